@@ -1,0 +1,48 @@
+.DEFAULT_GOAL := check
+PYTHON ?= python3
+BIN := .venv/bin/
+# uv does not read pip's variables; a machine that keeps wheels of its own says so to pip.
+UV := UV_FIND_LINKS="$(PIP_FIND_LINKS)" UV_COMPILE_BYTECODE=1 $(BIN)uv pip install --quiet --python $(BIN)python
+# Torch's own threads fight over few cores; one is as fast on tiny models, and steadier.
+export OMP_NUM_THREADS ?= 1
+
+demo: .venv/train  ## train a tiny chat model on this machine, with nothing but Python at hand
+	$(BIN)holdfast run examples/quickstart.yaml
+
+check: lint types floors test  ## everything CI runs
+
+check-all: lint types floors  ## the long suites too
+	$(BIN)pytest -m ""
+
+fix: .venv/dev
+	$(BIN)ruff check --fix . && $(BIN)ruff format .
+
+lint: .venv/dev
+	$(BIN)ruff check . && $(BIN)ruff format --check .
+
+types: .venv/dev
+	$(BIN)mypy && $(BIN)pyright
+
+floors: .venv/dev
+	$(BIN)lint-imports
+
+test: .venv/dev
+	$(BIN)pytest -m "not long"
+
+docs: .venv/dev  ## pages made from code
+	$(BIN)python -m tools.rule_pages
+
+.venv/uv: constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)python -m pip install --quiet --constraint constraints.txt uv
+	touch $@
+
+.venv/train: .venv/uv pyproject.toml
+	$(UV) --constraint constraints.txt --editable ".[train]"
+	touch $@
+
+.venv/dev: .venv/train
+	$(UV) --constraint constraints.txt --editable ".[train,dev]"
+	touch $@
+
+.PHONY: demo check check-all fix lint types floors test docs

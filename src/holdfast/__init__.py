@@ -1,0 +1,1 @@
+"""Verify, rehearse, launch, supervise, diagnose and recover LLM fine-tuning jobs."""

@@ -1,0 +1,1 @@
+"""Doors to the real world: one file each, behind the shapes in `ports`."""

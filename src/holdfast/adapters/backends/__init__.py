@@ -1,0 +1,1 @@
+"""Places an attempt can run. One file each."""

@@ -1,0 +1,1 @@
+"""What users bring, read into Documents. One file each."""

@@ -1,0 +1,72 @@
+"""Every error the package raises on purpose.
+
+* HoldfastError
+  - UsageError        the question was wrong: bad option, missing target, missing extra
+    - JobError        a job file breaks its schema; raised in an ExceptionGroup, all at once
+  - SourceError       a fact could not be had: a file, a dataset, the Hub
+  - BackendError      a place to run refused or broke
+  - LedgerError       the ledger or a run folder could not be read or written
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where in a source a mistake stands. Lines and columns count from 1, in characters."""
+
+    path: str
+    line: int | None = None
+    column: int | None = None
+
+    def __str__(self) -> str:
+        return ":".join(str(part) for part in (self.path, self.line, self.column) if part is not None)
+
+
+class HoldfastError(Exception):
+    """An expected failure, told in three parts: what happened, where, how to fix it.
+
+    >>> print(UsageError("no such run: 'x'", where="--runs runs", fix="`holdfast runs` lists them"))
+    no such run: 'x'
+      where: --runs runs
+      fix:   `holdfast runs` lists them
+    """
+
+    def __init__(self, what: str, *, where: str | Spot, fix: str) -> None:
+        super().__init__(what)
+        self.what, self.where, self.fix = what, where, fix
+
+    def __str__(self) -> str:
+        return f"{self.what}\n  where: {self.where}\n  fix:   {self.fix}"
+
+    @property
+    def spot(self) -> Spot:
+        """Where it happened, as a place in a source."""
+        return self.where if isinstance(self.where, Spot) else Spot(self.where)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the error as `contract.md` §2 spells it."""
+        path = self.spot.path if isinstance(self.where, Spot) else None
+        place = {"path": path, "line": self.spot.line, "column": self.spot.column}
+        return {"what": self.what, "where": str(self.where), **place, "fix": self.fix}
+
+
+class UsageError(HoldfastError):
+    """The question was wrong."""
+
+
+class JobError(UsageError):
+    """A job file breaks its schema."""
+
+
+class SourceError(HoldfastError):
+    """A fact could not be had."""
+
+
+class BackendError(HoldfastError):
+    """A place to run refused or broke."""
+
+
+class LedgerError(HoldfastError):
+    """The ledger or a run folder could not be read or written."""

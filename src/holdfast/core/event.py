@@ -1,0 +1,287 @@
+"""Events: what happened to a run; and the state that follows from them.
+
+The ledger holds events and nothing else. `fold` makes the state anew from them, so a supervisor that
+was killed continues where it was.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from holdfast.core.errors import LedgerError
+
+
+class Stage(StrEnum):
+    """Where a run or an attempt stands. Every backend maps its own words onto these."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing further can happen by itself."""
+        return self in (Stage.SUCCEEDED, Stage.FAILED, Stage.CANCELLED)
+
+
+class Answer(StrEnum):
+    """What a backend can say when asked how an attempt is. Unknown never ends anything."""
+
+    ALIVE = "alive"
+    ENDED = "ended"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Somebody asked for a run.
+
+    Attributes:
+        at_s: Unix time, as in every event.
+        folder: The run's folder, absolute.
+        about: What was asked: job, method, model, dataset, backend, and what a list of runs shows.
+    """
+
+    at_s: float
+    folder: str
+    about: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Starting:
+    """An attempt is about to be handed to its backend. Written before, so that it is never handed over twice."""
+
+    at_s: float
+    attempt: int
+    backend: str
+    resume_from: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """The backend took the attempt.
+
+    Attributes:
+        id: The backend's name for it.
+    """
+
+    at_s: float
+    attempt: int
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reported:
+    """The training process said something.
+
+    Attributes:
+        said: One event of `contract.md` §4, as it came.
+    """
+
+    at_s: float
+    attempt: int
+    said: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Polled:
+    """The backend told how the attempt is.
+
+    Attributes:
+        exit_code: Of an ended attempt; negative for a signal, None where nobody knows it.
+        because: Why the answer is unknown, or why an attempt never started.
+    """
+
+    at_s: float
+    attempt: int
+    answer: Answer
+    exit_code: int | None = None
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopAsked:
+    """The attempt is to save and end.
+
+    Attributes:
+        by: `person` or `timeout`.
+    """
+
+    at_s: float
+    by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed:
+    """The supervisor's verdict on the run."""
+
+    at_s: float
+    stage: Stage
+    because: str = ""
+
+
+Event = Asked | Starting | Started | Reported | Polled | StopAsked | Closed
+KINDS: Mapping[str, type[Event]] = {
+    kind.__name__.lower(): kind for kind in (Asked, Starting, Started, Reported, Polled, StopAsked, Closed)
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptState:
+    """What is known of one attempt.
+
+    Attributes:
+        id: The backend's name for it; empty until the backend took it.
+        stage: Where it stands.
+        answer: What the backend said last.
+        reports: How many events of the training process were taken in.
+        steps: Optimizer steps it has done, counted over all attempts, as the trainer does.
+        max_steps: Steps the trainer means to do, or None before it said so.
+        end: The last event of the training process, if it is an `end`.
+        metrics: The newest value of each metric.
+    """
+
+    number: int
+    backend: str
+    started_s: float
+    id: str = ""
+    stage: Stage = Stage.QUEUED
+    answer: Answer = Answer.UNKNOWN
+    resume_from: str | None = None
+    exit_code: int | None = None
+    because: str = ""
+    reports: int = 0
+    steps: int = 0
+    max_steps: int | None = None
+    end: Mapping[str, Any] | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunState:
+    """Everything the supervisor knows of a run, made from its events alone.
+
+    Attributes:
+        started_s: When the run was asked for, unix time.
+        seen_s: When the last event happened.
+        stop: Who asked the current attempt to stop, or empty.
+    """
+
+    folder: str = ""
+    about: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    stage: Stage = Stage.QUEUED
+    because: str = ""
+    started_s: float = 0.0
+    seen_s: float = 0.0
+    stop: str = ""
+    attempts: tuple[AttemptState, ...] = ()
+
+    @property
+    def current(self) -> AttemptState | None:
+        """The newest attempt."""
+        return self.attempts[-1] if self.attempts else None
+
+
+def fold(events: Iterable[Event], state: RunState | None = None) -> RunState:
+    """Replay events into a state.
+
+    >>> fold([Asked(at_s=0, folder="runs/a"), Closed(at_s=9, stage=Stage.FAILED)]).stage
+    <Stage.FAILED: 'failed'>
+    """
+    state = state or RunState()
+    for event in events:
+        state = advance(state, event)
+    return state
+
+
+def advance(state: RunState, event: Event) -> RunState:
+    """Return the state one event later."""
+    match event:
+        case Asked():
+            state = replace(state, folder=event.folder, about=event.about, started_s=event.at_s)
+        case Starting():
+            attempt = AttemptState(
+                number=event.attempt, backend=event.backend, started_s=event.at_s, resume_from=event.resume_from
+            )
+            kept = tuple(old for old in state.attempts if old.number != event.attempt)
+            state = replace(state, attempts=(*kept, attempt), stage=Stage.QUEUED, because="", stop="")
+        case StopAsked():
+            state = replace(state, stop=event.by)
+        case Closed():
+            state = replace(state, stage=event.stage, because=event.because)
+        case Started() | Reported() | Polled():
+            attempts = tuple(
+                _advance_attempt(old, event) if old.number == event.attempt else old for old in state.attempts
+            )
+            running = attempts[-1:] and attempts[-1].stage is Stage.RUNNING and not state.stage.ended
+            state = replace(state, attempts=attempts, stage=Stage.RUNNING if running else state.stage)
+    return replace(state, seen_s=event.at_s)
+
+
+def changes(state: RunState, event: Event) -> bool:
+    """Whether an event says anything new; one that does not need not be kept."""
+    return replace(advance(state, event), seen_s=state.seen_s) != state
+
+
+def _advance_attempt(attempt: AttemptState, event: Started | Reported | Polled) -> AttemptState:
+    match event:
+        case Started():
+            return replace(attempt, id=event.id, stage=Stage.RUNNING)
+        case Polled() if event.answer is Answer.ENDED:
+            stage = _how_it_ended(attempt, event.exit_code)
+            return replace(
+                attempt, answer=event.answer, stage=stage, exit_code=event.exit_code, because=event.because
+            )
+        case Polled():
+            return replace(attempt, answer=event.answer, because=event.because)
+        case Reported():
+            return _advance_report(attempt, event.said)
+
+
+def _advance_report(attempt: AttemptState, said: Mapping[str, Any]) -> AttemptState:
+    kind = said.get("event")
+    metrics = dict(attempt.metrics)
+    if kind == "step" and isinstance(said.get("loss"), (int, float)):
+        metrics["train_loss"] = said["loss"]
+    if kind == "evaluation":
+        metrics |= {name: value for name, value in said.get("metrics", {}).items() if isinstance(value, (int, float))}
+    return replace(
+        attempt,
+        reports=attempt.reports + 1,
+        steps=said.get("step") or attempt.steps,
+        max_steps=said.get("max_steps") or attempt.max_steps,
+        end=said if kind == "end" else None,
+        metrics=metrics,
+    )
+
+
+def _how_it_ended(attempt: AttemptState, exit_code: int | None) -> Stage:
+    """Judge an ended attempt. Exit code 0 alone is not success: the trainer must have reached its last step."""
+    end = attempt.end or {}
+    if end.get("status") == "finished" and exit_code == 0:
+        return Stage.SUCCEEDED
+    return Stage.CANCELLED if end.get("status") == "stopped" else Stage.FAILED
+
+
+def event_to_json(event: Event) -> tuple[str, dict[str, Any]]:
+    """Return an event's kind and its fields, ready for JSON."""
+    return type(event).__name__.lower(), asdict(event)
+
+
+def event_from_json(kind: str, fields: Mapping[str, Any]) -> Event:
+    """Make an event again from what `event_to_json` gave.
+
+    Raises:
+        LedgerError: A newer version wrote an event that this one does not know.
+    """
+    if kind not in KINDS:
+        raise LedgerError(f"unknown event {kind!r}", where="the ledger", fix="use the holdfast version that wrote it")
+    values = dict(fields)
+    if kind == "polled":
+        values["answer"] = Answer(values["answer"])
+    if kind == "closed":
+        values["stage"] = Stage(values["stage"])
+    return KINDS[kind](**values)

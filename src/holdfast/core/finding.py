@@ -1,0 +1,131 @@
+"""Findings: what a rule says, where, and the edit that mends it."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from inspect import signature
+from typing import Any
+
+from holdfast.core.document import Edit, Place
+
+
+class Severity(StrEnum):
+    """How bad it is if the finding is true."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """The edits that mend a finding.
+
+    Attributes:
+        title: What the fix does, in the imperative.
+        edits: Changes to the document, by key path.
+        safe: Whether they keep what the user meant.
+    """
+
+    title: str
+    edits: tuple[Edit, ...]
+    safe: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A place in the job that a rule objects to.
+
+    Attributes:
+        key: Dotted key path of the setting, the one primary location.
+        message: What is wrong there, with the offending values in it.
+        fix: What mends it, if that can be known.
+        severity: How bad it is here, where it differs from the rule's own.
+        rule: The rule that says so; the engine fills it in.
+        place: Where the key is written; the engine fills it in.
+    """
+
+    key: str
+    message: str
+    fix: Fix | None = None
+    severity: Severity | None = None
+    rule: "Rule | None" = None
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """A rule that could not be asked. A skip is not a pass.
+
+    Attributes:
+        rule: The rule.
+        missing: Names of the facts or keys it lacked.
+        because: Why they are missing.
+    """
+
+    rule: "Rule"
+    missing: tuple[str, ...]
+    because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """An example of a rule at work: a test, and a block on the rule's page.
+
+    Attributes:
+        job: The job file, as a user would write it.
+        facts: What the outside says of that job, by the rule's parameter names.
+        at: Key of the finding; None in a good example.
+        fixed: The job file after the fix, when the rule offers one.
+    """
+
+    job: str
+    facts: Mapping[str, object] = field(default_factory=dict[str, object])
+    at: str | None = None
+    fixed: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A check with its explanation and its examples.
+
+    Attributes:
+        code: Three letters for the area, three digits.
+        name: What is wrong, so that "allow <name>" reads well.
+        explain: The rule's page, in Markdown: the module docstring.
+        severity: How bad it is.
+        check: Pure function; its parameter names are the facts it needs. `job` is the Document.
+        source: What the rule rests on, and how it was tried.
+        bad: Examples the rule must object to.
+        good: Examples it must leave alone.
+    """
+
+    code: str
+    name: str
+    explain: str | None
+    severity: Severity
+    check: Callable[..., Iterable[Finding]]
+    source: str
+    bad: tuple[Case, ...]
+    good: tuple[Case, ...]
+    needs: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "needs", frozenset(signature(self.check).parameters))
+
+    @property
+    def offline(self) -> bool:
+        """Whether the rule needs the job alone."""
+        return self.needs == frozenset({"job"})
+
+    @property
+    def fixable(self) -> bool:
+        """Whether some example shows a fix."""
+        return any(case.fixed is not None for case in self.bad)
+
+    def __repr__(self) -> str:
+        return f"<{self.code} {self.name}>"
+
+    def summary(self) -> dict[str, Any]:
+        """Return the code, name and severity, as JSON spells them."""
+        return {"code": self.code, "name": self.name, "severity": self.severity.value}

@@ -1,0 +1,55 @@
+"""The plan: a job resolved down to what one attempt needs to start anywhere."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What every attempt of a run starts from.
+
+    Attributes:
+        name: The job's name.
+        script: Source of the training script, rendered from a job file or the user's own.
+        script_name: The name its tracebacks show.
+        arguments: Words of the script's own command line.
+        processes: Processes a machine; above 1 the attempt starts itself under torchrun.
+        variables: Environment variables of the training process; never a secret's value.
+        secrets: Names of the variables to pass on from where holdfast runs.
+        timeout_s: Seconds the run may take, or None.
+        options: The backend's own options.
+    """
+
+    name: str
+    script: str
+    script_name: str
+    arguments: tuple[str, ...] = ()
+    processes: int = 1
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    secrets: tuple[str, ...] = ()
+    timeout_s: float | None = None
+    options: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """The nth try of a run, ready for a backend.
+
+    Attributes:
+        run: Name of the run.
+        number: Counts from 1.
+        folder: The attempt's own folder, absolute; its `attempt.py` is there.
+        plan: What to start.
+        resume_from: Checkpoint folder to continue from, or None to start anew.
+    """
+
+    run: str
+    number: int
+    folder: str
+    plan: Plan
+    resume_from: str | None = None
+
+    @property
+    def id(self) -> str:
+        """The key under which a backend starts the attempt at most once."""
+        return f"{self.run}/{self.number}"

@@ -1,0 +1,1 @@
+"""What the system does with values: decisions, and loops that take their doors as arguments."""

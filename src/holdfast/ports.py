@@ -1,0 +1,114 @@
+"""Doors to the outside: the few shapes an adapter must have."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from holdfast.core.document import Document, Edit, TextEdit
+from holdfast.core.event import Answer, Event
+from holdfast.core.facts import Dataset, Machine
+from holdfast.core.job import Data, Method
+from holdfast.core.plan import Attempt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What a backend saw of an attempt.
+
+    Attributes:
+        answer: Alive, ended or unknown.
+        exit_code: Of an ended attempt; negative for a signal, None where nobody knows.
+        because: Why the answer is unknown, or why the attempt could not start.
+        reports: Events of the training process after those skipped, in order.
+    """
+
+    answer: Answer
+    exit_code: int | None = None
+    because: str = ""
+    reports: Sequence[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+
+class Backend(Protocol):
+    """A place that runs attempts."""
+
+    name: str
+
+    def submit(self, attempt: Attempt) -> str:
+        """Start the attempt and return the backend's id of it; if it was started before, start nothing.
+
+        Raises:
+            BackendError: It is refused.
+        """
+        ...
+
+    def poll(self, attempt_id: str, *, skip: int) -> Look:
+        """Tell how the attempt is, with the reports after the first `skip`."""
+        ...
+
+    def stop(self, attempt_id: str) -> None:
+        """Ask the attempt to save and end (SIGTERM). Does nothing if it has ended."""
+        ...
+
+    def kill(self, attempt_id: str) -> None:
+        """End the attempt at once. Does nothing if it has ended."""
+        ...
+
+    def request_stacks(self, attempt_id: str) -> None:
+        """Have every training process write its stacks to the attempt's `stacks.txt`."""
+        ...
+
+
+class Reader(Protocol):
+    """Reads one kind of source into a Document, and writes edits back into its text."""
+
+    def read(self, text: str, path: str) -> Document:
+        """Return the document. Raises JobError where the text cannot be parsed."""
+        ...
+
+    def place_edits(self, document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:
+        """Return the text edits that make the edits and touch nothing else."""
+        ...
+
+
+class Datasets(Protocol):
+    """A place that knows datasets."""
+
+    def fetch(self, data: Data, method: Method) -> Dataset:
+        """Return what is known of a dataset. Raises SourceError if that cannot be had."""
+        ...
+
+
+class Machines(Protocol):
+    """The machine a job will run on."""
+
+    def fetch(self) -> Machine:
+        """Return what is known of it."""
+        ...
+
+
+class Store(Protocol):
+    """The ledger: every event of every run, in order."""
+
+    def append(self, run: str, events: Iterable[Event]) -> None:
+        """Write events durably, all or none. Raises LedgerError."""
+        ...
+
+    def read(self, run: str) -> list[Event]:
+        """Return a run's events in order; none for a run nobody knows."""
+        ...
+
+    def runs(self) -> list[str]:
+        """Return the names of all runs, oldest first."""
+        ...
+
+
+class Clock(Protocol):
+    """The time, and the passing of it."""
+
+    def now_s(self) -> float:
+        """Unix time."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        ...
