@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from holdfast.core.document import Document, Edit, TextEdit
 from holdfast.core.event import Answer, Event
@@ -93,12 +93,27 @@ class Store(Protocol):
         """Write events durably, all or none. Raises LedgerError."""
         ...
 
-    def read(self, run: str) -> list[Event]:
-        """Return a run's events in order; none for a run nobody knows."""
+    def read(self, run: str, *, after: int = 0) -> list[tuple[int, Event]]:
+        """Return a run's events in order, each with its number, from the first after number `after`."""
+        ...
+
+    def outline(self, run: str) -> list[Event]:
+        """Return what a list of runs needs: as `read`, of the many reported steps only the last."""
         ...
 
     def runs(self) -> list[str]:
         """Return the names of all runs, oldest first."""
+        ...
+
+
+Order = Literal["stop", "kill", "detach"]
+
+
+class Orders(Protocol):
+    """What the person at the terminal asks of a supervisor meanwhile."""
+
+    def take(self) -> Order | None:
+        """Return what was asked since the last call, once."""
         ...
 
 

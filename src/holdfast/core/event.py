@@ -107,7 +107,7 @@ class StopAsked:
     """The attempt is to save and end.
 
     Attributes:
-        by: `person` or `timeout`.
+        by: `a person` or `the timeout`, for the verdict's sentence.
     """
 
     at_s: float
@@ -168,6 +168,7 @@ class RunState:
         started_s: When the run was asked for, unix time.
         seen_s: When the last event happened.
         stop: Who asked the current attempt to stop, or empty.
+        stop_s: When they did.
     """
 
     folder: str = ""
@@ -177,6 +178,7 @@ class RunState:
     started_s: float = 0.0
     seen_s: float = 0.0
     stop: str = ""
+    stop_s: float = 0.0
     attempts: tuple[AttemptState, ...] = ()
 
     @property
@@ -209,7 +211,7 @@ def advance(state: RunState, event: Event) -> RunState:
             kept = tuple(old for old in state.attempts if old.number != event.attempt)
             state = replace(state, attempts=(*kept, attempt), stage=Stage.QUEUED, because="", stop="")
         case StopAsked():
-            state = replace(state, stop=event.by)
+            state = replace(state, stop=event.by, stop_s=event.at_s)
         case Closed():
             state = replace(state, stage=event.stage, because=event.because)
         case Started() | Reported() | Polled():
@@ -232,9 +234,7 @@ def _advance_attempt(attempt: AttemptState, event: Started | Reported | Polled) 
             return replace(attempt, id=event.id, stage=Stage.RUNNING)
         case Polled() if event.answer is Answer.ENDED:
             stage = _how_it_ended(attempt, event.exit_code)
-            return replace(
-                attempt, answer=event.answer, stage=stage, exit_code=event.exit_code, because=event.because
-            )
+            return replace(attempt, answer=event.answer, stage=stage, exit_code=event.exit_code, because=event.because)
         case Polled():
             return replace(attempt, answer=event.answer, because=event.because)
         case Reported():
@@ -261,7 +261,7 @@ def _advance_report(attempt: AttemptState, said: Mapping[str, Any]) -> AttemptSt
 def _how_it_ended(attempt: AttemptState, exit_code: int | None) -> Stage:
     """Judge an ended attempt. Exit code 0 alone is not success: the trainer must have reached its last step."""
     end = attempt.end or {}
-    if end.get("status") == "finished" and exit_code == 0:
+    if end.get("status") == "finished" and exit_code in (0, None):
         return Stage.SUCCEEDED
     return Stage.CANCELLED if end.get("status") == "stopped" else Stage.FAILED
 

@@ -1,0 +1,177 @@
+"""This machine: an attempt is a process of its own session, its streams and its exit code are files."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from fcntl import LOCK_NB, LOCK_SH, flock
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from holdfast.core.errors import BackendError
+from holdfast.core.event import Answer
+from holdfast.core.plan import Attempt
+from holdfast.ports import Look
+
+GUARD = Path(__file__).parents[2] / "payload" / "guard.py"
+
+
+class LocalBackend:
+    """Runs attempts as child processes that outlive the supervisor.
+
+    Args:
+        interpreter: Words that run a Python file in an environment that has what the script names.
+        environment: Variables the attempt inherits, secrets' values among them.
+
+    Covered: several processes under torchrun (the attempt starts them itself), reattaching, at-most-once
+    starts, process ids that were given to others since, supervisors that were killed.
+    Not covered: several machines; a guard killed by hand, whose attempt then ends with an unknown exit code.
+    """
+
+    name = "local"
+
+    def __init__(self, interpreter: Sequence[str], environment: Mapping[str, str]) -> None:
+        self._interpreter, self._environment = interpreter, environment
+        self._tails: dict[str, _Reports] = {}
+
+    def submit(self, attempt: Attempt) -> str:
+        """Start the attempt under a guard and return its folder, which is its id."""
+        folder, script = Path(attempt.folder), Path(attempt.folder) / "attempt.py"
+        if not (folder / "guard.json").exists():
+            command = [*self._interpreter, str(script), *attempt.plan.arguments]
+            self._start_guard(folder, command, {**self._environment, **variables_of(attempt)})
+        return attempt.folder
+
+    def poll(self, attempt_id: str, *, skip: int) -> Look:
+        """Read what the guard and the training process left in the attempt's folder."""
+        folder = Path(attempt_id)
+        try:
+            # In this order: a process that ended after the look had written all its reports before.
+            ended, alive = (folder / "exit.json").exists(), _is_locked(folder / "guard.json")
+            exit_code = json.loads((folder / "exit.json").read_text())["exit_code"] if ended else None
+            reports = self._tails.setdefault(attempt_id, _Reports(folder / "events.jsonl")).after(skip)
+        except OSError as error:
+            return Look(answer=Answer.UNKNOWN, because=f"{error.filename}: {error.strerror}")
+        if ended or not alive:
+            return Look(answer=Answer.ENDED, exit_code=exit_code, reports=reports)
+        return Look(answer=Answer.ALIVE, reports=reports)
+
+    def stop(self, attempt_id: str) -> None:
+        """Send SIGTERM to the training processes; not to torchrun, which would kill them before they saved."""
+        for process in _ranks(attempt_id) or _descendants(attempt_id):
+            with suppress(psutil.NoSuchProcess):
+                process.terminate()
+
+    def kill(self, attempt_id: str) -> None:
+        """Send SIGKILL to everything the attempt started; the guard stays to write the exit code."""
+        for process in {*_descendants(attempt_id), *_ranks(attempt_id)}:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+
+    def request_stacks(self, attempt_id: str) -> None:
+        """Send SIGUSR1, on which the runtime writes every thread's stack to `stacks.txt`."""
+        for process in _ranks(attempt_id):
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(signal.SIGUSR1)
+
+    def _start_guard(self, folder: Path, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        words = [sys.executable, "-I", "-S", str(GUARD), str(folder), *command]
+        try:
+            subprocess.run(  # noqa: S603 - the words are a list, no shell reads them
+                words,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # Ctrl-C at the terminal is for the supervisor alone
+                check=True,
+            )
+        except OSError as error:
+            raise BackendError(str(error), where=words[0], fix="check free memory and processes (ulimit -u)") from error
+        except subprocess.CalledProcessError as error:
+            what = f"the attempt's guard failed: {error.stderr.decode(errors='replace').strip().splitlines()[-1:]}"
+            raise BackendError(what, where=str(folder), fix="check that the folder can be written") from error
+
+
+def variables_of(attempt: Attempt) -> dict[str, str]:
+    """Return the variables that tell an attempt what it is; see `payload/runtime.py`."""
+    told = {
+        "HOLDFAST_ATTEMPT": attempt.folder,
+        "HOLDFAST_RESUME": attempt.resume_from or "",
+        "HOLDFAST_PROCESSES": str(attempt.plan.processes),
+        "PYTHONUNBUFFERED": "1",  # or the last lines before a kill are lost
+    }
+    return {**told, **attempt.plan.variables}
+
+
+class _Reports:
+    """The training process' events, read on from where the last look ended."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._offset, self._count = path, 0, 0
+
+    def after(self, skip: int) -> list[dict[str, Any]]:
+        if not self._path.exists():
+            return []
+        if skip < self._count:
+            self._offset, self._count = 0, 0  # somebody asks for the beginning again
+        with self._path.open("rb") as file:
+            file.seek(self._offset)
+            whole, _, _ = file.read().rpartition(b"\n")  # a line still being written has no end yet
+        lines = whole.split(b"\n") if whole else []
+        first, self._count = self._count, self._count + len(lines)
+        self._offset += len(whole) + 1 if lines else 0
+        return [_parse_report(line) for line in lines[max(0, skip - first) :]]
+
+
+def _parse_report(line: bytes) -> dict[str, Any]:
+    with suppress(ValueError):
+        if isinstance(said := json.loads(line), dict):
+            return said
+    return {"event": "unreadable", "text": line.decode(errors="replace")}
+
+
+def _is_locked(path: Path) -> bool:
+    """Whether the guard, or anything it started, still lives."""
+    if not path.exists():
+        return False
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        flock(descriptor, LOCK_SH | LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _ranks(attempt_id: str) -> list[psutil.Process]:
+    """Return the training processes that said who they are, unless the id is another's by now."""
+    return [process for process in _named(Path(attempt_id)) if _belongs(process, attempt_id)]
+
+
+def _named(folder: Path) -> Iterator[psutil.Process]:
+    for path in sorted((folder / "pids").glob("rank-*")):
+        with suppress(psutil.NoSuchProcess, ValueError, OSError):
+            yield psutil.Process(int(path.read_text()))
+
+
+def _belongs(process: psutil.Process, attempt_id: str) -> bool:
+    try:
+        return process.environ().get("HOLDFAST_ATTEMPT") == attempt_id
+    except psutil.Error:
+        return False
+
+
+def _descendants(attempt_id: str) -> list[psutil.Process]:
+    """Return everything the guard started that is still there."""
+    try:
+        guard = psutil.Process(json.loads((Path(attempt_id) / "guard.json").read_text())["pid"])
+    except (psutil.NoSuchProcess, OSError, ValueError):
+        return []
+    return guard.children(recursive=True) if _belongs(guard, attempt_id) else []

@@ -1,0 +1,95 @@
+"""Run folders: where everything about one run lies. The layout is `contract.md` §4."""
+
+import os
+import random
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fcntl import LOCK_EX, LOCK_NB, flock
+from pathlib import Path
+from string import ascii_lowercase, digits
+
+from holdfast.core.errors import LedgerError, UsageError
+
+DRAWS = 100
+
+
+def make_run_folder(runs: Path, name: str, started: str) -> Path:
+    """Make a folder that no other run has and return it.
+
+    Args:
+        runs: The runs folder.
+        name: The job's name.
+        started: The run's start, `YYYYmmdd-HHMMSS`.
+
+    Raises:
+        UsageError: The runs folder cannot be written.
+    """
+    for _ in range(DRAWS):
+        draw = "".join(random.SystemRandom().choices(ascii_lowercase + digits, k=2))
+        folder = runs / f"{name}-{started}-{draw}"
+        try:
+            runs.mkdir(parents=True, exist_ok=True)
+            folder.mkdir()
+            return folder.resolve()
+        except FileExistsError:
+            if not runs.is_dir():
+                raise UsageError(
+                    f"{runs} is a file", where="the runs folder", fix="choose another with --runs"
+                ) from None
+        except OSError as error:
+            what = f"the runs folder cannot be written: {error.strerror}"
+            raise UsageError(what, where=str(runs), fix="choose another with --runs, or free disk space") from error
+    raise LedgerError("no free name for the run", where=str(runs), fix="try again in a second")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that a reader sees all of it or the one before.
+
+    Raises:
+        LedgerError: It could not be written.
+    """
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        what = f"{path.name} cannot be written: {error.strerror}"
+        raise LedgerError(what, where=str(path.parent), fix="free some disk space, or check permissions") from error
+
+
+def copy_into(source: Path, folder: Path, name: str) -> None:
+    """Copy a file the user gave into the run folder, as given."""
+    shutil.copyfile(source, folder / name)
+
+
+@contextmanager
+def supervising(folder: Path) -> Iterator[bool]:
+    """Hold the right to supervise a run; gives False where another process holds it."""
+    descriptor = os.open(folder / "supervisor.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        flock(descriptor, LOCK_EX | LOCK_NB)
+    except BlockingIOError:
+        yield False
+    else:
+        yield True
+    finally:
+        os.close(descriptor)
+
+
+class Tail:
+    """The part of a growing file that was not read yet."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._offset = path, 0
+
+    def read(self) -> bytes:
+        """Return the bytes that came since the last call."""
+        if not self._path.exists():
+            return b""
+        with self._path.open("rb") as file:
+            file.seek(self._offset)
+            news = file.read()
+        self._offset += len(news)
+        return news

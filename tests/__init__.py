@@ -1,0 +1,1 @@
+"""Tests: each asserts something that users need."""

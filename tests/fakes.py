@@ -1,0 +1,82 @@
+"""Stand-ins for the doors, for tests that need no world."""
+
+from collections.abc import Iterable
+
+from holdfast.core.event import Answer, Event
+from holdfast.core.plan import Attempt, Plan
+from holdfast.ports import Look, Order
+
+PLAN = Plan(name="job", script="print('trained')\n", script_name="train.py")
+
+
+class FakeStore:
+    """A ledger in memory."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, Event]] = []
+
+    def append(self, run: str, events: Iterable[Event]) -> None:
+        self.rows += [(run, event) for event in events]
+
+    def read(self, run: str, *, after: int = 0) -> list[tuple[int, Event]]:
+        return [(n, event) for n, (name, event) in enumerate(self.rows, 1) if name == run and n > after]
+
+    def outline(self, run: str) -> list[Event]:
+        return [event for _, event in self.read(run)]
+
+    def runs(self) -> list[str]:
+        return list(dict.fromkeys(name for name, _ in self.rows))
+
+
+class FakeBackend:
+    """Answers each poll with the next look of the script; when it ran out the attempt has finished."""
+
+    name = "fake"
+
+    def __init__(self, looks: Iterable[Look] = ()) -> None:
+        self._looks = iter(looks)
+        self.submitted: list[str] = []
+        self.stopped: list[str] = []
+        self.killed: list[str] = []
+
+    def submit(self, attempt: Attempt) -> str:
+        if attempt.id not in self.submitted:
+            self.submitted.append(attempt.id)
+        return attempt.id
+
+    def poll(self, attempt_id: str, *, skip: int) -> Look:  # noqa: ARG002 - the script knows what comes next
+        return next(
+            self._looks, Look(answer=Answer.ENDED, exit_code=0, reports=[{"event": "end", "status": "finished"}])
+        )
+
+    def stop(self, attempt_id: str) -> None:
+        self.stopped.append(attempt_id)
+
+    def kill(self, attempt_id: str) -> None:
+        self.killed.append(attempt_id)
+
+    def request_stacks(self, attempt_id: str) -> None:
+        raise NotImplementedError
+
+
+class FakeClock:
+    """A clock on which only sleeping takes time."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def now_s(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+class FakeOrders:
+    """A person who says these things, one a look; None is silence."""
+
+    def __init__(self, *orders: Order | None) -> None:
+        self._orders = iter(orders)
+
+    def take(self) -> Order | None:
+        return next(self._orders, None)

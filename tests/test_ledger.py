@@ -1,0 +1,133 @@
+"""The ledger loses nothing, whoever writes at once and whoever is killed."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from holdfast.adapters.ledger import Ledger
+from holdfast.core.errors import LedgerError
+from holdfast.core.event import Asked, Closed, Reported, Stage, Starting, fold
+
+WRITERS, EVENTS_EACH = 200, 5
+
+
+def step(number: int, attempt: int = 1) -> Reported:
+    return Reported(at_s=float(number), attempt=attempt, said={"event": "step", "step": number, "loss": 1 / number})
+
+
+def test_what_is_appended_is_read_back_in_order(tmp_path: Path) -> None:
+    """Runs do not see each other's events, and reading on gives only what is new."""
+    ledger = Ledger(tmp_path / "runs")
+    ledger.append("a", [Asked(at_s=1, folder="f", about={"method": "sft"}), step(1)])
+    ledger.append("b", [Asked(at_s=2, folder="g")])
+    ledger.append("a", [Closed(at_s=3, stage=Stage.FAILED, because="‘quotes’ & “;--")])
+
+    stored = ledger.read("a")
+    assert [type(event).__name__ for _, event in stored] == ["Asked", "Reported", "Closed"]
+    assert ledger.read("a", after=stored[1][0]) == stored[2:]
+    assert ledger.runs() == ["a", "b"]
+    assert Ledger(tmp_path / "runs").read("a") == stored
+
+
+def test_reading_makes_nothing(tmp_path: Path) -> None:
+    """Asking about runs in a folder without any leaves it as it was."""
+    assert Ledger(tmp_path / "none").runs() == []
+    assert not (tmp_path / "none").exists()
+
+
+def test_an_outline_knows_the_same_as_the_whole(tmp_path: Path) -> None:
+    """The list of runs shows the right step without reading every one."""
+    ledger = Ledger(tmp_path)
+    ledger.append("a", [Asked(at_s=0, folder="f"), Starting(at_s=1, attempt=1, backend="local")])
+    ledger.append("a", [step(n) for n in range(1, 500)])
+
+    outline = ledger.outline("a")
+    current = fold(outline).current
+    assert len(outline) == 3
+    assert current is not None
+    assert current.steps == 499
+
+
+def test_two_hundred_runs_write_at_once(tmp_path: Path) -> None:
+    """Two hundred processes that start together lose no event and meet no lock error."""
+    program = textwrap.dedent("""
+        import sys
+        from pathlib import Path
+        from holdfast.adapters.ledger import Ledger
+        from holdfast.core.event import Reported
+        ledger = Ledger(Path(sys.argv[1]))
+        sys.stdin.read()
+        for n in range(int(sys.argv[3])):
+            ledger.append(sys.argv[2], [Reported(at_s=n, attempt=1, said={"event": "step", "step": n})])
+    """)
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", program, str(tmp_path), f"run-{n}", str(EVENTS_EACH)], stdin=subprocess.PIPE
+        )
+        for n in range(WRITERS)
+    ]
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.close()  # off they go, together
+
+    assert [writer.wait() for writer in writers] == [0] * WRITERS
+    ledger = Ledger(tmp_path)
+    assert sorted(ledger.runs()) == sorted(f"run-{n}" for n in range(WRITERS))
+    assert all(len(ledger.read(f"run-{n}")) == EVENTS_EACH for n in range(WRITERS))
+
+
+def test_a_writer_killed_in_the_middle_leaves_whole_events(tmp_path: Path) -> None:
+    """SIGKILL while writing: what was acknowledged is there, and the ledger can be read and written."""
+    program = textwrap.dedent("""
+        import sys
+        from pathlib import Path
+        from holdfast.adapters.ledger import Ledger
+        from holdfast.core.event import Reported
+        ledger = Ledger(Path(sys.argv[1]))
+        for n in range(1, 100_000):
+            ledger.append("a", [Reported(at_s=n, attempt=1, said={"event": "step", "step": n})])
+            print(n, flush=True)
+    """)
+    writer = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert writer.stdout is not None
+    acknowledged = [int(writer.stdout.readline()) for _ in range(20)][-1]
+    os.kill(writer.pid, signal.SIGKILL)
+    writer.communicate()
+
+    ledger = Ledger(tmp_path)
+    assert len(ledger.read("a")) >= acknowledged
+    ledger.append("a", [step(1)])
+
+
+def test_a_failed_append_leaves_nothing(tmp_path: Path) -> None:
+    """All events of one call or none."""
+    ledger = Ledger(tmp_path)
+    ledger.append("a", [step(1)])
+
+    with pytest.raises(LedgerError):
+        ledger.append("a", [step(2), Asked(at_s=None, folder="f")])  # type: ignore[arg-type]
+    assert len(ledger.read("a")) == 1
+
+
+def test_a_broken_ledger_is_said_clearly(tmp_path: Path) -> None:
+    """A file that is no ledger: what, where, how to fix."""
+    (tmp_path / "ledger.sqlite").write_text("no database" * 1000)
+
+    with pytest.raises(LedgerError) as error:
+        Ledger(tmp_path).runs()
+    assert str(tmp_path) in str(error.value.where)
+    assert "move the file aside" in error.value.fix
+
+
+def test_an_unwritable_folder_is_said_clearly(tmp_path: Path) -> None:
+    """A runs folder that is a file: what, where, how to fix."""
+    (tmp_path / "runs").write_text("")
+
+    with pytest.raises(LedgerError) as error:
+        Ledger(tmp_path / "runs").append("a", [step(1)])
+    assert "--runs" in error.value.fix
