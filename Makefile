@@ -27,7 +27,7 @@ floors: .venv/dev
 	$(BIN)lint-imports
 
 test: .venv/dev
-	$(BIN)pytest -m "not long"
+	$(BIN)pytest -m "not long" $(ARGS)
 
 docs: .venv/dev  ## pages made from code
 	$(BIN)python -m tools.rule_pages
