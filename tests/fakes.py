@@ -6,7 +6,7 @@ from holdfast.core.event import Answer, Event
 from holdfast.core.plan import Attempt, Plan
 from holdfast.ports import Look, Order
 
-PLAN = Plan(name="job", script="print('trained')\n", script_name="train.py")
+PLAN = Plan(name="job", script="print('trained')\n", script_name="train.py", cwd="/")
 
 
 class FakeStore:

@@ -54,7 +54,7 @@ def make_attempt(folder: Path, source: str, number: int = 1, arguments: tuple[st
     attempt = folder / str(number)
     attempt.mkdir(parents=True)
     (attempt / "attempt.py").write_text(textwrap.dedent(source))
-    plan = Plan(name="job", script=source, script_name="train.py", arguments=arguments)
+    plan = Plan(name="job", script=source, script_name="train.py", cwd="/", arguments=arguments)
     return Attempt(run="run", number=number, folder=str(attempt), plan=plan)
 
 
@@ -204,7 +204,7 @@ def test_local_passes_secrets_and_tells_the_attempt_what_it_is(tmp_path: Path) -
     source = REPORTING + "\n    say(event='start', env=dict(os.environ))\n"
     backend = LocalBackend([sys.executable], {**os.environ, "HF_TOKEN": "hf_x", "A": "shell"})
     attempt = make_attempt(tmp_path, source)
-    plan = Plan(name="j", script="", script_name="s", processes=2, variables={"A": "job"})
+    plan = Plan(name="j", script="", script_name="s", cwd="/", processes=2, variables={"A": "job"})
     backend.submit(Attempt(run="r", number=1, folder=attempt.folder, plan=plan, resume_from="/c"))
     env = until(backend, attempt.folder, ended).reports[0]["env"]
 

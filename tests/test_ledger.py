@@ -25,7 +25,7 @@ def test_what_is_appended_is_read_back_in_order(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "runs")
     ledger.append("a", [Asked(at_s=1, folder="f", about={"method": "sft"}), step(1)])
     ledger.append("b", [Asked(at_s=2, folder="g")])
-    ledger.append("a", [Closed(at_s=3, stage=Stage.FAILED, because="‘quotes’ & “;--")])
+    ledger.append("a", [Closed(at_s=3, stage=Stage.FAILED, because="'quotes' & \";--\n")])
 
     stored = ledger.read("a")
     assert [type(event).__name__ for _, event in stored] == ["Asked", "Reported", "Closed"]

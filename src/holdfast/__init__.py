@@ -1,1 +1,19 @@
-"""Verify, rehearse, launch, supervise, diagnose and recover LLM fine-tuning jobs."""
+"""Verify, rehearse, launch, supervise, diagnose and recover LLM fine-tuning jobs.
+
+>>> import holdfast
+>>> holdfast.verify.__name__
+'verify'
+"""
+
+from typing import Any
+
+from holdfast.app import VERBS, load_verb
+
+__all__ = ["check", "explain", "logs", "render", "resume", "run", "runs", "show", "stop", "verify", "watch"]
+
+
+def __getattr__(name: str) -> Any:
+    """Give a verb when it is first asked for."""
+    if name in VERBS:
+        return load_verb(name)
+    raise AttributeError(f"module 'holdfast' has no attribute {name!r}")

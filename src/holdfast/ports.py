@@ -6,8 +6,9 @@ from typing import Any, Literal, Protocol
 
 from holdfast.core.document import Document, Edit, TextEdit
 from holdfast.core.event import Answer, Event
-from holdfast.core.facts import Dataset, Machine
+from holdfast.core.facts import Dataset, Machine, Model
 from holdfast.core.job import Data, Method
+from holdfast.core.job import Model as BaseModel
 from holdfast.core.plan import Attempt
 
 
@@ -75,6 +76,14 @@ class Datasets(Protocol):
 
     def fetch(self, data: Data, method: Method) -> Dataset:
         """Return what is known of a dataset. Raises SourceError if that cannot be had."""
+        ...
+
+
+class Models(Protocol):
+    """A place that knows base models."""
+
+    def fetch(self, model: BaseModel) -> Model:
+        """Return what is known of a base model. Raises SourceError if that cannot be had."""
         ...
 
 

@@ -17,6 +17,9 @@ class SignalOrders:
     Args:
         ask: Asks the person at the terminal what Ctrl-C shall mean; None where nobody can be asked:
             the first then stops (saving first), the second kills.
+
+    Attributes:
+        interrupted: Whether the person ended the supervision.
     """
 
     def __init__(self, ask: Callable[[], Order | None] | None = None) -> None:
@@ -32,9 +35,11 @@ class SignalOrders:
             return "detach"
         if signal.SIGINT not in heard:
             return None
-        self.interrupted = True
-        if self._ask:
-            return self._ask()
+        order = self._ask() if self._ask else self._escalate()
+        self.interrupted = self.interrupted or order is not None
+        return order
+
+    def _escalate(self) -> Order:
         self._stops += 1
         return "stop" if self._stops == 1 else "kill"
 

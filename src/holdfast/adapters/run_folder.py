@@ -1,15 +1,16 @@
 """Run folders: where everything about one run lies. The layout is `contract.md` §4."""
 
+import json
 import os
 import random
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from fcntl import LOCK_EX, LOCK_NB, flock
+from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
 from pathlib import Path
 from string import ascii_lowercase, digits
 
 from holdfast.core.errors import LedgerError, UsageError
+from holdfast.core.plan import Plan
 
 DRAWS = 100
 
@@ -59,9 +60,23 @@ def write_whole(path: Path, text: str) -> None:
         raise LedgerError(what, where=str(path.parent), fix="free some disk space, or check permissions") from error
 
 
-def copy_into(source: Path, folder: Path, name: str) -> None:
-    """Copy a file the user gave into the run folder, as given."""
-    shutil.copyfile(source, folder / name)
+def save_plan(folder: Path, plan: Plan) -> None:
+    """Write the plan down, so that a resumed run starts from the very same one."""
+    write_whole(folder / "plan.json", json.dumps(plan.as_json(), indent=1))
+
+
+def load_plan(folder: Path) -> Plan:
+    """Return the plan of a run.
+
+    Raises:
+        LedgerError: It is not there, or not whole.
+    """
+    path = folder / "plan.json"
+    try:
+        return Plan.from_json(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        what = f"the run's plan cannot be read: {error}"
+        raise LedgerError(what, where=str(path), fix="start the job again with `holdfast run`") from error
 
 
 @contextmanager
@@ -69,13 +84,26 @@ def supervising(folder: Path) -> Iterator[bool]:
     """Hold the right to supervise a run; gives False where another process holds it."""
     descriptor = os.open(folder / "supervisor.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        flock(descriptor, LOCK_EX | LOCK_NB)
-    except BlockingIOError:
-        yield False
-    else:
-        yield True
+        yield _lock(descriptor, LOCK_EX)
     finally:
         os.close(descriptor)
+
+
+def is_supervised(folder: Path) -> bool:
+    """Whether a process holds the right to supervise a run."""
+    descriptor = os.open(folder / "supervisor.lock", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        return not _lock(descriptor, LOCK_SH)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, kind: int) -> bool:
+    try:
+        flock(descriptor, kind | LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 class Tail:

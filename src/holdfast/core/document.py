@@ -4,12 +4,20 @@ Nested values under dotted key paths, each with the place it came from, and `Unk
 source does not say. Edits change a document by key path; each reader can write them back as text.
 """
 
+import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final, Literal
 
 Key = tuple[str | int, ...]
+
+SHORT_FOR: Final[Mapping[Key, str]] = {("model",): "path", ("dataset",): "path"}
+"""Keys whose value may be a plain text that stands for a mapping with this one key: `model: x` is `model: {path: x}`."""
+
+LINE_BREAK: Final = re.compile(r"\r\n|\r|\n")
+POSITION: Final = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
 
 
 class Absent(Enum):
@@ -112,17 +120,20 @@ class Document:
     def get(self, key: str, default: Any = ABSENT) -> Any:
         """Return the value under a dotted key, `Unknown` if the source hides it, or the default.
 
-        >>> job = Document(path="job.yaml", kind="job", values={"train": {"max_length": 512}})
-        >>> job.get("train.max_length"), job.get("train.seed")
-        (512, <Absent.ABSENT: 'absent'>)
+        >>> job = Document(path="job.yaml", kind="job", values={"model": "tiny", "train": {"max_length": 512}})
+        >>> job.get("train.max_length"), job.get("train.seed"), job.get("model.path")
+        (512, <Absent.ABSENT: 'absent'>, 'tiny')
         """
         value: Any = self.values
+        at: Key = ()
         for part in parse_key(key):
+            value = _spelled_out(value, at)
             if isinstance(value, Unknown):
                 return value
             value = _child(value, part)
             if value is ABSENT:
                 return default
+            at = (*at, part)
         return value
 
     def place(self, key: str | Key) -> Place:
@@ -135,15 +146,55 @@ class Document:
         return Place(self.path)
 
     def with_values(self, edits: Iterable[Edit], origin: Place) -> "Document":
-        """Return a copy with edits made that came from elsewhere, such as `--set`."""
+        """Return a copy with edits made that came from elsewhere, such as `--set`.
+
+        Raises:
+            KeyError: See `apply_edits`.
+        """
         edits = tuple(edits)
-        moved = {parse_key(edit.key): origin for edit in edits}
+        moved = {_key_after(edit): origin for edit in edits if not isinstance(edit, Remove)}
+        touched = {parse_key(edit.key) for edit in edits} | set(moved)
+
+        def kept(places: Mapping[Key, Place]) -> dict[Key, Place]:
+            return {key: place for key, place in places.items() if touched.isdisjoint(_with_parents(key))}
+
         return replace(
             self,
             values=apply_edits(self.values, edits),
-            places={**self.places, **moved},
-            key_places={**self.key_places, **moved},
+            places={**kept(self.places), **moved},
+            key_places={**kept(self.key_places), **moved},
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    r"""The lines of a text, to turn offsets into places and back. They end in `\n`, `\r\n` or `\r`.
+
+    Attributes:
+        text: The whole text.
+        starts: Offset of each line's first character.
+    """
+
+    text: str
+    starts: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        breaks = LINE_BREAK.finditer(self.text)
+        object.__setattr__(self, "starts", (0, *(found.end() for found in breaks)))
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Return the line and column, counted from 1, of the character at an offset."""
+        line = bisect_right(self.starts, offset)
+        return line, offset - self.starts[line - 1] + 1
+
+    def offset(self, position: tuple[int, int]) -> int:
+        """Return the offset of a line and column."""
+        line, column = position
+        return self.starts[line - 1] + column - 1
+
+    def place(self, path: str, start: int, end: int) -> Place:
+        """Return the characters from one offset up to another as a place in a file."""
+        return Place(path, *self.position(start), *self.position(end))
 
 
 def parse_key(key: str) -> Key:
@@ -152,7 +203,7 @@ def parse_key(key: str) -> Key:
     >>> parse_key("evaluate.0.dataset")
     ('evaluate', 0, 'dataset')
     """
-    return tuple(int(part) if part.isdigit() else part for part in key.split(".")) if key else ()
+    return tuple(int(part) if POSITION.fullmatch(part) else part for part in key.split(".")) if key else ()
 
 
 def render_key(key: Key) -> str:
@@ -183,68 +234,91 @@ def apply_edits(values: Mapping[str, Any], edits: Iterable[Edit]) -> dict[str, A
     """Return a copy of the values with the edits made, in order.
 
     Raises:
-        KeyError: A key to remove or rename is not there, or a parent is no mapping.
+        KeyError: A key to remove or rename is not there, a new name is taken, a position is past
+            the end of its list, or a parent is neither mapping nor list.
 
     >>> apply_edits({"train": {"max_seq_length": 512}}, [Rename("train.max_seq_length", "max_length")])
     {'train': {'max_length': 512}}
     """
-    result: Any = dict(values)
+    result = dict(values)
     for edit in edits:
-        result = _apply(result, parse_key(edit.key), edit)
-    return dict(result)
+        result = _edited(result, parse_key(edit.key), edit)
+    return result
 
 
 def apply_text_edits(text: str, edits: Iterable[TextEdit]) -> str:
-    """Return the text with every edit made; they may not overlap.
+    r"""Return the text with every edit made.
 
-    >>> apply_text_edits("a: 1\\n", [TextEdit((1, 4), (1, 5), "2")])
-    'a: 2\\n'
+    Raises:
+        ValueError: Two of them overlap.
+
+    >>> apply_text_edits("a: 1\n", [TextEdit((1, 4), (1, 5), "2")])
+    'a: 2\n'
     """
-    starts = [0]
-    for line in text.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
+    lines = Lines(text)
+    parts: list[str] = []
+    done = 0
+    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
+        start, end = lines.offset(edit.start), lines.offset(edit.end)
+        if not done <= start <= end:
+            raise ValueError(f"text edits overlap at line {edit.start[0]}, column {edit.start[1]}")
+        parts += (text[done:start], edit.text)
+        done = end
+    return "".join((*parts, text[done:]))
 
-    def offset(position: tuple[int, int]) -> int:
-        return starts[position[0] - 1] + position[1] - 1
 
-    for edit in sorted(edits, key=lambda edit: edit.start, reverse=True):
-        text = text[: offset(edit.start)] + edit.text + text[offset(edit.end) :]
-    return text
+def _key_after(edit: Set | Rename) -> Key:
+    key = parse_key(edit.key)
+    return key if isinstance(edit, Set) else (*key[:-1], edit.name)
+
+
+def _with_parents(key: Key) -> Iterator[Key]:
+    return (key[:length] for length in range(1, len(key) + 1))
+
+
+def _spelled_out(value: Any, at: Key) -> Any:
+    return {SHORT_FOR[at]: value} if at in SHORT_FOR and isinstance(value, str) else value
+
+
+def _name_in(value: Any, part: str | int) -> str | int | Absent:
+    """Return how a mapping or list spells a part of a key; digits may also be a mapping's key."""
+    if isinstance(value, list):
+        return part if isinstance(part, int) and part < len(value) else ABSENT
+    names = (part, str(part)) if isinstance(value, Mapping) else ()
+    return next((name for name in names if name in value), ABSENT)
 
 
 def _child(value: Any, part: str | int) -> Any:
-    if isinstance(value, Mapping):
-        return value.get(part, value.get(str(part), ABSENT))
-    if isinstance(value, list) and isinstance(part, int) and part < len(value):
-        return value[part]
-    return ABSENT
+    name = _name_in(value, part)
+    return ABSENT if name is ABSENT else value[name]
 
 
-def _apply(values: Any, key: Key, edit: Edit) -> Any:
-    first, rest = key[0], key[1:]
-    if isinstance(values, list):
-        items = list(values)
-        items[int(first)] = _apply(items[int(first)], rest, edit) if rest else _leaf({0: items[int(first)]}, 0, edit)[0]
-        return items
-    if not isinstance(values, Mapping):
+def _edited(value: Any, key: Key, edit: Edit, at: Key = ()) -> Any:
+    """Return a copy of the value that stands at one key path, with the edit made at `key` below it."""
+    value = _spelled_out({} if value is None else value, at)
+    name = _name_in(value, key[0]) if key else ABSENT
+    if name is ABSENT and key and isinstance(edit, Set) and isinstance(value, Mapping):
+        name = str(key[0])
+    if name is ABSENT:
         raise KeyError(edit.key)
-    name = first if first in values else str(first)
-    if not rest:
-        return _leaf(values, name, edit)
-    if name not in values and not isinstance(edit, Set):
+    if len(key) > 1:
+        child = _child(value, name)
+        return _with_child(value, name, _edited(None if child is ABSENT else child, key[1:], edit, (*at, name)))
+    return _with_child(value, name, edit.value) if isinstance(edit, Set) else _without(value, name, edit)
+
+
+def _with_child(value: Any, name: str | int, child: Any) -> Any:
+    if isinstance(value, list):
+        return [child if position == name else old for position, old in enumerate(value)]
+    return {**value, name: child}
+
+
+def _without(value: Any, name: str | int, edit: Remove | Rename) -> dict[Any, Any]:
+    """Return a copy of the mapping that lacks a name, or has another in its place."""
+    if isinstance(value, list):
         raise KeyError(edit.key)
-    return {**values, name: _apply(values.get(name) if values.get(name) is not None else {}, rest, edit)}
-
-
-def _leaf(values: Mapping[Any, Any], name: str | int, edit: Edit) -> dict[Any, Any]:
-    match edit:
-        case Set(_, value):
-            return {**values, name: value}
-        case Remove(key):
-            if name not in values:
-                raise KeyError(key)
-            return {other: value for other, value in values.items() if other != name}
-        case Rename(key, new):
-            if name not in values:
-                raise KeyError(key)
-            return {new if other == name else other: value for other, value in values.items()}
+    if isinstance(edit, Remove):
+        return {other: child for other, child in value.items() if other != name}
+    if edit.name != name and edit.name in value:
+        raise KeyError(edit.key)
+    return {edit.name if other == name else other: child for other, child in value.items()}

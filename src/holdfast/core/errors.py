@@ -70,3 +70,10 @@ class BackendError(HoldfastError):
 
 class LedgerError(HoldfastError):
     """The ledger or a run folder could not be read or written."""
+
+
+def flatten(error: BaseException) -> list[HoldfastError]:
+    """Return every deliberate error in a group of groups, in order."""
+    if isinstance(error, BaseExceptionGroup):
+        return [leaf for part in error.exceptions for leaf in flatten(part)]
+    return [error] if isinstance(error, HoldfastError) else []

@@ -246,7 +246,7 @@ def _advance_report(attempt: AttemptState, said: Mapping[str, Any]) -> AttemptSt
     metrics = dict(attempt.metrics)
     if kind == "step" and isinstance(said.get("loss"), (int, float)):
         metrics["train_loss"] = said["loss"]
-    if kind == "evaluation":
+    if kind == "evaluate":
         metrics |= {name: value for name, value in said.get("metrics", {}).items() if isinstance(value, (int, float))}
     return replace(
         attempt,

@@ -11,7 +11,7 @@ class Gpu:
     Attributes:
         name: As `nvidia-smi` spells it.
         memory_bytes: All of its memory.
-        capability: CUDA compute capability, (major, minor). bf16 is native from (8, 0).
+        capability: CUDA compute capability, (major, minor); (0, 0) where nobody can say. bf16 is native from (8, 0).
     """
 
     name: str
@@ -55,8 +55,21 @@ class Dataset:
         columns: Column names.
         rows: Number of rows, or None where counting them would mean reading all.
         eval_columns: Columns of the evaluation split, or None if the job names none.
+        problem: Why the data surely cannot be read: missing, empty, malformed. Empty text for good data.
     """
 
-    columns: tuple[str, ...]
+    columns: tuple[str, ...] = ()
     rows: int | None = None
     eval_columns: tuple[str, ...] | None = None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """What is known of the base model.
+
+    Attributes:
+        files: Names of the files in its folder, or None where there is no such folder.
+    """
+
+    files: frozenset[str] | None

@@ -9,6 +9,19 @@ from typing import Any
 from holdfast.core.document import Edit, Place
 
 
+class MissingFactError(Exception):
+    """A rule would have to guess; the engine makes a Skip of it.
+
+    Attributes:
+        name: The fact or the key that is not known.
+        because: Why it is not.
+    """
+
+    def __init__(self, name: str, because: str) -> None:
+        super().__init__(f"{name}: {because}")
+        self.name, self.because = name, because
+
+
 class Severity(StrEnum):
     """How bad it is if the finding is true."""
 
@@ -94,7 +107,8 @@ class Rule:
         name: What is wrong, so that "allow <name>" reads well.
         explain: The rule's page, in Markdown: the module docstring.
         severity: How bad it is.
-        check: Pure function; its parameter names are the facts it needs. `job` is the Document.
+        check: Pure function; its parameter names are the facts it needs. `job` is the Document, of which a rule
+            reads values by `get` alone: that raises MissingFactError for a value that the source hides.
         source: What the rule rests on, and how it was tried.
         bad: Examples the rule must object to.
         good: Examples it must leave alone.
@@ -122,6 +136,12 @@ class Rule:
     def fixable(self) -> bool:
         """Whether some example shows a fix."""
         return any(case.fixed is not None for case in self.bad)
+
+    @property
+    def why(self) -> str:
+        """Why it is bad, in a few sentences: that part of the page."""
+        _, _, text = (self.explain or "").partition("## Why is this bad\n")
+        return " ".join(text.partition("\n## ")[0].split())
 
     def __repr__(self) -> str:
         return f"<{self.code} {self.name}>"

@@ -1,28 +1,34 @@
-"""The job: what a user asks for, before anything is looked up. Keys as in `contract.md` §3."""
+"""The job: what a user asks for, before anything is looked up. Keys as in `contract.md` §3.
 
-import difflib
+A key with nothing after it is as good as none: its default holds.
+"""
+
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from enum import StrEnum
 from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     NonNegativeInt,
+    PlainValidator,
     PositiveInt,
     ValidationError,
+    model_validator,
 )
 
-from holdfast.core.document import Document, Key, render_key
-from holdfast.core.errors import JobError, Spot
+from holdfast.core.document import Document, Key
+from holdfast.core.job_problems import FUNCTION, NAME, tell_problems
 
-SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-DURATION = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>[smhd])")
+SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+DURATION: Final = r"^[0-9]{1,6}(\.[0-9]{1,6})?[smhd]$"
+
+Seed = Annotated[int, Field(ge=0, lt=2**32)]
+"""What numpy takes."""
 
 
 class Method(StrEnum):
@@ -50,15 +56,22 @@ def parse_duration(text: str) -> float:
     >>> parse_duration("1.5h")
     5400.0
     """
-    found = DURATION.fullmatch(text.strip())
-    if not found or not float(found["number"]):
-        raise ValueError(f"{text!r} is no duration: write a number above 0 and a unit, such as 90s, 30m, 4h or 1.5d")
-    return float(found["number"]) * SECONDS[found["unit"]]
+    if not re.fullmatch(DURATION, text) or not float(text[:-1]):
+        raise ValueError(f"a duration is a number above 0 and a unit, such as 90s, 30m, 4h or 1.5d, not {text!r}")
+    return float(text[:-1]) * SECONDS[text[-1]]
 
 
-def _duration(text: str) -> str:
-    parse_duration(text)
-    return text
+def _duration(value: Any) -> str:
+    parse_duration(str(value))
+    return str(value)
+
+
+def _processes(value: Any) -> int | Literal["auto"]:
+    if value == "auto":
+        return "auto"
+    if type(value) is int and value > 0:
+        return value
+    raise ValueError(f"it is a whole number above 0, or auto, not {value!r}")
 
 
 def _path_alone(value: Any) -> Any:
@@ -66,7 +79,22 @@ def _path_alone(value: Any) -> Any:
 
 
 class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+        defer_build=True,  # a third of the import; most commands read no job
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_empty_keys(cls, values: Any) -> Any:
+        names = {field.alias or name for name, field in cls.model_fields.items()}
+        if not isinstance(values, dict):
+            return values
+        return {name: value for name, value in values.items() if value is not None or name not in names}
 
 
 class Model(_Part):
@@ -101,11 +129,11 @@ class Data(_Part):
     """Part of `split` that is held out for evaluation, drawn with the seed."""
     rows: PositiveInt | None = None
     """Train on this many rows, drawn at random with the seed."""
-    seed: int | None = None
+    seed: Seed | None = None
     """Seed of drawing and holding out. Default: the job's."""
     streaming: bool = False
     """Read rows while training; needs `train.max_steps`."""
-    map: Annotated[str, Field(pattern=r"^[^:]+:[A-Za-z_]\w*$")] | None = None
+    map: Annotated[str, Field(pattern=FUNCTION)] | None = None
     """Function that rewrites each row: `file.py:function` or `module:function`."""
 
 
@@ -146,11 +174,13 @@ class Where(_Part):
     """Flavor or GPU kind, in the backend's words."""
     nodes: PositiveInt = 1
     """Machines."""
-    processes: PositiveInt | Literal["auto"] = "auto"
+    processes: Annotated[
+        int | Literal["auto"], PlainValidator(_processes, json_schema_input_type=PositiveInt | Literal["auto"])
+    ] = "auto"
     """Processes a machine: one a GPU unless said."""
     strategy: Literal["ddp", "fsdp", "zero2", "zero3"] = "ddp"
     """How several processes share the work."""
-    timeout: Annotated[str, AfterValidator(_duration)] | None = None
+    timeout: Annotated[str, BeforeValidator(_duration), Field(pattern=DURATION)] | None = None
     """Longest time the run may take, such as `4h`."""
     budget_usd: Annotated[float, Field(gt=0)] | None = None
     """Most money the run may cost."""
@@ -215,9 +245,7 @@ class Recover(_Part):
     attempts: PositiveInt = 3
     """Times the job may be started in all."""
     allow: list[
-        Literal[
-            "batch_size", "checkpointing", "optimizer", "hardware", "learning_rate", "skip_batches", "unknown_once"
-        ]
+        Literal["batch_size", "checkpointing", "optimizer", "hardware", "learning_rate", "skip_batches", "unknown_once"]
     ] = ["batch_size", "checkpointing"]
     """Kinds of change that need no further consent."""
 
@@ -232,9 +260,9 @@ class Notify(_Part):
 class Job(_Part):
     """One fine-tuning job, as its file says it."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] | None = None
+    name: Annotated[str, Field(pattern=NAME)] | None = None
     """Name of the job. Default: the file's."""
-    method: Method
+    method: Annotated[Method, Field(strict=False)]
     """Training method; each has its TRL trainer."""
     model: Annotated[Model, BeforeValidator(_path_alone, json_schema_input_type=str | Model)]
     """Base model."""
@@ -250,23 +278,23 @@ class Job(_Part):
     """Passed on to the method's TRL config class."""
     early_stopping: EarlyStopping | None = None
     """When to stop before the last step."""
-    environment: Environment = Environment()
+    environment: Environment = Field(default_factory=Environment)
     """What the process needs around it."""
-    where: Where = Where()
+    where: Where = Field(default_factory=Where)
     """Where it runs."""
-    track: Track = Track()
+    track: Track = Field(default_factory=Track)
     """Where metrics go."""
-    output: Output = Output()
+    output: Output = Field(default_factory=Output)
     """What becomes of the result."""
-    samples: Samples = Samples()
+    samples: Samples = Field(default_factory=Samples)
     """Completions to look at."""
     evaluate: list[Evaluation] = []
     """Evaluations of the final model."""
-    recover: Recover = Recover()
+    recover: Recover = Field(default_factory=Recover)
     """What may be changed to bring a failed run back."""
-    notify: Notify = Notify()
+    notify: Notify = Field(default_factory=Notify)
     """Who is told how it ends."""
-    seed: int = 42
+    seed: Seed = 42
     """Seed of everything that is drawn."""
 
     @property
@@ -281,21 +309,22 @@ def parse_job(document: Document) -> Job:
     Raises:
         ExceptionGroup: Of a JobError for every problem, in the order they stand in the file.
     """
-    problems: list[JobError] = []
     try:
-        return Job.model_validate(document.values)
+        return Job.model_validate(dict(document.values))
     except ValidationError as error:
-        problems = [_problem(document, details) for details in _worst_first(error)]
-    raise ExceptionGroup(f"{document.path} is no job", sorted(problems, key=_line))
+        problems = tell_problems(document, error.errors(include_url=False), known_keys)
+    raise ExceptionGroup(f"{document.path} is no job", problems)
 
 
 def job_schema() -> dict[str, Any]:
     """Return the JSON Schema of a job file."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **Job.model_json_schema(by_alias=True),
-        "title": "holdfast job",
-    }
+    schema = Job.model_json_schema(by_alias=True)
+    for part in (schema, *schema["$defs"].values()):
+        part.pop("title")
+        required = part.get("required", ())
+        for name, asked in part.get("properties", {}).items():
+            part["properties"][name] = _asked(asked, may_be_empty=name not in required)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "holdfast job", **schema}
 
 
 def known_keys(key: Key, schema: Any = Job) -> tuple[str, ...]:
@@ -321,45 +350,11 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
             yield from _models(argument)
 
 
-def _worst_first(error: ValidationError) -> Iterator[Mapping[str, Any]]:
-    """Yield one error a place: a union says one for each of its members."""
-    seen: set[Key] = set()
-    for details in error.errors(include_url=False):
-        key = _key_of(details["loc"])
-        if key not in seen:
-            seen.add(key)
-            yield {**details, "loc": key}
-
-
-def _key_of(loc: tuple[str | int, ...]) -> Key:
-    """Return the key path of an error: pydantic adds the names of a union's members to it."""
-    key: Key = ()
-    for part in loc:
-        if isinstance(part, str) and ("[" in part or part in ("int", "str", "float", "constrained-int")):
-            break
-        key = (*key, part)
-    return key
-
-
-def _problem(document: Document, details: Mapping[str, Any]) -> JobError:
-    key: Key = details["loc"]
-    name = render_key(key)
-    place = document.place(key)
-    where = Spot(place.path, place.line, place.column)
-    match details["type"]:
-        case "extra_forbidden":
-            known = known_keys(key[:-1])
-            nearest = difflib.get_close_matches(str(key[-1]), known, n=1, cutoff=0.5)
-            hint = f"did you mean `{nearest[0]}`?" if nearest else f"use one of {', '.join(known)}"
-            if not nearest and key[:-1] == ():
-                hint += "; an argument of the trainer stands under `train:`"
-            return JobError(f"unknown key `{name}`", where=where, fix=hint)
-        case "missing":
-            return JobError(f"missing key `{name}`", where=where, fix=f"add `{key[-1]}: …`")
-        case _:
-            message = str(details["msg"]).removeprefix("Value error, ").replace("Input should", "it should")
-            return JobError(f"`{name}` is {details['input']!r}: {message}", where=where, fix=f"correct `{name}`")
-
-
-def _line(problem: JobError) -> tuple[int, int]:
-    return (problem.spot.line or 0, problem.spot.column or 0)
+def _asked(schema: dict[str, Any], *, may_be_empty: bool) -> dict[str, Any]:
+    """Return a key's schema without pydantic's title, and with null where the key may be left empty."""
+    kinds = schema.pop("anyOf", None)
+    about = {name: schema.pop(name) for name in ("description", "default") if name in schema}
+    schema.pop("title", None)
+    kinds = kinds or [schema]
+    empty = [{"type": "null"}] if may_be_empty and {"type": "null"} not in kinds else []
+    return ({"anyOf": [*kinds, *empty]} if kinds[1:] or empty else schema) | about

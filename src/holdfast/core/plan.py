@@ -1,7 +1,8 @@
 """The plan: a job resolved down to what one attempt needs to start anywhere."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,6 +13,7 @@ class Plan:
         name: The job's name.
         script: Source of the training script, rendered from a job file or the user's own.
         script_name: The name its tracebacks show.
+        cwd: Folder the script runs in, absolute: relative paths of the job mean this one.
         arguments: Words of the script's own command line.
         processes: Processes a machine; above 1 the attempt starts itself under torchrun.
         variables: Environment variables of the training process; never a secret's value.
@@ -23,12 +25,22 @@ class Plan:
     name: str
     script: str
     script_name: str
+    cwd: str
     arguments: tuple[str, ...] = ()
     processes: int = 1
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     secrets: tuple[str, ...] = ()
     timeout_s: float | None = None
     options: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "Plan":
+        """Make a plan again from what `as_json` gave."""
+        return cls(**{**fields, "arguments": tuple(fields["arguments"]), "secrets": tuple(fields["secrets"])})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,7 +57,10 @@ def run(folder: Path, command: list[str], claim: int) -> int:
     """Start the command with its streams in files, and wait. 127: it could not be started."""
     with (folder / "stdout.log").open("ab") as out, (folder / "stderr.log").open("ab") as err:
         try:
-            return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, pass_fds=(claim,)).wait()
+            child = subprocess.Popen(  # noqa: S603 - the words are a list, no shell reads them
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, pass_fds=(claim,)
+            )
+            return child.wait()
         except OSError as error:
             err.write(f"{command[0]}: {error.strerror}\n".encode())
             return 127

@@ -44,7 +44,7 @@ class LocalBackend:
         folder, script = Path(attempt.folder), Path(attempt.folder) / "attempt.py"
         if not (folder / "guard.json").exists():
             command = [*self._interpreter, str(script), *attempt.plan.arguments]
-            self._start_guard(folder, command, {**self._environment, **variables_of(attempt)})
+            self._start_guard(attempt, command)
         return attempt.folder
 
     def poll(self, attempt_id: str, *, skip: int) -> Look:
@@ -79,12 +79,13 @@ class LocalBackend:
             with suppress(psutil.NoSuchProcess):
                 process.send_signal(signal.SIGUSR1)
 
-    def _start_guard(self, folder: Path, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        words = [sys.executable, "-I", "-S", str(GUARD), str(folder), *command]
+    def _start_guard(self, attempt: Attempt, command: Sequence[str]) -> None:
+        words = [sys.executable, "-I", "-S", str(GUARD), attempt.folder, *command]
         try:
             subprocess.run(  # noqa: S603 - the words are a list, no shell reads them
                 words,
-                env=environment,
+                cwd=attempt.plan.cwd,
+                env={**self._environment, **variables_of(attempt)},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
@@ -95,7 +96,7 @@ class LocalBackend:
             raise BackendError(str(error), where=words[0], fix="check free memory and processes (ulimit -u)") from error
         except subprocess.CalledProcessError as error:
             what = f"the attempt's guard failed: {error.stderr.decode(errors='replace').strip().splitlines()[-1:]}"
-            raise BackendError(what, where=str(folder), fix="check that the folder can be written") from error
+            raise BackendError(what, where=attempt.folder, fix="check that the folder can be written") from error
 
 
 def variables_of(attempt: Attempt) -> dict[str, str]:

@@ -1,0 +1,122 @@
+"""Checkpoints on disk: whether one is whole, and which is the newest that is.
+
+Covered: every file of the manifest that the runtime writes last; without one, the damage that shows by itself.
+Not covered: files that the manifest does not name; optimizers of FSDP and DeepSpeed, which save under other names,
+so that `newest_whole` passes their checkpoints over.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from holdfast.core.checkpoint import Problem, Verdict, Wholeness
+from holdfast.core.errors import UsageError
+
+MANIFEST = "holdfast-manifest.json"
+CHECKPOINT = re.compile(r"checkpoint-(\d+)")
+STATE = "trainer_state.json"
+# Without one of the latter two transformers resumes all the same, with a fresh optimizer and schedule.
+# Source: `Trainer._load_optimizer_and_scheduler` of transformers 5.23.
+RESUMABLE = (STATE, "optimizer.pt", "scheduler.pt")
+LENGTH_BYTES = 8  # a safetensors file begins with its header's length, a little-endian integer
+
+
+def verify_checkpoint(path: Path) -> Wholeness:
+    """Return whether a checkpoint or a model's folder is whole; reads every byte that the manifest names.
+
+    Raises:
+        UsageError: It is no folder.
+    """
+    if not path.is_dir():
+        raise UsageError("no such checkpoint", where=str(path), fix="name the folder of a checkpoint or of a model")
+    if not (path / MANIFEST).exists():
+        return _verify_without_manifest(path)
+    step: int | None = _step_of(path)
+    problems: tuple[Problem, ...] = (Problem(MANIFEST, "unreadable: it is no manifest of holdfast"),)
+    with suppress(ValueError, KeyError, TypeError, AttributeError):
+        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        step, problems = int(manifest["step"]), tuple(_compare(path, manifest["files"]))
+    return Wholeness(path=str(path), step=step, verdict="damaged" if problems else "whole", problems=problems)
+
+
+def newest_whole(folder: Path) -> tuple[Path | None, list[Wholeness]]:
+    """Return the newest checkpoint that is whole and can be resumed from, and the newer ones that were passed over.
+
+    Args:
+        folder: Where the trainer saves its `checkpoint-<step>`.
+    """
+    found = [path for path in folder.glob("checkpoint-*") if path.is_dir() and _step_of(path) is not None]
+    passed_over: list[Wholeness] = []
+    for path in sorted(found, key=lambda path: _step_of(path) or 0, reverse=True):
+        wholeness = verify_checkpoint(path)
+        lacking = [Problem(name, "missing: training cannot resume") for name in RESUMABLE if not (path / name).exists()]
+        if wholeness.verdict == "whole" and not lacking:
+            return path, passed_over
+        passed_over.append(replace(wholeness, problems=tuple(dict.fromkeys((*wholeness.problems, *lacking)))))
+    return None, passed_over
+
+
+def _step_of(path: Path) -> int | None:
+    named = CHECKPOINT.fullmatch(path.name)
+    return int(named[1]) if named else None
+
+
+def _verify_without_manifest(path: Path) -> Wholeness:
+    problems = [Problem(MANIFEST, "missing: the save was cut short, or holdfast did not watch it")]
+    damage = list(_apparent_damage(path))
+    verdict: Verdict = "damaged" if damage else "unverifiable"
+    return Wholeness(path=str(path), step=_step_of(path), verdict=verdict, problems=(*problems, *damage))
+
+
+def _compare(folder: Path, files: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
+    """Yield what is wrong; hashes are only computed of files that have the right size."""
+    for name, told in files.items():
+        path = folder / name
+        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            yield Problem(name, "not a file of this folder")
+        elif not path.is_file():
+            yield Problem(name, "missing")
+        elif path.stat().st_size != told["bytes"]:
+            size = path.stat().st_size
+            yield Problem(name, f"{'truncated' if size < told['bytes'] else 'grown'}: {size} of {told['bytes']} bytes")
+        elif _hash(path) != told["sha256"]:
+            yield Problem(name, "changed: its sha256 is another")
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _apparent_damage(folder: Path) -> Iterator[Problem]:
+    """Yield the damage that shows without knowing what was saved."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.stat().st_size:
+            yield Problem(path.relative_to(folder).as_posix(), "empty")
+        elif path.suffix == ".safetensors" and (message := _safetensors_damage(path)):
+            yield Problem(path.relative_to(folder).as_posix(), message)
+    if _step_of(folder) is not None and not (folder / STATE).exists():
+        yield Problem(STATE, "missing: training cannot resume")
+
+
+def _safetensors_damage(path: Path) -> str:
+    """Return what is wrong with a safetensors file, or nothing.
+
+    Source: the format's description in the safetensors package: length, JSON header, tensors up to the largest of
+    their `data_offsets`.
+    """
+    size = path.stat().st_size
+    try:
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(LENGTH_BYTES), "little")
+            header = json.loads(file.read(min(length, size)))
+        ends = [tensor["data_offsets"][1] for name, tensor in header.items() if name != "__metadata__"]
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        return "unreadable: it has no header of a safetensors file"
+    whole = LENGTH_BYTES + length + max(ends, default=0)
+    return f"truncated: {size} of {whole} bytes" if size < whole else ""

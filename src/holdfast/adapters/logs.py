@@ -1,0 +1,88 @@
+"""Where holdfast's own log goes: coloured to a terminal, plain to anything else, and to a file of the run.
+
+Covered: what holdfast says of itself. Not covered: what the training process writes, which its guard keeps whole.
+"""
+
+import json
+import logging
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.highlighter import NullHighlighter
+from rich.logging import RichHandler
+
+from holdfast.core.errors import LedgerError
+from holdfast.core.event import Event, event_to_json
+
+LOG = logging.getLogger("holdfast")
+LOG.addHandler(logging.NullHandler())
+
+
+class Stamped(logging.Formatter):
+    """Puts the full time, with its zone, before each line."""
+
+    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: ARG002, N802 - logging's signature
+        """Return when the record was made, as ISO 8601 to the millisecond."""
+        return datetime.fromtimestamp(record.created).astimezone().isoformat(timespec="milliseconds")
+
+
+def log_to_console(console: Console, level: int = logging.WARNING) -> None:
+    """Send the log to a console too, through which it leaves a live display intact.
+
+    Args:
+        console: Its own rules say whether there are colours: a terminal, and no `NO_COLOR`.
+        level: The least that is worth a line.
+    """
+    handler: logging.Handler
+    if console.is_terminal:
+        handler = RichHandler(console=console, show_time=False, show_path=False, highlighter=NullHighlighter())
+    else:
+        handler = logging.StreamHandler(console.file)
+        handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+    handler.setLevel(level)
+    _add(handler)
+
+
+@contextmanager
+def log_to_run(folder: Path, date: str) -> Iterator[None]:
+    """Keep the log in the run's folder too, within the block; a resumed run goes on in the file of its day.
+
+    Args:
+        folder: The run's folder.
+        date: `YYYYmmdd`.
+
+    Raises:
+        LedgerError: The file cannot be written.
+    """
+    path = folder / "logs" / f"{date}.log"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handler = logging.FileHandler(path, encoding="utf-8")
+    except OSError as error:
+        what = f"the run's log cannot be written: {error.strerror}"
+        raise LedgerError(what, where=str(path), fix="free some disk space, or check permissions") from error
+    handler.setFormatter(Stamped("%(asctime)s %(levelname)-7s %(message)s"))
+    _add(handler)
+    try:
+        yield
+    finally:
+        LOG.removeHandler(handler)
+        handler.close()
+
+
+def log_events(events: Iterable[Event]) -> None:
+    """Log what happened to a run; the many steps and heartbeats are in the ledger alone."""
+    for event in events:
+        kind, fields = event_to_json(event)
+        said = fields.get("said", {}).get("event")
+        if said not in ("step", "heartbeat") and fields.get("answer") != "alive":
+            LOG.info("%s %s", said or kind, json.dumps(fields, default=str))
+
+
+def _add(handler: logging.Handler) -> None:
+    LOG.addHandler(handler)
+    LOG.setLevel(logging.INFO)
+    LOG.propagate = False

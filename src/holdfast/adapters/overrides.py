@@ -1,0 +1,100 @@
+"""What overrides a job file: the environment, then `--set`. Values are YAML, as in the file."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from holdfast.adapters.yaml.compose import compose
+from holdfast.adapters.yaml.tree import value_of
+from holdfast.core.document import Document, Place, Set
+from holdfast.core.errors import JobError, Spot, UsageError
+from holdfast.core.job import known_keys
+
+PREFIX = "HOLDFAST_"
+NOT_KEYS = frozenset(
+    f"{PREFIX}{name}" for name in ("ATTEMPT", "CACHE", "PROCESSES", "RESUME", "RUN", "RUNS", "STARTED")
+)
+"""Variables that holdfast itself reads or sets."""
+ALIASES = {"NUM_GPUS_OVERRIDE": "where.processes"}
+"""Variables of other launchers that stand for a key."""
+AS_WRITTEN = ("environment", "variables")
+"""The mapping whose keys are names in capitals."""
+
+
+class Override(NamedTuple):
+    """A value that goes before the job file's, and where it comes from."""
+
+    edit: Set
+    origin: Place
+
+
+def parse_set(text: str) -> Override:
+    """Return the override of one `--set KEY=VALUE`.
+
+    Raises:
+        UsageError: It has no `=`, no key, or its value is no YAML.
+
+    >>> parse_set("train.learning_rate=1e-5").edit
+    Set(key='train.learning_rate', value=1e-05)
+    """
+    key, equals, value = text.partition("=")
+    if not equals or not all(key.split(".")):
+        raise UsageError(f"{key!r} sets nothing", where="--set", fix="write `--set train.learning_rate=1e-5`")
+    origin = f"--set {key}"
+    return Override(Set(key, _parse_value(value, origin)), Place(origin))
+
+
+def environment_edits(environ: Mapping[str, str]) -> tuple[Override, ...]:
+    """Return the overrides of the environment; an empty variable is as good as none.
+
+    `HOLDFAST_` and a key path, with two underscores for a dot: `HOLDFAST_TRAIN__LEARNING_RATE`.
+
+    Raises:
+        UsageError: A value is no YAML, or a name has an empty part.
+
+    >>> [override.edit for override in environment_edits({"HOLDFAST_WHERE__NODES": "2", "HOLDFAST_RUNS": "runs"})]
+    [Set(key='where.nodes', value=2)]
+    """
+    keys = {name: key for name, key in ALIASES.items() if environ.get(name)}
+    for name in sorted(environ):
+        if name.startswith(PREFIX) and name not in NOT_KEYS and environ[name]:
+            keys[name] = _spelled_key(name)
+    return tuple(Override(Set(key, _parse_value(environ[name], name)), Place(name)) for name, key in keys.items())
+
+
+def apply_overrides(document: Document, overrides: Iterable[Override]) -> Document:
+    """Return the document with the overrides made, in order: the last one holds.
+
+    Raises:
+        ExceptionGroup: Of a JobError for each that has no place in the job.
+    """
+    problems: list[JobError] = []
+    for edit, origin in overrides:
+        try:
+            document = document.with_values([edit], origin)
+        except KeyError:
+            parent = edit.key.rpartition(".")[0]
+            what = f"`{edit.key}` cannot be set: `{parent}` is no mapping, and no list of that length"
+            problems.append(JobError(what, where=Spot(origin.path), fix=f"set `{parent}` as a whole"))
+    if problems:
+        raise ExceptionGroup(f"{document.path} is no job", problems)
+    return document
+
+
+def _spelled_key(name: str) -> str:
+    """Return the dotted key a variable names, each part as the job spells it."""
+    key: tuple[str, ...] = ()
+    for part in name.removeprefix(PREFIX).split("__"):
+        if not part:
+            raise UsageError(f"{name} names no key", where=name, fix=f"write `{PREFIX}TRAIN__LEARNING_RATE`, or unset it")
+        known = {other.upper(): other for other in known_keys(key)}
+        key = (*key, part if key == AS_WRITTEN else known.get(part.upper(), part.lower()))
+    return ".".join(key)
+
+
+def _parse_value(text: str, origin: str) -> Any:
+    try:
+        node = compose(text, origin)
+    except ExceptionGroup as group:
+        problem = group.exceptions[0]
+        raise UsageError(f"the value is no YAML: {problem.args[0]}", where=origin, fix="put it in quotes") from None
+    return None if node is None else value_of(node)

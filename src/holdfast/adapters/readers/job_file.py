@@ -1,0 +1,131 @@
+"""Job files: YAML, read with the place of each value, edited without touching another character.
+
+Covered: everything YAML 1.2 has for plain values, in block and flow style, with comments.
+Not covered: anchors and aliases, tags, several documents in a file; see `adapters.yaml.compose`.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from ruamel.yaml.representer import RepresenterError
+
+from holdfast.adapters.yaml.compose import compose
+from holdfast.adapters.yaml.page import Draft, Page
+from holdfast.adapters.yaml.splice import rename, steps
+from holdfast.adapters.yaml.tree import Branch, Child, Leaf, value_of
+from holdfast.core.document import (
+    Document,
+    Edit,
+    Key,
+    Lines,
+    Remove,
+    Rename,
+    Set,
+    TextEdit,
+    apply_edits,
+    leaves,
+    parse_key,
+    render_key,
+)
+from holdfast.core.errors import JobError, Spot
+
+NOT_THERE: dict[type[Edit], str] = {
+    Set: "what it would stand in is no mapping, and no list of that length",
+    Remove: "the file has no such key",
+    Rename: "the file has no such key, or has one of the new name",
+}
+
+
+class JobFileReader:
+    """Reads a job file into a Document, and writes edits back."""
+
+    def read(self, text: str, path: str) -> Document:
+        """Return the document.
+
+        Raises:
+            ExceptionGroup: Of a JobError for every objection to the YAML.
+        """
+        root = _root(text, path)
+        lines = Lines(text)
+        entries = dict(_entries(root))
+        keys = {key: child.key for key, child in entries.items() if child.key}
+        return Document(
+            path=path,
+            kind="job",
+            text=text,
+            values=value_of(root),
+            places={key: lines.place(path, child.node.start, child.node.end) for key, child in entries.items()},
+            key_places={key: lines.place(path, leaf.start, leaf.end) for key, leaf in keys.items()},
+        )
+
+    def place_edits(self, document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:
+        """Return the text edits that make the edits and touch nothing else.
+
+        Raises:
+            JobError: An edit cannot be made in this text; the message says why.
+        """
+        draft = Draft(document.text)
+        for edit in edits:
+            try:
+                _make(draft, edit, document.path)
+            except KeyError:
+                raise _refusal(document, edit, NOT_THERE[type(edit)]) from None
+            except RepresenterError:
+                raise _refusal(document, edit, "the value is no plain data") from None
+            except ExceptionGroup:
+                raise _refusal(document, edit, "the text there is laid out in a way that is not understood") from None
+        return draft.edits()
+
+
+def _root(text: str, path: str) -> Branch:
+    root = compose(text, path)
+    if isinstance(root, Branch) and not root.is_list:
+        return root
+    found = "nothing" if root is None else "a list" if isinstance(root, Branch) else "a single value"
+    problem = JobError(
+        f"the file holds {found}; a job is a mapping",
+        where=Spot(path, 1, 1),
+        fix="write lines such as `method: sft`, with a space after the colon",
+    )
+    raise ExceptionGroup(f"{path} is no job", [problem])
+
+
+def _entries(branch: Branch, above: Key = ()) -> Iterator[tuple[Key, Child]]:
+    """Yield every entry of a tree with its key path."""
+    for part, child in branch.children.items():
+        key = (*above, part)
+        yield key, child
+        if isinstance(child.node, Branch):
+            yield from _entries(child.node, key)
+
+
+def _make(draft: Draft, edit: Edit, path: str) -> None:
+    """Change a draft, step by step, until it says what the edit asks for.
+
+    Raises:
+        ExceptionGroup: It does not come to that.
+    """
+    root = _root(draft.text, path)
+    values = value_of(root)
+    target = apply_edits(values, [edit])
+    if isinstance(edit, Rename) and (key := _written_key(root, parse_key(edit.key))):
+        draft.make(rename(key, edit.name))
+    for _ in (*leaves(values), *leaves(target), None):  # each step settles at least one of them
+        root = _root(draft.text, path)
+        step = next(steps(Page(draft.text), Child(None, root), target), None)
+        if step is None:
+            return
+        draft.make(step)
+    raise ExceptionGroup("no end", [KeyError(edit.key)])
+
+
+def _written_key(root: Branch, key: Key) -> Leaf | None:
+    return next((child.key for path, child in _entries(root) if render_key(path) == render_key(key)), None)
+
+
+def _refusal(document: Document, edit: Edit, because: str) -> JobError:
+    place = document.place(edit.key)
+    return JobError(
+        f"cannot {type(edit).__name__.lower()} `{edit.key}`: {because}",
+        where=Spot(place.path, place.line, place.column),
+        fix="make the change by hand",
+    )

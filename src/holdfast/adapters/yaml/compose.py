@@ -1,0 +1,172 @@
+"""YAML text, read into a tree by ruamel.yaml, or every objection to it.
+
+Left out on purpose, each with a message: anchors and aliases (a value stands in one place, so an
+edit changes what it names and nothing else), tags, keys that are not text, second documents.
+"""
+
+import re
+from collections.abc import Iterator
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.events import (
+    AliasEvent,
+    CollectionEndEvent,
+    CollectionStartEvent,
+    DocumentStartEvent,
+    Event,
+    NodeEvent,
+    ScalarEvent,
+    SequenceStartEvent,
+)
+from ruamel.yaml.reader import ReaderError
+
+from holdfast.adapters.yaml.tree import Branch, Child, Leaf, Node, after_colon, parse_plain
+from holdfast.core.document import Lines
+from holdfast.core.errors import JobError, Spot
+
+LONGEST = 200_000
+"""Characters; ruamel.yaml reads some 400,000 a second, and a job has a few thousand."""
+DEEPEST = 50
+"""Levels of mappings and lists; a job has four."""
+TOO_DEEP = f"more than {DEEPEST} levels"
+SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+MISTAKES = (
+    # what ruamel.yaml says, what a person says, how to fix it, whether it begins at the context
+    (
+        "mapping values are not allowed",
+        "`:` where no key can stand",
+        "quote text with `: ` in it; line up the keys of a mapping",
+        False,
+    ),
+    ("'\\t'", "a tab where YAML has spaces", "indent with spaces", False),
+    (
+        "cannot start any token",
+        "text that begins with a character YAML keeps for itself",
+        "put the text in quotes",
+        False,
+    ),
+    ("unexpected end of stream", "a quote that is never closed", "close it", True),
+    ("expected the node content", "a value is missing", "write it, or close the bracket", False),
+    ("expected ',' or", "a bracket that is never closed", "close it, or put a comma between its entries", True),
+    ("could not find expected ':'", "a line without a `:`", "write `key: value`", True),
+    ("<block end>", "a line that fits no mapping or list above it", "line up the keys of a mapping", False),
+    ("escape", "an escape that YAML does not know", "use single quotes, or write the backslash twice", False),
+    (TOO_DEEP, f"{TOO_DEEP} of mappings and lists", "write it flatter", False),
+)
+
+
+def compose(text: str, path: str) -> Node | None:
+    """Return the tree of a YAML document, or None for an empty one.
+
+    Raises:
+        ExceptionGroup: Of JobErrors: everything that is left out on purpose, and the first mistake in the syntax.
+    """
+    composer = _Composer(text, path)
+    root = None
+    try:
+        root = composer.document()
+    except MarkedYAMLError as error:
+        composer.object_to(*_explained(error))
+    except ReaderError as error:
+        composer.object_to(error.position, f"character U+{error.character:04X}, which YAML does not allow", "delete it")
+    except (AssertionError, OverflowError, ValueError):  # ruamel.yaml: `%YAML 1.9`, an escape past the last character
+        composer.object_to(composer.reached, "no YAML", "look at the escape or the `%` line after it")
+    if composer.problems:
+        raise ExceptionGroup(f"{path} cannot be read", composer.problems)
+    return root
+
+
+def _explained(error: MarkedYAMLError) -> tuple[int, str, str]:
+    """Return where a mistake in the syntax stands, what it is and how to fix it."""
+    mark = error.problem_mark or error.context_mark
+    for said, what, fix, at_context in MISTAKES:
+        if said in error.problem:
+            return (error.context_mark if at_context and error.context_mark else mark).index, what, fix
+    return mark.index, f"no YAML: {error.problem}", "look at the quotes, brackets and indentation before it"
+
+
+class _Composer:
+    """Makes a tree of ruamel's events, and collects what it objects to."""
+
+    def __init__(self, text: str, path: str) -> None:
+        self.path, self.text, self.lines = path, text, Lines(text)
+        self.problems: list[JobError] = []
+        self.reached = 0
+        self.events = self.read()
+
+    def read(self) -> Iterator[Event]:
+        """Yield ruamel's events, and keep in mind how far they go."""
+        if len(self.text) > LONGEST:
+            self.object_to(0, f"{len(self.text):,} characters; a job file has at most {LONGEST:,}", "name a job file")
+            return
+        for event in YAML(typ="safe", pure=True).parse(self.text):
+            self.reached = event.end_mark.index
+            yield event
+
+    def object_to(self, offset: int, what: str, fix: str) -> None:
+        """Note a problem at an offset."""
+        self.problems.append(JobError(what, where=Spot(self.path, *self.lines.position(offset)), fix=fix))
+
+    def document(self) -> Node | None:
+        """Return the first document's root; read to the end, so that no mistake is missed."""
+        roots: list[Node] = []
+        for event in self.events:
+            if isinstance(event, DocumentStartEvent) and roots:
+                self.object_to(event.start_mark.index, "a second document", "keep one job a file: take the `---` away")
+            elif isinstance(event, NodeEvent):
+                roots.append(self.node(event, depth=0))
+        return roots[0] if roots else None
+
+    def node(self, event: Event, depth: int) -> Node:
+        """Return the node that begins with an event."""
+        start, end = event.start_mark.index, event.end_mark.index
+        if isinstance(event, AliasEvent) or (isinstance(event, NodeEvent) and event.anchor):
+            self.object_to(
+                start, "an anchor or alias", "write the value out: in a job file each stands where it counts"
+            )
+        elif isinstance(event, (ScalarEvent, CollectionStartEvent)) and event.tag:
+            self.object_to(start, f"tag `{event.tag}`", "take the tag away; text can be put in quotes")
+        if isinstance(event, CollectionStartEvent):
+            return self.branch(event, depth)
+        if not isinstance(event, ScalarEvent):
+            return Leaf(start, end, None)
+        if SURROGATE.search(event.value):
+            self.object_to(start, "an escape for half a character", "write the character itself")
+        if not event.style:
+            return Leaf(start, end, parse_plain(event.value))
+        return Leaf(start, start + len(self.text[start:end].rstrip()), event.value, event.style)
+
+    def branch(self, event: CollectionStartEvent, depth: int) -> Branch:
+        """Return the mapping or list that begins with an event."""
+        if depth == DEEPEST:
+            raise MarkedYAMLError(problem=TOO_DEEP, problem_mark=event.start_mark)
+        is_list = isinstance(event, SequenceStartEvent)
+        children: dict[str | int, Child] = {}
+        while not isinstance(first := next(self.events), CollectionEndEvent):
+            if is_list:
+                children[len(children)] = Child(None, self.node(first, depth + 1))
+            else:
+                key = self.key(first, children, depth)
+                children[str(key.value)] = Child(key, self.under(key, self.node(next(self.events), depth + 1)))
+        flow = bool(event.flow_style)
+        end = first.end_mark.index if flow else list(children.values())[-1].node.end
+        return Branch(event.start_mark.index, end, children, is_list, flow, event.start_mark.column)
+
+    def key(self, event: Event, others: dict[str | int, Child], depth: int) -> Leaf:
+        """Return a key, which must be text, and must not be there yet."""
+        key = self.node(event, depth + 1)
+        if not isinstance(key, Leaf) or not isinstance(key.value, str):
+            self.object_to(key.start, "a key that is no text", "put it in quotes")
+            return Leaf(key.start, key.end, self.text[key.start : key.end])
+        if key.value in others:
+            self.object_to(key.start, f"key `{key.value}` stands here for the second time", "keep one of the two")
+        return key
+
+    def under(self, key: Leaf, node: Node) -> Node:
+        """Return a key's value; where nothing is written, ruamel.yaml places it at the next token."""
+        if node.start < node.end:
+            return node
+        here = after_colon(self.text, key)
+        return Leaf(here, here, None)

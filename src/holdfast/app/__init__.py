@@ -1,0 +1,33 @@
+"""The verbs, each wired to the real world; the only floor where doors get keys.
+
+Each takes plain values and gives its answer as `contract.md` §2 spells it. The command line, and whatever faces
+follow, are made from `VERBS`; a verb's module is imported when the verb is used, so that a quick one stays quick.
+"""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+VERBS: Mapping[str, str] = {
+    "check": "holdfast.app.checking",
+    "render": "holdfast.app.checking",
+    "explain": "holdfast.app.checking",
+    "run": "holdfast.app.running",
+    "resume": "holdfast.app.running",
+    "stop": "holdfast.app.running",
+    "runs": "holdfast.app.asking",
+    "show": "holdfast.app.asking",
+    "logs": "holdfast.app.asking",
+    "watch": "holdfast.app.asking",
+    "verify": "holdfast.app.asking",
+}
+
+
+def load_verb(name: str) -> Callable[..., Any]:
+    """Return the function of a verb.
+
+    >>> load_verb("verify").__name__
+    'verify'
+    """
+    verb: Callable[..., Any] = getattr(import_module(VERBS[name]), name)
+    return verb

@@ -1,0 +1,68 @@
+"""What runs there are, what became of them, what they said, and whether a checkpoint is whole."""
+
+from pathlib import Path
+from typing import Any
+
+from holdfast.adapters.checkpoints import verify_checkpoint
+from holdfast.adapters.ledger import Ledger
+from holdfast.app.runs import Onlooker, open_run, runs_folder
+from holdfast.core.errors import UsageError
+from holdfast.core.event import fold
+from holdfast.engine.answers import answer_run, answer_runs, answer_verify
+
+Answer = dict[str, Any]
+
+
+def runs(*, runs: str | None = None) -> Answer:
+    """List every run of a runs folder, oldest first."""
+    ledger = Ledger(runs_folder(runs))
+    return answer_runs((name, fold(ledger.outline(name))) for name in ledger.runs())
+
+
+def show(run: str, *, runs: str | None = None) -> Answer:
+    """Tell what became of a run."""
+    found = open_run(run, runs)
+    return answer_run(found.name, found.state(), verb="show")
+
+
+def logs(run: str, *, attempt: int | None = None, runs: str | None = None) -> Answer:
+    """Give what a run's training process wrote.
+
+    Args:
+        run: Name of the run.
+        attempt: Which attempt. Default: the newest.
+        runs: The runs folder.
+
+    Raises:
+        UsageError: There is no such run or attempt.
+    """
+    found = open_run(run, runs)
+    attempts = {each.number for each in found.state().attempts}
+    number = attempt or max(attempts, default=0)
+    if number not in attempts:
+        fix = f"choose one of {sorted(attempts)}" if attempts else "it was never started; `holdfast show` says why"
+        raise UsageError(f"{found.name} has no attempt {number}", where=str(found.folder), fix=fix)
+    folder = found.folder / "attempts" / str(number)
+    streams = {stream: _read(folder / f"{stream}.log") for stream in ("stdout", "stderr")}
+    return {"schema": 1, "verb": "logs", "run": found.name, "attempt": number, "folder": str(folder), **streams}
+
+
+def watch(run: str, *, runs: str | None = None, onlooker: Onlooker) -> Answer:
+    """Look on while a run goes on, from any terminal."""
+    found = open_run(run, runs)
+    return answer_run(found.name, found.watch(onlooker), verb="watch")
+
+
+def verify(checkpoint: str) -> Answer:
+    """Tell whether a checkpoint or model folder is whole.
+
+    Raises:
+        UsageError: There is no such folder.
+    """
+    if not Path(checkpoint).is_dir():
+        raise UsageError(f"no such folder: {checkpoint}", where=str(Path.cwd()), fix="name a checkpoint's folder")
+    return answer_verify(verify_checkpoint(Path(checkpoint)))
+
+
+def _read(path: Path) -> str:
+    return path.read_bytes().decode(errors="replace") if path.exists() else ""

@@ -1,0 +1,94 @@
+"""Saying what a job is, before it costs anything: its faults, its script, and the pages of the rules."""
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from holdfast.adapters.datasets import LocalDatasets
+from holdfast.adapters.machine import LocalMachine
+from holdfast.adapters.models import LocalModels
+from holdfast.adapters.readers.job_file import JobFileReader
+from holdfast.adapters.targets import Target, read_referred, read_target
+from holdfast.core.errors import UsageError
+from holdfast.core.finding import Finding, Skip
+from holdfast.core.job import job_schema
+from holdfast.engine.answers import Checked, answer_check
+from holdfast.engine.check import needed_facts, run_rules, select
+from holdfast.engine.gather import Sources, gather
+from holdfast.engine.launch import name_job
+from holdfast.engine.pages import render_keys, render_page
+from holdfast.engine.render import referred_files, render_script
+from holdfast.rules import all_rules
+
+Answer = dict[str, Any]
+
+
+def check(
+    targets: Sequence[str],
+    *,
+    sets: Sequence[str] = (),
+    only: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    strict: bool = False,
+) -> Answer:
+    """Say what is wrong with jobs before they cost anything.
+
+    Args:
+        targets: Job files.
+        sets: Overrides, `KEY=VALUE`.
+        only: Prefixes of the rule codes to ask; all where none is given.
+        ignore: Prefixes of the rule codes to leave out.
+        strict: Whether a rule that could not be asked counts as a failure.
+    """
+    begun = time.perf_counter()
+    checked = [check_target(read_target(path, sets), only=only, ignore=ignore) for path in targets]
+    return answer_check(checked, elapsed_s=time.perf_counter() - begun, strict=strict)
+
+
+def check_target(asked: Target, *, only: Sequence[str] = (), ignore: Sequence[str] = ()) -> Checked:
+    """Ask the rules about one target. A script is read by rules that are still to come: none are asked."""
+    results = list(_ask(asked, tuple(only), tuple(ignore)))
+    return Checked(
+        document=asked.document,
+        method=asked.job.method.value if asked.job else None,
+        findings=tuple(result for result in results if isinstance(result, Finding)),
+        skips=tuple(result for result in results if isinstance(result, Skip)),
+        place_edits=JobFileReader().place_edits,
+    )
+
+
+def _ask(asked: Target, only: tuple[str, ...], ignore: tuple[str, ...]) -> Iterator[Finding | Skip]:
+    if asked.job is None:
+        return
+    rules = list(select(all_rules(), only=only, ignore=ignore))
+    sources = Sources(datasets=LocalDatasets(), machines=LocalMachine(), models=LocalModels())
+    yield from run_rules(rules, asked.document, gather(needed_facts(rules), asked.job, sources))
+
+
+def render(target: str, *, sets: Sequence[str] = ()) -> str:
+    """Give the self-contained training script of a job file."""
+    return script_of(read_target(target, sets))
+
+
+def script_of(asked: Target) -> str:
+    """Return the script that trains: rendered from a job, or the user's own."""
+    if asked.job is None:
+        return asked.document.text
+    sources = read_referred(referred_files(asked.job), asked.document.path)
+    return render_script(asked.job, name=name_job(asked.job, asked.document.path), sources=sources)
+
+
+def explain(code: str) -> Answer:
+    """Give a rule's page, or the schema of a job file.
+
+    Raises:
+        UsageError: There is no such rule.
+    """
+    if code == "job":
+        schema = job_schema()
+        return {"schema": 1, "verb": "explain", "about": schema, "text": render_keys(schema)}
+    for rule in all_rules():
+        if code.upper() == rule.code or code.lower() == rule.name:
+            return {"schema": 1, "verb": "explain", "about": rule.summary(), "text": render_page(rule)}
+    known = ", ".join(rule.code for rule in all_rules())
+    raise UsageError(f"no rule is called {code!r}", where="holdfast explain", fix=f"use one of {known}, or `job`")

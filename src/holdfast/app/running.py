@@ -1,0 +1,151 @@
+"""Starting a run, staying with it, stopping it, and starting it again."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.ledger import Ledger
+from holdfast.adapters.machine import LocalMachine
+from holdfast.adapters.resolved import resolved_yaml
+from holdfast.adapters.run_folder import load_plan, make_run_folder, save_plan, supervising, write_whole
+from holdfast.adapters.targets import Target, read_target
+from holdfast.app.checking import check_target, script_of
+from holdfast.app.reporting import write_report
+from holdfast.app.runs import Nobody, Onlooker, Run, open_backend, open_run, runs_folder
+from holdfast.core.errors import UsageError
+from holdfast.core.event import Asked, Stage, StopAsked
+from holdfast.core.plan import Plan
+from holdfast.engine.answers import answer_check, answer_run
+from holdfast.engine.gather import process_count
+from holdfast.engine.launch import apply_job, describe, name_job, refusals
+from holdfast.engine.progress import follow
+from holdfast.engine.supervise import PERSON
+from holdfast.engine.verdict import render_verdict
+
+Answer = dict[str, Any]
+NOBODY = Nobody()
+
+
+def run(
+    target: str,
+    *,
+    sets: Sequence[str] = (),
+    arguments: Sequence[str] = (),
+    runs: str | None = None,
+    despite: Sequence[str] = (),
+    detach: bool = False,
+    onlooker: Onlooker = NOBODY,
+) -> Answer:
+    """Check a job, start it, and stay with it to its end.
+
+    Args:
+        target: A job file or a script.
+        sets: Overrides, `KEY=VALUE`.
+        arguments: The script's own arguments.
+        runs: The runs folder. Default: HOLDFAST_RUNS, else the job's `output.folder`.
+        despite: Codes of the findings to go on in spite of.
+        detach: Leave it to a supervisor in the background.
+        onlooker: Who is there meanwhile.
+
+    Raises:
+        UsageError: The question was wrong, and nothing was made.
+    """
+    asked = read_target(target, sets)
+    begun = _begin(asked, arguments, runs_folder(runs, asked.job.output.folder if asked.job else None))
+    checked = check_target(asked)
+    told = answer_check([checked])
+    write_whole(begun.folder / "check.json", json.dumps(told))
+    if refused := refusals(checked.findings, despite):
+        codes = ", ".join(sorted({finding.rule.code for finding in refused if finding.rule}))
+        begun.close(Stage.FAILED, f"refused by check: {codes}")
+        write_report(begun)
+        return {**answer_run(begun.name, begun.state()), "check": told}
+    return _stay(begun, onlooker, detach=detach)
+
+
+def resume(
+    run: str,
+    *,
+    runs: str | None = None,
+    detach: bool = False,
+    onlooker: Onlooker = NOBODY,
+) -> Answer:
+    """Supervise a run again: go on watching an attempt that lives, else start the next from the newest whole checkpoint.
+
+    Raises:
+        UsageError: There is no such run, or it has succeeded.
+    """
+    found = open_run(run, runs)
+    if found.state().stage is Stage.SUCCEEDED:
+        raise UsageError(f"{found.name} has succeeded", where=str(found.folder), fix="`holdfast run` starts it anew")
+    return _stay(found, onlooker, detach=detach)
+
+
+def stop(run: str, *, runs: str | None = None, onlooker: Onlooker = NOBODY) -> Answer:
+    """Ask a run to save and end, and wait until it has.
+
+    Raises:
+        UsageError: There is no such run, or it does not run.
+    """
+    found = open_run(run, runs)
+    state = found.state()
+    if not state.current or state.current.stage.ended or not state.current.id:
+        raise UsageError(
+            f"{found.name} does not run: {state.stage}", where=str(found.folder), fix="nothing is to be done"
+        )
+    found.ledger.append(found.name, [StopAsked(at_s=SystemClock().now_s(), by=PERSON)])
+    open_backend(load_plan(found.folder)).stop(state.current.id)
+    return _stay(found, onlooker, detach=False)
+
+
+def _begin(asked: Target, arguments: Sequence[str], base: Path) -> Run:
+    """Make the run's folder and write down that it was asked for."""
+    name, path, clock = name_job(asked.job, asked.document.path), asked.document.path, SystemClock()
+    started = time.strftime("%Y%m%d-%H%M%S", time.localtime(clock.now_s()))
+    script, machine = script_of(asked), LocalMachine().fetch()
+    folder = make_run_folder(base, name, started)
+    plan = Plan(
+        name=name,
+        script=script,
+        script_name=path,
+        cwd=str(Path.cwd()),
+        arguments=tuple(arguments),
+        processes=process_count(machine, asked.job) if asked.job else max(1, len(machine.gpus)),
+        variables={"HOLDFAST_RUN": str(folder), "HOLDFAST_STARTED": started},
+    )
+    plan = apply_job(plan, asked.job) if asked.job else plan
+    open_backend(plan)  # whatever it objects to, before there is a run
+    begun = Run(name=folder.name, folder=folder, ledger=Ledger(base))
+    begun.ledger.append(
+        begun.name, [Asked(at_s=clock.now_s(), folder=str(folder), about=describe(asked.job, plan, path))]
+    )
+    save_plan(folder, plan)
+    if asked.job:
+        write_whole(folder / "job.yaml", asked.document.text)
+        write_whole(folder / "job.resolved.yaml", resolved_yaml(asked.job))
+    return begun
+
+
+def _stay(run: Run, onlooker: Onlooker, *, detach: bool) -> Answer:
+    """Supervise a run, unless another process does: then watch until it has brought the run to its end."""
+    if detach:
+        _send_to_background(run)
+        return answer_run(run.name, run.state())
+    with supervising(run.folder) as mine:
+        state = run.supervise(onlooker) if mine else run.watch(onlooker)
+        if mine and state.stage.ended:
+            write_report(run)
+    progress = follow(event for _, event in run.ledger.read(run.name))
+    return {**answer_run(run.name, state), "summary": render_verdict(progress, SystemClock().now_s())}
+
+
+def _send_to_background(run: Run) -> None:
+    """Start a supervisor of its own session that nobody needs to wait for."""
+    words = [sys.executable, "-m", "holdfast.cli.main", "resume", run.name, "--runs", str(run.folder.parent), "--quiet"]
+    with (run.folder / "supervisor.log").open("ab") as log:
+        subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)  # noqa: S603

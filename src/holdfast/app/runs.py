@@ -1,0 +1,157 @@
+"""One run, with the keys to its doors."""
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Protocol
+
+from holdfast.adapters.backends.local import LocalBackend
+from holdfast.adapters.checkpoints import newest_whole
+from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.environments import read_header, select_interpreter
+from holdfast.adapters.ledger import Ledger
+from holdfast.adapters.logs import log_events, log_to_run
+from holdfast.adapters.payload import load_runtime
+from holdfast.adapters.run_folder import is_supervised, load_plan, write_whole
+from holdfast.core.errors import UsageError
+from holdfast.core.event import Closed, Event, Reported, RunState, Stage, fold
+from holdfast.core.plan import Attempt, Plan
+from holdfast.engine.attempt import render_attempt
+from holdfast.engine.supervise import Doors, Limits, drive
+from holdfast.engine.watch import watch_run
+from holdfast.ports import Backend, Order
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run that somebody asked for.
+
+    Attributes:
+        name: Its name, which is its folder's.
+        folder: Its folder, absolute.
+        ledger: Where its events are.
+    """
+
+    name: str
+    folder: Path
+    ledger: Ledger
+
+    def state(self) -> RunState:
+        """Return what the ledger says of it now."""
+        return fold(self.ledger.outline(self.name))
+
+    def supervise(self, onlooker: "Onlooker") -> RunState:
+        """Bring it to its end, unless the person detaches."""
+        plan, clock = load_plan(self.folder), SystemClock()
+
+        def look(state: RunState, events: Sequence[Event]) -> None:
+            log_events(events)
+            onlooker.observe(self, state, events)
+
+        doors = Doors(
+            store=self.ledger,
+            backend=open_backend(plan),
+            clock=clock,
+            prepare=lambda number, resume: self._prepare(plan, number, resume=resume),
+            orders=onlooker,
+            observe=look,
+        )
+        with log_to_run(self.folder, time.strftime("%Y%m%d", time.localtime(clock.now_s()))):
+            return drive(self.name, Limits(timeout_s=plan.timeout_s), doors)
+
+    def watch(self, onlooker: "Onlooker") -> RunState:
+        """Look on until it has ended, or until nobody supervises it."""
+        return watch_run(
+            self.name,
+            self.ledger,
+            SystemClock(),
+            observe=lambda state, events: onlooker.observe(self, state, events),
+            goes_on=lambda: is_supervised(self.folder),
+        )
+
+    def close(self, stage: Stage, because: str) -> None:
+        """Write down how it ended that never started."""
+        self.ledger.append(self.name, [Closed(at_s=SystemClock().now_s(), stage=stage, because=because)])
+
+    def _prepare(self, plan: Plan, number: int, *, resume: bool) -> Attempt:
+        """Make an attempt's folder, and find the checkpoint that it continues from."""
+        folder = self.folder / "attempts" / str(number)
+        write_whole(folder / "attempt.py", render_attempt(plan.script, plan.script_name, load_runtime()))
+        checkpoint = self._newest_checkpoint() if resume else None
+        return Attempt(run=self.name, number=number, folder=str(folder), plan=plan, resume_from=checkpoint)
+
+    def _newest_checkpoint(self) -> str | None:
+        """Return the newest whole checkpoint in any folder that the run has saved one in."""
+        saved = {
+            str(Path(event.said["path"]).parent)
+            for _, event in self.ledger.read(self.name)
+            if isinstance(event, Reported) and event.said.get("event") == "checkpoint"
+        }
+        folders = {*saved, *map(str, self.folder.glob("checkpoints/*"))}
+        found = [newest_whole(Path(folder))[0] for folder in folders]
+        return max((str(path) for path in found if path), key=_step, default=None)
+
+
+class Onlooker(Protocol):
+    """Who is there while a run goes on: is shown it, and may give orders."""
+
+    def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
+        """See the state, and what happened since the last look."""
+        ...
+
+    def take(self) -> Order | None:
+        """Say what was asked since the last call, once."""
+        ...
+
+
+class Nobody:
+    """Nobody is there."""
+
+    def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
+        """See nothing."""
+
+    def take(self) -> None:
+        """Ask nothing."""
+
+
+def _step(checkpoint: str) -> int:
+    return int(checkpoint.rpartition("-")[2])
+
+
+def runs_folder(asked: str | None, of_job: str | None = None) -> Path:
+    """Return the runs folder: the one asked for, else HOLDFAST_RUNS, else the job's, else `./runs`."""
+    return Path(asked or os.environ.get("HOLDFAST_RUNS") or of_job or "runs").resolve()
+
+
+def open_run(name: str, runs: str | None) -> Run:
+    """Return a run by its name, or by the beginning of it where only one run's begins so.
+
+    Raises:
+        UsageError: There is none, or more than one.
+    """
+    base = runs_folder(runs)
+    ledger = Ledger(base)
+    known = ledger.runs()
+    wanted = Path(name).name  # a folder's path is as good
+    found = [run for run in known if run == wanted] or [run for run in known if run.startswith(wanted)]
+    if len(found) != 1:
+        near = found or get_close_matches(wanted, known, n=3)
+        what = f"{len(found)} runs begin with {wanted!r}" if found else f"no run is called {wanted!r}"
+        hint = f"one of {', '.join(near)}" if near else "`holdfast runs` lists them; --runs names their folder"
+        raise UsageError(what, where=str(base), fix=hint)
+    return Run(name=found[0], folder=base / found[0], ledger=ledger)
+
+
+def open_backend(plan: Plan) -> Backend:
+    """Return the backend a plan runs on, with the environment its attempts inherit.
+
+    Raises:
+        UsageError: A secret is not set, or nothing here can run the script.
+    """
+    if missing := [name for name in plan.secrets if not os.environ.get(name)]:
+        fix = f"export {missing[0]}=…, or take it out of `environment.secrets`"
+        raise UsageError(f"secrets are not set: {', '.join(missing)}", where="the environment", fix=fix)
+    return LocalBackend(select_interpreter(read_header(plan.script, plan.script_name), plan.options), os.environ)

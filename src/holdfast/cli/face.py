@@ -1,0 +1,76 @@
+"""The person at the terminal while a run goes on: what they see, and what they ask."""
+
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import click
+from rich.console import Console
+
+from holdfast.adapters.orders import SignalOrders
+from holdfast.adapters.run_folder import Tail
+from holdfast.app.runs import Run
+from holdfast.cli.live import View
+from holdfast.core.event import Event, RunState
+from holdfast.ports import Order
+
+INTERRUPTED = 130
+CHOICES: dict[str, Order | None] = {"s": "stop", "d": "detach", "c": None}
+
+
+class Face:
+    """Shows a run on standard error as it goes, and hears Ctrl-C.
+
+    Args:
+        quiet: Show nothing.
+        listens: Turn signals into orders; a mere onlooker is simply interrupted.
+    """
+
+    def __init__(self, *, quiet: bool = False, listens: bool = True) -> None:
+        self._console = Console(stderr=True, quiet=quiet, highlight=False)
+        self._listens = listens
+        self._view: View | None = None
+        self._tails: dict[tuple[int, str], Tail] = {}
+        self._stack = ExitStack()
+        self._orders = SignalOrders(self._ask if sys.stdin.isatty() and self._console.is_terminal else None)
+
+    def __enter__(self) -> Self:
+        if self._listens:
+            self._stack.enter_context(self._orders.listening())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
+        """Show what happened, and what the training process wrote meanwhile."""
+        if self._view is None:
+            self._view = self._stack.enter_context(View(self._console, run.name, time.time))
+        self._view.observe(state, events)
+        if state.current:
+            self._pass_on(run.folder / "attempts" / str(state.current.number), state.current.number)
+
+    def take(self) -> Order | None:
+        """Say what the person asked since the last call."""
+        return self._orders.take()
+
+    def exit_code(self, code: int) -> int:
+        """Return 130 where the person interrupted, else the code."""
+        return INTERRUPTED if self._orders.interrupted else code
+
+    def _pass_on(self, folder: Path, attempt: int) -> None:
+        for stream in ("stdout", "stderr"):
+            tail = self._tails.setdefault((attempt, stream), Tail(folder / f"{stream}.log"))
+            if self._view and (news := tail.read()):
+                self._view.write(stream, news)
+
+    def _ask(self) -> Order | None:
+        question = "[s]top after saving, [d]etach and leave it running, or [c]ontinue"
+        with self._view.away() if self._view else nullcontext():
+            return CHOICES[click.prompt(question, type=click.Choice(list(CHOICES)), default="c", err=True)]

@@ -1,0 +1,24 @@
+"""Options that several commands have, spelled once, and how an answer is put out."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from holdfast.engine.answers import exit_code
+
+sets = click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Override a key of the job file.")
+runs = click.option("--runs", metavar="FOLDER", help="The runs folder. Default: HOLDFAST_RUNS, else ./runs.")
+format_ = click.option(
+    "--format", "format_", type=click.Choice(["text", "json"]), default="text", help="How to answer."
+)
+quiet = click.option("--quiet", "-q", is_flag=True, help="No progress, only the answer.")
+despite = click.option("--despite", multiple=True, metavar="CODE", help="Go on in spite of this finding.")
+detach = click.option("--detach", is_flag=True, help="Start it, and leave it to a supervisor in the background.")
+
+
+def put_out(answer: Mapping[str, Any], format_: str, text: Callable[[Mapping[str, Any]], str]) -> int:
+    """Print an answer on standard output; return the exit code it stands for."""
+    click.echo(json.dumps(answer, indent=2) if format_ == "json" else text(answer))
+    return exit_code(answer)

@@ -1,0 +1,27 @@
+"""`holdfast resume`."""
+
+import click
+
+from holdfast.app.running import resume
+from holdfast.cli import options
+from holdfast.cli.face import Face
+from holdfast.cli.text import render_run
+
+
+@click.command("resume")
+@click.argument("run")
+@options.detach
+@options.runs
+@options.quiet
+@options.format_
+def command(
+    run: str,
+    detach: bool,
+    runs: str | None,
+    quiet: bool,
+    format_: str,
+) -> int:
+    """Go on with a run: watch the attempt that lives, or start the next from the newest whole checkpoint."""
+    with Face(quiet=quiet) as face:
+        answer = resume(run, runs=runs, detach=detach, onlooker=face)
+    return face.exit_code(options.put_out(answer, format_, render_run))

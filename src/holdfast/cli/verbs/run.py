@@ -1,0 +1,44 @@
+"""`holdfast run`."""
+
+import click
+
+from holdfast.app.running import run
+from holdfast.cli import options
+from holdfast.cli.face import Face
+from holdfast.cli.text import render_run
+
+
+@click.command("run", context_settings={"ignore_unknown_options": False})
+@click.argument("target")
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@options.sets
+@click.option("--on", metavar="BACKEND", help="Where it runs; the same as --set where.backend=BACKEND.")
+@options.despite
+@options.detach
+@options.runs
+@options.quiet
+@options.format_
+def command(
+    target: str,
+    arguments: tuple[str, ...],
+    sets: tuple[str, ...],
+    on: str | None,
+    despite: tuple[str, ...],
+    detach: bool,
+    runs: str | None,
+    quiet: bool,
+    format_: str,
+) -> int:
+    """Take a job file, or a script with its arguments after `--`, to a trained, whole model."""
+    sets = (*sets, f"where.backend={on}") if on else sets
+    with Face(quiet=quiet) as face:
+        answer = run(
+            target,
+            sets=sets,
+            arguments=arguments,
+            runs=runs,
+            despite=despite,
+            detach=detach,
+            onlooker=face,
+        )
+    return face.exit_code(options.put_out(answer, format_, render_run))

@@ -1,0 +1,22 @@
+"""`holdfast runs`."""
+
+import json
+
+import click
+
+from holdfast.app.asking import runs as list_runs
+from holdfast.cli import options
+from holdfast.cli.text import render_runs
+
+
+@click.command("runs")
+@options.runs
+@options.format_
+def command(runs: str | None, format_: str) -> int:
+    """List the runs; as JSON, one object a line."""
+    answer = list_runs(runs=runs)
+    if format_ == "text":
+        return options.put_out(answer, format_, render_runs)
+    for run in answer["runs"]:
+        click.echo(json.dumps(run))
+    return 0

@@ -1,0 +1,17 @@
+"""`holdfast show`."""
+
+import click
+
+from holdfast.app.asking import show
+from holdfast.cli import options
+from holdfast.cli.text import render_show
+
+
+@click.command("show")
+@click.argument("run")
+@options.runs
+@options.format_
+def command(run: str, runs: str | None, format_: str) -> int:
+    """Tell what became of a run."""
+    options.put_out(show(run, runs=runs), format_, render_show)
+    return 0

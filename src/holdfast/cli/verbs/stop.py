@@ -1,0 +1,21 @@
+"""`holdfast stop`."""
+
+import click
+
+from holdfast.app.running import stop
+from holdfast.cli import options
+from holdfast.cli.face import Face
+from holdfast.cli.text import render_run
+
+
+@click.command("stop")
+@click.argument("run")
+@options.runs
+@options.quiet
+@options.format_
+def command(run: str, runs: str | None, quiet: bool, format_: str) -> int:
+    """Ask a run to save and end; `resume` goes on with it later."""
+    with Face(quiet=quiet) as face:
+        answer = stop(run, runs=runs, onlooker=face)
+    options.put_out(answer, format_, render_run)
+    return 0

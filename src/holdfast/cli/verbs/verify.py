@@ -1,0 +1,15 @@
+"""`holdfast verify`."""
+
+import click
+
+from holdfast.app.asking import verify
+from holdfast.cli import options
+from holdfast.cli.text import render_verify
+
+
+@click.command("verify")
+@click.argument("checkpoint")
+@options.format_
+def command(checkpoint: str, format_: str) -> int:
+    """Tell whether a checkpoint or model folder is whole."""
+    return options.put_out(verify(checkpoint), format_, render_verify)

@@ -1,0 +1,19 @@
+"""`holdfast watch`."""
+
+import click
+
+from holdfast.app.asking import watch
+from holdfast.cli import options
+from holdfast.cli.face import Face
+from holdfast.cli.text import render_run
+
+
+@click.command("watch")
+@click.argument("run")
+@options.runs
+@options.format_
+def command(run: str, runs: str | None, format_: str) -> int:
+    """Look on while a run goes on, from any terminal; Ctrl-C leaves it alone."""
+    with Face(listens=False) as face:
+        answer = watch(run, runs=runs, onlooker=face)
+    return options.put_out(answer, format_, render_run)

@@ -1,0 +1,37 @@
+"""Whether a checkpoint, or a model's folder, is what was saved."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Verdict = Literal["whole", "damaged", "unverifiable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with one file; its name is relative to the checkpoint."""
+
+    file: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wholeness:
+    """What was found out about a checkpoint.
+
+    Attributes:
+        path: Its folder.
+        step: Optimizer steps done when it was saved, or None where nothing says.
+        verdict: Whole where every file has the size and the hash that the manifest gives it; unverifiable without
+            a manifest, which is written last: the save may have been cut short.
+        problems: All that was found, in the order of the files.
+    """
+
+    path: str
+    step: int | None
+    verdict: Verdict
+    problems: tuple[Problem, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as `contract.md` §2 spells it."""
+        problems = [{"file": problem.file, "message": problem.message} for problem in self.problems]
+        return {"verdict": self.verdict, "path": self.path, "step": self.step, "problems": problems}

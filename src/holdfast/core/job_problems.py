@@ -1,0 +1,223 @@
+"""What is wrong with a job file, in a person's words, and how to mend it."""
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from holdfast.core.document import SHORT_FOR, Document, Key, render_key
+from holdfast.core.errors import JobError, Spot
+
+KnownKeys = Callable[[Key], tuple[str, ...]]
+
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+FUNCTION = r"^[^:]+:[A-Za-z_]\w*$"
+
+SHAPES = {
+    NAME: "letters, digits, `.`, `_` and `-`, a letter or digit first",
+    FUNCTION: "`file.py:function` or `module:function`",
+}
+"""What text of a pattern looks like."""
+
+WANTED = {
+    "string_type": "text",
+    "string_too_short": "text with something in it",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "literal_error": "one of {expected}",
+    "enum": "one of {expected}",
+    "greater_than": "above {gt}",
+    "greater_than_equal": "at least {ge}",
+    "less_than": "below {lt}",
+}
+"""What should stand there, by the type of pydantic's error, with the values of its context."""
+
+PRIVATE = ("environment", "notify")
+"""Keys under which values may be secrets: they are never shown."""
+EXAMPLES = {"method": "sft", "model": "Qwen/Qwen2.5-0.5B", "dataset": "trl-lib/Capybara"}
+"""Values of the keys that every job has."""
+BOOLEANS = {
+    **dict.fromkeys(("yes", "on", "y", "true", "1"), "true"),
+    **dict.fromkeys(("no", "off", "n", "false", "0"), "false"),
+}
+"""What is written for true and false, by habit from YAML 1.1 or in quotes."""
+LONGEST_SHOWN = 40
+"""Characters of a wrong value that are shown."""
+LIKENESS = 0.5
+"""From here on two names are taken for the same one, misspelt: `epochs` and `num_train_epochs` are just alike enough."""
+
+TRAINER_ARGUMENTS = frozenset(
+    {
+        "adam_beta1",
+        "adam_beta2",
+        "assistant_only_loss",
+        "beta",
+        "bf16",
+        "completion_only_loss",
+        "dataloader_num_workers",
+        "dataset_num_proc",
+        "eval_steps",
+        "eval_strategy",
+        "fp16",
+        "gradient_accumulation_steps",
+        "gradient_checkpointing",
+        "learning_rate",
+        "load_best_model_at_end",
+        "logging_steps",
+        "lr_scheduler_type",
+        "max_completion_length",
+        "max_grad_norm",
+        "max_length",
+        "max_steps",
+        "metric_for_best_model",
+        "num_generations",
+        "num_train_epochs",
+        "optim",
+        "packing",
+        "per_device_eval_batch_size",
+        "per_device_train_batch_size",
+        "save_steps",
+        "save_strategy",
+        "save_total_limit",
+        "temperature",
+        "warmup_steps",
+        "weight_decay",
+    }
+)
+"""The trainer's commonest arguments, which people look for at the top level. Source: the config classes of TRL 1.16."""
+
+
+def tell_problems(document: Document, errors: Iterable[Mapping[str, Any]], known: KnownKeys) -> list[JobError]:
+    """Return what pydantic's errors say, in the order of the file; what came from elsewhere is last.
+
+    A required key that is merely misspelt is one problem, not two.
+
+    Args:
+        document: The job as it was read.
+        errors: What `ValidationError.errors` gave.
+        known: Gives the names that may stand under a key path.
+    """
+    errors = list(errors)
+    meant = {error["loc"]: _meant(error["loc"], known) for error in errors if error["type"] == "extra_forbidden"}
+    misspelt = {key for keys in meant.values() for key in keys}
+    problems = [
+        _problem(document, error, meant.get(error["loc"], ()), known)
+        for error in errors
+        if error["type"] != "missing" or error["loc"] not in misspelt
+    ]
+    return sorted(problems, key=lambda problem: _order(problem.spot, document.path))
+
+
+def _order(spot: Spot, path: str) -> tuple[bool, int, int]:
+    return (spot.path != path, spot.line or 0, spot.column or 0)
+
+
+def _meant(key: Key, known: KnownKeys) -> tuple[Key, ...]:
+    """Return the keys that an unknown one may stand for: its name in another place, else the likest name."""
+    name, above = str(key[-1]), key[:-1]
+    places = [(), *((part,) for part in known(()))]
+    homes = [(*place, name) for place in places if name in known(place)]
+    homes += [("train", name)] * (name in TRAINER_ARGUMENTS)
+    if homes:
+        return tuple(homes)
+    likely: dict[str, Key] = {argument: ("train", argument) for argument in TRAINER_ARGUMENTS}
+    likely |= {sibling: (*above, sibling) for sibling in known(above)}
+    return tuple(likely[found] for found in difflib.get_close_matches(name, sorted(likely), n=1, cutoff=LIKENESS))
+
+
+def _problem(document: Document, error: Mapping[str, Any], meant: tuple[Key, ...], known: KnownKeys) -> JobError:
+    key: Key = error["loc"]
+    name, place = render_key(key), document.place(key)
+    where = Spot(place.path, place.line, place.column)
+    if error["type"] == "extra_forbidden":
+        return JobError(f"unknown key `{name}`", where=where, fix=_right_key(key, meant, known))
+    if error["type"] == "missing":
+        what = f"`{name}` is empty" if document.get(name) is None else f"missing key `{name}`"
+        return JobError(what, where=where, fix=f"write `{key[-1]}: {EXAMPLES.get(name, '…')}`")
+    if error["type"] == "value_error":
+        return JobError(f"`{name}`: {error['ctx']['error']}", where=where, fix=f"correct `{name}`")
+    return JobError(f"`{name}` is {_spelled(error)}: it should be {_wanted(error)}", where=where, fix=_mended(error))
+
+
+def _right_key(key: Key, meant: tuple[Key, ...], known: KnownKeys) -> str:
+    if not meant:
+        hint = "" if key[1:] else "; an argument of the trainer stands under `train:`"
+        return f"use one of {', '.join(known(key[:-1]))}{hint}"
+    if all(other[-1] == key[-1] for other in meant):
+        parents = (f"under `{render_key(other[:-1])}:`" if other[1:] else "at the top level" for other in meant)
+        return f"put it {' or '.join(parents)}"
+    return f"did you mean `{render_key(meant[0])}`?"
+
+
+def _spelled(error: Mapping[str, Any]) -> str:
+    """Return a wrong value as its file may have it; of a secret only what kind it is."""
+    match error["input"]:
+        case dict():
+            return "a mapping"
+        case list():
+            return "a list"
+        case bool(value):
+            return "true or false" if _is_private(error) else str(value).lower()
+        case str(value):
+            shown = value if len(value) <= LONGEST_SHOWN else f"{value[:LONGEST_SHOWN]}…"
+            return "text" if _is_private(error) else f"the text {shown!r}"
+        case value:
+            return "a number" if _is_private(error) else f"{value}"
+
+
+def _is_private(error: Mapping[str, Any]) -> bool:
+    return error["loc"][0] in PRIVATE
+
+
+def _wanted(error: Mapping[str, Any]) -> str:
+    """Return what should stand there."""
+    context = error.get("ctx", {})
+    if error["type"] == "model_type" and error["loc"] in SHORT_FOR:
+        return f"text, or a mapping with a `{SHORT_FOR[error['loc']]}`"
+    if error["type"] == "string_pattern_mismatch":
+        return SHAPES[context["pattern"]]
+    return WANTED.get(error["type"], error["msg"]).format(**context).replace("'", "")
+
+
+def _mended(error: Mapping[str, Any]) -> str:
+    """Return how to fix a wrong value."""
+    value, name = error["input"], error["loc"][-1]
+    shown = "…" if _is_private(error) or isinstance(value, (dict, list)) else value
+    below = f"write its keys under `{name}:`, on lines of their own, indented"
+    hints = {
+        "string_type": "write text, in quotes",
+        "list_type": f"put it in brackets: `{name}: [{shown}]`",
+        "dict_type": below,
+        "model_type": below,
+        "bool_type": _boolean(value),
+        "int_type": _number(value),
+        "float_type": _number(value),
+        "enum": _choice(value, error),
+        "literal_error": _choice(value, error),
+    }
+    return hints.get(error["type"]) or f"correct `{name}`"
+
+
+def _choice(value: Any, error: Mapping[str, Any]) -> str | None:
+    choices = re.findall(r"'([^']+)'", error.get("ctx", {}).get("expected", ""))
+    near = difflib.get_close_matches(str(value), choices, n=1)
+    return f"did you mean `{near[0]}`?" if near else None
+
+
+def _boolean(value: Any) -> str | None:
+    meant = BOOLEANS.get(str(value).lower())
+    return f"write `{meant}`" if meant else None
+
+
+def _number(value: Any) -> str | None:
+    """Say how to write the number that text, or a whole number with a point or an exponent, stands for."""
+    try:
+        number = float(value.replace("_", "") if isinstance(value, str) else value)
+    except (TypeError, ValueError):
+        return None
+    return f"write `{number:.0f}`" if number.is_integer() else f"write `{number!r}`"

@@ -1,0 +1,62 @@
+"""From what was asked to what a run starts from. Pure: the same question gives the same plan."""
+
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from typing import Any
+
+from holdfast.core.finding import Finding, Severity
+from holdfast.core.job import Job
+from holdfast.core.plan import Plan
+
+# Characters a run's folder may have; the rest of a name becomes a hyphen.
+UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def name_job(job: Job | None, path: str) -> str:
+    """Return the job's name: its own, else its file's.
+
+    >>> name_job(None, "jobs/my sft.yaml")
+    'my-sft'
+    """
+    if job and job.name:
+        return job.name
+    stem = path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+    return UNFIT.sub("-", stem).strip("-.") or "job"
+
+
+def apply_job(plan: Plan, job: Job) -> Plan:
+    """Return the plan of a script with what its job asks for around it. The plan's own variables win."""
+    return replace(
+        plan,
+        script_name=f"{plan.name}.py",
+        variables={**job.environment.variables, **plan.variables},
+        secrets=tuple(job.environment.secrets),
+        timeout_s=job.where.timeout_s,
+        options=job.where.options,
+    )
+
+
+def describe(job: Job | None, plan: Plan, target: str) -> dict[str, Any]:
+    """Return what a list of runs and a report say was asked."""
+    asked: dict[str, Any] = {"job": plan.name, "target": target, "backend": "local", "processes": plan.processes}
+    if job:
+        asked |= {
+            "backend": job.where.backend,
+            "method": job.method.value,
+            "model": job.model.path,
+            "dataset": job.dataset.path,
+        }
+        asked |= {"pushed": job.output.push_to}
+    return asked
+
+
+def refusals(findings: Iterable[Finding], despite: Collection[str]) -> list[Finding]:
+    """Return the findings that forbid a run: the errors that the user did not consent to."""
+    return [
+        finding
+        for finding in findings
+        if finding.rule
+        and (finding.severity or finding.rule.severity) is Severity.ERROR
+        and finding.rule.code not in despite
+    ]

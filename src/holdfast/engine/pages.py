@@ -1,0 +1,79 @@
+"""A rule's page, made from the rule alone."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any
+
+from holdfast.core.finding import Case, Rule
+
+
+def render_page(rule: Rule) -> str:
+    """Return a rule's page in Markdown: its docstring, its examples, and what it rests on."""
+    summary, _, sections = (rule.explain or "").partition("\n")
+    before, _, safety = sections.strip().partition("## Fix safety\n")
+    parts = [
+        f"# {rule.code} {rule.name}",
+        summary,
+        " · ".join(_properties(rule)),
+        before.strip(),
+        "## Example",
+        *map(_render_case, rule.bad),
+        "## Use instead",
+        *map(_render_case, rule.good),
+        f"## Fix safety\n{safety.strip()}",
+        f"## References\n{rule.source}",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _properties(rule: Rule) -> Iterator[str]:
+    yield f"Severity: {rule.severity}"
+    needs = sorted(rule.needs - {"job"})
+    yield f"needs {', '.join(needs)}" if needs else "needs the job alone"
+    yield "fixable" if rule.fixable else "no automatic fix"
+
+
+def _render_case(case: Case) -> str:
+    """Return one example as a block: what the outside said, the job, and the key that is objected to."""
+    told = [f"# {name}: {_spell(fact)}" for name, fact in case.facts.items()]
+    found = [f"# objects to: {case.at}"] if case.at else []
+    return "\n".join(["```yaml", *told, case.job.strip(), *found, "```"])
+
+
+def _spell(fact: object) -> str:
+    """Write a fact on one line, without what it leaves at its default."""
+    if isinstance(fact, frozenset | tuple):
+        inner = ", ".join(map(_spell, sorted(fact) if isinstance(fact, frozenset) else fact))
+        return f"[{inner}]"
+    if not is_dataclass(fact):
+        return str(fact)
+    values = ((field, getattr(fact, field.name)) for field in fields(fact))
+    told = (f"{field.name} {_spell(value)}" for field, value in values if value != _default(field))
+    return ", ".join(told)
+
+
+def _default(field: object) -> object:
+    factory = getattr(field, "default_factory", MISSING)
+    return factory() if callable(factory) else getattr(field, "default", MISSING)
+
+
+def render_keys(schema: Mapping[str, Any]) -> str:
+    """Return the keys of a job file with what each means, from its JSON Schema, in Markdown."""
+    return "\n".join(["# The job file", "", *_keys(schema, schema.get("$defs", {}), "")]) + "\n"
+
+
+def _keys(part: Mapping[str, Any], parts: Mapping[str, Any], above: str) -> Iterator[str]:
+    for name, key in part.get("properties", {}).items():
+        needed = " (required)" if name in part.get("required", ()) else ""
+        yield f"- `{above}{name}`{needed}: {key.get('description', '')}"
+        for inner in _parts_of(key, parts):
+            yield from _keys(inner, parts, f"{above}{name}.")
+
+
+def _parts_of(key: Mapping[str, Any], parts: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield what a key's mapping may hold, wherever its schema says so."""
+    for one in (key, *key.get("anyOf", ())):
+        if "$ref" in one:
+            inner = parts[one["$ref"].rpartition("/")[2]]
+            if "properties" in inner:
+                yield inner

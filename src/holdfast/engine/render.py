@@ -1,0 +1,104 @@
+"""From a job to its training script: self-contained, commented, and the same text each time."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from holdfast.core.errors import UsageError
+from holdfast.core.job import Job, Method
+from holdfast.engine.carried_files import carried_files, referred_files
+from holdfast.engine.outline import TRAINERS, outline_loading, outline_reading, outline_training
+from holdfast.engine.python_source import render_block, render_imports, render_literal
+from holdfast.engine.requirements import list_requirements, render_header
+
+__all__ = ["referred_files", "render_script"]
+
+TITLES: Mapping[Method, str] = {
+    Method.SFT: "Supervised fine-tuning",
+    Method.DPO: "Direct preference optimization",
+    Method.GRPO: "Group relative policy optimization",
+    Method.REWARD: "Reward modelling",
+    Method.KTO: "Kahneman-Tversky optimization",
+    Method.RLOO: "REINFORCE leave-one-out",
+}
+
+STANDARD_MODULES = (
+    "argparse csv fcntl importlib.metadata json linecache logging os platform re shutil subprocess sys tempfile time "
+    "traceback types"
+)
+STANDARD: dict[str, tuple[str, ...]] = {**dict.fromkeys(STANDARD_MODULES.split(), ()), "pathlib": ("Path",)}
+"""What a script may import of the standard library: modules, or names out of them."""
+
+LIBRARIES: dict[str, tuple[str, ...]] = {
+    "torch": (),
+    "trackio": (),
+    "accelerate.utils": ("broadcast_object_list",),
+    "datasets": ("Dataset", "load_dataset"),
+    "huggingface_hub": ("HfApi",),
+    "peft": ("LoraConfig",),
+    "transformers": ("AutoTokenizer", "BitsAndBytesConfig", "EarlyStoppingCallback", "TrainerCallback", "set_seed"),
+    "trl": tuple(f"{trainer}{part}" for trainer in TRAINERS.values() for part in ("Config", "Trainer")),
+}
+"""What a script may import of the packages that it installs."""
+
+
+def render_script(job: Job, *, name: str, sources: Mapping[str, str]) -> str:
+    """Return the training script of a job.
+
+    Args:
+        job: What to train.
+        name: The job's name.
+        sources: The text of each of `referred_files(job)`; it travels inside the script.
+
+    Raises:
+        UsageError: The job asks for what cannot be rendered.
+    """
+    asked = _asked(job, name, carried_files(job, sources))
+    try:
+        body = TEMPLATES.get_template("body.jinja").render(asked)
+        preamble = TEMPLATES.get_template("preamble.jinja").render(asked)
+    except TypeError as error:
+        fix = "write it as text, in quotes, or as a number"
+        raise UsageError(f"a value cannot stand in a script: {error}", where=f"the job {name}", fix=fix) from error
+    libraries = render_imports(LIBRARIES | {each.module: (each.name,) for each in asked["imported"]}, body)
+    return TEMPLATES.get_template("script.py.jinja").render(
+        asked, preamble=preamble, body=body, standard=render_imports(STANDARD, preamble + body), libraries=libraries
+    )
+
+
+def _asked(job: Job, name: str, files: Mapping[str, str]) -> dict[str, Any]:
+    """Return the names that the templates use."""
+    data, model, training = outline_reading(job), outline_loading(job), outline_training(job)
+    return {
+        "job": job,
+        "name": name,
+        "title": TITLES[job.method],
+        "header": render_header(job.environment.python, list_requirements(job)),
+        "data": data,
+        "model": model,
+        "training": training,
+        "lora": {"task_type": "SEQ_CLS" if job.method is Method.REWARD else "CAUSAL_LM"} | (job.peft or {}),
+        "computes_in_4_bits": {"load_in_4bit": True}.items() <= (job.quantization or {}).items()
+        and "bnb_4bit_compute_dtype" not in (job.quantization or {}),
+        "imported": [each for each in (*training.rewards, *filter(None, [data.map])) if not each.is_carried],
+        "files": files,
+        "has_modules": any(file.endswith(".py") for file in files),
+    }
+
+
+def _quoted(text: str) -> str:
+    """Return a text as it may stand inside a docstring."""
+    return json.dumps(text, ensure_ascii=not text.isprintable())[1:-1]
+
+
+# The output is Python, not HTML: values are made harmless by the filters, not by escaping.
+TEMPLATES = Environment(  # noqa: S701
+    loader=PackageLoader("holdfast.engine"),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+)
+TEMPLATES.filters |= {"py": render_literal, "block": render_block, "quoted": _quoted}

@@ -1,0 +1,94 @@
+"""What was asked of a run, the settings that matter first."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.core.document import Document
+
+ASKED = (
+    ("dataset.rows", "rows drawn"),
+    ("dataset.eval_fraction", "held out for evaluation"),
+    ("dataset.eval_split", "evaluated on split"),
+    ("peft", "LoRA"),
+    ("quantization", "quantization"),
+    ("rewards", "reward functions"),
+    ("early_stopping", "early stopping"),
+    ("where.timeout", "timeout"),
+    ("output.push_to", "pushed to"),
+    ("seed", "seed"),
+)
+USUAL = (
+    "learning_rate",
+    "lr_scheduler_type",
+    "per_device_train_batch_size",
+    "gradient_accumulation_steps",
+    "max_length",
+    "bf16",
+    "gradient_checkpointing",
+)
+"""Arguments of the trainer that a reader asks for, whether or not the job sets them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One thing that was asked.
+
+    Attributes:
+        default: Whether nobody asked, and the trainer chose.
+    """
+
+    name: str
+    value: str
+    default: bool = False
+
+
+def list_settings(job: Document | None, about: Mapping[str, Any], start: Mapping[str, Any]) -> Iterator[Setting]:
+    """Yield what was asked and, for what matters, what the trainer chose where nobody asked.
+
+    Args:
+        job: The job as it ran, or None for a user's own script.
+        about: What the run's first event says was asked.
+        start: What the training process said when training began.
+    """
+    for key in ("method", "model", "dataset", "target", "backend", "processes"):
+        if about.get(key):
+            yield Setting("read from" if key == "target" else key, spell_value(about[key]))
+    yield from _of_job(job) if job else ()
+    config, train = start.get("config", {}), job.get("train", {}) if job else {}
+    if batch := _batch(config, start.get("world_size", 1)):
+        yield batch
+    asked = [name for name in train if name not in USUAL]
+    for name in (*USUAL, *asked):
+        if name in train or config.get(name):
+            yield Setting(name, spell_value(train.get(name, config.get(name))), default=name not in train)
+
+
+def _of_job(job: Document) -> Iterator[Setting]:
+    for key, name in ASKED:
+        if value := job.get(key):
+            yield Setting(name, spell_value(value))
+
+
+def _batch(config: Mapping[str, Any], processes: int) -> Setting | None:
+    """Return how many rows one step learns from: the product that should not change when a job is moved."""
+    size, accumulated = config.get("per_device_train_batch_size"), config.get("gradient_accumulation_steps")
+    if not isinstance(size, int) or not isinstance(accumulated, int):
+        return None
+    parts = f"{size} a process, {accumulated} accumulated, {processes} process{'es' if processes > 1 else ''}"
+    return Setting("effective batch", f"{size * accumulated * processes} rows a step ({parts})")
+
+
+def spell_value(value: Any) -> str:
+    """Write a setting's value on one line.
+
+    >>> spell_value({"r": 16, "bias": None, "modules": ["q", "v"]})
+    'r 16, bias none, modules q v'
+    """
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {spell_value(part)}" for name, part in value.items())
+    if isinstance(value, (list, tuple)):
+        return " ".join(map(spell_value, value))
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,1 @@
+"""What goes along with a training process: text that is shipped, and programs that stand beside it."""

@@ -1,0 +1,444 @@
+"""What travels with a training script: events, a heartbeat, stacks, a save on SIGTERM, manifests, resume.
+
+An attempt is one file: this text, the script as it was given, and a call of `run_script`. It needs no other
+package than the script imports. Environment variables tell it:
+
+* `HOLDFAST_ATTEMPT`   folder for `events.jsonl`, `stacks.txt` and `pids/`; default `holdfast-attempt`
+* `HOLDFAST_RESUME`    checkpoint that training continues from, unless the script names one
+* `HOLDFAST_PROCESSES` processes on this machine; above 1 the attempt starts itself again under torchrun
+
+Any transformers `Trainer`, so any of TRL's, is watched by a callback from the moment it is made. Ranks agree
+before they act, all at the same point; only rank 0 writes events and manifests.
+Covered: one process, or several under torchrun on one machine; forked and spawned children of the script.
+Not covered: ranks that the script starts itself (`mp.spawn`, `notebook_launcher`); hyperparameter search, whose
+checkpoints get no manifest; a save that the script asks of some ranks and not of others.
+"""
+
+import faulthandler
+import functools
+import hashlib
+import json
+import linecache
+import math
+import multiprocessing.spawn
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+import traceback
+import types
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+MANIFEST = "holdfast-manifest.json"
+HEARTBEAT_S = 10.0
+# torchrun passes on a signal that its whole process group had already; a person who asks again takes longer.
+ECHO_S = 2.0
+STOPPED = 128 + signal.SIGTERM  # exit code
+LIBRARIES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate")
+SECRETS = ("token", "secret", "password", "api_key")  # ends of the names of settings that are not told
+
+
+def run_script(name: str, source: str, argv: list[str]) -> None:
+    """Run a script as the main program under its own name, watched, and exit as it does."""
+    this = str(Path(__file__).absolute())
+    processes = os.environ.get("HOLDFAST_PROCESSES", "")
+    if processes.isdigit() and int(processes) > 1 and "RANK" not in os.environ:
+        torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", processes]
+        os.execv(sys.executable, [*torchrun, this, *argv])  # noqa: S606 - no shell is wanted
+    attempt = Attempt(Path(os.environ.get("HOLDFAST_ATTEMPT") or "holdfast-attempt"))
+    stop = Stop(attempt)
+    attempt.register()
+    when_imported("transformers.trainer", lambda module: Trainers(module, attempt, stop))
+    # A spawned child imports the main program anew: this file, which gives it the script's names.
+    wrap(multiprocessing.spawn, "get_preparation_data", lambda get, child: get(child) | {"init_main_from_path": this})
+    main = types.ModuleType("__main__")
+    sys.modules["holdfast_runtime"], sys.modules["__main__"] = sys.modules["__main__"], main
+    sys.argv = [name, *argv]
+    sys.path.insert(0, str(Path(name).absolute().parent))
+    sys.exit(attempt.run(name, source, vars(main)))
+
+
+def execute(name: str, source: str, space: dict[str, Any]) -> None:
+    """Run a script in a namespace; tracebacks, `inspect` and `__file__` give its own name and lines."""
+    path = Path(name).absolute()
+    if path.is_file() and path.read_text(encoding="utf-8", errors="replace") == source:
+        name = str(path)
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    space["__file__"] = name
+    exec(compile(source, name, "exec", dont_inherit=True), space)  # noqa: S102 - it is what the user asked to run
+
+
+class Attempt:
+    """This process' part of an attempt: how far it is, and what it says of itself."""
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "pids").mkdir(parents=True, exist_ok=True)
+        self._folder, self._rank, self._pid = folder, int(os.environ.get("RANK", "0")), os.getpid()
+        self._file = os.open(folder / "events.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        self._over = threading.Event()
+        self.resume = os.environ.get("HOLDFAST_RESUME", "")  # the next training continues from it
+        self.phase = "import"  # then load, train, evaluate, save, finish
+        self.step: int | None = None  # none before a trainer trains
+        self.max_steps: int | None = None
+        self.verdict = ("finished", "the script ended")  # or stopped, or failed: how it would end if it ended now
+
+    def register(self) -> None:
+        """Give stacks on SIGUSR1 and signs of life; last of all say who this process is, now that it can be asked."""
+        stacks = (self._folder / "stacks.txt").open("a")
+        faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=True, chain=False)
+        threading.Thread(target=self._beat, name="holdfast-heartbeat", daemon=True).start()
+        (self._folder / "pids" / f"rank-{self._rank}").write_text(str(self._pid))
+
+    def run(self, name: str, source: str, space: dict[str, Any]) -> Any:
+        """Run the script to its end, whatever that is, and return what to exit with."""
+        code: Any = None
+        where = None
+        try:
+            execute(name, source, space)
+        except SystemExit as leave:
+            code = leave.code
+            if code and self.verdict[0] == "finished":
+                self.verdict = ("failed", f"sys.exit({code!r})")
+        except BaseException as error:  # noqa: BLE001 - told and shown, as the interpreter would
+            self.fail(error)
+            code, trace = 1, error.__traceback__
+            while trace and trace.tb_frame.f_code.co_filename == execute.__code__.co_filename:
+                trace = trace.tb_next  # frames of this file, which only lead into the script
+            lines = [f"{file}:{line}" for file, line, *_ in traceback.extract_tb(trace) if file == space["__file__"]]
+            where = lines[-1] if lines else None
+            # The interpreter's own hook would look for the script's lines on disk alone.
+            show = traceback.print_exception if sys.excepthook is sys.__excepthook__ else sys.excepthook
+            show(type(error), error.with_traceback(trace), trace)
+        if self.verdict[0] == "failed" and not code:
+            sys.stderr.write(f"holdfast: {self.verdict[1]}\n")  # the script went on as if nothing had been
+        self.end(where)
+        return {"finished": code, "failed": code or 1, "stopped": STOPPED}[self.verdict[0]]
+
+    def fail(self, error: BaseException) -> None:
+        """Hold an exception for the end, unless something follows."""
+        self.verdict = ("failed", f"{type(error).__name__}: {error}"[:2000])
+
+    def write(self, event: str, **fields: Any) -> None:
+        """Append one event; in a single write, so that threads do not mix and a kill loses nothing said before."""
+        if self._rank or os.getpid() != self._pid:  # a forked child is not the attempt
+            return
+        said = {"schema": 1, "event": event, "at": time.time(), "rank": 0, "step": self.step, **fields}
+        try:
+            os.write(self._file, json.dumps(said, allow_nan=False).encode() + b"\n")
+        except OSError as error:  # a full disk is no reason to stop training
+            sys.stderr.write(f"holdfast: an event is lost: {error.strerror}\n")
+
+    def end(self, where: str | None = None) -> None:
+        """Write the last event, once."""
+        if not self._over.is_set():
+            self._over.set()
+            status, because = self.verdict
+            self.write("end", max_steps=self.max_steps, status=status, because=because, where=where)
+
+    def _beat(self) -> None:
+        while not self._over.wait(HEARTBEAT_S):
+            self.write("heartbeat", max_steps=self.max_steps, phase=self.phase)
+
+
+class Stop:
+    """A request to stop: obeyed at once, but in `training` only when the loop has saved and asks."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        self._attempt, self._number, self._heard_s, self.training = attempt, 0, 0.0, False
+        self.listen()
+        # Workers of data loaders and of `map` are ended by the signals whose handlers they inherit.
+        os.register_at_fork(after_in_child=self._forget)
+
+    def listen(self) -> None:
+        """Take SIGTERM, and SIGINT, which what a shell starts in the background is born ignoring."""
+        signal.signal(signal.SIGTERM, self._hear)
+        signal.signal(signal.SIGINT, self._hear)
+
+    def agreed(self, device: Any) -> bool:
+        """Whether any rank was asked to stop. All ranks must call this together, and none returns before all did."""
+        torch, dist = sys.modules["torch"], sys.modules["torch"].distributed
+        if dist.is_available() and dist.is_initialized() and dist.get_world_size() > 1:
+            place = "cpu" if "gloo" in dist.get_backend_config() else device
+            heard = torch.tensor([self._number], dtype=torch.int32, device=place)
+            dist.all_reduce(heard, op=dist.ReduceOp.MAX)
+            if heard.item() and not self._number:
+                self._number, self._heard_s = int(heard.item()), time.monotonic()
+        return bool(self._number)
+
+    def leave(self) -> None:
+        """End the process in order, as one that was stopped."""
+        self._heard_s = time.monotonic()  # torchrun ends the ranks that have not left when the first one has
+        self._attempt.verdict = ("stopped", signal.Signals(self._number).name)
+        raise SystemExit(STOPPED)
+
+    def _hear(self, number: int, _frame: types.FrameType | None) -> None:
+        if self._number and time.monotonic() - self._heard_s > ECHO_S:
+            self._attempt.verdict = ("stopped", f"{signal.Signals(number).name}, the second")
+            self._attempt.end()
+            os._exit(STOPPED)
+        if not self._number:
+            self._number, self._heard_s = number, time.monotonic()
+            if not self.training:
+                self.leave()
+
+    def _forget(self) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+class Watch:
+    """The callback of one trainer: tells its progress, seals its checkpoints, stops it when asked."""
+
+    def __init__(self, trainer: Any, attempt: Attempt, stop: Stop, rotations: list[Callable[[], None]]) -> None:
+        self._trainer, self._attempt, self._stop, self._rotations = trainer, attempt, stop, rotations
+        self._mark_s = 0.0  # when the last step, evaluation or save was over
+        self._waiting: dict[str, Any] | None = None  # a step whose loss the trainer is about to log
+        self._logged: dict[str, Any] = {}
+        self._epoch_began, self._saved = 0, -1  # steps
+
+    def on_train_begin(self, args: Any, state: Any, _control: Any, model: Any = None, **_: Any) -> None:
+        """Say what is about to be trained, with what, on what."""
+        handler = self._trainer.callback_handler
+        # Last, so that manifests cover what other callbacks save; in a new list, since the old one is being walked.
+        handler.callbacks = [*(other for other in handler.callbacks if other is not self), self]
+        if state.global_step >= state.max_steps:  # resumed at its last step; transformers would train one more
+            self._trainer._run_epoch = self._end_training  # noqa: SLF001 - there is no public way to train no step
+        self._stop.training, self._attempt.phase = True, "train"
+        self._attempt.step, self._attempt.max_steps = state.global_step, state.max_steps
+        self._attempt.write("start", max_steps=state.max_steps, pid=os.getpid(), **describe_training(args, model))
+        self._lap()
+
+    def on_epoch_begin(self, _args: Any, state: Any, _control: Any, **_: Any) -> None:
+        """Remember where the epoch began."""
+        self._epoch_began = state.global_step
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Tell the step; if the trainer is about to log, together with what it logs."""
+        self._tell_step()
+        self._attempt.step = state.global_step
+        tokens = state.num_input_tokens_seen or None  # TRL logs them instead
+        self._waiting = {"max_steps": state.max_steps, "epoch": state.epoch, "elapsed_s": self._lap(), "tokens": tokens}
+        if not control.should_log:
+            self._tell_step()
+        if self._stop.agreed(args.device):
+            control.should_save = True
+            if args.save_strategy == "best":  # which drops a save after an evaluation that was no better
+                args.save_strategy = "steps"
+
+    def on_log(self, _args: Any, _state: Any, _control: Any, logs: Mapping[str, Any], **_: Any) -> None:
+        """Complete the step that waits for its loss."""
+        self._logged |= logs
+        if self._waiting:
+            self._tell_step()
+        self._lap()
+
+    def on_evaluate(self, _args: Any, state: Any, _control: Any, metrics: Mapping[str, Any], **_: Any) -> None:
+        """Tell an evaluation's metrics."""
+        figures, lost = part_finite(metrics)
+        took_s = next((value for name, value in figures.items() if name.endswith("_runtime")), None)
+        self._attempt.write("evaluate", step=state.global_step, metrics=figures, nan=lost, elapsed_s=took_s)
+        self._logged.clear()
+        self._lap()
+
+    def on_save(self, args: Any, state: Any, _control: Any, **_: Any) -> None:
+        """Seal the checkpoint when every rank has written its part; only then may older ones go."""
+        leaving = self._stop.agreed(args.device)
+        folder = Path(args.output_dir, f"checkpoint-{state.global_step}").absolute()
+        if args.process_index == 0 and folder.is_dir():
+            size = seal(folder, stamps_of(folder), step=state.global_step, world_size=args.world_size)
+            self._attempt.write("checkpoint", path=str(folder), bytes=size, elapsed_s=self._lap())
+        while self._rotations:
+            self._rotations.pop()()
+        self._saved = state.global_step
+        if leaving:
+            self._stop.agreed(args.device)  # or torchrun ends rank 0 before its manifest, because another left
+            self._stop.leave()
+
+    def on_push_begin(self, _args: Any, state: Any, _control: Any, **_: Any) -> None:
+        """Tell that an upload begins."""
+        self._attempt.write("push", step=state.global_step, repository=self._trainer.hub_model_id)
+
+    def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Judge how training ended; stop here if that was asked in the meantime and nothing would be lost."""
+        self._tell_step()
+        told = (control.should_training_stop or control.should_epoch_stop) and state.global_step > self._epoch_began
+        self._attempt.verdict = judge(state.global_step, state.max_steps, told_to_stop=told)
+        vars(self._trainer).pop("_run_epoch", None)
+        if self._stop.agreed(args.device) and self._saved == state.global_step:
+            self._stop.leave()
+
+    def _tell_step(self) -> None:
+        if self._waiting:
+            figures, lost = part_finite(self._logged)
+            own = {name: figures.pop(name, None) for name in ("loss", "grad_norm", "learning_rate")}
+            own["tokens"] = self._waiting.pop("tokens") or int(figures.get("num_tokens") or 0) or None
+            cuda, rss = sys.modules["torch"].cuda, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+            own["memory_bytes"] = cuda.max_memory_allocated() if cuda.is_initialized() else rss
+            self._attempt.write("step", **self._waiting, **own, metrics=figures, nan=lost)
+            self._waiting, self._logged = None, {}
+
+    def _end_training(self, **_: Any) -> None:
+        self._trainer.control.should_training_stop = True
+
+    def _lap(self) -> float:
+        """Return the seconds since the last mark, and set the mark anew."""
+        before, self._mark_s = self._mark_s, time.perf_counter()
+        return self._mark_s - before
+
+
+class Trainers:
+    """What all trainers do beside their own from the moment `transformers.trainer` is imported."""
+
+    def __init__(self, module: Any, attempt: Attempt, stop: Stop) -> None:
+        self._attempt, self._stop, attempt.phase = attempt, stop, "load"
+        self._rotations: list[Callable[[], None]] = []  # deletions of checkpoints, until the newest one is whole
+        self._callback = type("HoldfastCallback", (Watch, module.TrainerCallback), {})
+        wrap(module.Trainer, "__init__", self._init)
+        wrap(module.Trainer, "train", self._train)
+        wrap(module.Trainer, "save_model", self._save_model)
+        wrap(module.Trainer, "_save_checkpoint", functools.partial(self._during, "save"))
+        wrap(module.Trainer, "evaluate", functools.partial(self._during, "evaluate"))
+        for owner, name in ((module, "rotate_checkpoints"), (module.Trainer, "_rotate_checkpoints")):
+            if hasattr(owner, name):  # the former since transformers 5
+                wrap(owner, name, self._put_off)
+
+    def _init(self, init: Any, trainer: Any, *args: Any, **kwargs: Any) -> None:
+        init(trainer, *args, **kwargs)
+        trainer.add_callback(self._callback(trainer, self._attempt, self._stop, self._rotations))
+        if getattr(trainer.args, "enable_jit_checkpoint", False):
+            self._stop.listen()  # transformers took SIGTERM for a save of its own, after which the script goes on
+
+    def _train(self, train: Any, trainer: Any, resume_from_checkpoint: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if self._attempt.resume and resume_from_checkpoint in (None, True, False):
+            resume, own = Path(self._attempt.resume).resolve(), Path(trainer.args.output_dir).resolve()
+            # In a script that trains twice, a trainer with checkpoints of its own is not the one that stopped.
+            if resume.parent == own or not any(own.glob("checkpoint-*")):
+                resume_from_checkpoint, self._attempt.resume = str(resume), ""
+        try:
+            return train(trainer, resume_from_checkpoint, *args, **kwargs)
+        except Exception as error:
+            self._attempt.fail(error)  # even if the script catches it and goes on
+            raise
+        finally:
+            self._stop.training, self._attempt.phase = False, "finish"
+
+    def _save_model(self, save: Any, trainer: Any, output_dir: Any = None, *args: Any, **kwargs: Any) -> None:
+        folder, seals = Path(output_dir or trainer.args.output_dir), trainer.is_world_process_zero()
+        if seals:
+            (folder / MANIFEST).unlink(missing_ok=True)  # what is being written over is not whole
+        before = stamps_of(folder) if seals else {}
+        save(trainer, output_dir, *args, **kwargs)
+        if seals and self._attempt.phase != "save":  # a checkpoint is sealed when all of it is there
+            written = [path for path, stamp in stamps_of(folder).items() if before.get(path) != stamp]
+            seal(folder, written, step=trainer.state.global_step, world_size=trainer.args.world_size)
+
+    def _during(self, phase: str, original: Any, *args: Any, **kwargs: Any) -> Any:
+        before, self._attempt.phase = self._attempt.phase, phase
+        try:
+            return original(*args, **kwargs)
+        finally:
+            self._attempt.phase = before
+
+    def _put_off(self, rotate: Any, *args: Any, **kwargs: Any) -> None:
+        self._rotations.append(functools.partial(rotate, *args, **kwargs))
+
+
+def when_imported(name: str, then: Callable[[Any], object]) -> None:
+    """Have `then` called with a module as soon as something has imported it."""
+
+    def find_spec(wanted: str, path: Any = None, target: Any = None) -> Any:
+        if wanted != name:
+            return None
+        found = (other.find_spec(name, path, target) for other in sys.meta_path if other is not finder)
+        if (spec := next(filter(None, found), None)) and spec.loader:
+            wrap(spec.loader, "exec_module", lambda load, module: then(load(module) or module))
+        return spec
+
+    finder: Any = types.SimpleNamespace(find_spec=find_spec)
+    sys.meta_path.insert(0, finder)
+
+
+def wrap(owner: Any, name: str, around: Callable[..., Any]) -> None:
+    """Have `around` called in place of a function, with the function before its arguments."""
+    original = getattr(owner, name)
+
+    @functools.wraps(original)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        return around(original, *args, **kwargs)
+
+    setattr(owner, name, wrapped)
+
+
+def judge(step: int, max_steps: int, *, told_to_stop: bool) -> tuple[str, str]:
+    """Return the status of a training that ended without an error, and the reason."""
+    if step >= max_steps:
+        return "finished", "reached max_steps"
+    if told_to_stop:
+        return "finished", f"a callback stopped training at step {step}"
+    return "failed", f"the data ran out at step {step} of {max_steps}"
+
+
+def stamps_of(folder: Path) -> dict[Path, tuple[int, int]]:
+    """Return when each file of a model or checkpoint was written (ns), and its bytes."""
+    stamps = {}  # not of what else an output folder holds: checkpoints, and in `runs` TensorBoard's growing logs
+    for path in sorted(folder.rglob("*")):
+        top = path.relative_to(folder).parts[0]
+        with suppress(FileNotFoundError):  # somebody's temporary file
+            if path.is_file() and top not in ("runs", MANIFEST) and not top.startswith("checkpoint-"):
+                stamps[path] = (path.stat().st_mtime_ns, path.stat().st_size)
+    return stamps
+
+
+def seal(folder: Path, files: Iterable[Path], *, step: int, world_size: int) -> int:
+    """Make files durable, then write their sizes and hashes into the folder's manifest; return their bytes in all."""
+    told: dict[str, dict[str, Any]] = {}
+    for path in files:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            os.fsync(file.fileno())
+            told[path.relative_to(folder).as_posix()] = {"bytes": file.tell(), "sha256": digest}
+    manifest = {"schema": 1, "step": step, "world_size": world_size, "files": told}
+    partial = folder / f"_{MANIFEST}.partial"  # uploads to the Hub leave out such names
+    with partial.open("w") as file:
+        json.dump(manifest, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(folder / MANIFEST)
+    return sum(each["bytes"] for each in told.values())
+
+
+def describe_training(args: Any, model: Any) -> dict[str, Any]:
+    """Return what a reader of the events needs to know once: configuration, model, versions, hardware."""
+    cuda, parameters = sys.modules["torch"].cuda, list(model.parameters())
+    versions = {name: sys.modules[name].__version__ for name in LIBRARIES if name in sys.modules}
+    return {
+        "config": plain(args.to_dict()),
+        "model": type(model).__name__,
+        "parameters": sum(each.numel() for each in parameters),
+        "trainable": sum(each.numel() for each in parameters if each.requires_grad),
+        "versions": {"python": sys.version.split()[0], **versions},
+        "world_size": args.world_size,
+        "hardware": [cuda.get_device_name(index) for index in range(cuda.device_count())] or ["cpu"],
+    }
+
+
+def part_finite(logs: Mapping[str, Any]) -> tuple[dict[str, float | None], list[str]]:
+    """Return the numbers that a trainer logged as JSON can hold them, and the names of those that are not finite."""
+    figures = {name: value for name, value in logs.items() if isinstance(value, (int, float))}
+    lost = [name for name, value in figures.items() if not math.isfinite(value)]
+    return {name: None if name in lost else value for name, value in figures.items()}, lost
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON can hold it, without what is named as a secret."""
+    if isinstance(value, Mapping):
+        return {name: "***" if part and str(name).endswith(SECRETS) else plain(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return [plain(part) for part in value]
+    fits = value is None or isinstance(value, (bool, int, str)) or (isinstance(value, float) and math.isfinite(value))
+    return value if fits else str(value)

@@ -1,0 +1,82 @@
+"""An argument under `train` that a job file says elsewhere.
+
+## What it does
+Looks under `train` for arguments that TRL's config classes know, but that stand under keys of their own in a job file:
+where results go, what the run is called, who tracks it, and where the model is pushed to.
+
+## Why is this bad
+The run's folder, its name and its tracker come from those keys, and the script that holdfast renders would contradict
+itself: `holdfast run` refuses such a job. `resume_from_checkpoint` never had an effect: the trainer does not read it.
+
+## Fix safety
+A value is moved to its key where nothing stands there yet, and taken out where it could have no effect: safe. Where
+the key says something already, which of the two is meant is unknown, and there is no fix.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.document import ABSENT, Document, Remove, Set
+from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
+
+KEYS = {
+    "hub_model_id": "output.push_to",
+    "report_to": "track.with",
+    "run_name": "track.run",
+}
+# Without an effect, or said by the keys above.
+HINTS = {
+    "output_dir": "the run's folder holds the results, and `output.folder` all runs",
+    "push_to_hub": "name the repository in `output.push_to`",
+    "resume_from_checkpoint": "the trainer does not read it: `holdfast resume` continues a run",
+}
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each argument that has its place elsewhere."""
+    for name, target in KEYS.items():
+        key = f"train.{name}"
+        if job.get(key) is not ABSENT:
+            move = Fix(f"move it to `{target}`", (Remove(key), Set(target, job.get(key))))
+            yield Finding(key, f"write `{target}`", move if job.get(target) is ABSENT else None)
+    for name, hint in HINTS.items():
+        key = f"train.{name}"
+        if job.get(key) is not ABSENT:
+            named = name != "push_to_hub" or job.get("output.push_to", None) or job.get("train.hub_model_id", None)
+            yield Finding(key, hint, Fix(f"take `{name}` out", (Remove(key),)) if named else None)
+
+
+PUSHED = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+train:
+  learning_rate: 2.0e-5
+  output_dir: out
+  push_to_hub: true
+  hub_model_id: me/capybara-sft
+"""
+PLAIN = PUSHED.partition("  output_dir")[0]
+TRACKED = PLAIN + "  report_to: trackio\n"
+
+RULE = Rule(
+    code="ARG104",
+    name="misplaced-training-argument",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "What `holdfast render` writes, and transformers 5.23, `Trainer.train`, which takes `resume_from_checkpoint` as its "
+        "own argument only. Tried: `SFTConfig(resume_from_checkpoint=…)` trains from step 0."
+    ),
+    bad=(
+        Case(job=PUSHED, at="train.hub_model_id", fixed=PLAIN + "output:\n  push_to: me/capybara-sft\n"),
+        Case(job=TRACKED, at="train.report_to", fixed=PLAIN + "track:\n  with: trackio\n"),
+        Case(job=TRACKED + "track: {with: wandb}\n", at="train.report_to"),
+        Case(job=PLAIN + "  push_to_hub: true\n", at="train.push_to_hub"),
+        Case(job=PLAIN + "  resume_from_checkpoint: out\n", at="train.resume_from_checkpoint", fixed=PLAIN),
+    ),
+    good=(
+        Case(job=PLAIN),
+        Case(job=PLAIN + "output: {push_to: me/capybara-sft}\ntrack: {with: trackio, run: first}\n"),
+    ),
+)

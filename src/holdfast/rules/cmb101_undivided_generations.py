@@ -1,0 +1,150 @@
+"""Completions that do not make whole groups: the batch is no multiple of `num_generations`.
+
+## What it does
+For grpo and rloo, works out how many completions are generated at once, on all processes together, and divides that
+by `num_generations`; likewise for evaluation. Also: at least 2 generations, not both `generation_batch_size` and
+`steps_per_generation`, no `auto_find_batch_size`.
+
+## Why is this bad
+An advantage compares the completions of one prompt with each other, so each batch must hold whole groups. The config
+class raises ValueError where it does not: after the imports, on every process. The defaults are 8 generations for grpo
+and 2 for rloo.
+
+## Fix safety
+The fix raises `steps_per_generation`, which generates more at once and trains on them over more steps, or the
+evaluation batch. Both take more memory: unsafe.
+"""
+
+from collections.abc import Iterator
+from math import gcd
+from typing import Any, TypeGuard
+
+from holdfast.catalog.train_arguments import setting
+from holdfast.core.document import ABSENT, Document, Remove, Set
+from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
+
+METHODS = ("grpo", "rloo")
+BATCH, GENERATIONS = "train.per_device_train_batch_size", "train.num_generations"
+FEWEST = 2  # one completion alone has no advantage over another
+
+
+def check(job: Document, processes: int) -> Iterator[Finding]:
+    """Object to each batch that does not hold whole groups."""
+    if job.get("method") not in METHODS:
+        return
+    if setting(job, "auto_find_batch_size") is True:
+        yield Finding("train.auto_find_batch_size", "a batch that shrinks would not hold whole groups of completions")
+    generations = setting(job, "num_generations")
+    if not isinstance(generations, int):
+        return
+    if generations < FEWEST:
+        yield Finding(GENERATIONS, f"{generations} generations: advantages need at least {FEWEST} for each prompt")
+        return
+    yield from _training(job, generations, processes)
+    yield from _evaluation(job, generations, processes)
+
+
+def _training(job: Document, generations: int, processes: int) -> Iterator[Finding]:
+    batch, whole = setting(job, "per_device_train_batch_size"), setting(job, "generation_batch_size")
+    steps = setting(job, "steps_per_generation")
+    if not _is_count(batch):
+        return
+    once = batch * processes
+    if whole is not None and steps is not None:
+        fix = Fix("keep `generation_batch_size`", (Remove("train.steps_per_generation"),), safe=False)
+        yield Finding("train.steps_per_generation", "it cannot be set beside `generation_batch_size`", fix)
+    elif _is_count(whole):
+        if whole % once or whole % generations:
+            fault = f"{whole} completions at once make no whole steps of {once} and groups of {generations}"
+            yield Finding("train.generation_batch_size", fault)
+    else:
+        yield from _steps(job, steps or setting(job, "gradient_accumulation_steps"), once, generations)
+
+
+def _steps(job: Document, steps: Any, once: int, generations: int) -> Iterator[Finding]:
+    if not _is_count(steps) or once * steps % generations == 0:
+        return
+    least = generations // gcd(once, generations)
+    fix = Fix(f"generate for {least} steps at once", (Set("train.steps_per_generation", least),), safe=False)
+    fault = f"{once} completions a step x {steps} steps = {once * steps}, no multiple of {generations} generations"
+    yield Finding(_written(job, BATCH, GENERATIONS), fault, fix)
+
+
+def _evaluation(job: Document, generations: int, processes: int) -> Iterator[Finding]:
+    named = (job.get("dataset.eval_split", None), job.get("dataset.eval_fraction", None)) != (None, None)
+    if job.get("train.eval_strategy", "steps" if named else "no") == "no":  # left open, holdfast evaluates by steps
+        return
+    batch, wanted = setting(job, "per_device_eval_batch_size"), setting(job, "num_generations_eval") or generations
+    if not _is_count(batch) or not _is_count(wanted) or batch * processes % wanted == 0:
+        return
+    key = "train.per_device_eval_batch_size"
+    least = -(-batch // wanted) * wanted
+    fault = f"evaluation: {batch} completions x {processes} processes, no multiple of {wanted} generations"
+    fix = Fix(f"evaluate {least} at once", (Set(key, least),), safe=False)
+    yield Finding(_written(job, key, "train.num_generations_eval", GENERATIONS), fault, fix)
+
+
+def _is_count(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and value > 0
+
+
+def _written(job: Document, *keys: str) -> str:
+    """Return the first key that the job writes, or the first."""
+    return next((key for key in keys if job.get(key) is not ABSENT), keys[0])
+
+
+JOB = """
+method: grpo
+model: Qwen/Qwen2.5-0.5B-Instruct
+dataset: trl-lib/DeepMath-103K
+rewards: [accuracy_reward]
+train:
+  per_device_train_batch_size: 4
+"""
+EVALUATED = (
+    JOB.replace("4", "8").replace("dataset: trl-lib/DeepMath-103K", "dataset: {path: data.jsonl, eval_split: test}")
+    + "  per_device_eval_batch_size: 6\n"
+)
+BOTH = JOB + "  generation_batch_size: 16\n  steps_per_generation: 4\n"
+
+RULE = Rule(
+    code="CMB101",
+    name="undivided-generations",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "trl 1.16, `GRPOConfig.__post_init__` and `RLOOConfig.__post_init__`. Each example for one process, and 24 other "
+        "combinations, were given to both classes: ValueError where the rule objects."
+    ),
+    bad=(
+        Case(job=JOB, facts={"processes": 1}, at=BATCH, fixed=JOB + "  steps_per_generation: 2\n"),
+        Case(
+            job=JOB.replace("4", "1") + "  gradient_accumulation_steps: 2\n",
+            facts={"processes": 2},
+            at=BATCH,
+            fixed=JOB.replace("4", "1") + "  gradient_accumulation_steps: 2\n  steps_per_generation: 4\n",
+        ),
+        Case(job=JOB.replace("grpo", "rloo") + "  num_generations: 1\n", facts={"processes": 1}, at=GENERATIONS),
+        Case(
+            job=EVALUATED,
+            facts={"processes": 1},
+            at="train.per_device_eval_batch_size",
+            fixed=EVALUATED.replace(": 6", ": 8"),
+        ),
+        Case(
+            job=BOTH,
+            facts={"processes": 1},
+            at="train.steps_per_generation",
+            fixed=BOTH.replace("  steps_per_generation: 4\n", ""),
+        ),
+    ),
+    good=(
+        Case(job=JOB, facts={"processes": 2}),
+        Case(job=JOB + "  gradient_accumulation_steps: 4\n", facts={"processes": 1}),
+        Case(job=JOB.replace("grpo", "rloo"), facts={"processes": 1}),
+        Case(job=JOB + "  generation_batch_size: 16\n", facts={"processes": 1}),
+        Case(job=EVALUATED + "  eval_strategy: 'no'\n", facts={"processes": 1}),
+        Case(job=JOB.replace("grpo", "sft"), facts={"processes": 1}),
+    ),
+)

@@ -1,0 +1,70 @@
+"""A dataset is streamed, and nothing says when training ends.
+
+## What it does
+For `dataset.streaming: true`, looks for `train.max_steps` above 0, and for `dataset.eval_fraction`, which a stream
+cannot give.
+
+## Why is this bad
+A stream has no length, so epochs cannot be turned into steps: building the trainer raises ValueError. Nor can a part of
+it be held out: an `IterableDataset` has no `train_test_split`.
+
+## Fix safety
+How many steps are enough only the user knows. Without streaming, everything works as it is written, but all rows are
+downloaded and kept on disk: unsafe.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.train_arguments import setting
+from holdfast.core.document import Document, Remove
+from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
+
+STREAMING = "dataset.streaming"
+DOWNLOAD = Fix("download the rows instead", (Remove(STREAMING),), safe=False)
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to a stream without an end, and to one that is to be split."""
+    if job.get(STREAMING, default=False) is not True:
+        return
+    steps = setting(job, "max_steps")
+    if isinstance(steps, int | float) and steps <= 0:
+        yield Finding(STREAMING, "a stream has no length: say how long to train with `train.max_steps`", DOWNLOAD)
+    if job.get("dataset.eval_fraction", None) is not None:
+        yield Finding(
+            "dataset.eval_fraction", "no part of a stream can be held out: name a `dataset.eval_split`", DOWNLOAD
+        )
+
+
+ENDLESS = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset:
+  path: HuggingFaceFW/fineweb-edu
+  streaming: true
+train:
+  num_train_epochs: 1
+"""
+DOWNLOADED = ENDLESS.replace("  streaming: true\n", "")
+SPLIT = ENDLESS.replace("true\n", "true\n  eval_fraction: 0.1\n").replace("num_train_epochs: 1", "max_steps: 100")
+
+RULE = Rule(
+    code="CMB102",
+    name="endless-stream",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "transformers 5.23, `Trainer._validate_args`; datasets 5.2. Tried with a generator of rows: ValueError while "
+        "`SFTTrainer` is built; AttributeError for `train_test_split`."
+    ),
+    bad=(
+        Case(job=ENDLESS, at=STREAMING, fixed=DOWNLOADED),
+        Case(job=SPLIT, at="dataset.eval_fraction", fixed=SPLIT.replace("  streaming: true\n", "")),
+    ),
+    good=(
+        Case(job=ENDLESS.replace("num_train_epochs: 1", "max_steps: 100")),
+        Case(job=SPLIT.replace("eval_fraction: 0.1", "eval_split: test")),
+        Case(job=DOWNLOADED),
+    ),
+)

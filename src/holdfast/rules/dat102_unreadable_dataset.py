@@ -1,0 +1,64 @@
+"""A dataset that is not there, is empty, or cannot be read.
+
+## What it does
+For files and folders on this machine, and for data that holdfast makes itself, looks whether there are rows: the file
+is there, its format is known, its first rows can be parsed, the split exists. With `dataset.eval_fraction`, also
+whether there are rows enough for both parts.
+
+## Why is this bad
+The job fails when it loads its data, after its environment was made. What it says then is often about something else:
+for an empty file `StopIteration`, for a name that is not there that the Hub could not be reached.
+
+## Fix safety
+There is no automatic fix.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.document import Document
+from holdfast.core.facts import Dataset
+from holdfast.core.finding import Case, Finding, Rule, Severity
+
+
+def check(job: Document, dataset: Dataset) -> Iterator[Finding]:
+    """Object to data that cannot be read, and to too few rows."""
+    if dataset.problem:
+        yield Finding("dataset", dataset.problem)
+        return
+    fraction = job.get("dataset.eval_fraction", None)
+    if dataset.rows is None or not isinstance(fraction, float) or not 0 < fraction < 1:
+        return
+    wanted = job.get("dataset.rows", None)
+    rows = min(dataset.rows, wanted) if isinstance(wanted, int) else dataset.rows
+    held_out = round(rows * fraction)
+    if not 0 < held_out < rows:
+        yield Finding("dataset.eval_fraction", f"{fraction:g} of {rows} rows is {held_out}: one part would be empty")
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: {path: data.jsonl, eval_fraction: 0.1}
+"""
+
+RULE = Rule(
+    code="DAT102",
+    name="unreadable-dataset",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "datasets 5.2. Tried: `load_dataset` on 40 files and folders that are empty, malformed or missing, and "
+        "`train_test_split` on few rows."
+    ),
+    bad=(
+        Case(job=JOB, facts={"dataset": Dataset(problem="no such file: data.jsonl")}, at="dataset"),
+        Case(job=JOB, facts={"dataset": Dataset(problem="data.jsonl holds no rows")}, at="dataset"),
+        Case(job=JOB, facts={"dataset": Dataset(columns=("text",), rows=3)}, at="dataset.eval_fraction"),
+    ),
+    good=(
+        Case(job=JOB, facts={"dataset": Dataset(columns=("text",), rows=30)}),
+        Case(job=JOB, facts={"dataset": Dataset(columns=("text",))}),
+        Case(job=JOB.replace(", eval_fraction: 0.1", ""), facts={"dataset": Dataset(columns=("text",), rows=1)}),
+    ),
+)

@@ -1,0 +1,83 @@
+"""Evaluation is asked for, and there is no data to evaluate on.
+
+## What it does
+Looks for settings that make the trainer evaluate (`eval_strategy`, `eval_on_start`, `early_stopping`) in a job whose
+`dataset` names neither `eval_split` nor `eval_fraction`.
+
+## Why is this bad
+With an evaluation strategy and no evaluation data, building the trainer raises ValueError. `eval_on_start` raises
+when training begins. It does not hang, as older advice has it.
+
+## Fix safety
+Holding out a tenth of the training split is what most jobs mean, but it takes rows away from training: unsafe.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.train_arguments import setting
+from holdfast.core.document import ABSENT, Document, Set
+from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
+
+HOLD_OUT = Fix("hold out a tenth of the rows", (Set("dataset.eval_fraction", 0.1),), safe=False)
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each setting that needs evaluation data, where there is none."""
+    if job.get("dataset.eval_split", None) is not None or job.get("dataset.eval_fraction", None) is not None:
+        return
+    fix = None if job.get("dataset.streaming", default=False) else HOLD_OUT  # a stream has no length to take a part of
+    for key in _evaluating(job):
+        yield Finding(key, "there is nothing to evaluate on: name `dataset.eval_split` or `dataset.eval_fraction`", fix)
+
+
+def _evaluating(job: Document) -> Iterator[str]:
+    if setting(job, "eval_strategy") in ("steps", "epoch"):
+        yield "train.eval_strategy"
+    if setting(job, "eval_on_start") is True:
+        yield "train.eval_on_start"
+    if job.get("early_stopping", None) not in (None, ABSENT):
+        yield "early_stopping"
+
+
+BLIND = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset:
+  path: trl-lib/Capybara
+train:
+  eval_strategy: steps
+"""
+SEEING = BLIND.replace("Capybara\n", "Capybara\n  eval_fraction: 0.1\n")
+START = BLIND.replace("eval_strategy: steps", "eval_on_start: true")
+STOPPING = BLIND.replace("train:\n  eval_strategy: steps", "early_stopping:\n  patience: 2")
+STREAMED = BLIND.replace("Capybara\n", "Capybara\n  streaming: true\n")
+
+RULE = Rule(
+    code="EVL101",
+    name="evaluation-without-data",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "transformers 5.23, `Trainer._validate_args` and `get_eval_dataloader`. Tried with all six methods: each trainer "
+        "raises ValueError while it is built with `eval_strategy`, and in `train()` with `eval_on_start`."
+    ),
+    bad=(
+        Case(job=BLIND, at="train.eval_strategy", fixed=SEEING),
+        Case(
+            job=START, at="train.eval_on_start", fixed=START.replace("Capybara\n", "Capybara\n  eval_fraction: 0.1\n")
+        ),
+        Case(
+            job=STOPPING,
+            at="early_stopping",
+            fixed=STOPPING.replace("Capybara\n", "Capybara\n  eval_fraction: 0.1\n"),
+        ),
+        Case(job=STREAMED, at="train.eval_strategy"),
+    ),
+    good=(
+        Case(job=SEEING),
+        Case(job=BLIND.replace("Capybara\n", "Capybara\n  eval_split: test\n")),
+        Case(job=BLIND.replace("steps", '"no"')),
+        Case(job=BLIND.replace("eval_strategy: steps", "per_device_eval_batch_size: 4\n  do_eval: true")),
+    ),
+)

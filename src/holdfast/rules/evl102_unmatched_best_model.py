@@ -1,0 +1,141 @@
+"""The best model is asked for, and checkpoints are not saved where the model is evaluated.
+
+## What it does
+For `load_best_model_at_end` and `early_stopping`, which needs it, compares when the trainer evaluates with when it
+saves: `eval_strategy` with `save_strategy`, and `save_steps` with `eval_steps`. What the job leaves open holdfast fills
+in: it evaluates and saves after each tenth of all steps, and under `early_stopping` it saves when it evaluates.
+`save_strategy: best` must know by which metric, and must evaluate.
+
+## Why is this bad
+A checkpoint counts as the best one by the evaluation at its own step, so the config class raises ValueError where the
+two do not meet. `eval_strategy: steps` alone evaluates every `logging_steps` (10), and `save_strategy: steps` alone
+saves every 500.
+
+## Fix safety
+What the job does not say is set to match what it says: safe. Where both are written, either may be meant: unsafe.
+"""
+
+from collections.abc import Iterator
+from math import ceil, inf
+from typing import Any
+
+from holdfast.catalog.train_arguments import setting
+from holdfast.core.document import ABSENT, Document, Set
+from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
+
+SAVE, EVAL = "train.save_strategy", "train.eval_strategy"
+SAVE_STEPS, EVAL_STEPS = "train.save_steps", "train.eval_steps"
+# How often holdfast evaluates and saves where the job does not say: a part of all steps.
+PART = 0.1
+# Schedulers that watch a metric, and so make the trainer choose one.
+WATCHING = ("reduce_lr_on_plateau", "greedy")
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to saving and evaluating that do not meet, in a job that has data to evaluate on."""
+    if job.get("dataset.eval_split", None) is None and job.get("dataset.eval_fraction", None) is None:
+        return
+    stopping = job.get("early_stopping", None) is not None
+    wanted = stopping or setting(job, "load_best_model_at_end") is True
+    follows = stopping and job.get(SAVE) is ABSENT and job.get(SAVE_STEPS) is ABSENT
+    evals = job.get(EVAL, "steps")
+    saves = job.get(SAVE, evals if follows else "steps")
+    if saves == "best":
+        yield from _best(job, evals, wanted=wanted)
+    elif wanted and "no" in (evals, saves) and (stopping or evals != saves):
+        key = EVAL if evals == "no" else SAVE
+        yield Finding(key, f"the best model is asked for, and `{key}: no` leaves none to choose from")
+    elif wanted and evals != saves:
+        fix = Fix(f"save by {evals} too", (Set(SAVE, evals),), safe=job.get(SAVE) is ABSENT)
+        key = EVAL if job.get(SAVE) is ABSENT else SAVE
+        yield Finding(key, f"the best model is asked for: it evaluates by {evals} and saves by {saves}", fix)
+    elif wanted and evals == "steps" and not follows:
+        yield from _steps(job)
+
+
+def _best(job: Document, evals: Any, *, wanted: bool) -> Iterator[Finding]:
+    watched = wanted or setting(job, "lr_scheduler_type") in WATCHING or setting(job, "metric_for_best_model")
+    if not watched:
+        fix = Fix("choose by the evaluation loss", (Set("train.metric_for_best_model", "eval_loss"),))
+        yield Finding(SAVE, "`save_strategy: best` needs `train.metric_for_best_model`", fix)
+    elif evals == "no":
+        yield Finding(EVAL, "without evaluation no model is ever the best, and none is saved", None, Severity.WARNING)
+
+
+def _steps(job: Document) -> Iterator[Finding]:
+    written = job.get(SAVE_STEPS) is not ABSENT
+    evals = job.get(EVAL_STEPS, None) or (PART if job.get(EVAL) is ABSENT else setting(job, "logging_steps"))
+    saves = setting(job, "save_steps") if written or job.get(SAVE) is not ABSENT else PART
+    if not (_is_step(evals) and _is_step(saves)) or _meet(evals, saves):
+        return
+    fix = None
+    if not written:
+        fix = Fix("save whenever it evaluates", (Set(SAVE_STEPS, evals),))
+    elif job.get(EVAL_STEPS) is ABSENT:
+        fix = Fix("evaluate whenever it saves", (Set(EVAL_STEPS, saves),))
+    elif evals >= 1 and saves >= 1:
+        multiple = ceil(saves / evals) * int(evals)
+        fix = Fix(f"save every {multiple} steps", (Set(SAVE_STEPS, multiple),), safe=False)
+    key = next((key for key in (SAVE_STEPS, EVAL_STEPS, SAVE, EVAL) if job.get(key) is not ABSENT), SAVE_STEPS)
+    yield Finding(key, f"the best model is asked for: {saves} (save_steps) is no multiple of {evals} (eval_steps)", fix)
+
+
+def _is_step(value: Any) -> bool:
+    return isinstance(value, int | float) and 0 < value < inf
+
+
+def _meet(evals: float, saves: float) -> bool:
+    """Tell whether the config class takes the two; below 1 a step is a part of all steps."""
+    if saves % evals == 0:
+        return True
+    return evals < 1 and saves < 1 and (saves * 1_000_000) % (evals * 1_000_000) == 0
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset:
+  path: trl-lib/Capybara
+  eval_fraction: 0.1
+train:
+  load_best_model_at_end: true
+"""
+EPOCH = JOB + "  eval_strategy: epoch\n"
+COUNTED = JOB + "  eval_strategy: steps\n  eval_steps: 200\n"
+WRITTEN = COUNTED + "  save_steps: 300\n"
+BEST = JOB.replace("load_best_model_at_end: true", "save_strategy: best")
+STOPPING = EPOCH.replace("train:\n  load_best_model_at_end: true", "early_stopping: {}\ntrain:")
+
+RULE = Rule(
+    code="EVL102",
+    name="unmatched-best-model",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "transformers 5.23, `TrainingArguments._validate_args` and `Trainer._validate_args`. Each example and 20 other "
+        "pairs of strategies and steps were given to `SFTConfig`: ValueError where the rule objects."
+    ),
+    bad=(
+        Case(job=EPOCH, at=EVAL, fixed=EPOCH + "  save_strategy: epoch\n"),
+        Case(job=COUNTED, at=EVAL_STEPS, fixed=COUNTED + "  save_steps: 200\n"),
+        Case(job=JOB + "  save_steps: 50\n", at=SAVE_STEPS, fixed=JOB + "  save_steps: 50\n  eval_steps: 50\n"),
+        Case(job=WRITTEN, at=SAVE_STEPS, fixed=WRITTEN.replace("300", "400")),
+        Case(job=JOB + "  save_strategy: steps\n", at=SAVE, fixed=JOB + "  save_strategy: steps\n  save_steps: 0.1\n"),
+        Case(job=JOB + "  eval_strategy: steps\n", at=EVAL, fixed=JOB + "  eval_strategy: steps\n  save_steps: 10\n"),
+        Case(job=STOPPING + "  save_strategy: steps\n", at=SAVE, fixed=STOPPING + "  save_strategy: epoch\n"),
+        Case(job=JOB + "  save_strategy: steps\n  eval_strategy: 'no'\n", at=EVAL),
+        Case(job=BEST, at=SAVE, fixed=BEST + "  metric_for_best_model: eval_loss\n"),
+        Case(job=JOB + "  eval_strategy: steps\n  eval_steps: 0.2\n  save_steps: 0.5\n", at=SAVE_STEPS),
+    ),
+    good=(
+        Case(job=JOB),
+        Case(job=COUNTED + "  save_steps: 400\n"),
+        Case(job=EPOCH + "  save_strategy: epoch\n"),
+        Case(job=EPOCH + "  save_strategy: best\n"),
+        Case(job=JOB + "  eval_strategy: steps\n  eval_steps: 0.1\n  save_steps: 0.5\n"),
+        Case(job=STOPPING),
+        Case(job=STOPPING.replace("eval_strategy: epoch", "eval_steps: 20")),
+        Case(job=EPOCH.replace("load_best_model_at_end: true", "save_strategy: steps")),
+    ),
+)

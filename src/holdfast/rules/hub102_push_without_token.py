@@ -1,0 +1,70 @@
+"""A push to the Hub without a token to do it with.
+
+## What it does
+For a job with `output.push_to`, asks whether the training process will have a token: on this machine from the
+environment or a saved login, elsewhere from `environment.secrets`.
+
+## Why is this bad
+The trainer makes the repository while it is built, and fails with 401 Unauthorized: after the environment was made,
+and the model and the data were loaded.
+
+## Fix safety
+On another machine, naming `HF_TOKEN` under `environment.secrets` passes the token on, which is what the push asks for,
+but a token leaves this machine: unsafe. Here, `hf auth login` saves one.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.document import Document, Set
+from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
+
+PUSH, SECRETS = "output.push_to", "environment.secrets"
+
+
+def check(job: Document, hub_token: bool) -> Iterator[Finding]:  # noqa: FBT001 - a fact, handed over by its name
+    """Object to a push that nobody is allowed to make."""
+    if not job.get(PUSH, None):
+        return
+    secrets = job.get(SECRETS, None)
+    passed_on = secrets if isinstance(secrets, list) else []
+    backend = job.get("where.backend", "local")
+    if backend == "local" and not hub_token:
+        yield Finding(PUSH, "no Hub token is at hand: run `hf auth login`, or set HF_TOKEN")
+    elif backend != "local" and "HF_TOKEN" not in passed_on:
+        fix = Fix("pass HF_TOKEN on", (Set(SECRETS, [*passed_on, "HF_TOKEN"]),), safe=False)
+        yield Finding(PUSH, f"{backend} gets no Hub token: name HF_TOKEN in `{SECRETS}`", fix)
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+output:
+  push_to: me/capybara-sft
+"""
+AWAY = JOB + "where:\n  backend: hf-jobs\n  timeout: 4h\n"
+
+RULE = Rule(
+    code="HUB102",
+    name="push-without-token",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "huggingface_hub 2.4, `get_token` and `create_repo`. Tried: without a token and against a Hub that answers 401, "
+        "a `Trainer` with `push_to_hub` raises while it is built."
+    ),
+    bad=(
+        Case(job=JOB, facts={"hub_token": False}, at=PUSH),
+        Case(
+            job=AWAY,
+            facts={"hub_token": True},
+            at=PUSH,
+            fixed=AWAY + "environment:\n  secrets: [HF_TOKEN]\n",
+        ),
+    ),
+    good=(
+        Case(job=JOB, facts={"hub_token": True}),
+        Case(job=JOB.split("output", maxsplit=1)[0], facts={"hub_token": False}),
+    ),
+)

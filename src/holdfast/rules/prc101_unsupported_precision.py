@@ -1,0 +1,111 @@
+"""A precision or an attention kernel that the machine does not have.
+
+## What it does
+Compares `bf16`, `fp16`, `tf32`, `use_cpu`, `model.dtype` and `model.attn_implementation` with the machine's GPUs, or
+with there being none.
+
+## Why is this bad
+`tf32` and the flash attention kernels raise on a CPU and on GPUs older than Ampere (compute capability 8.0). bf16 with
+`use_cpu: false` raises where there is no GPU. bfloat16 on an older GPU, such as a T4, does not raise: torch says that
+it is supported, emulates it, and training is slow. That is a warning. Weights in float16 cannot be trained in float16
+arithmetic, which is what such a GPU is fast in: the loss is scaled, and the scaler refuses float16 gradients.
+
+## Fix safety
+Float16 instead of an emulated bfloat16 keeps the memory and gains the speed, but its range is smaller: unsafe.
+Taking away what the machine does not have is safe: it could not have been used.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.document import Document, Remove, Set
+from holdfast.core.facts import Gpu, Machine
+from holdfast.core.finding import Case, Finding, Fix, MissingFactError, Rule, Severity
+
+TF32, BF16, FP16, CPU = "train.tf32", "train.bf16", "train.fp16", "train.use_cpu"
+ATTENTION, DTYPE = "model.attn_implementation", "model.dtype"
+UNKNOWN = (0, 0)
+FLASH = ("flash_attention_2", "flash_attention_3")
+
+
+def check(job: Document, machine: Machine) -> Iterator[Finding]:
+    """Object to each setting that the machine cannot follow."""
+    if any(gpu.capability == UNKNOWN for gpu in machine.gpus):
+        raise MissingFactError("machine", "no driver says what its GPUs are")
+    old = next((gpu for gpu in machine.gpus if not gpu.bf16), None)
+    if machine.gpus and old is None:
+        return
+    lacks = f"{old.name} (compute capability {_capability(old)})" if old else "this machine has no GPU, and a CPU"
+    if job.get(TF32, default=False) is True:
+        yield Finding(TF32, f"{lacks} does not compute in tf32", Fix("take `tf32` out", (Remove(TF32),)))
+    attention = job.get(ATTENTION, None)
+    if attention in FLASH:
+        fix = Fix("leave the choice to transformers", (Remove(ATTENTION),))
+        yield Finding(ATTENTION, f"{lacks} does not run {attention}", fix)
+    yield from _old_gpu(job, lacks) if old else _without_gpu(job)
+
+
+def _without_gpu(job: Document) -> Iterator[Finding]:
+    if job.get(CPU, None) is False and True in (job.get(BF16, None), job.get("train.bf16_full_eval", None)):
+        fix = Fix("leave it to holdfast", (Remove(CPU),))
+        yield Finding(CPU, "this machine has no GPU, and without `use_cpu` bf16 needs one", fix)
+
+
+def _old_gpu(job: Document, lacks: str) -> Iterator[Finding]:
+    if job.get(BF16, None) is True:
+        fix = Fix("train in float16", (Remove(BF16), Set(FP16, value=True)), safe=False)
+        yield Finding(BF16, f"{lacks} emulates bfloat16, slowly", fix, Severity.WARNING)
+    if job.get(DTYPE, None) == "bfloat16":
+        yield Finding(DTYPE, f"{lacks} emulates bfloat16, slowly", None, Severity.WARNING)
+    scaled = job.get(BF16, None) is not True and job.get(FP16, None) is not False
+    if job.get(DTYPE, None) == "float16" and job.get("peft", None) is None and scaled:
+        fix = Fix("hold the weights in float32", (Set(DTYPE, "float32"),), safe=False)
+        yield Finding(DTYPE, "float16 weights cannot be trained in float16: the scaler refuses their gradients", fix)
+
+
+def _capability(gpu: Gpu) -> str:
+    return ".".join(map(str, gpu.capability))
+
+
+JOB = """
+method: sft
+model: {path: Qwen/Qwen2.5-0.5B, dtype: float32}
+dataset: trl-lib/Capybara
+train:
+  max_steps: 100
+"""
+TF = JOB + "  tf32: true\n"
+BF = JOB + "  bf16: true\n"
+FLASHED = JOB.replace("float32", "float32, attn_implementation: flash_attention_2")
+T4 = {"machine": Machine(cpus=4, gpus=(Gpu(name="Tesla T4", memory_bytes=15 << 30, capability=(7, 5)),))}
+A100 = {"machine": Machine(cpus=12, gpus=(Gpu(name="NVIDIA A100", memory_bytes=80 << 30, capability=(8, 0)),))}
+NO_GPU = {"machine": Machine(cpus=2)}
+
+RULE = Rule(
+    code="PRC101",
+    name="unsupported-precision",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "transformers 5.23, `TrainingArguments`, and `torch.cuda.is_bf16_supported` of torch 2.13. Tried on a CPU: tf32 and "
+        "bf16 without `use_cpu` raise ValueError, flash attention ImportError; bf16 and fp16 with `use_cpu` train. The scaler "
+        "was tried on a CPU. What is said of a T4 was read in the source, not run."
+    ),
+    bad=(
+        Case(job=TF, facts=NO_GPU, at=TF32, fixed=JOB),
+        Case(job=TF, facts=T4, at=TF32, fixed=JOB),
+        Case(job=FLASHED, facts=NO_GPU, at=ATTENTION, fixed=JOB),
+        Case(job=BF + "  use_cpu: false\n", facts=NO_GPU, at=CPU, fixed=BF),
+        Case(job=BF, facts=T4, at=BF16, fixed=JOB + "  fp16: true\n"),
+        Case(job=JOB.replace("float32", "bfloat16"), facts=T4, at=DTYPE),
+        Case(job=JOB.replace("float32", "float16"), facts=T4, at=DTYPE, fixed=JOB),
+    ),
+    good=(
+        Case(job=BF, facts=NO_GPU),
+        Case(job=JOB + "  use_cpu: true\n", facts=NO_GPU),
+        Case(job=TF + "  bf16: true\n", facts=A100),
+        Case(job=FLASHED, facts=A100),
+        Case(job=JOB + "  fp16: true\n", facts=T4),
+        Case(job=JOB.replace("float32", "float16") + "peft: {r: 8}\n", facts=T4),
+    ),
+)

@@ -1,0 +1,191 @@
+"""Checkpoints: what was damaged, cut short or replaced is found, and never resumed from."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from holdfast.adapters.checkpoints import newest_whole, verify_checkpoint
+from holdfast.core.errors import UsageError
+from holdfast.payload.runtime import MANIFEST, seal, stamps_of
+
+WEIGHTS = "model.safetensors"
+
+
+def save_safetensors(path: Path, tensor: bytes) -> None:
+    header = json.dumps({"w": {"dtype": "U8", "shape": [len(tensor)], "data_offsets": [0, len(tensor)]}}).encode()
+    path.write_bytes(len(header).to_bytes(8, "little") + header + tensor)
+
+
+def save_checkpoint(folder: Path, step: int) -> Path:
+    """Make what a trainer and the runtime leave behind, in small."""
+    path = folder / f"checkpoint-{step}"
+    (path / "adapter").mkdir(parents=True)
+    for name in ("trainer_state.json", "optimizer.pt", "scheduler.pt", "adapter/config.json"):
+        (path / name).write_text(f"{name} of step {step}")
+    save_safetensors(path / WEIGHTS, bytes(range(200)))
+    seal(path, stamps_of(path), step=step, world_size=1)
+    return path
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    return save_checkpoint(tmp_path, 5)
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[-1] ^= 1
+    path.write_bytes(data)
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def scribble(path: Path) -> None:
+    path.write_bytes(b"not safetensors at all")
+
+
+def append(path: Path) -> None:
+    path.write_bytes(path.read_bytes() + b"x")
+
+
+def test_a_checkpoint_as_it_was_saved_is_whole(checkpoint: Path) -> None:
+    """Its step is the manifest's."""
+    found = verify_checkpoint(checkpoint)
+
+    assert (found.verdict, found.step, found.problems) == ("whole", 5, ())
+    assert found.as_json() == {"verdict": "whole", "path": str(checkpoint), "step": 5, "problems": []}
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, "adapter/config.json", "trainer_state.json"])
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [(flip, "changed"), (truncate, "truncated"), (append, "grown"), (Path.unlink, "missing")],
+)
+def test_damage_is_found(checkpoint: Path, name: str, damage: Callable[[Path], None], message: str) -> None:
+    """In any file, however little, and the file is named."""
+    damage(checkpoint / name)
+    found = verify_checkpoint(checkpoint)
+
+    assert found.verdict == "damaged"
+    assert [problem.file for problem in found.problems] == [name]
+    assert found.problems[0].message.startswith(message)
+
+
+def test_a_truncated_file_is_told_with_its_sizes(checkpoint: Path) -> None:
+    """A reader sees how much is lost."""
+    whole = (checkpoint / WEIGHTS).stat().st_size
+    truncate(checkpoint / WEIGHTS)
+
+    assert verify_checkpoint(checkpoint).problems[0].message == f"truncated: {whole - 1} of {whole} bytes"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"step": 5}', '{"step": 5, "files": {"a": {}}}', '{"step": 5, "files": 1}']
+)
+def test_a_manifest_that_is_none_is_damage(checkpoint: Path, text: str) -> None:
+    """It is told as such, and the folder's name gives the step."""
+    (checkpoint / MANIFEST).write_text(text)
+    (checkpoint / "a").write_text("")
+    found = verify_checkpoint(checkpoint)
+
+    assert (found.verdict, found.step, found.problems[0].file) == ("damaged", 5, MANIFEST)
+
+
+@pytest.mark.parametrize("name", ["../outside", "/etc/hostname"])
+def test_a_manifest_cannot_vouch_for_files_elsewhere(checkpoint: Path, name: str) -> None:
+    """They are no part of the checkpoint."""
+    (checkpoint.parent / "outside").write_text("")
+    told = {"step": 5, "files": {name: {"bytes": 0, "sha256": ""}}}
+    (checkpoint / MANIFEST).write_text(json.dumps(told))
+
+    assert verify_checkpoint(checkpoint).problems[0].message == "not a file of this folder"
+
+
+def test_without_a_manifest_nothing_is_certain(checkpoint: Path) -> None:
+    """A save that was cut short looks like this, so it is not called whole."""
+    (checkpoint / MANIFEST).unlink()
+    found = verify_checkpoint(checkpoint)
+
+    assert (found.verdict, found.step) == ("unverifiable", 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"),
+    [
+        (WEIGHTS, truncate),
+        (WEIGHTS, empty),
+        (WEIGHTS, scribble),
+        ("optimizer.pt", empty),
+        ("trainer_state.json", Path.unlink),
+    ],
+)
+def test_without_a_manifest_plain_damage_is_still_seen(
+    checkpoint: Path, name: str, damage: Callable[[Path], None]
+) -> None:
+    """An empty file, weights shorter than their header says, a missing state."""
+    (checkpoint / MANIFEST).unlink()
+    damage(checkpoint / name)
+    found = verify_checkpoint(checkpoint)
+
+    assert found.verdict == "damaged"
+    assert found.problems[-1].file == name
+
+
+def test_a_models_folder_needs_no_trainer_state(tmp_path: Path) -> None:
+    """It is no checkpoint; without a manifest it is merely unverifiable."""
+    save_safetensors(tmp_path / WEIGHTS, b"abc")
+    found = verify_checkpoint(tmp_path)
+
+    assert (found.verdict, found.step, len(found.problems)) == ("unverifiable", None, 1)
+
+
+def test_what_is_no_folder_is_a_wrong_question(tmp_path: Path) -> None:
+    """The message says where and how to fix it."""
+    with pytest.raises(UsageError) as error:
+        verify_checkpoint(tmp_path / "nothing")
+
+    assert str(tmp_path / "nothing") in str(error.value)
+
+
+def test_the_newest_whole_checkpoint_is_taken(tmp_path: Path) -> None:
+    """By number, not by name; what is newer and not whole is passed over and told."""
+    whole, cut, damaged, unresumable = (save_checkpoint(tmp_path, step) for step in (9, 10, 20, 30))
+    (cut / MANIFEST).unlink()
+    flip(damaged / "optimizer.pt")
+    (unresumable / "scheduler.pt").unlink()
+    seal(unresumable, stamps_of(unresumable), step=30, world_size=1)
+    (tmp_path / "checkpoint-best").mkdir()
+    (tmp_path / "checkpoint-40").write_text("a file")
+
+    found, passed_over = newest_whole(tmp_path)
+
+    assert found == whole
+    assert [(each.step, each.verdict) for each in passed_over] == [(30, "whole"), (20, "damaged"), (10, "unverifiable")]
+    assert passed_over[0].problems[0].file == "scheduler.pt"
+
+
+def test_with_nothing_whole_there_is_none(tmp_path: Path) -> None:
+    """Nor in a folder that does not exist."""
+    shutil.rmtree(save_checkpoint(tmp_path, 5) / "adapter")
+
+    assert newest_whole(tmp_path)[0] is None
+    assert newest_whole(tmp_path / "nothing") == (None, [])
+
+
+def test_a_model_is_sealed_without_what_grows_beside_it(checkpoint: Path) -> None:
+    """Checkpoints and logs in the same output folder are not the model."""
+    output = checkpoint.parent
+    (output / "runs").mkdir()
+    (output / "runs" / "events.out.tfevents.1").write_text("log")
+    (output / WEIGHTS).write_text("weights")
+
+    assert list(stamps_of(output)) == [output / WEIGHTS]

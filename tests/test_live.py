@@ -1,0 +1,227 @@
+"""The view of a run: a panel on a terminal, plain lines elsewhere, everything on the console it is given."""
+
+import io
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import IO
+
+import pytest
+from rich.console import Console
+
+from holdfast.cli.live import View, render_panel
+from holdfast.core.event import Asked, Event, Reported, RunState, Started, Starting
+from holdfast.engine.progress import follow
+
+RUN = "quickstart-20261121-190150-x7"
+ASKED = Asked(at_s=0, folder=f"/runs/{RUN}")
+BEGUN = (Starting(at_s=1, attempt=1, backend="local"), Started(at_s=1, attempt=1, id="1"))
+ESCAPE = re.compile(r"\x1b\[[\d;?]*[a-zA-Z]")
+
+
+HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
+
+
+def on_terminal(written: str) -> list[str]:
+    """What a terminal shows after these bytes: lines, carriage returns, cursor up and erasing are obeyed."""
+    rows, row = [""], 0
+    for part in re.findall(r"\x1b\[[\d;?]*[a-zA-Z]|\r|\n|[^\x1b\r\n]+", written):
+        if part == "\n":
+            row += 1
+            rows += [""] * (row + 1 - len(rows))
+        elif part == "\x1b[2K":
+            rows[row] = ""
+        elif part.startswith("\x1b") and part.endswith("A"):
+            row -= int(part[2:-1])
+        elif not part.startswith(("\x1b", "\r")):
+            rows[row] += part
+    return [line for line in rows if line.strip()]
+
+
+class Terminal:
+    """A console that remembers, with the view on it and a clock that stands where it is put."""
+
+    def __init__(self, *, tty: bool = False, width: int = 80, file: IO[str] | None = None, **options: str) -> None:
+        self.file = io.StringIO()
+        self.console = Console(
+            file=file or self.file,
+            force_terminal=tty,
+            width=width,
+            highlight=False,
+            _environ={"TERM": "xterm", **options},
+        )
+        self.now_s = 30.0
+        self.view = View(self.console, RUN, lambda: self.now_s)
+
+    def shown(self, *happened: Sequence[Event] | bytes) -> str:
+        """Show events and what the process wrote, in turn; return what was printed."""
+        with self.view:
+            for part in happened:
+                if isinstance(part, bytes):
+                    self.view.write("stderr", part)
+                else:
+                    self.view.observe(RunState(), part)
+        return self.file.getvalue()
+
+
+def said(event: str, at_s: float = 2, **fields: object) -> Reported:
+    return Reported(at_s=at_s, attempt=1, said={"event": event, "at": at_s, **fields})
+
+
+def step(number: int, **fields: object) -> Reported:
+    told = {"step": number, "max_steps": 300, "tokens": 100 * number, "loss": 9.0 - number / 100, **fields}
+    return said("step", at_s=float(number), **told)
+
+
+def test_plain_lines_tell_attempts_steps_evaluations_and_checkpoints() -> None:
+    """Without a terminal each event is a line, and there is nothing that moves or is coloured."""
+    events: list[Event] = [
+        *BEGUN,
+        said("start", at_s=0, step=0, max_steps=300, parameters=2_756_224),
+        step(5, loss=7.125, grad_norm=1.5, learning_rate=0.0009),
+        step(10),
+        said("evaluate", step=10, metrics={"eval_loss": 3.5}),
+        said("checkpoint", step=10, path="/runs/r/checkpoints/checkpoint-10", bytes=33_438_947),
+    ]
+    shown = Terminal().shown([ASKED], events)
+
+    assert shown.splitlines() == [
+        "attempt 1 on local",
+        "loading libraries, data and model",
+        "training 2.76 M parameters, 300 steps",
+        "step   5/300  loss 7.12  grad_norm 1.50  learning_rate 0.0009  4 min 30 s left",
+        "step  10/300  loss 8.90  100 tokens/s  4 min 30 s left",
+        "evaluation at step 10  eval_loss 3.50",
+        "saved checkpoint-10  33.4 MB",
+    ]
+
+
+def test_steps_that_log_nothing_are_no_lines() -> None:
+    """The trainer logs every so many steps; a line each would drown the rest."""
+    quiet = [step(number, loss=None) for number in range(1, 100)]
+
+    assert Terminal().shown([ASKED], quiet) == ""
+
+
+def test_a_loss_that_is_not_finite_is_told() -> None:
+    """JSON holds no NaN: the process names what was not finite."""
+    assert "loss is not finite" in Terminal().shown([ASKED], [step(1, loss=None, nan=["loss"])])
+
+
+def test_the_training_process_is_heard_without_noise() -> None:
+    """Its lines come through as they are, however long; the trainer's own log of a step does not."""
+    long = "x" * 500
+    shown = Terminal().shown([ASKED], f"{long}\n{{'loss': '8.1', 'epoch': '0.01'}}\nKilled".encode())
+
+    assert shown.splitlines() == [long, "Killed"]
+
+
+def test_brackets_of_the_process_are_no_markup() -> None:
+    """`[rank0]` and `[/]` are text."""
+    assert Terminal().shown([ASKED], b"[rank0]: [bold]x[/]\n") == "[rank0]: [bold]x[/]\n"
+
+
+def test_what_happened_before_is_taken_in_silently() -> None:
+    """Whoever watches a run that goes on sees where it stands, and then what comes."""
+    history: list[Event] = [ASKED, *BEGUN, *(step(number) for number in range(1, 141))]
+
+    assert Terminal().shown(history, [step(141)]).splitlines() == [
+        "training: step 140/300",
+        "step 141/300  loss 7.59  100 tokens/s  2 min 39 s left",
+    ]
+
+
+def test_a_terminal_shows_the_panel_and_the_bar_that_is_being_drawn() -> None:
+    """The panel tells steps, loss, speed, time left and memory; above it the process draws its own bar."""
+    terminal = Terminal(tty=True)
+    terminal.now_s = 101
+    evaluated = said("evaluate", step=0, metrics={"eval_loss": 8.0})
+    steps = [step(number, memory_bytes=914_000_000) for number in range(1, 101)]
+    bar = b"\rMap:  50%|#####     | 50/100 [00:01<00:01, 50.0 examples/s]"
+    terminal.shown([ASKED], [*BEGUN, evaluated, *steps, said("evaluate", step=100, metrics={"eval_loss": 4.0})], bar)
+    shown = ESCAPE.sub("", terminal.file.getvalue())
+
+    assert "Map:  50%|#####     | 50/100" in shown
+    for part in (RUN, "100/300 steps", "loss 8 ", "eval_loss 4 from 8", "100 tokens/s", "3 min 19 s left", "914 MB"):
+        assert part in shown
+
+
+def test_the_panel_is_gone_in_the_end() -> None:
+    """A terminal that obeys its control sequences is left with the lines above the panel, and its cursor."""
+    terminal = Terminal(tty=True)
+    shown = terminal.shown([ASKED], [*BEGUN], b"a line\n")
+
+    assert on_terminal(shown) == ["attempt 1 on local", "loading libraries, data and model", "a line"]
+    assert shown.rindex(SHOW_CURSOR) > shown.rindex(HIDE_CURSOR)
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 200])
+def test_the_panel_fits_every_terminal(width: int) -> None:
+    """No line is wider than the terminal, whatever the names."""
+    terminal = Terminal(tty=True, width=width)
+    progress = follow([ASKED, *BEGUN, *(step(number, memory_bytes=10**9) for number in range(1, 50))])
+    terminal.console.print(render_panel(progress, "n" * 150, 60, width=min(100, width)))
+
+    assert max(len(line) for line in ESCAPE.sub("", terminal.file.getvalue()).splitlines()) <= width
+
+
+def test_no_color_is_honoured() -> None:
+    """With NO_COLOR a terminal gets the panel, but no colour."""
+    shown = Terminal(tty=True, NO_COLOR="1").shown([ASKED], [*BEGUN, step(1), step(2)], b"a line\n")
+
+    assert "2/300 steps" in shown
+    assert not re.search(r"\x1b\[[\d;]*3[0-7]", shown)
+
+
+def test_a_dumb_terminal_gets_plain_lines() -> None:
+    """It cannot move its cursor."""
+    shown = Terminal(tty=True, TERM="dumb").shown([ASKED], [*BEGUN, step(1)])
+
+    assert "\x1b[2K" not in shown
+    assert "step   1/300" in shown
+
+
+def test_a_terminal_without_unicode_gets_the_panel_too() -> None:
+    """Its borders, its bar and the trail of the loss have plain characters, or none."""
+    file = io.TextIOWrapper(io.BytesIO(), encoding="ascii", write_through=True)
+    terminal = Terminal(tty=True, file=file)
+    with terminal.view as view:
+        view.observe(RunState(), [ASKED])
+        view.observe(RunState(), [*BEGUN, step(1), step(2)])
+
+    assert b"2/300 steps" in file.buffer.getvalue()
+
+
+def test_a_new_attempt_starts_on_a_clean_row() -> None:
+    """What the killed attempt drew last is neither lost nor mixed with what the next one writes."""
+    again = Starting(at_s=9, attempt=2, backend="local", resume_from="/runs/r/checkpoints/checkpoint-100")
+    shown = Terminal().shown([ASKED], b"\rhalf a li", [again], b"ne\n")
+
+    assert shown.splitlines() == ["half a li", "attempt 2 on local, from checkpoint-100", "ne"]
+
+
+def test_the_panel_makes_room_for_a_question() -> None:
+    """While the person is asked something the panel is away; afterwards it is back."""
+    terminal = Terminal(tty=True)
+    with terminal.view as view:
+        view.observe(RunState(), [ASKED])
+        view.observe(RunState(), [*BEGUN, step(1)])
+        with view.away():
+            away = on_terminal(terminal.file.getvalue())
+            terminal.console.print("stop? y")
+        view.observe(RunState(), [step(2)])
+        back = on_terminal(terminal.file.getvalue())
+
+    assert away == ["attempt 1 on local", "loading libraries, data and model"]
+    assert back[:3] == [*away, "stop? y"]
+    assert [line for line in back if "2/300 steps" in line]
+
+
+def test_an_interrupted_view_leaves_no_panel_behind() -> None:
+    """Ctrl-C in the middle puts the terminal in order too."""
+    terminal = Terminal(tty=True)
+    with suppress(KeyboardInterrupt), terminal.view as view:
+        view.observe(RunState(), [ASKED, *BEGUN])
+        raise KeyboardInterrupt
+
+    assert on_terminal(terminal.file.getvalue()) == []

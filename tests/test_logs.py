@@ -1,0 +1,95 @@
+"""Holdfast's own log: coloured on a terminal, plain elsewhere, and kept with full times in the run's folder."""
+
+import io
+import logging
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from holdfast.adapters.logs import LOG, log_to_console, log_to_run
+from holdfast.core.errors import LedgerError
+
+
+@pytest.fixture(autouse=True)
+def clean_log() -> Iterator[None]:
+    before = LOG.handlers[:], LOG.level, LOG.propagate
+    yield
+    LOG.handlers[:], LOG.level, LOG.propagate = before
+
+
+def console(*, tty: bool, **environ: str) -> Console:
+    return Console(file=io.StringIO(), force_terminal=tty, width=80, _environ={"TERM": "xterm-256color", **environ})
+
+
+def written(to: Console) -> str:
+    assert isinstance(to.file, io.StringIO)
+    return to.file.getvalue()
+
+
+def test_the_file_has_the_full_time_of_each_line(tmp_path: Path) -> None:
+    """With the date, milliseconds and the zone: a run may go on for days, and be read elsewhere."""
+    with log_to_run(tmp_path, "20261121"):
+        LOG.info("attempt %d starts", 1)
+    line = (tmp_path / "logs" / "20261121.log").read_text(encoding="utf-8")
+
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d INFO    attempt 1 starts\n", line)
+
+
+def test_a_resumed_run_goes_on_in_its_file(tmp_path: Path) -> None:
+    """Nothing that was written before is lost, and after the block nothing more is written."""
+    for word in ("first", "second"):
+        with log_to_run(tmp_path, "20261121"):
+            LOG.warning(word)
+    LOG.warning("third")
+
+    words = [line.split()[-1] for line in (tmp_path / "logs" / "20261121.log").read_text().splitlines()]
+    assert words == ["first", "second"]
+
+
+def test_a_log_that_cannot_be_written_is_told_as_an_error(tmp_path: Path) -> None:
+    """What, where, how to fix; no traceback."""
+    (tmp_path / "logs").write_text("a file in the way")
+
+    with pytest.raises(LedgerError, match="the run's log cannot be written"), log_to_run(tmp_path, "20261121"):
+        pass
+
+
+def test_a_pipe_gets_plain_lines_however_long() -> None:
+    """No colours, no wrapping; the level stands before the message."""
+    to = console(tty=False)
+    log_to_console(to)
+    LOG.warning("x" * 200)
+
+    assert written(to) == f"WARNING {'x' * 200}\n"
+
+
+@pytest.mark.parametrize(("environ", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_a_terminal_gets_colours_unless_it_wants_none(environ: dict[str, str], coloured: bool) -> None:  # noqa: FBT001 - a parameter of the test
+    """NO_COLOR is honoured."""
+    to = console(tty=True, **environ)
+    log_to_console(to)
+    LOG.error("boom")
+
+    assert "boom" in written(to)
+    assert bool(re.search(r"\x1b\[[\d;]*3[0-7]", written(to))) == coloured
+
+
+def test_brackets_in_a_message_are_no_markup() -> None:
+    """A message is text."""
+    to = console(tty=True)
+    log_to_console(to)
+    LOG.error("[bold]x[/]")
+
+    assert "[bold]x[/]" in written(to)
+
+
+def test_others_loggers_are_left_alone() -> None:
+    """Only holdfast's own lines are shown."""
+    to = console(tty=False)
+    log_to_console(to)
+    logging.getLogger("urllib3").warning("not ours")
+
+    assert written(to) == ""

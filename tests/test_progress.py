@@ -1,0 +1,164 @@
+"""How far a run is, told from events alone: no clock, no process."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from holdfast.core.event import Answer, Asked, Closed, Event, Polled, Reported, Stage, Started, Starting, StopAsked
+from holdfast.engine.progress import COLUMNS, RECENT, Progress, follow
+from holdfast.engine.verdict import render_advice, render_verdict
+
+BEGUN = (
+    Asked(at_s=0, folder="/runs/r", about={"target": "my job.yaml"}),
+    Starting(at_s=1, attempt=1, backend="local"),
+    Started(at_s=1, attempt=1, id="r/1"),
+)
+
+
+def said(event: str, at_s: float = 2, attempt: int = 1, **fields: object) -> Reported:
+    return Reported(at_s=at_s, attempt=attempt, said={"event": event, "at": at_s, **fields})
+
+
+def steps(first: int, last: int, max_steps: int = 100, seconds: float = 2, attempt: int = 1) -> Iterator[Reported]:
+    """Steps at an even pace, at 10 tokens a step, with a loss that is 100 less the step."""
+    for step in range(first, last + 1):
+        fields = {"step": step, "max_steps": max_steps, "tokens": 10 * step, "loss": 100.0 - step}
+        yield said("step", at_s=step * seconds, attempt=attempt, **fields)
+
+
+def ended(at_s: float, exit_code: int, attempt: int = 1) -> Polled:
+    return Polled(at_s=at_s, attempt=attempt, answer=Answer.ENDED, exit_code=exit_code)
+
+
+def test_speed_and_time_left_follow_the_jobs_own_rhythm() -> None:
+    """After 20 of 100 steps of 2 s each, 160 s are left; they count down between steps."""
+    progress = follow([*BEGUN, *steps(1, 20)])
+
+    assert progress.steps_per_s == pytest.approx(0.5)
+    assert progress.tokens_per_s == pytest.approx(5)
+    assert progress.left_s(40) == pytest.approx(160)
+    assert progress.left_s(41) == pytest.approx(159)
+    assert progress.left_s(9999) == 0
+
+
+def test_the_rhythm_is_the_recent_one() -> None:
+    """A job that began slowly and is fast now is judged by now."""
+    slow = list(steps(1, 50, max_steps=1000, seconds=10))
+    fast = [said("step", at_s=500 + step * 0.1, step=50 + step, max_steps=1000) for step in range(1, RECENT + 1)]
+
+    assert follow([*BEGUN, *slow, *fast]).steps_per_s == pytest.approx(10)
+
+
+def test_a_new_attempt_finds_its_own_rhythm() -> None:
+    """Time between attempts is no step's time."""
+    resumed = Starting(at_s=9000, attempt=2, backend="local", resume_from="/runs/r/checkpoint-10")
+    again = (said("step", at_s=9000 + step, attempt=2, step=10 + step, max_steps=100) for step in range(1, 6))
+    progress = follow([*BEGUN, *steps(1, 20), ended(40, -9), resumed, *again])
+
+    assert progress.steps_per_s == pytest.approx(1)
+    assert progress.step == 15
+
+
+def test_the_time_between_attempts_does_not_count() -> None:
+    """A run that waited a week for its resumption did not take a week."""
+    begun_again = Starting(at_s=604_800, attempt=2, backend="local")
+    progress = follow([*BEGUN, ended(101, 1), Closed(at_s=101, stage=Stage.FAILED), begun_again])
+
+    assert progress.elapsed_s(604_810) == pytest.approx(110)
+
+
+def test_nothing_is_guessed_before_the_second_step() -> None:
+    """One mark makes no rhythm."""
+    progress = follow([*BEGUN, *steps(1, 1)])
+
+    assert progress.steps_per_s is None
+    assert progress.tokens_per_s is None
+    assert progress.left_s(5) is None
+
+
+def test_steps_between_two_logs_change_no_metric() -> None:
+    """The trainer logs every so many steps; the others report no loss, and the last known one stays."""
+    progress = follow([*BEGUN, *steps(1, 2), said("step", step=3, max_steps=100, loss=None, grad_norm=None)])
+
+    assert progress.step == 3
+    assert progress.last["loss"].value == 98.0
+
+
+def test_the_evaluation_before_training_is_remembered() -> None:
+    """What the loss fell from is told at the end."""
+    before, after = (said("evaluate", step=step, metrics={"eval_loss": loss}) for step, loss in ((0, 8.0), (100, 2.0)))
+    progress = follow([*BEGUN, before, *steps(1, 100), after])
+
+    assert progress.first["eval_loss"].value == 8.0
+    assert "evaluation loss fell from 8 to 2 (-75 %)" in render_verdict(progress, 200)
+
+
+@pytest.mark.parametrize(
+    ("events", "phase"),
+    [
+        ((), "queued"),
+        (BEGUN[:2], "queued"),
+        (BEGUN, "starting"),
+        ((*BEGUN, said("heartbeat", phase="load")), "loading model and data"),
+        ((*BEGUN, said("start", step=0, max_steps=9)), "training"),
+        ((*BEGUN, said("step", step=5, max_steps=9), said("heartbeat", phase="evaluate")), "evaluating"),
+        ((*BEGUN, said("step", step=5, max_steps=9), StopAsked(at_s=3, by="a person")), "stopping"),
+        ((*BEGUN, said("step", step=9, max_steps=9)), "finishing"),
+        ((*BEGUN, ended(9, 1), Closed(at_s=9, stage=Stage.FAILED)), "failed"),
+    ],
+)
+def test_each_phase_has_a_word(events: tuple[Event, ...], phase: str) -> None:
+    """What the run does just now, from its events."""
+    assert follow(events).phase == phase
+
+
+def test_the_trail_stays_small() -> None:
+    """However many steps, one loss is kept for each part of the run."""
+    assert len(follow([*BEGUN, *steps(1, 5000, max_steps=5000)]).trail) == COLUMNS
+
+
+def test_events_one_by_one_are_as_good_as_all_at_once() -> None:
+    """A view that follows from the start and a report made at the end agree."""
+    events: list[Event] = [*BEGUN, *steps(1, 30), ended(61, 1), Closed(at_s=61, stage=Stage.FAILED)]
+    progress = Progress()
+    for event in events:
+        progress = follow([event], progress)
+
+    assert progress == follow(events)
+
+
+def test_a_rising_reward_is_the_verdict_of_a_method_that_generates() -> None:
+    """The loss of GRPO says nothing; its reward does."""
+    rewarded = (
+        said("step", step=step, max_steps=2, loss=0.0, metrics={"reward": reward})
+        for step, reward in ((1, 0.2), (2, 0.6))
+    )
+
+    assert "; reward rose from 0.200 to 0.600." in render_verdict(follow([*BEGUN, *rewarded]), 9)
+
+
+def test_training_that_stopped_early_is_told_as_such() -> None:
+    """Early stopping is a success that did not do all its steps."""
+    end = said("end", step=40, max_steps=100, status="finished", because="a callback stopped training at step 40")
+    progress = follow([*BEGUN, *steps(1, 40), end, ended(81, 0), Closed(at_s=81, stage=Stage.SUCCEEDED)])
+
+    assert render_verdict(progress, 99).startswith("Trained 40 of 100 steps in 1 min 20 s, stopped early as asked; ")
+
+
+def test_a_failed_run_is_told_with_its_reason_and_its_way_on() -> None:
+    """What happened, and the commands that make sense now."""
+    saved = said("checkpoint", step=10, path="/runs/r/checkpoints/checkpoint-10")
+    closed = Closed(at_s=61, stage=Stage.FAILED, because="SIGKILL killed it at step 20 of 100")
+    progress = follow([*BEGUN, *steps(1, 20), saved, ended(61, -9), closed])
+
+    assert render_verdict(progress, 99).startswith("Failed after 1 min 00 s: SIGKILL killed it at step 20 of 100; ")
+    assert ("holdfast resume r", "continues from the newest whole checkpoint") in render_advice(progress, "r")
+
+
+def test_a_refused_run_is_told_as_never_started() -> None:
+    """It took no time and cannot be resumed; its job can be mended."""
+    refused = Closed(at_s=1, stage=Stage.FAILED, because="refused by check: ARG101")
+    progress = follow([BEGUN[0], refused])
+
+    assert render_verdict(progress, 9) == "Never started: refused by check: ARG101."
+    assert [command for command, _ in render_advice(progress, "r")] == ["holdfast check 'my job.yaml'"]

@@ -1,0 +1,187 @@
+"""Answers as people read them: what, where, how to fix; and nothing that only a colour tells."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from click import unstyle
+
+from holdfast.cli.text import render_check, render_errors, render_run, render_runs, render_show, render_verify
+from holdfast.core.errors import JobError, Spot, UsageError
+
+SOURCE = "method: sft\ntrain:\n  max_seq_length: 512\n"
+FINDING = {
+    "code": "ARG101",
+    "name": "unknown-training-argument",
+    "severity": "error",
+    "message": "`max_seq_length` is no argument of SFTConfig",
+    "key": "train.max_seq_length",
+    "path": "job.yaml",
+    "line": 3,
+    "column": 3,
+    "end_line": 3,
+    "end_column": 17,
+    "fix": {"safe": True, "title": "rename it to `max_length`", "edits": []},
+}
+NOWHERE = {"line": None, "column": None, "end_line": None, "end_column": None}
+SKIP = {"code": "DAT101", "missing": ["dataset"], "because": "no network"}
+RUN = "sft-20261121-190150-x7"
+ATTEMPT = {"number": 1, "backend": "local", "stage": "failed", "steps": 140, "max_steps": 300, "exit_code": -9}
+
+
+def check(*findings: Mapping[str, Any], skipped: tuple[Mapping[str, Any], ...] = (), source: str = SOURCE) -> list[str]:
+    targets = [{"path": "job.yaml", "findings": findings, "skipped": skipped}]
+    return unstyle(render_check({"targets": targets}, {"job.yaml": source})).splitlines()
+
+
+def run(stage: str, **fields: Any) -> dict[str, Any]:
+    return {
+        "run": RUN,
+        "stage": stage,
+        "because": "",
+        "attempts": [{**ATTEMPT, "resume_from": None}],
+        "metrics": {"train_loss": 2.5512, "eval_loss": 2.799},
+        "folder": f"/runs/{RUN}",
+        "output": None,
+        "pushed": None,
+        "asked": {"method": "sft", "model": "tiny", "dataset": "docs", "backend": "local", "processes": 2},
+        "started_at": 1_795_287_738,
+        **fields,
+    }
+
+
+def test_a_finding_shows_its_place_its_line_and_its_fix() -> None:
+    """The way a compiler would: editors can jump to path:line:column."""
+    assert check(FINDING)[:4] == [
+        "job.yaml:3:3: ARG101 `max_seq_length` is no argument of SFTConfig",
+        "    3 |   max_seq_length: 512",
+        "      |   ^^^^^^^^^^^^^^",
+        "    fix: rename it to `max_length`",
+    ]
+
+
+def test_the_mark_stands_under_the_place_behind_tabs_and_wide_numbers() -> None:
+    """Whatever stands before it."""
+    source = "\n" * 99 + "\tabc: 1\n"
+    found = check({**FINDING, "line": 100, "end_line": 100, "column": 2, "end_column": 5}, source=source)
+
+    assert found[1:3] == ["    100 | \tabc: 1", "        | \t^^^"]
+
+
+def test_a_finding_without_a_line_is_told_without_one() -> None:
+    """What is missing stands nowhere."""
+    warning = {**FINDING, **NOWHERE, "severity": "warning", "fix": None, "message": "no timeout"}
+
+    assert check(warning)[0] == "job.yaml: ARG101 warning: no timeout"
+    assert len(check(warning)) == 2
+
+
+def test_a_line_beyond_the_file_is_no_accident() -> None:
+    """The file may have changed since it was checked."""
+    assert check({**FINDING, "line": 99}, source="a\n")[0].startswith("job.yaml:99:3: ARG101")
+
+
+def test_a_skip_is_told_with_its_reason_and_is_no_pass() -> None:
+    """What could not be asked is never passed over."""
+    assert check(skipped=(SKIP,)) == [
+        "job.yaml: DAT101 skipped: needs dataset (no network)",
+        "nothing to object to in 1 file; 1 rule skipped, which is not a pass",
+    ]
+
+
+def test_findings_are_counted_by_severity() -> None:
+    """The last line says what it comes to."""
+    warning = {**FINDING, "severity": "warning"}
+
+    assert check(FINDING, warning, warning)[-1] == "1 error, 2 warnings in 1 file"
+
+
+def test_every_error_of_a_question_is_told() -> None:
+    """What, where, how to fix: all at once."""
+    errors = [
+        JobError("unknown key `trian`", where=Spot("job.yaml", 4, 1), fix="did you mean `train`?"),
+        UsageError("no such run: 'x'", where="--runs runs", fix="`holdfast runs` lists them"),
+    ]
+
+    assert unstyle(render_errors(errors)).splitlines() == [
+        "error: unknown key `trian`",
+        "  where: job.yaml:4:1",
+        "  fix:   did you mean `train`?",
+        "error: no such run: 'x'",
+        "  where: --runs runs",
+        "  fix:   `holdfast runs` lists them",
+    ]
+
+
+def test_a_succeeded_run_says_where_its_model_and_report_are() -> None:
+    """And what was achieved, in one sentence."""
+    told = unstyle(render_run(run("succeeded", output=f"/runs/{RUN}/model", summary="Trained 300 of 300 steps.")))
+
+    assert told.splitlines() == [
+        f"succeeded {RUN}",
+        "  Trained 300 of 300 steps.",
+        f"  model   /runs/{RUN}/model",
+        f"  report  /runs/{RUN}/report.html",
+    ]
+
+
+def test_a_failed_run_says_why_and_how_to_go_on() -> None:
+    """The reason, and the command that resumes it."""
+    told = unstyle(render_run(run("failed", because="SIGKILL killed it at step 140 of 300")))
+
+    assert "SIGKILL killed it at step 140 of 300" in told
+    assert f"holdfast resume {RUN}" in told
+
+
+def test_a_refused_run_shows_the_findings() -> None:
+    """There is nothing to resume; the findings say what to mend."""
+    refused = {"targets": [{"path": "job.yaml", "findings": [FINDING], "skipped": []}]}
+    told = unstyle(render_run(run("failed", because="refused by check: ARG101", attempts=[], check=refused)))
+
+    assert "job.yaml:3:3: ARG101" in told
+    assert "resume" not in told
+
+
+def test_a_running_run_says_how_to_look_on_and_end_it() -> None:
+    """Detaching leaves the person with both commands."""
+    told = unstyle(render_run(run("running")))
+
+    assert f"holdfast watch {RUN}" in told
+    assert f"holdfast stop {RUN}" in told
+
+
+def test_show_tells_each_attempt() -> None:
+    """How far it came, from where, and how it ended."""
+    second = {**ATTEMPT, "number": 2, "stage": "succeeded", "resume_from": "/runs/r/checkpoint-100", "exit_code": 0}
+    told = unstyle(render_show(run("succeeded", attempts=[{**ATTEMPT, "resume_from": None}, second])))
+
+    assert "sft of tiny on docs (local, 2 processes)" in told
+    assert "1: failed on local, 140/300 steps, exit code -9" in told
+    assert "2: succeeded on local, 140/300 steps, from checkpoint-100" in told
+    assert "train_loss 2.55  eval_loss 2.80" in told
+
+
+def test_runs_stand_in_columns_and_are_never_cut() -> None:
+    """A list that is piped into another program keeps every name whole."""
+    script = run("queued", attempts=[], metrics={}, asked={"target": "my/train.py"}, run="x" * 120)
+    header, first, second = unstyle(render_runs({"runs": [run("succeeded"), script]})).splitlines()
+
+    assert header.split() == ["run", "stage", "asked", "steps", "newest"]
+    assert first.split("  ")[0] == RUN
+    assert first.endswith("140/300  eval_loss 2.80")
+    assert second.split() == ["x" * 120, "queued", "my/train.py", "-"]
+    assert {line.index(word) for line, word in ((header, "stage"), (first, "succeeded"), (second, "queued"))} == {122}
+
+
+def test_no_runs_are_told_with_a_way_to_the_first() -> None:
+    """An empty list explains itself."""
+    assert "holdfast run" in render_runs({"runs": []})
+
+
+@pytest.mark.parametrize("verdict", ["whole", "damaged", "unverifiable"])
+def test_a_checkpoints_verdict_comes_first(verdict: str) -> None:
+    """Then each file that is wrong, and how."""
+    problems = [{"file": "model.safetensors", "message": "truncated: 1 of 2 bytes"}]
+    told = unstyle(render_verify({"verdict": verdict, "path": "/c", "step": 500, "problems": problems}))
+
+    assert told.splitlines() == [f"{verdict} /c (step 500)", "  model.safetensors: truncated: 1 of 2 bytes"]
