@@ -13,7 +13,7 @@ from holdfast.adapters.ledger import Ledger
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Asked, Closed, Reported, Stage, Starting, fold
 
-WRITERS, EVENTS_EACH = 200, 5
+WRITERS, EVENTS_EACH = 200, 20
 
 
 def step(number: int, attempt: int = 1) -> Reported:
@@ -56,26 +56,28 @@ def test_an_outline_knows_the_same_as_the_whole(tmp_path: Path) -> None:
 def test_two_hundred_runs_write_at_once(tmp_path: Path) -> None:
     """Two hundred processes that start together lose no event and meet no lock error."""
     program = textwrap.dedent("""
-        import sys
+        import os, sys
         from pathlib import Path
         from holdfast.adapters.ledger import Ledger
         from holdfast.core.event import Reported
-        ledger = Ledger(Path(sys.argv[1]))
-        sys.stdin.read()
-        for n in range(int(sys.argv[3])):
-            ledger.append(sys.argv[2], [Reported(at_s=n, attempt=1, said={"event": "step", "step": n})])
-    """)
-    writers = [
-        subprocess.Popen(
-            [sys.executable, "-c", program, str(tmp_path), f"run-{n}", str(EVENTS_EACH)], stdin=subprocess.PIPE
-        )
-        for n in range(WRITERS)
-    ]
-    for writer in writers:
-        assert writer.stdin is not None
-        writer.stdin.close()  # off they go, together
 
-    assert [writer.wait() for writer in writers] == [0] * WRITERS
+        folder, writers, events = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+        waits, starts = os.pipe()
+        for writer in range(writers):
+            if os.fork() == 0:
+                os.close(starts)
+                os.read(waits, 1)  # until all are there
+                ledger = Ledger(folder)
+                for n in range(events):
+                    ledger.append(f"run-{writer}", [Reported(at_s=n, attempt=1, said={"event": "step", "step": n})])
+                os._exit(0)
+        os.close(starts)
+        sys.exit(sum(os.wait()[1] != 0 for _ in range(writers)))
+    """)
+    words = [sys.executable, "-c", program, str(tmp_path), str(WRITERS), str(EVENTS_EACH)]
+    writing = subprocess.run(words, check=False, capture_output=True, text=True)
+
+    assert writing.returncode == 0, writing.stderr
     ledger = Ledger(tmp_path)
     assert sorted(ledger.runs()) == sorted(f"run-{n}" for n in range(WRITERS))
     assert all(len(ledger.read(f"run-{n}")) == EVENTS_EACH for n in range(WRITERS))

@@ -4,15 +4,17 @@ from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.resolved import resolved_yaml
 from holdfast.core.job import Job, parse_job
 
-JOB = Job(
-    method="grpo",
-    model="tiny",
-    dataset={"path": "rows.jsonl", "rows": 10},
-    rewards=["accuracy_reward"],
-    train={"learning_rate": 2e-5, "model_init_kwargs": {"use_cache": False}},
-    environment={"variables": {"NOTE": "two\nlines: # and more"}},
-    track={"with": "none"},
-    seed=7,
+JOB = Job.model_validate(
+    {
+        "method": "grpo",
+        "model": "tiny",
+        "dataset": {"path": "rows.jsonl", "rows": 10},
+        "rewards": ["accuracy_reward"],
+        "train": {"learning_rate": 2e-5, "model_init_kwargs": {"use_cache": False}},
+        "environment": {"variables": {"NOTE": "two\nlines: # and more"}},
+        "track": {"with": "none"},
+        "seed": 7,
+    }
 )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 VERBS: Mapping[str, str] = {
     "check": "holdfast.app.checking",
-    "render": "holdfast.app.checking",
+    "render": "holdfast.app.rendering",
     "explain": "holdfast.app.checking",
     "run": "holdfast.app.running",
     "resume": "holdfast.app.running",

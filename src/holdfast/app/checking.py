@@ -1,4 +1,4 @@
-"""Saying what a job is, before it costs anything: its faults, its script, and the pages of the rules."""
+"""Saying what is wrong with a job before it costs anything, and explaining the rules."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -8,16 +8,14 @@ from holdfast.adapters.datasets import LocalDatasets
 from holdfast.adapters.machine import LocalMachine
 from holdfast.adapters.models import LocalModels
 from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.adapters.targets import Target, read_referred, read_target
+from holdfast.adapters.targets import Target, read_target
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Finding, Skip
 from holdfast.core.job import job_schema
 from holdfast.engine.answers import Checked, answer_check
 from holdfast.engine.check import needed_facts, run_rules, select
 from holdfast.engine.gather import Sources, gather
-from holdfast.engine.launch import name_job
 from holdfast.engine.pages import render_keys, render_page
-from holdfast.engine.render import referred_files, render_script
 from holdfast.rules import all_rules
 
 Answer = dict[str, Any]
@@ -63,19 +61,6 @@ def _ask(asked: Target, only: tuple[str, ...], ignore: tuple[str, ...]) -> Itera
     rules = list(select(all_rules(), only=only, ignore=ignore))
     sources = Sources(datasets=LocalDatasets(), machines=LocalMachine(), models=LocalModels())
     yield from run_rules(rules, asked.document, gather(needed_facts(rules), asked.job, sources))
-
-
-def render(target: str, *, sets: Sequence[str] = ()) -> str:
-    """Give the self-contained training script of a job file."""
-    return script_of(read_target(target, sets))
-
-
-def script_of(asked: Target) -> str:
-    """Return the script that trains: rendered from a job, or the user's own."""
-    if asked.job is None:
-        return asked.document.text
-    sources = read_referred(referred_files(asked.job), asked.document.path)
-    return render_script(asked.job, name=name_job(asked.job, asked.document.path), sources=sources)
 
 
 def explain(code: str) -> Answer:

@@ -14,7 +14,8 @@ from holdfast.adapters.machine import LocalMachine
 from holdfast.adapters.resolved import resolved_yaml
 from holdfast.adapters.run_folder import load_plan, make_run_folder, save_plan, supervising, write_whole
 from holdfast.adapters.targets import Target, read_target
-from holdfast.app.checking import check_target, script_of
+from holdfast.app.checking import check_target
+from holdfast.app.rendering import script_of
 from holdfast.app.reporting import write_report
 from holdfast.app.runs import Nobody, Onlooker, Run, open_backend, open_run, runs_folder
 from holdfast.core.errors import UsageError
@@ -22,13 +23,14 @@ from holdfast.core.event import Asked, Stage, StopAsked
 from holdfast.core.plan import Plan
 from holdfast.engine.answers import answer_check, answer_run
 from holdfast.engine.gather import process_count
-from holdfast.engine.launch import apply_job, describe, name_job, refusals
+from holdfast.engine.launch import apply_job, describe, name_job, place_plan, refusals
 from holdfast.engine.progress import follow
 from holdfast.engine.supervise import PERSON
 from holdfast.engine.verdict import render_verdict
 
 Answer = dict[str, Any]
 NOBODY = Nobody()
+STARTED = "%Y%m%d-%H%M%S"
 
 
 def run(
@@ -56,15 +58,18 @@ def run(
         UsageError: The question was wrong, and nothing was made.
     """
     asked = read_target(target, sets)
-    begun = _begin(asked, arguments, runs_folder(runs, asked.job.output.folder if asked.job else None))
     checked = check_target(asked)
+    refused = refusals(checked.findings, despite)
+    plan = make_plan(asked, arguments) if not refused else None  # may object too, before there is a run
+    begun = _begin(asked, runs_folder(runs, asked.job.output.folder if asked.job else None))
     told = answer_check([checked])
     write_whole(begun.folder / "check.json", json.dumps(told))
-    if refused := refusals(checked.findings, despite):
+    if plan is None:
         codes = ", ".join(sorted({finding.rule.code for finding in refused if finding.rule}))
         begun.close(Stage.FAILED, f"refused by check: {codes}")
         write_report(begun)
         return {**answer_run(begun.name, begun.state()), "check": told}
+    save_plan(begun.folder, place_plan(plan, begun.folder.name, str(begun.folder)))
     return _stay(begun, onlooker, detach=detach)
 
 
@@ -103,28 +108,32 @@ def stop(run: str, *, runs: str | None = None, onlooker: Onlooker = NOBODY) -> A
     return _stay(found, onlooker, detach=False)
 
 
-def _begin(asked: Target, arguments: Sequence[str], base: Path) -> Run:
-    """Make the run's folder and write down that it was asked for."""
-    name, path, clock = name_job(asked.job, asked.document.path), asked.document.path, SystemClock()
-    started = time.strftime("%Y%m%d-%H%M%S", time.localtime(clock.now_s()))
-    script, machine = script_of(asked), LocalMachine().fetch()
-    folder = make_run_folder(base, name, started)
+def make_plan(asked: Target, arguments: Sequence[str]) -> Plan:
+    """Return what a run of the target starts from.
+
+    Raises:
+        UsageError: Nothing here can run it.
+    """
+    machine, job = LocalMachine().fetch(), asked.job
     plan = Plan(
-        name=name,
-        script=script,
-        script_name=path,
+        name=name_job(job, asked.document.path),
+        script=script_of(asked),
+        script_name=asked.document.path,
         cwd=str(Path.cwd()),
         arguments=tuple(arguments),
-        processes=process_count(machine, asked.job) if asked.job else max(1, len(machine.gpus)),
-        variables={"HOLDFAST_RUN": str(folder), "HOLDFAST_STARTED": started},
+        processes=process_count(machine, job) if job else max(1, len(machine.gpus)),
     )
-    plan = apply_job(plan, asked.job) if asked.job else plan
-    open_backend(plan)  # whatever it objects to, before there is a run
+    plan = apply_job(plan, job) if job else plan
+    open_backend(plan)
+    return plan
+
+
+def _begin(asked: Target, base: Path) -> Run:
+    """Make the run's folder and write down that it was asked for."""
+    now_s, path = SystemClock().now_s(), asked.document.path
+    folder = make_run_folder(base, name_job(asked.job, path), time.strftime(STARTED, time.localtime(now_s)))
     begun = Run(name=folder.name, folder=folder, ledger=Ledger(base))
-    begun.ledger.append(
-        begun.name, [Asked(at_s=clock.now_s(), folder=str(folder), about=describe(asked.job, plan, path))]
-    )
-    save_plan(folder, plan)
+    begun.ledger.append(begun.name, [Asked(at_s=now_s, folder=str(folder), about=describe(asked.job, path))])
     if asked.job:
         write_whole(folder / "job.yaml", asked.document.text)
         write_whole(folder / "job.resolved.yaml", resolved_yaml(asked.job))

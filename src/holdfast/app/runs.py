@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -149,9 +149,23 @@ def open_backend(plan: Plan) -> Backend:
     """Return the backend a plan runs on, with the environment its attempts inherit.
 
     Raises:
-        UsageError: A secret is not set, or nothing here can run the script.
+        UsageError: There is no such backend, a secret is not set, or nothing here can run the script.
     """
+    if plan.backend not in BACKENDS:
+        fix = f"choose one of {', '.join(BACKENDS)}"
+        raise UsageError(f"no backend is called {plan.backend!r}", where="where.backend", fix=fix)
     if missing := [name for name in plan.secrets if not os.environ.get(name)]:
         fix = f"export {missing[0]}=…, or take it out of `environment.secrets`"
         raise UsageError(f"secrets are not set: {', '.join(missing)}", where="the environment", fix=fix)
-    return LocalBackend(select_interpreter(read_header(plan.script, plan.script_name), plan.options), os.environ)
+    return BACKENDS[plan.backend](plan)
+
+
+def _open_local(plan: Plan) -> LocalBackend:
+    if unknown := sorted(plan.options.keys() - LocalBackend.options):
+        fix = f"it has {', '.join(sorted(LocalBackend.options))}"
+        raise UsageError(f"the local backend has no option {unknown[0]!r}", where="where.options", fix=fix)
+    interpreter = select_interpreter(read_header(plan.script, plan.script_name), plan.options)
+    return LocalBackend(interpreter, os.environ)
+
+
+BACKENDS: Mapping[str, Callable[[Plan], Backend]] = {LocalBackend.name: _open_local}

@@ -27,6 +27,7 @@ from holdfast.core.job_problems import FUNCTION, NAME, tell_problems
 SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 DURATION: Final = r"^[0-9]{1,6}(\.[0-9]{1,6})?[smhd]$"
 
+Text = Annotated[str, Field(min_length=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 """What numpy takes."""
 
@@ -100,7 +101,7 @@ class _Part(BaseModel):
 class Model(_Part):
     """The base model."""
 
-    path: Annotated[str, Field(min_length=1)]
+    path: Text
     """Hub id, folder, or `builtin:` name."""
     revision: str | None = None
     """Branch, tag or commit of the Hub repository."""
@@ -117,7 +118,7 @@ class Model(_Part):
 class Data(_Part):
     """A dataset and the part of it that is used."""
 
-    path: Annotated[str, Field(min_length=1)]
+    path: Text
     """Hub id, file, folder, or `builtin:` name."""
     config: str | None = None
     """Configuration of a Hub dataset that has several."""
@@ -180,7 +181,7 @@ class Where(_Part):
     """Processes a machine: one a GPU unless said."""
     strategy: Literal["ddp", "fsdp", "zero2", "zero3"] = "ddp"
     """How several processes share the work."""
-    timeout: Annotated[str, BeforeValidator(_duration), Field(pattern=DURATION)] | None = None
+    timeout: Annotated[str, Field(pattern=DURATION), BeforeValidator(_duration)] | None = None
     """Longest time the run may take, such as `4h`."""
     budget_usd: Annotated[float, Field(gt=0)] | None = None
     """Most money the run may cost."""
@@ -264,9 +265,9 @@ class Job(_Part):
     """Name of the job. Default: the file's."""
     method: Annotated[Method, Field(strict=False)]
     """Training method; each has its TRL trainer."""
-    model: Annotated[Model, BeforeValidator(_path_alone, json_schema_input_type=str | Model)]
+    model: Annotated[Model, BeforeValidator(_path_alone, json_schema_input_type=Text | Model)]
     """Base model."""
-    dataset: Annotated[Data, BeforeValidator(_path_alone, json_schema_input_type=str | Data)]
+    dataset: Annotated[Data, BeforeValidator(_path_alone, json_schema_input_type=Text | Data)]
     """Training data."""
     rewards: list[str] = []
     """Reward functions of grpo and rloo: TRL's own by name, or `file.py:function`."""
@@ -285,13 +286,13 @@ class Job(_Part):
     track: Track = Field(default_factory=Track)
     """Where metrics go."""
     output: Output = Field(default_factory=Output)
-    """What becomes of the result."""
+    """Where results go."""
     samples: Samples = Field(default_factory=Samples)
     """Completions to look at."""
     evaluate: list[Evaluation] = []
     """Evaluations of the final model."""
     recover: Recover = Field(default_factory=Recover)
-    """What may be changed to bring a failed run back."""
+    """How a failed run is brought back."""
     notify: Notify = Field(default_factory=Notify)
     """Who is told how it ends."""
     seed: Seed = 42

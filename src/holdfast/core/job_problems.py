@@ -176,7 +176,9 @@ def _is_private(error: Mapping[str, Any]) -> bool:
 
 def _wanted(error: Mapping[str, Any]) -> str:
     """Return what should stand there."""
-    context = error.get("ctx", {})
+    context = {
+        name: f"{value:.12g}" if isinstance(value, float) else value for name, value in error.get("ctx", {}).items()
+    }
     if error["type"] == "model_type" and error["loc"] in SHORT_FOR:
         return f"text, or a mapping with a `{SHORT_FOR[error['loc']]}`"
     if error["type"] == "string_pattern_mismatch":

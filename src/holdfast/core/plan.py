@@ -14,6 +14,7 @@ class Plan:
         script: Source of the training script, rendered from a job file or the user's own.
         script_name: The name its tracebacks show.
         cwd: Folder the script runs in, absolute: relative paths of the job mean this one.
+        backend: The place it runs.
         arguments: Words of the script's own command line.
         processes: Processes a machine; above 1 the attempt starts itself under torchrun.
         variables: Environment variables of the training process; never a secret's value.
@@ -26,6 +27,7 @@ class Plan:
     script: str
     script_name: str
     cwd: str
+    backend: str = "local"
     arguments: tuple[str, ...] = ()
     processes: int = 1
     variables: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -26,28 +26,34 @@ def name_job(job: Job | None, path: str) -> str:
 
 
 def apply_job(plan: Plan, job: Job) -> Plan:
-    """Return the plan of a script with what its job asks for around it. The plan's own variables win."""
+    """Return the plan of a script with what its job asks for around it."""
     return replace(
         plan,
         script_name=f"{plan.name}.py",
-        variables={**job.environment.variables, **plan.variables},
+        backend=job.where.backend,
+        variables=job.environment.variables,
         secrets=tuple(job.environment.secrets),
         timeout_s=job.where.timeout_s,
         options=job.where.options,
     )
 
 
-def describe(job: Job | None, plan: Plan, target: str) -> dict[str, Any]:
+def place_plan(plan: Plan, run: str, folder: str) -> Plan:
+    """Return the plan of a run, which tells the script its folder and when it started.
+
+    >>> place_plan(Plan(name="a", script="", script_name="a.py", cwd="/"), "a-20261120-154501-x7", "/runs/a").variables
+    {'HOLDFAST_RUN': '/runs/a', 'HOLDFAST_STARTED': '20261120-154501'}
+    """
+    started = "-".join(run.split("-")[-3:-1])
+    return replace(plan, variables={**plan.variables, "HOLDFAST_RUN": folder, "HOLDFAST_STARTED": started})
+
+
+def describe(job: Job | None, target: str) -> dict[str, Any]:
     """Return what a list of runs and a report say was asked."""
-    asked: dict[str, Any] = {"job": plan.name, "target": target, "backend": "local", "processes": plan.processes}
+    asked: dict[str, Any] = {"job": name_job(job, target), "target": target, "backend": "local"}
     if job:
-        asked |= {
-            "backend": job.where.backend,
-            "method": job.method.value,
-            "model": job.model.path,
-            "dataset": job.dataset.path,
-        }
-        asked |= {"pushed": job.output.push_to}
+        asked |= {"method": job.method.value, "model": job.model.path, "dataset": job.dataset.path}
+        asked |= {"backend": job.where.backend, "pushed": job.output.push_to}
     return asked
 
 

@@ -85,7 +85,8 @@ class Attempt:
         self.phase = "import"  # then load, train, evaluate, save, finish
         self.step: int | None = None  # none before a trainer trains
         self.max_steps: int | None = None
-        self.verdict = ("finished", "the script ended")  # or stopped, or failed: how it would end if it ended now
+        # How it would end if it ended now: finished, stopped or failed, and why.
+        self.verdict: tuple[str, str] = ("finished", "the script ended")
 
     def register(self) -> None:
         """Give stacks on SIGUSR1 and signs of life; last of all say who this process is, now that it can be asked."""

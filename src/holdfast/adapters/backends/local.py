@@ -34,6 +34,8 @@ class LocalBackend:
     """
 
     name = "local"
+    options = frozenset({"python"})
+    """Keys of a job's `where.options`: `python` is the interpreter that attempts run under."""
 
     def __init__(self, interpreter: Sequence[str], environment: Mapping[str, str]) -> None:
         self._interpreter, self._environment = interpreter, environment

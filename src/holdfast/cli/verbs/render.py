@@ -2,7 +2,7 @@
 
 import click
 
-from holdfast.app.checking import render
+from holdfast.app.rendering import render
 from holdfast.cli import options
 
 

@@ -1,0 +1,68 @@
+"""A key that nothing acts on where this job runs.
+
+## What it does
+Names the keys of the job file that this version of holdfast, or the job's backend, does not carry out.
+
+## Why is this bad
+Whoever writes a budget or an export expects it to be kept. The run does all the rest as asked, and silently not that.
+
+## Fix safety
+There is no automatic fix: to take the key away gives up what was asked. Do by hand what it stands for, or go on
+without it.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.document import ABSENT, Document
+from holdfast.core.finding import Case, Finding, Rule, Severity
+
+# Key: what does not happen.
+IDLE = {
+    "evaluate": "the trained model is not evaluated on these after training",
+    "output.gguf": "nothing is exported to GGUF",
+    "notify.webhook": "nobody is told how the run ends",
+    "recover": "a failed run is not started again by itself: `holdfast resume` does that on request",
+    "where.budget_usd": "nothing watches what the run costs",
+}
+LOCAL = {"where.hardware": "this machine has what it has"}
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each key that was given a value and has no effect."""
+    local = LOCAL if job.get("where.backend", "local") == "local" else {}
+    for key, instead in {**IDLE, **local}.items():
+        if job.get(key) not in (ABSENT, None, [], {}):
+            yield Finding(key, f"`{key}` has no effect yet: {instead}")
+    nodes = job.get("where.nodes", 1)
+    if local and isinstance(nodes, int) and nodes > 1:
+        message = f"the local backend has one machine, not {nodes}"
+        yield Finding("where.nodes", message, severity=Severity.ERROR)
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+"""
+
+RULE = Rule(
+    code="JOB103",
+    name="idle-key",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source="This version's own code: `app/running.py` and `engine/render.py` read none of these keys.",
+    bad=(
+        Case(job=JOB + "evaluate: [{dataset: trl-lib/Capybara, metric: eval_loss}]\n", at="evaluate"),
+        Case(job=JOB + "output: {gguf: [q4_k_m]}\n", at="output.gguf"),
+        Case(job=JOB + "recover: {attempts: 2}\n", at="recover"),
+        Case(job=JOB + "where: {budget_usd: 10}\n", at="where.budget_usd"),
+        Case(job=JOB + "where: {hardware: a10g-large}\n", at="where.hardware"),
+        Case(job=JOB + "where: {nodes: 2}\n", at="where.nodes"),
+    ),
+    good=(
+        Case(job=JOB),
+        Case(job=JOB + "output: {push_to: me/model, gguf: []}\nwhere: {nodes: 1}\n"),
+        Case(job=JOB + "where: {backend: hf-jobs, hardware: a10g-large, timeout: 4h}\n"),
+    ),
+)
