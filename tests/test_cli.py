@@ -74,7 +74,6 @@ def test_five_mistakes_give_five_messages(here: Path, capsys: pytest.CaptureFixt
         ["run", "job.yaml", "--set", "train.max_steps: 3"],
         ["run", "job.yaml", "--on", "moon"],
         ["run", "job.yaml", "--set", "where.options={partition: gpu}"],
-        ["run", "job.yaml", "--set", "environment.secrets=[NO_SUCH_SECRET]"],
         ["run", "job.yaml", "--no-such-option"],
         ["run", "job.yaml", "--runs", "job.yaml"],
         ["show", "nobody"],

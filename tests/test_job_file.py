@@ -118,6 +118,13 @@ def test_hostile_files_are_refused_soon(text: str) -> None:
     assert time.perf_counter() - begun < 10
 
 
+def test_file_too_long_for_a_job_is_refused_unread() -> None:
+    """A file of another kind, named by mistake, is not read for minutes first."""
+    (problem,) = objections("a: 1  # " + "x" * 200_000)
+
+    assert "characters" in problem.what
+
+
 PIECES = [
     *"abc:,[]{}\"'|>-?&*!%@`#\t \n\r\\~.0",
     "\n  ",

@@ -127,6 +127,7 @@ def test_a_value_is_all_that_is_replaced() -> None:
         ("a: 1", Set("b", 2), "a: 1\nb: 2"),
         ("a: 1\r\nb:\r\n# c\r\n", Set("b.c", 2), "a: 1\r\nb:\r\n  c: 2\r\n# c\r\n"),
         ("\ufeffa: 1\nb: 2\n", Remove("a"), "\ufeffb: 2\n"),
+        ("\ufeffa:\n", Set("a.b", 1), "\ufeffa:\n  b: 1\n"),
         ("a: 1\nb: 2", Remove("b"), "a: 1"),
         ("---\na: 1\n...\n", Set("b", 2), "---\na: 1\nb: 2\n...\n"),
         ("a: 1  # one\n", Remove("a"), "{}  # one\n"),

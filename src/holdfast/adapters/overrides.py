@@ -7,7 +7,6 @@ from holdfast.adapters.yaml.compose import compose
 from holdfast.adapters.yaml.tree import value_of
 from holdfast.core.document import Document, Place, Set
 from holdfast.core.errors import JobError, Spot, UsageError
-from holdfast.core.job import known_keys
 
 PREFIX = "HOLDFAST_"
 NOT_KEYS = frozenset(
@@ -81,13 +80,13 @@ def apply_overrides(document: Document, overrides: Iterable[Override]) -> Docume
 
 
 def _spelled_key(name: str) -> str:
-    """Return the dotted key a variable names, each part as the job spells it."""
+    """Return the dotted key a variable names; but for names of variables, all keys are in small letters."""
     key: tuple[str, ...] = ()
     for part in name.removeprefix(PREFIX).split("__"):
         if not part:
-            raise UsageError(f"{name} names no key", where=name, fix=f"write `{PREFIX}TRAIN__LEARNING_RATE`, or unset it")
-        known = {other.upper(): other for other in known_keys(key)}
-        key = (*key, part if key == AS_WRITTEN else known.get(part.upper(), part.lower()))
+            fix = f"write `{PREFIX}TRAIN__LEARNING_RATE`, or unset it"
+            raise UsageError(f"{name} names no key", where=name, fix=fix)
+        key = (*key, part if key == AS_WRITTEN else part.lower())
     return ".".join(key)
 
 

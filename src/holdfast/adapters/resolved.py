@@ -29,7 +29,8 @@ def resolved_yaml(job: Job, extra: Mapping[str, Any] | None = None) -> str:
     method: sft
     <BLANKLINE>
     """
-    said = job.model_dump(by_alias=True) | {"method": job.method.value}
-    said["dataset"] = said["dataset"] | {"seed": job.seed if job.dataset.seed is None else job.dataset.seed}
+    seed = job.seed if job.dataset.seed is None else job.dataset.seed
+    data = job.dataset.model_copy(update={"seed": seed})
+    said = job.model_copy(update={"dataset": data}).model_dump(by_alias=True) | {"method": job.method.value}
     notes = (f"# {line}" for line in (*HEAD, *render_lines(extra or {})))
     return "".join(f"{line}\n" for line in (*notes, *render_lines(said)))

@@ -20,6 +20,7 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from pydantic.fields import FieldInfo
 
 from holdfast.core.document import Document, Key
 from holdfast.core.job_problems import FUNCTION, NAME, tell_problems
@@ -86,15 +87,15 @@ class _Part(BaseModel):
         strict=True,
         allow_inf_nan=False,
         use_attribute_docstrings=True,
-        defer_build=True,  # a third of the import; most commands read no job
+        defer_build=True,  # half of the import, and some commands read no job
     )
 
     @model_validator(mode="before")
     @classmethod
     def _without_empty_keys(cls, values: Any) -> Any:
-        names = {field.alias or name for name, field in cls.model_fields.items()}
         if not isinstance(values, dict):
             return values
+        names = _fields(cls)
         return {name: value for name, value in values.items() if value is not None or name not in names}
 
 
@@ -328,19 +329,22 @@ def job_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "holdfast job", **schema}
 
 
-def known_keys(key: Key, schema: Any = Job) -> tuple[str, ...]:
+def known_keys(key: Key) -> tuple[str, ...]:
     """Return the names that may stand under a key path, or none where any may.
 
     >>> known_keys(("early_stopping",))
     ('patience', 'metric', 'greater_is_better', 'threshold')
     """
-    parts = [part for part in key if isinstance(part, str)]
-    for part in parts:
-        field = next((f for name, f in schema.model_fields.items() if part in (name, f.alias)), None)
-        schema = next(_models(field.annotation), None) if field else None
-        if schema is None:
-            return ()
-    return tuple(field.alias or name for name, field in schema.model_fields.items())
+    part: type[BaseModel] | None = Job
+    for name in (name for name in key if isinstance(name, str)):
+        field = _fields(part).get(name)
+        part = next(_models(field.annotation), None) if field else None
+    return tuple(_fields(part))
+
+
+def _fields(part: type[BaseModel] | None) -> dict[str, FieldInfo]:
+    """Return a part's fields as the file spells them."""
+    return {field.alias or name: field for name, field in part.model_fields.items()} if part else {}
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:

@@ -176,14 +176,14 @@ def _is_private(error: Mapping[str, Any]) -> bool:
 
 def _wanted(error: Mapping[str, Any]) -> str:
     """Return what should stand there."""
-    context = {
-        name: f"{value:.12g}" if isinstance(value, float) else value for name, value in error.get("ctx", {}).items()
-    }
     if error["type"] == "model_type" and error["loc"] in SHORT_FOR:
         return f"text, or a mapping with a `{SHORT_FOR[error['loc']]}`"
     if error["type"] == "string_pattern_mismatch":
-        return SHAPES[context["pattern"]]
-    return WANTED.get(error["type"], error["msg"]).format(**context).replace("'", "")
+        return SHAPES[error["ctx"]["pattern"]]
+    context = error.get("ctx", {})
+    shown = {name: f"{value:.12g}" if isinstance(value, float) else value for name, value in context.items()}
+    wanted: str = WANTED.get(error["type"]) or error["msg"]
+    return wanted.format(**shown).replace("'", "")
 
 
 def _mended(error: Mapping[str, Any]) -> str:

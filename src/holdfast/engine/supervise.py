@@ -125,7 +125,8 @@ def how_it_failed(attempt: AttemptState) -> str:
     if end.get("status") == "stopped":
         return f"{end.get('because', 'a signal')} from outside stopped it at step {_steps(attempt)}"
     if end.get("status") == "failed":
-        return str(end.get("because", "it raised an error"))
+        said = str(end.get("because", "it raised an error"))
+        return f"{said} (at step {_steps(attempt)})" if attempt.max_steps else said
     if attempt.exit_code is None:
         return f"it vanished at step {_steps(attempt)} and nobody knows its exit code"
     if attempt.exit_code < 0:

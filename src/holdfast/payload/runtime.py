@@ -210,6 +210,7 @@ class Watch:
         if state.global_step >= state.max_steps:  # resumed at its last step; transformers would train one more
             self._trainer._run_epoch = self._end_training  # noqa: SLF001 - there is no public way to train no step
         self._stop.training, self._attempt.phase = True, "train"
+        self._attempt.verdict = ("failed", "the script left amid training")  # unless it comes to on_train_end
         self._attempt.step, self._attempt.max_steps = state.global_step, state.max_steps
         self._attempt.write("start", max_steps=state.max_steps, pid=os.getpid(), **describe_training(args, model))
         self._lap()

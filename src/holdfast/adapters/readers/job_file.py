@@ -34,6 +34,8 @@ NOT_THERE: dict[type[Edit], str] = {
     Rename: "the file has no such key, or has one of the new name",
 }
 
+UNCLEAR = "the text there is laid out in a way that is not understood"
+
 
 class JobFileReader:
     """Reads a job file into a Document, and writes edits back."""
@@ -66,13 +68,14 @@ class JobFileReader:
         draft = Draft(document.text)
         for edit in edits:
             try:
-                _make(draft, edit, document.path)
+                if not _make(draft, edit, document.path):
+                    raise _refusal(document, edit, UNCLEAR)
             except KeyError:
                 raise _refusal(document, edit, NOT_THERE[type(edit)]) from None
             except RepresenterError:
                 raise _refusal(document, edit, "the value is no plain data") from None
-            except ExceptionGroup:
-                raise _refusal(document, edit, "the text there is laid out in a way that is not understood") from None
+            except ExceptionGroup:  # what came out is no YAML
+                raise _refusal(document, edit, UNCLEAR) from None
         return draft.edits()
 
 
@@ -98,12 +101,8 @@ def _entries(branch: Branch, above: Key = ()) -> Iterator[tuple[Key, Child]]:
             yield from _entries(child.node, key)
 
 
-def _make(draft: Draft, edit: Edit, path: str) -> None:
-    """Change a draft, step by step, until it says what the edit asks for.
-
-    Raises:
-        ExceptionGroup: It does not come to that.
-    """
+def _make(draft: Draft, edit: Edit, path: str) -> bool:
+    """Change a draft, step by step, until it says what the edit asks for; tell whether it came to that."""
     root = _root(draft.text, path)
     values = value_of(root)
     target = apply_edits(values, [edit])
@@ -113,9 +112,9 @@ def _make(draft: Draft, edit: Edit, path: str) -> None:
         root = _root(draft.text, path)
         step = next(steps(Page(draft.text), Child(None, root), target), None)
         if step is None:
-            return
+            return True
         draft.make(step)
-    raise ExceptionGroup("no end", [KeyError(edit.key)])
+    return False
 
 
 def _written_key(root: Branch, key: Key) -> Leaf | None:

@@ -6,6 +6,7 @@ edit changes what it names and nothing else), tags, keys that are not text, seco
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError
@@ -32,28 +33,35 @@ DEEPEST = 50
 TOO_DEEP = f"more than {DEEPEST} levels"
 SURROGATE = re.compile(r"[\ud800-\udfff]")
 
+
+class Mistake(NamedTuple):
+    """A mistake in the syntax, in ruamel's words and in a person's.
+
+    Attributes:
+        said: Part of what ruamel.yaml says.
+        what: What a person says.
+        fix: How to mend it.
+        begins_early: Whether it stands where ruamel.yaml began to read the thing, not where it gave up.
+    """
+
+    said: str
+    what: str
+    fix: str
+    begins_early: bool = False
+
+
+LINE_UP = "line up the keys of a mapping"
 MISTAKES = (
-    # what ruamel.yaml says, what a person says, how to fix it, whether it begins at the context
-    (
-        "mapping values are not allowed",
-        "`:` where no key can stand",
-        "quote text with `: ` in it; line up the keys of a mapping",
-        False,
-    ),
-    ("'\\t'", "a tab where YAML has spaces", "indent with spaces", False),
-    (
-        "cannot start any token",
-        "text that begins with a character YAML keeps for itself",
-        "put the text in quotes",
-        False,
-    ),
-    ("unexpected end of stream", "a quote that is never closed", "close it", True),
-    ("expected the node content", "a value is missing", "write it, or close the bracket", False),
-    ("expected ',' or", "a bracket that is never closed", "close it, or put a comma between its entries", True),
-    ("could not find expected ':'", "a line without a `:`", "write `key: value`", True),
-    ("<block end>", "a line that fits no mapping or list above it", "line up the keys of a mapping", False),
-    ("escape", "an escape that YAML does not know", "use single quotes, or write the backslash twice", False),
-    (TOO_DEEP, f"{TOO_DEEP} of mappings and lists", "write it flatter", False),
+    Mistake("mapping values are not allowed", "`:` where no key can stand", f"quote text with `: ` in it; {LINE_UP}"),
+    Mistake("'\\t'", "a tab where YAML has spaces", "indent with spaces"),
+    Mistake("cannot start any token", "text that begins with a sign of YAML's own", "put the text in quotes"),
+    Mistake("unexpected end of stream", "a quote that is never closed", "close it", begins_early=True),
+    Mistake("expected the node content", "a value is missing", "write it, or close the bracket"),
+    Mistake("expected ',' or", "a bracket that is never closed", "close it, or put commas in it", begins_early=True),
+    Mistake("could not find expected ':'", "a line without a `:`", "write `key: value`", begins_early=True),
+    Mistake("<block end>", "a line that fits no mapping or list above it", LINE_UP),
+    Mistake("escape", "an escape that YAML does not know", "use single quotes, or write the backslash twice"),
+    Mistake(TOO_DEEP, f"{TOO_DEEP} of mappings and lists", "write it flatter"),
 )
 
 
@@ -81,9 +89,10 @@ def compose(text: str, path: str) -> Node | None:
 def _explained(error: MarkedYAMLError) -> tuple[int, str, str]:
     """Return where a mistake in the syntax stands, what it is and how to fix it."""
     mark = error.problem_mark or error.context_mark
-    for said, what, fix, at_context in MISTAKES:
-        if said in error.problem:
-            return (error.context_mark if at_context and error.context_mark else mark).index, what, fix
+    for mistake in MISTAKES:
+        if mistake.said in error.problem:
+            start = error.context_mark if mistake.begins_early and error.context_mark else mark
+            return start.index, mistake.what, mistake.fix
     return mark.index, f"no YAML: {error.problem}", "look at the quotes, brackets and indentation before it"
 
 
@@ -123,9 +132,7 @@ class _Composer:
         """Return the node that begins with an event."""
         start, end = event.start_mark.index, event.end_mark.index
         if isinstance(event, AliasEvent) or (isinstance(event, NodeEvent) and event.anchor):
-            self.object_to(
-                start, "an anchor or alias", "write the value out: in a job file each stands where it counts"
-            )
+            self.object_to(start, "an anchor or alias", "write the value out, where it counts")
         elif isinstance(event, (ScalarEvent, CollectionStartEvent)) and event.tag:
             self.object_to(start, f"tag `{event.tag}`", "take the tag away; text can be put in quotes")
         if isinstance(event, CollectionStartEvent):

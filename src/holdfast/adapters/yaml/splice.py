@@ -38,7 +38,7 @@ def rename(key: Leaf, name: str) -> Step:
 
 
 def _steps_within(page: Page, branch: Branch, value: Any) -> Iterator[Step]:
-    wanted = dict(enumerate(value)) if branch.is_list else value
+    wanted: Mapping[str | int, Any] = dict(enumerate(value)) if branch.is_list else value
     for name, entry in branch.children.items():
         if name in wanted:
             yield from steps(page, entry, wanted[name], flow=branch.flow)

@@ -1,0 +1,255 @@
+"""Rendered scripts on real TRL: every method from its rows to a whole model, as a user would run them."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from holdfast.core.job import Job
+from holdfast.engine.render import referred_files, render_script
+from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
+
+pytestmark = pytest.mark.train
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+REWARDS = "def short(completions, **_):\n    return [-float(len(each[0]['content'])) for each in completions]\n"
+STEPS = {"max_steps": 4, "save_steps": 2, "per_device_train_batch_size": 2, "logging_steps": 1, "learning_rate": 1e-3}
+EVALUATED = {"eval_steps": 2, "per_device_eval_batch_size": 2}
+
+
+def user(number: int) -> list[dict[str, str]]:
+    return [{"role": "user", "content": f"{number} plus {number} equals?"}]
+
+
+def assistant(text: object) -> list[dict[str, str]]:
+    return [{"role": "assistant", "content": f"{text}."}]
+
+
+ROWS: dict[str, Callable[[int], dict[str, Any]]] = {
+    "messages": lambda n: {"messages": user(n) + assistant(2 * n)},
+    "pairs": lambda n: {"prompt": user(n), "chosen": assistant(2 * n), "rejected": assistant("user")},
+    "marked": lambda n: {"prompt": user(n), "completion": assistant(2 * n), "label": n % 2 == 0},
+    "prompts": lambda n: {"prompt": user(n), "answer": str(2 * n)},
+    "raw": lambda n: {"question": f"{n}?", "answer": str(2 * n)},
+}
+
+METHODS: dict[str, dict[str, Any]] = {
+    "sft": {"dataset": {"path": "messages.jsonl", "rows": 20, "eval_fraction": 0.2}, "train": STEPS | EVALUATED},
+    "dpo": {"dataset": {"path": "pairs.jsonl", "eval_fraction": 0.2}, "peft": {"r": 2}, "train": STEPS | EVALUATED},
+    "reward": {"dataset": {"path": "pairs.jsonl", "eval_fraction": 0.2}, "train": STEPS | EVALUATED},
+    "kto": {"dataset": {"path": "marked.jsonl", "eval_fraction": 0.2}, "train": STEPS | EVALUATED},
+    "grpo": {
+        "dataset": "prompts.jsonl",
+        "rewards": ["rewards.py:short"],
+        "train": STEPS | {"num_generations": 2, "max_completion_length": 8},
+    },
+    "rloo": {
+        "dataset": "prompts.jsonl",
+        "rewards": ["think_format_reward"],
+        "train": STEPS | {"num_generations": 2, "max_completion_length": 8},
+    },
+}
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a script left behind."""
+
+    code: int
+    said: str
+    folder: Path
+
+    @property
+    def checkpoints(self) -> Path:
+        return next((self.folder / "checkpoints").iterdir())
+
+    def read(self, path: str) -> Any:
+        return json.loads((self.folder / path).read_text())
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a small data file of each kind."""
+    folder = tmp_path_factory.mktemp("place")
+    for name, row in ROWS.items():
+        lines = (json.dumps(row(number)) + "\n" for number in range(24))
+        (folder / f"{name}.jsonl").write_text("".join(lines))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def train(place: Path, tiny: Path) -> Callable[..., Done]:
+    """Run a job's script in that folder, at most once for each run's name."""
+    done: dict[str, Done] = {}
+
+    def run(run: str, asked: Mapping[str, Any], *, around: str = "", words: tuple[str, ...] = (), **variables: str) -> Done:
+        if run not in done:
+            (place / f"{run}.py").write_text(around or script_of({"model": str(tiny), **asked}, run))
+            folder = place / "runs" / run
+            environment = quiet_environment(HOLDFAST_RUN=str(folder), TRACKIO_DIR=str(place / "trackio"), **variables)
+            command = [sys.executable, *words[:-1], f"{run}.py", *words[-1:]] if words else [sys.executable, f"{run}.py"]
+            ended = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
+            done[run] = Done(ended.returncode, ended.stdout + ended.stderr, folder)
+        return done[run]
+
+    return run
+
+
+def script_of(asked: Mapping[str, Any], name: str) -> str:
+    job = Job.model_validate(asked)
+    texts = {"rewards.py": REWARDS, "shape.py": SHAPE, "chat.jinja": TEMPLATE}
+    return render_script(job, name=name, sources={file: texts[file] for file in referred_files(job)})
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_ends_in_a_whole_model(train: Callable[..., Done], method: str) -> None:
+    """From rows to a model folder with its tokenizer, and a record beside it and beside every checkpoint."""
+    done = train(method, {"method": method, **METHODS[method]})
+    assert done.code == 0, done.said
+    weights = "adapter_model.safetensors" if method == "dpo" else "model.safetensors"
+    for folder in (done.folder / "model", done.checkpoints / "checkpoint-2", done.checkpoints / "checkpoint-4"):
+        assert {weights, "tokenizer.json", "holdfast-job.json", "holdfast-versions.json"} <= {
+            path.name for path in folder.iterdir()
+        }
+    assert not (done.folder / "model.partial").exists()
+    assert done.checkpoints.name.startswith("tiny-2")
+    assert done.read("model/holdfast-versions.json")["packages"]["trl"] == "1.16.0"
+
+
+def test_the_record_says_what_was_drawn(train: Callable[..., Done]) -> None:
+    """How rows were chosen, with which seed, and how many, can be read beside the model."""
+    done = train("sft", {"method": "sft", **METHODS["sft"]})
+    record = done.read("model/holdfast-job.json")
+    drawn = {"strategy": "drawn at random, none twice", "seed": 42, "of": 24, "held_out": 4, "rows": 16}
+    assert record["data"] == drawn
+    assert record["settings"]["TRAIN"] == STEPS | EVALUATED
+    assert record["config"]["use_cpu"]
+    assert "'held_out': 4" in done.said
+
+
+def test_each_evaluation_is_kept(train: Callable[..., Done]) -> None:
+    """Evaluations stand in a table for programs and one for spreadsheets, completions in a file for people."""
+    done = train("sft", {"method": "sft", **METHODS["sft"]})
+    rows = done.read("results/evaluation.json")
+    assert [row["step"] for row in rows] == [2, 4]
+    table = (done.folder / "results" / "evaluation.csv").read_text().splitlines()
+    assert table[0].startswith("step,")
+    assert [line.split(",")[0] for line in table[1:]] == ["2", "4"]
+    samples = [json.loads(line) for line in (done.folder / "results" / "samples.jsonl").read_text().splitlines()]
+    assert [sample["step"] for sample in samples] == [2, 2, 4, 4]
+    assert samples[0]["prompt"][-1]["content"].endswith("equals?")
+    assert "equals? -> " in done.said
+
+
+def test_a_resumed_run_ends_with_the_same_weights(train: Callable[..., Done]) -> None:
+    """Going on from a checkpoint, and without looking at completions, gives the model of the unbroken run, to the bit."""
+    whole = train("sft", {"method": "sft", **METHODS["sft"]})
+    checkpoint = str(whole.checkpoints / "checkpoint-2")
+    asked = {"method": "sft", **METHODS["sft"], "samples": {"prompts": 0}}
+    resumed = train("resumed", asked, HOLDFAST_RESUME=checkpoint, HOLDFAST_STARTED="20260101-000000")
+    assert resumed.code == 0, resumed.said
+    assert resumed.checkpoints.name == "tiny-20260101-000000"
+    weights = [(done.folder / "model" / "model.safetensors").read_bytes() for done in (whole, resumed)]
+    assert weights[0] == weights[1]
+    assert [row["step"] for row in resumed.read("results/evaluation.json")] == [2, 4]
+
+
+def test_training_that_no_longer_improves_ends_with_a_model(train: Callable[..., Done]) -> None:
+    """Early stopping is an end like any other: the best model is saved."""
+    asked = {
+        "method": "sft",
+        "dataset": {"path": "messages.jsonl", "eval_fraction": 0.2},
+        "early_stopping": {"patience": 1, "threshold": 1000.0},
+        "train": STEPS | {"eval_steps": 1, "save_steps": 1, "max_steps": 9},
+    }
+    done = train("stopping", asked)
+    assert done.code == 0, done.said
+    assert (done.folder / "model" / "model.safetensors").exists()
+    assert [row["step"] for row in done.read("results/evaluation.json")] == [1, 2]
+
+
+SHAPE = """
+def chat(row):
+    roles = {"user": row["question"], "assistant": row["answer"]}
+    return {"messages": [{"role": role, "content": content} for role, content in roles.items()]}
+"""
+TEMPLATE = "{% for m in messages %}[{{ m['role'] }}] {{ m['content'] }}<|im_end|>\n{% endfor %}[assistant] "
+
+
+def test_a_stream_of_rows_in_a_shape_of_their_own_is_trained_on(
+    train: Callable[..., Done], place: Path, tiny: Path
+) -> None:
+    """Streaming, a function that rewrites rows, a chat template and a tracker's group work together."""
+    asked = {
+        "method": "sft",
+        "dataset": {"path": "raw.jsonl", "streaming": True, "rows": 16, "map": "shape.py:chat"},
+        "track": {"with": "trackio", "project": "p", "group": "g"},
+        "train": STEPS,
+    }
+    done = train("stream", asked | {"model": {"path": str(tiny), "chat_template": "chat.jinja"}})
+    assert done.code == 0, done.said
+    assert (done.folder / "model" / "chat_template.jinja").read_text() == TEMPLATE
+    found = "import trackio; run = trackio.Api().runs('p')[0]; print(run.name, run.config['_Group'])"
+    environment = quiet_environment(TRACKIO_DIR=str(place / "trackio"))
+    told = subprocess.run([sys.executable, "-c", found], env=environment, capture_output=True, text=True, check=True)
+    assert told.stdout.split() == ["stream", "g"]
+
+
+DIGEST = """
+import hashlib, os, pathlib, sys, types
+script = types.ModuleType("__main__")
+exec(compile(pathlib.Path(sys.argv.pop(1)).read_text(), "pair.py", "exec"), script.__dict__)
+save = script.save_model
+
+def save_model(trainer, record, folder):
+    digest = hashlib.sha256()
+    for parameter in trainer.model.parameters():
+        digest.update(parameter.detach().numpy().tobytes())
+    save(trainer, record, folder)
+    told = f"{digest.hexdigest()} {folder} {trainer.args.world_size}"
+    pathlib.Path(f"rank-{os.environ['RANK']}").write_text(told)
+
+script.save_model = save_model
+script.main()
+"""
+
+
+def test_two_processes_train_one_model_in_one_folder(place: Path, tiny: Path) -> None:
+    """Under torchrun the processes agree on the folder, and end with the same weights."""
+    asked = {"method": "sft", "model": str(tiny), **METHODS["sft"], "samples": {"prompts": 1}}
+    (place / "pair.py").write_text(script_of(asked, "pair").replace('__name__ == "__main__"', "False"))
+    (place / "digest.py").write_text(DIGEST)
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    command = [*torchrun, "digest.py", "pair.py"]
+    subprocess.run(command, cwd=place, env=quiet_environment(), check=True, capture_output=True, timeout=120)
+    told = [(place / f"rank-{rank}").read_text() for rank in range(2)]
+    assert told[0] == told[1]
+    assert told[0].endswith(" 2")
+    assert [folder.name for folder in place.glob("runs/pair-*/*")] == ["results", "checkpoints", "model"] or {
+        folder.name for folder in place.glob("runs/pair-*/*")
+    } == {"results", "checkpoints", "model"}
+
+
+EACH = """
+import contextlib, io, json, os, runpy, sys, traceback
+told = {}
+for name in sys.argv[1:]:
+    sys.argv, said = [name], io.StringIO()
+    with contextlib.redirect_stderr(said):
+        try:
+            runpy.run_path(name, run_name="__main__")
+            code = 0
+        except BaseException as error:
+            code = 1
+            print("".join(traceback.format_exception(error)), file=said)
+    told[name] = said.getvalue()
+print("told:" + json.dumps(told))
+"""
