@@ -5,6 +5,8 @@ BIN := .venv/bin/
 UV := UV_FIND_LINKS="$(PIP_FIND_LINKS)" UV_COMPILE_BYTECODE=1 $(BIN)uv pip install --quiet --python $(BIN)python
 # Torch's own threads fight over few cores; one is as fast on tiny models, and steadier.
 export OMP_NUM_THREADS ?= 1
+# One worker a core; a file's tests stay together, for they share runs.
+SPREAD := --numprocesses auto --dist loadfile
 
 demo: .venv/train  ## train a tiny chat model on this machine, with nothing but Python at hand
 	$(BIN)holdfast run examples/quickstart.yaml
@@ -12,7 +14,7 @@ demo: .venv/train  ## train a tiny chat model on this machine, with nothing but 
 check: lint types floors test  ## everything CI runs
 
 check-all: lint types floors  ## the long suites too
-	$(BIN)pytest -m ""
+	$(BIN)pytest -m "" $(SPREAD) $(ARGS)
 
 fix: .venv/dev
 	$(BIN)ruff check --fix . && $(BIN)ruff format .
@@ -27,10 +29,10 @@ floors: .venv/dev
 	$(BIN)lint-imports
 
 test: .venv/dev
-	$(BIN)pytest -m "not long" $(ARGS)
+	$(BIN)pytest -m "not long" $(SPREAD) $(ARGS)
 
 docs: .venv/dev  ## pages made from code
-	$(BIN)python -m tools.rule_pages
+	$(BIN)python -m tools.rule_pages && $(BIN)python -m tools.job_schema
 
 .venv/uv: constraints.txt
 	$(PYTHON) -m venv .venv

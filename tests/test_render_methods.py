@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -20,6 +19,13 @@ from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture
 pytestmark = pytest.mark.train
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+QUITS = """
+import os, signal
+
+def score(completions, **_):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return [0.0] * len(completions)
+"""
 REWARDS = "def short(completions, **_):\n    return [-float(len(each[0]['content'])) for each in completions]\n"
 STEPS = {"max_steps": 4, "save_steps": 2, "per_device_train_batch_size": 2, "logging_steps": 1, "learning_rate": 1e-3}
 EVALUATED = {"eval_steps": 2, "per_device_eval_batch_size": 2}
@@ -90,12 +96,12 @@ def train(place: Path, tiny: Path) -> Callable[..., Done]:
     """Run a job's script in that folder, at most once for each run's name."""
     done: dict[str, Done] = {}
 
-    def run(run: str, asked: Mapping[str, Any], *, around: str = "", words: tuple[str, ...] = (), **variables: str) -> Done:
+    def run(run: str, asked: Mapping[str, Any], **variables: str) -> Done:
         if run not in done:
-            (place / f"{run}.py").write_text(around or script_of({"model": str(tiny), **asked}, run))
+            (place / f"{run}.py").write_text(script_of({"model": str(tiny), **asked}, run))
             folder = place / "runs" / run
             environment = quiet_environment(HOLDFAST_RUN=str(folder), TRACKIO_DIR=str(place / "trackio"), **variables)
-            command = [sys.executable, *words[:-1], f"{run}.py", *words[-1:]] if words else [sys.executable, f"{run}.py"]
+            command = [sys.executable, f"{run}.py"]
             ended = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
             done[run] = Done(ended.returncode, ended.stdout + ended.stderr, folder)
         return done[run]
@@ -105,7 +111,7 @@ def train(place: Path, tiny: Path) -> Callable[..., Done]:
 
 def script_of(asked: Mapping[str, Any], name: str) -> str:
     job = Job.model_validate(asked)
-    texts = {"rewards.py": REWARDS, "shape.py": SHAPE, "chat.jinja": TEMPLATE}
+    texts = {"rewards.py": REWARDS, "quits.py": QUITS, "shape.py": SHAPE, "chat.jinja": TEMPLATE}
     return render_script(job, name=name, sources={file: texts[file] for file in referred_files(job)})
 
 
@@ -233,23 +239,118 @@ def test_two_processes_train_one_model_in_one_folder(place: Path, tiny: Path) ->
     told = [(place / f"rank-{rank}").read_text() for rank in range(2)]
     assert told[0] == told[1]
     assert told[0].endswith(" 2")
-    assert [folder.name for folder in place.glob("runs/pair-*/*")] == ["results", "checkpoints", "model"] or {
-        folder.name for folder in place.glob("runs/pair-*/*")
-    } == {"results", "checkpoints", "model"}
+    assert sorted(folder.name for folder in place.glob("runs/pair-*/*")) == ["checkpoints", "model", "results"]
 
 
-EACH = """
-import contextlib, io, json, os, runpy, sys, traceback
+def test_training_that_stops_before_its_end_leaves_no_model(train: Callable[..., Done]) -> None:
+    """A trainer that saves when it is told to stop returns as if it had ended; that is not taken for an end."""
+    settings = {"num_generations": 2, "max_completion_length": 2, "max_steps": 2000, "enable_jit_checkpoint": True}
+    asked = {"method": "grpo", "dataset": "prompts.jsonl", "rewards": ["quits.py:score"], "train": STEPS | settings}
+    done = train("quits", asked)
+    assert done.code == 1
+    assert "of 2000; no model was written" in done.said
+    assert any(done.checkpoints.iterdir())
+    assert not (done.folder / "model").exists()
+
+
+APT = """#!/bin/sh
+echo "Reading lists of $*"
+echo "E: no package was found" >&2
+exit 100
+"""
+
+
+def test_system_packages_that_cannot_be_installed_are_told_in_full(train: Callable[..., Done], place: Path) -> None:
+    """Whatever apt-get said on either stream is shown, before anything heavy is imported."""
+    (place / "bin").mkdir()
+    (place / "bin" / "apt-get").write_text(APT)
+    (place / "bin" / "apt-get").chmod(0o755)
+    asked = {"method": "sft", "dataset": "messages.jsonl", "environment": {"system": ["no-such-package; id"]}}
+    done = train("system", asked, PATH=f"{place / 'bin'}:{os.environ['PATH']}")
+    assert done.code == 1
+    assert "Reading lists of update" in done.said
+    assert "E: no package was found" in done.said
+    assert "Traceback" not in done.said
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "missing": ({"dataset": "no/such.jsonl"}, "no such data: "),
+    "empty": ({"dataset": "empty.jsonl"}, "empty.jsonl is empty"),
+    "rowless": ({"dataset": "rowless.csv"}, "corresponds to no data!"),
+    "dry": ({"dataset": {"path": "rowless.csv", "streaming": True}}, "rowless.csv has no rows in its split 'train'"),
+    "fraction": (
+        {"dataset": {"path": "messages.jsonl", "eval_fraction": 0.001}},
+        "of 24 rows, an EVAL_FRACTION of 0.001",
+    ),
+    "hollow": ({"model": "./hollow"}, "no config.json in "),
+    "nowhere": ({"model": "./nowhere"}, "no such model folder: "),
+    "secret": ({"environment": {"secrets": ["NO_SUCH_SECRET"]}}, "not set: NO_SUCH_SECRET"),
+}
+ONE_AFTER_ANOTHER = """
+import contextlib, io, json, runpy, sys, traceback
 told = {}
 for name in sys.argv[1:]:
     sys.argv, said = [name], io.StringIO()
     with contextlib.redirect_stderr(said):
         try:
             runpy.run_path(name, run_name="__main__")
-            code = 0
-        except BaseException as error:
-            code = 1
-            print("".join(traceback.format_exception(error)), file=said)
+        except Exception:
+            traceback.print_exc(file=said)
     told[name] = said.getvalue()
-print("told:" + json.dumps(told))
+sys.stdout = sys.__stdout__
+print(json.dumps(told))
 """
+
+
+def test_what_is_wrong_with_the_inputs_is_said_before_the_traceback(place: Path, tiny: Path) -> None:
+    """Missing or empty data, a folder without a model, a secret that is not set: what, where, and no model folder."""
+    (place / "hollow").mkdir()
+    (place / "empty.jsonl").touch()
+    (place / "rowless.csv").write_text("prompt,completion\n")
+    for name, (asked, _) in WRONG.items():
+        job = {"method": "sft", "model": str(tiny), "dataset": "messages.jsonl", **asked}
+        (place / f"{name}.py").write_text(script_of(job, name))
+    command = [sys.executable, "-c", ONE_AFTER_ANOTHER, *(f"{name}.py" for name in WRONG)]
+    ended = subprocess.run(command, cwd=place, env=quiet_environment(), capture_output=True, text=True, check=True)
+    told = json.loads(ended.stdout.splitlines()[-1])
+    for name, (_, what) in WRONG.items():
+        said = told[f"{name}.py"]
+        assert what in said
+        assert said.index("what:  ") < said.index(what) < said.index("where: line ") < said.index("Traceback"), name
+        assert not list(place.glob(f"runs/{name}-*/model"))
+
+
+def example(name: str, **train: Any) -> str:
+    """Return the script of an example, with some of its settings changed."""
+    asked = YAML(typ="safe").load((EXAMPLES / f"{name}.yaml").read_text())
+    job = Job.model_validate(asked | {"train": asked["train"] | train})
+    sources = {file: (EXAMPLES / file).read_text() for file in referred_files(job)}
+    return render_script(job, name=name, sources=sources)
+
+
+@pytest.mark.long
+def test_uv_runs_a_script_where_there_is_nothing_else(tmp_path: Path) -> None:
+    """In an empty folder, without holdfast and without its environment, the header is all that is needed."""
+    (tmp_path / "quickstart.py").write_text(example("quickstart", max_steps=2, eval_on_start=False))
+    kept = {name: value for name, value in quiet_environment().items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    environment = kept | {
+        "UV_FIND_LINKS": os.environ.get("PIP_FIND_LINKS", ""),
+        "UV_COMPILE_BYTECODE": "1",
+        "HOLDFAST_CACHE": str(tmp_path / "cache"),
+    }
+    uv = Path(sys.executable).with_name("uv")
+    subprocess.run([uv, "run", "quickstart.py"], cwd=tmp_path, env=environment, check=True)
+    folder = next((tmp_path / "runs").iterdir())
+    assert (folder / "model" / "model.safetensors").exists()
+    packages = json.loads((folder / "model" / "holdfast-versions.json").read_text())["packages"]
+    assert "holdfast" not in packages
+
+
+@pytest.mark.long
+def test_the_quickstart_learns(tmp_path: Path) -> None:
+    """The first job a newcomer runs brings the evaluation loss at least 40 % under its value before training."""
+    (tmp_path / "quickstart.py").write_text(example("quickstart"))
+    environment = quiet_environment(HOLDFAST_RUN=str(tmp_path / "run"), HOLDFAST_CACHE=str(tmp_path / "cache"))
+    subprocess.run([sys.executable, "quickstart.py"], cwd=tmp_path, env=environment, check=True)
+    losses = [row["eval_loss"] for row in json.loads((tmp_path / "run" / "results" / "evaluation.json").read_text())]
+    assert losses[-1] < 0.6 * losses[0]

@@ -63,11 +63,19 @@ class Reader(Protocol):
     """Reads one kind of source into a Document, and writes edits back into its text."""
 
     def read(self, text: str, path: str) -> Document:
-        """Return the document. Raises JobError where the text cannot be parsed."""
+        """Return the document.
+
+        Raises:
+            ExceptionGroup: Of a JobError for everything that keeps the text from being read.
+        """
         ...
 
     def place_edits(self, document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:
-        """Return the text edits that make the edits and touch nothing else."""
+        """Return the text edits that make the edits and touch nothing else.
+
+        Raises:
+            JobError: An edit cannot be placed.
+        """
         ...
 
 
