@@ -5,9 +5,15 @@
 'verify'
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from holdfast.app import VERBS, load_verb
+
+if TYPE_CHECKING:
+    from holdfast.app.asking import logs, runs, show, verify, watch
+    from holdfast.app.checking import check, explain
+    from holdfast.app.rendering import render
+    from holdfast.app.running import resume, run, stop
 
 __all__ = ["check", "explain", "logs", "render", "resume", "run", "runs", "show", "stop", "verify", "watch"]
 

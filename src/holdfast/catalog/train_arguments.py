@@ -75,6 +75,6 @@ def versions() -> Mapping[str, str]:
 
 @cache
 def _load() -> dict[str, Any]:
-    text = files(__package__).joinpath("train_arguments.json").read_text(encoding="utf-8")
+    text = files("holdfast.catalog").joinpath("train_arguments.json").read_text(encoding="utf-8")
     catalog: dict[str, Any] = json.loads(text)
     return catalog
