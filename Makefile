@@ -16,6 +16,13 @@ check: lint types floors test  ## everything CI runs
 check-all: lint types floors  ## the long suites too
 	$(BIN)pytest -m "" $(SPREAD) $(ARGS)
 
+check-pythons: .venv/dev  ## all but training, on every other Python at hand
+	for version in 3.12 3.13; do \
+	    $(BIN)uv venv --quiet --clear --no-python-downloads --python $$version .venv/python-$$version || continue; \
+	    $(subst $(BIN)python,.venv/python-$$version/bin/python,$(UV)) --constraint constraints.txt --editable ".[dev]" && \
+	    .venv/python-$$version/bin/python -m pytest -m "not train and not long" $(SPREAD) $(ARGS) || exit 1; \
+	done
+
 fix: .venv/dev
 	$(BIN)ruff check --fix . && $(BIN)ruff format .
 
@@ -47,4 +54,4 @@ docs: .venv/dev  ## pages made from code
 	$(UV) --constraint constraints.txt --editable ".[train,dev]"
 	touch $@
 
-.PHONY: demo check check-all fix lint types floors test docs
+.PHONY: demo check check-all check-pythons fix lint types floors test docs

@@ -14,6 +14,7 @@ from ruamel.yaml import YAML
 
 from holdfast.core.job import Job
 from holdfast.engine.render import referred_files, render_script
+from tests.loopback_hub import loopback_hub
 from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
@@ -48,8 +49,12 @@ ROWS: dict[str, Callable[[int], dict[str, Any]]] = {
 }
 
 METHODS: dict[str, dict[str, Any]] = {
-    "sft": {"dataset": {"path": "messages.jsonl", "rows": 20, "eval_fraction": 0.2}, "train": STEPS | EVALUATED},
-    "dpo": {"dataset": {"path": "pairs.jsonl", "eval_fraction": 0.2}, "peft": {"r": 2}, "train": STEPS | EVALUATED},
+    "sft": {
+        "dataset": {"path": "messages.jsonl", "rows": 20, "eval_fraction": 0.2},
+        "peft": {"r": 2, "lora_dropout": 0.5},  # so that every random number counts
+        "train": STEPS | EVALUATED | {"eval_steps": 1},
+    },
+    "dpo": {"dataset": {"path": "pairs.jsonl", "eval_fraction": 0.2}, "train": STEPS | EVALUATED},
     "reward": {"dataset": {"path": "pairs.jsonl", "eval_fraction": 0.2}, "train": STEPS | EVALUATED},
     "kto": {"dataset": {"path": "marked.jsonl", "eval_fraction": 0.2}, "train": STEPS | EVALUATED},
     "grpo": {
@@ -120,7 +125,7 @@ def test_every_method_ends_in_a_whole_model(train: Callable[..., Done], method: 
     """From rows to a model folder with its tokenizer, and a record beside it and beside every checkpoint."""
     done = train(method, {"method": method, **METHODS[method]})
     assert done.code == 0, done.said
-    weights = "adapter_model.safetensors" if method == "dpo" else "model.safetensors"
+    weights = "adapter_model.safetensors" if method == "sft" else "model.safetensors"
     for folder in (done.folder / "model", done.checkpoints / "checkpoint-2", done.checkpoints / "checkpoint-4"):
         assert {weights, "tokenizer.json", "holdfast-job.json", "holdfast-versions.json"} <= {
             path.name for path in folder.iterdir()
@@ -136,7 +141,7 @@ def test_the_record_says_what_was_drawn(train: Callable[..., Done]) -> None:
     record = done.read("model/holdfast-job.json")
     drawn = {"strategy": "drawn at random, none twice", "seed": 42, "of": 24, "held_out": 4, "rows": 16}
     assert record["data"] == drawn
-    assert record["settings"]["TRAIN"] == STEPS | EVALUATED
+    assert record["settings"]["TRAIN"] == METHODS["sft"]["train"]
     assert record["config"]["use_cpu"]
     assert "'held_out': 4" in done.said
 
@@ -145,12 +150,12 @@ def test_each_evaluation_is_kept(train: Callable[..., Done]) -> None:
     """Evaluations stand in a table for programs and one for spreadsheets, completions in a file for people."""
     done = train("sft", {"method": "sft", **METHODS["sft"]})
     rows = done.read("results/evaluation.json")
-    assert [row["step"] for row in rows] == [2, 4]
+    assert [row["step"] for row in rows] == [1, 2, 3, 4]
     table = (done.folder / "results" / "evaluation.csv").read_text().splitlines()
     assert table[0].startswith("step,")
-    assert [line.split(",")[0] for line in table[1:]] == ["2", "4"]
+    assert [line.split(",")[0] for line in table[1:]] == ["1", "2", "3", "4"]
     samples = [json.loads(line) for line in (done.folder / "results" / "samples.jsonl").read_text().splitlines()]
-    assert [sample["step"] for sample in samples] == [2, 2, 4, 4]
+    assert [sample["step"] for sample in samples] == [1, 1, 2, 2, 3, 3, 4, 4]
     assert samples[0]["prompt"][-1]["content"].endswith("equals?")
     assert "equals? -> " in done.said
 
@@ -163,9 +168,9 @@ def test_a_resumed_run_ends_with_the_same_weights(train: Callable[..., Done]) ->
     resumed = train("resumed", asked, HOLDFAST_RESUME=checkpoint, HOLDFAST_STARTED="20260101-000000")
     assert resumed.code == 0, resumed.said
     assert resumed.checkpoints.name == "tiny-20260101-000000"
-    weights = [(done.folder / "model" / "model.safetensors").read_bytes() for done in (whole, resumed)]
+    weights = [(done.folder / "model" / "adapter_model.safetensors").read_bytes() for done in (whole, resumed)]
     assert weights[0] == weights[1]
-    assert [row["step"] for row in resumed.read("results/evaluation.json")] == [2, 4]
+    assert [row["step"] for row in resumed.read("results/evaluation.json")] == [1, 2, 3, 4]
 
 
 def test_training_that_no_longer_improves_ends_with_a_model(train: Callable[..., Done]) -> None:
@@ -210,10 +215,11 @@ def test_a_stream_of_rows_in_a_shape_of_their_own_is_trained_on(
 
 
 DIGEST = """
-import hashlib, os, pathlib, sys, types
+import hashlib, os, pathlib, sys, time, types
 script = types.ModuleType("__main__")
 exec(compile(pathlib.Path(sys.argv.pop(1)).read_text(), "pair.py", "exec"), script.__dict__)
-save = script.save_model
+later = types.SimpleNamespace(strftime=lambda _: f"2026010{os.environ['RANK']}-000000", time_ns=time.time_ns)
+script.time, save = later, script.save_model
 
 def save_model(trainer, record, folder):
     digest = hashlib.sha256()
@@ -230,7 +236,7 @@ script.main()
 
 def test_two_processes_train_one_model_in_one_folder(place: Path, tiny: Path) -> None:
     """Under torchrun the processes agree on the folder, and end with the same weights."""
-    asked = {"method": "sft", "model": str(tiny), **METHODS["sft"], "samples": {"prompts": 1}}
+    asked = {"method": "sft", "model": str(tiny), **METHODS["sft"]}
     (place / "pair.py").write_text(script_of(asked, "pair").replace('__name__ == "__main__"', "False"))
     (place / "digest.py").write_text(DIGEST)
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
@@ -251,6 +257,28 @@ def test_training_that_stops_before_its_end_leaves_no_model(train: Callable[...,
     assert "of 2000; no model was written" in done.said
     assert any(done.checkpoints.iterdir())
     assert not (done.folder / "model").exists()
+
+
+PUSHED = {"method": "kto", **METHODS["kto"], "output": {"push_to": "me/model"}}
+
+
+def test_the_model_is_pushed_once_and_whole(train: Callable[..., Done]) -> None:
+    """What is on the Hub at the end is what is in the model's folder, in a private repository."""
+    with loopback_hub() as hub:
+        done = train("pushed", PUSHED, **hub.variables)
+    assert done.code == 0, done.said
+    assert hub.created["visibility"] == "private"
+    assert hub.commits == 1
+    assert hub.files["model.safetensors"] == (done.folder / "model" / "model.safetensors").read_bytes()
+
+
+def test_a_push_that_did_not_arrive_fails(train: Callable[..., Done]) -> None:
+    """A Hub that answers that all is well and has no weights is found out; the model is safe in its folder."""
+    with loopback_hub(loses=(".safetensors",)) as hub:
+        done = train("lost", PUSHED, **hub.variables)
+    assert done.code == 1
+    assert "me/model does not have what is in" in done.said
+    assert (done.folder / "model" / "model.safetensors").exists()
 
 
 APT = """#!/bin/sh

@@ -122,6 +122,22 @@ def test_a_job_file_becomes_a_whole_model(straight: tuple[Place, dict[str, Any]]
     assert {path.name for path in place.run.glob("checkpoints/*/*")} >= {"checkpoint-24"}
 
 
+def test_the_model_loads_and_generates(straight: tuple[Place, dict[str, Any]]) -> None:
+    """As the report tells a newcomer to: with transformers alone, from the folder that the answer names."""
+    place, answer = straight
+    program = (
+        "import sys; from transformers import AutoModelForCausalLM, AutoTokenizer; "
+        "model, tokenizer = (each.from_pretrained(sys.argv[1]) for each in (AutoModelForCausalLM, AutoTokenizer)); "
+        "chat = [{'role': 'user', 'content': 'What does `print` do?'}]; "
+        "asked = tokenizer.apply_chat_template(chat, add_generation_prompt=True, return_tensors='pt', return_dict=True); "
+        "print(model.generate(**asked, max_new_tokens=8, min_new_tokens=8).shape[1] - asked['input_ids'].shape[1])"
+    )
+    words = [sys.executable, "-c", program, answer["output"]]
+    told = subprocess.run(words, env=place.env, check=True, capture_output=True, text=True)
+
+    assert told.stdout.strip() == "8"
+
+
 def test_the_ledger_tells_of_it(straight: tuple[Place, dict[str, Any]]) -> None:
     """`runs`, `show`, `logs` and `watch` find the run by the beginning of its name."""
     place, answer = straight

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from weakref import finalize
 
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, event_from_json, event_to_json
@@ -65,12 +66,6 @@ class Ledger:
         """Return the names of all runs, oldest first."""
         return [run for (run,) in self._select("SELECT run FROM events GROUP BY run ORDER BY min(number)", ())]
 
-    def close(self) -> None:
-        """Let go of the file."""
-        if self._open:
-            self._open.close()
-            self._open = None
-
     def _row(self, run: str, event: Event) -> tuple[str, float, str, str | None, str]:
         kind, fields = event_to_json(event)
         said = fields["said"].get("event") if kind == "reported" else None
@@ -99,6 +94,7 @@ class Ledger:
     def _connection(self) -> sqlite3.Connection:
         if self._open is None:
             self._open = sqlite3.connect(self._path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+            finalize(self, self._open.close)
             # A supervisor may act on an event as soon as it is written: it must survive a power cut.
             self._open.execute("PRAGMA synchronous = FULL")
         return self._open
