@@ -137,17 +137,9 @@ def _row(value: Any, path: Path, line: int | None = None) -> dict[str, Any]:
 
 
 def _read_csv(path: Path) -> Head:
-    return _read_separated(path, ",")
-
-
-def _read_tsv(path: Path) -> Head:
-    return _read_separated(path, "\t")
-
-
-def _read_separated(path: Path, separator: str) -> Head:
     csv.field_size_limit(sys.maxsize)  # texts are longer than the 128 KiB that the module allows
     with _open(path) as file:
-        rows = (row for row in csv.reader(file, delimiter=separator) if row)
+        rows = (row for row in csv.reader(file) if row)
         columns = _named(next(rows, []))
         return _head(dict.fromkeys(columns) for _ in rows)
 
@@ -201,7 +193,6 @@ READERS: dict[str, Callable[[Path], Head]] = {
     ".json": _read_json,
     ".jsonl": _read_json,
     ".csv": _read_csv,
-    ".tsv": _read_tsv,
     ".txt": _read_text,
     ".parquet": _read_parquet,
     ".arrow": _read_arrow,

@@ -236,6 +236,8 @@ def choose_schedule(job: Job) -> dict[str, Any]:
     schedule: dict[str, Any] = {}
     if job.evaluates and "eval_strategy" not in said:
         schedule = {"eval_strategy": "steps", "eval_steps": said.get("eval_steps", PART_OF_STEPS)}
+    elif job.early_stopping and said.get("eval_strategy") == "steps":
+        schedule = {"eval_steps": PART_OF_STEPS}  # else it would be the trainer's `logging_steps`
     if not {"save_strategy", "save_steps"} & said.keys():
         evaluation = {"eval_strategy": "steps", "eval_steps": PART_OF_STEPS} | schedule | said
         if job.early_stopping and evaluation["eval_strategy"] == "epoch":
