@@ -93,6 +93,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, row in ROWS.items():
         lines = (json.dumps(row(number)) + "\n" for number in range(24))
         (folder / f"{name}.jsonl").write_text("".join(lines))
+    (folder / "shapes.py").write_text(SHAPE)
+    (folder / "scripts").mkdir()
     return folder
 
 
@@ -103,10 +105,10 @@ def train(place: Path, tiny: Path) -> Callable[..., Done]:
 
     def run(run: str, asked: Mapping[str, Any], **variables: str) -> Done:
         if run not in done:
-            (place / f"{run}.py").write_text(script_of({"model": str(tiny), **asked}, run))
+            (place / "scripts" / f"{run}.py").write_text(script_of({"model": str(tiny), **asked}, run))
             folder = place / "runs" / run
             environment = quiet_environment(HOLDFAST_RUN=str(folder), TRACKIO_DIR=str(place / "trackio"), **variables)
-            command = [sys.executable, f"{run}.py"]
+            command = [sys.executable, f"scripts/{run}.py"]
             ended = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
             done[run] = Done(ended.returncode, ended.stdout + ended.stderr, folder)
         return done[run]
@@ -174,10 +176,10 @@ def test_a_resumed_run_ends_with_the_same_weights(train: Callable[..., Done]) ->
 
 
 def test_training_that_no_longer_improves_ends_with_a_model(train: Callable[..., Done]) -> None:
-    """Early stopping is an end like any other: the best model is saved."""
+    """Early stopping is an end like any other: the best model is saved. Rows may be rewritten by a module at hand."""
     asked = {
         "method": "sft",
-        "dataset": {"path": "messages.jsonl", "eval_fraction": 0.2},
+        "dataset": {"path": "raw.jsonl", "eval_fraction": 0.2, "map": "shapes:chat"},
         "early_stopping": {"patience": 1, "threshold": 1000.0},
         "train": STEPS | {"eval_steps": 1, "save_steps": 1, "max_steps": 9},
     }

@@ -10,8 +10,9 @@ from holdfast.core.errors import Spot, UsageError
 from holdfast.core.job import Job
 from holdfast.engine.python_source import render_literal
 
+TRL = "trl.rewards"
 TRL_REWARDS = ("accuracy_reward", "reasoning_accuracy_reward", "think_format_reward")
-"""TRL's reward functions that need no arguments. Source: `trl.rewards` 1.16."""
+"""TRL's reward functions that need no arguments. Source: that module, of TRL 1.16."""
 
 TEMPLATE_ENDINGS = (".jinja", ".jinja2", ".j2")
 
@@ -37,8 +38,9 @@ class Function:
 
     @property
     def expression(self) -> str:
-        """How the script refers to it."""
-        return f"load_file({render_literal(self.module)}).{self.name}" if self.is_carried else self.name
+        """How the script refers to it, whatever names the script has of its own."""
+        load = "load_file" if self.is_carried else "importlib.import_module"
+        return self.name if self.module == TRL else f"{load}({render_literal(self.module)}).{self.name}"
 
 
 def map_function(job: Job) -> Function | None:
@@ -107,7 +109,7 @@ def _builtin_modules(job: Job) -> Iterator[str]:
 
 def _reward_function(text: str) -> Function:
     if text in TRL_REWARDS:
-        return Function("rewards", "trl.rewards", text)
+        return Function("rewards", TRL, text)
     if ".py:" not in text:
         fix = f"use one of {', '.join(TRL_REWARDS)}, or `file.py:function` for one of your own"
         raise UsageError(f"no reward function is called {text!r}", where="rewards", fix=fix)

@@ -101,6 +101,7 @@ class Loading:
         short_name: The model's name in the name of a folder.
         dtype: Format the weights are held in; None where the script chooses it on the machine.
         is_default: Whether the job leaves the format open.
+        is_in_4_bits: Whether it is stored in 4 bits, and the script chooses the format to compute in.
         options: Further arguments of `from_pretrained`.
         tokenizer: Arguments of the tokenizer, if the script loads it itself.
         template_file: Carried file with the chat template.
@@ -112,6 +113,7 @@ class Loading:
     short_name: str
     dtype: str | None
     is_default: bool
+    is_in_4_bits: bool
     options: dict[str, Any]
     tokenizer: dict[str, Any] | None
     template_file: str | None
@@ -126,6 +128,7 @@ class Training:
         trainer: What stands before `Trainer` in the name of TRL's class.
         arguments: What the job says in `train`, without what `Loading` holds.
         schedule: When to evaluate and save, where the job does not say.
+        lora: Arguments of the adapter; None where all weights are trained.
         sharding: Arguments for more than one process.
         rewards: Reward functions.
         names_format: Whether the job names the number format to compute in.
@@ -138,6 +141,7 @@ class Training:
     trainer: str
     arguments: dict[str, Any]
     schedule: dict[str, Any]
+    lora: dict[str, Any] | None
     sharding: dict[str, Any] | None
     rewards: list[Function]
     names_format: bool
@@ -185,12 +189,14 @@ def outline_loading(job: Job) -> Loading:
     options = {key: value for key, value in named.items() if value is not None} | dict(own)
     dtype = options.pop("dtype", None) or model.dtype
     is_frozen = job.peft is not None or job.quantization is not None
+    quantization = job.quantization or {}
     return Loading(
         builtin=MODELS.get(model.path),
         is_local=model.path.startswith(LOCAL),
         short_name=short_name(model.path),
         dtype=dtype or (None if is_frozen else "float32"),
         is_default=dtype is None,
+        is_in_4_bits=bool(quantization.get("load_in_4bit")) and "bnb_4bit_compute_dtype" not in quantization,
         options=options,
         tokenizer=_tokenizer_options(job),
         template_file=template_file(job),
@@ -214,6 +220,7 @@ def outline_training(job: Job) -> Training:
         trainer=TRAINERS[job.method],
         arguments={key: value for key, value in job.train.items() if key != "model_init_kwargs"},
         schedule=choose_schedule(job),
+        lora=None if job.peft is None else {"task_type": _task(job.method)} | job.peft,
         sharding=SHARDING.get(job.where.strategy),
         rewards=reward_functions(job),
         names_format=bool(job.train.get("bf16") or job.train.get("fp16")),
@@ -274,6 +281,10 @@ def _tokenizer_options(job: Job) -> dict[str, Any] | None:
     if job.method.generates:
         options["padding_side"] = "left"
     return {key: value for key, value in options.items() if value}
+
+
+def _task(method: Method) -> str:
+    return "SEQ_CLS" if method is Method.REWARD else "CAUSAL_LM"
 
 
 def _has_samples(job: Job) -> bool:

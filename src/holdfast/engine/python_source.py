@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from holdfast.core.errors import UsageError
+
 INDENT = 4
 LINE = 100
 """Characters up to which a list is written on one line."""
@@ -22,7 +24,7 @@ def render_literal(value: Any, indent: int = 0) -> str:
         indent: Column that the statement starts at; lines after the first are indented more.
 
     Raises:
-        TypeError: A value is of another type, such as a date.
+        UsageError: A value is of another type, such as a date.
 
     >>> print(render_literal({"learning_rate": 2e-05, "report_to": ["none"]}))
     {
@@ -43,15 +45,8 @@ def render_literal(value: Any, indent: int = 0) -> str:
 
 
 def render_block(text: str) -> str:
-    r"""Return an expression for a text of many lines that a person can read and edit.
-
-    >>> print(render_block('def f():\n    return "a"\n'))
-    r'''
-    def f():
-        return "a"
-    '''[1:]
-    """
-    for quotes in ("'''", '"""'):
+    """Return an expression for a text of many lines: as it stands between raw quotes, where Python can read it so."""
+    for quotes in ('"""', "'''"):
         block = f"r{quotes}\n{text}{quotes}"
         if _spells(block, "\n" + text) and not _holds_header(text):
             return f"{block}[1:]"
@@ -95,7 +90,8 @@ def _render_scalar(value: Any) -> str:
         case float():
             return _render_float(float(value))
         case _:
-            raise TypeError(f"{value!r} is a {type(value).__name__}")
+            fix = "write it as text, in quotes, or as a number"
+            raise UsageError(f"a {type(value).__name__} cannot stand in a script", where=str(value), fix=fix)
 
 
 def _render_float(value: float) -> str:

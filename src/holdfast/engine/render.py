@@ -2,13 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from holdfast.core.errors import UsageError
 from holdfast.core.job import Job, Method
-from holdfast.engine.carried_files import carried_files, referred_files
+from holdfast.engine.carried_files import TRL, TRL_REWARDS, carried_files, referred_files
 from holdfast.engine.outline import TRAINERS, outline_loading, outline_reading, outline_training
 from holdfast.engine.python_source import render_block, render_imports, render_literal
 from holdfast.engine.requirements import list_requirements, render_header
@@ -40,6 +38,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "peft": ("LoraConfig",),
     "transformers": ("AutoTokenizer", "BitsAndBytesConfig", "EarlyStoppingCallback", "TrainerCallback", "set_seed"),
     "trl": tuple(f"{trainer}{part}" for trainer in TRAINERS.values() for part in ("Config", "Trainer")),
+    TRL: TRL_REWARDS,
 }
 """What a script may import of the packages that it installs."""
 
@@ -55,37 +54,20 @@ def render_script(job: Job, *, name: str, sources: Mapping[str, str]) -> str:
     Raises:
         UsageError: The job asks for what cannot be rendered.
     """
-    asked = _asked(job, name, carried_files(job, sources))
-    try:
-        body = TEMPLATES.get_template("body.jinja").render(asked)
-        preamble = TEMPLATES.get_template("preamble.jinja").render(asked)
-    except TypeError as error:
-        fix = "write it as text, in quotes, or as a number"
-        raise UsageError(f"a value cannot stand in a script: {error}", where=f"the job {name}", fix=fix) from error
-    libraries = render_imports(LIBRARIES | {each.module: (each.name,) for each in asked["imported"]}, body)
+    data, training = outline_reading(job), outline_training(job)
+    asked = {"job": job, "name": name, "data": data, "model": outline_loading(job), "training": training}
+    files = carried_files(job, sources)
+    body = TEMPLATES.get_template("body.jinja").render(asked, files=files)
+    preamble = TEMPLATES.get_template("preamble.jinja").render(asked)
     return TEMPLATES.get_template("script.py.jinja").render(
-        asked, preamble=preamble, body=body, standard=render_imports(STANDARD, preamble + body), libraries=libraries
+        asked,
+        header=render_header(job.environment.python, list_requirements(job)),
+        title=TITLES[job.method],
+        standard=render_imports(STANDARD, preamble + body),
+        preamble=preamble,
+        libraries=render_imports(LIBRARIES, body),
+        body=body,
     )
-
-
-def _asked(job: Job, name: str, files: Mapping[str, str]) -> dict[str, Any]:
-    """Return the names that the templates use."""
-    data, model, training = outline_reading(job), outline_loading(job), outline_training(job)
-    return {
-        "job": job,
-        "name": name,
-        "title": TITLES[job.method],
-        "header": render_header(job.environment.python, list_requirements(job)),
-        "data": data,
-        "model": model,
-        "training": training,
-        "lora": {"task_type": "SEQ_CLS" if job.method is Method.REWARD else "CAUSAL_LM"} | (job.peft or {}),
-        "computes_in_4_bits": {"load_in_4bit": True}.items() <= (job.quantization or {}).items()
-        and "bnb_4bit_compute_dtype" not in (job.quantization or {}),
-        "imported": [each for each in (*training.rewards, *filter(None, [data.map])) if not each.is_carried],
-        "files": files,
-        "has_modules": any(file.endswith(".py") for file in files),
-    }
 
 
 def _quoted(text: str) -> str:

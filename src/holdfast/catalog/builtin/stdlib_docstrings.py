@@ -41,7 +41,7 @@ def rows(config: str, split: str, seed: int = 0) -> list[dict[str, Any]]:
         config: `messages` (a chat), `preference` (prompt, chosen, rejected), `unpaired` (prompt, completion,
             label) or `prompts` (prompt, answer).
         split: `train` or `test`. No answer stands in both.
-        seed: Draws the rejected answers, each of them another entry's right one.
+        seed: Draws the order of the words in rejected answers.
 
     Raises:
         ValueError: There is no such configuration or split.
@@ -76,7 +76,7 @@ def _documented(module: str, path: Path) -> Iterator[Entry]:
         tree = ast.parse(file.read())
     for name, node in _public(tree, module):
         answer = " ".join((ast.get_docstring(node) or "").split("\n\n")[0].split())
-        if len(answer) in ANSWER_CHARACTERS:
+        if len(answer) in ANSWER_CHARACTERS and len({*answer.split()}) > 1:
             yield Entry(_question(name, node), answer)
 
 
@@ -113,10 +113,12 @@ def _assistant(entry: Entry) -> list[dict[str, str]]:
     return [{"role": "assistant", "content": entry.answer}]
 
 
-def _another(entry: Entry, chosen: list[Entry], draw: random.Random) -> Entry:
-    while (other := draw.choice(chosen)).answer == entry.answer:
-        pass
-    return other
+def _scrambled(entry: Entry, draw: random.Random) -> Entry:
+    """Return the entry with its answer's words in another order: what even a small model can learn to tell apart."""
+    words = entry.answer.split()
+    while " ".join(words) == entry.answer:
+        draw.shuffle(words)
+    return entry._replace(answer=" ".join(words))
 
 
 def _messages(chosen: list[Entry], _: random.Random) -> list[dict[str, Any]]:
@@ -128,7 +130,7 @@ def _preference(chosen: list[Entry], draw: random.Random) -> list[dict[str, Any]
         {
             "prompt": _user(entry),
             "chosen": _assistant(entry),
-            "rejected": _assistant(_another(entry, chosen, draw)),
+            "rejected": _assistant(_scrambled(entry, draw)),
         }
         for entry in chosen
     ]
@@ -138,7 +140,7 @@ def _unpaired(chosen: list[Entry], draw: random.Random) -> list[dict[str, Any]]:
     return [
         {
             "prompt": _user(entry),
-            "completion": _assistant(entry if label else _another(entry, chosen, draw)),
+            "completion": _assistant(entry if label else _scrambled(entry, draw)),
             "label": label,
         }
         for entry in chosen
