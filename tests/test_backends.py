@@ -140,6 +140,18 @@ def test_stop_lets_it_save(backend: Backend, tmp_path: Path) -> None:
     assert look.reports[-1] == {"event": "end", "status": "stopped"}
 
 
+def test_an_attempt_says_where_it_is(backend: Backend, tmp_path: Path) -> None:
+    """Asked for its stacks, the training process gets SIGUSR1 and goes on."""
+    talking = LONG.replace(
+        'say(event="start")', 'signal.signal(signal.SIGUSR1, lambda *_: say(event="stacks"))\n    say(event="start")'
+    ).replace("time.sleep(600)", "[time.sleep(0.05) for _ in range(10_000)]")
+    attempt = backend.submit(make_attempt(tmp_path, talking))
+    until(backend, attempt, started)
+    backend.request_stacks(attempt)
+
+    assert until(backend, attempt, lambda look: len(look.reports) > 1).answer is Answer.ALIVE
+
+
 def test_kill_ends_it_at_once(backend: Backend, tmp_path: Path) -> None:
     """A process that does not hear SIGTERM ends all the same."""
     deaf = LONG.replace("signal.signal(signal.SIGTERM, leave)", "signal.signal(signal.SIGTERM, signal.SIG_IGN)")

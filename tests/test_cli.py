@@ -70,6 +70,7 @@ def test_five_mistakes_give_five_messages(here: Path, capsys: pytest.CaptureFixt
     [
         ["run", "none.yaml"],
         ["check", "none.yaml"],
+        ["check", "train.py"],
         ["run", "job.yaml", "--set", "nonsense"],
         ["run", "job.yaml", "--set", "train.max_steps: 3"],
         ["run", "job.yaml", "--on", "moon"],
@@ -91,6 +92,7 @@ def test_five_mistakes_give_five_messages(here: Path, capsys: pytest.CaptureFixt
 def test_a_wrong_question_is_said_clearly(words: list[str], here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Exit code 2, what, where and how to fix, and never a traceback."""
     (here / "job.yaml").write_text(JOB)
+    (here / "train.py").write_text("import trl\n")
     code = run_command(words)
     told = capsys.readouterr()
 
@@ -151,6 +153,19 @@ def test_an_unwritable_runs_folder_is_said_clearly(here: Path, capsys: pytest.Ca
 
     assert code == 2
     assert "--runs" in answer["errors"][0]["fix"]
+
+
+def test_one_unreadable_file_does_not_hide_the_others(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Among several targets it is a finding of its own, with its line."""
+    (here / "good.yaml").write_text(JOB)
+    (here / "bad.yaml").write_text("method: sft\nmodle: m\n")
+    code, answer = ask(capsys, "check", "good.yaml", "bad.yaml", "none.yaml")
+    found = {target["path"]: [finding["code"] for finding in target["findings"]] for target in answer["targets"]}
+
+    assert (code, answer["verdict"]) == (1, "fail")
+    assert found["good.yaml"] == []
+    assert set(found["bad.yaml"]) == set(found["none.yaml"]) == {"SYN001"}
+    assert 2 in [finding["line"] for finding in answer["targets"][1]["findings"]]
 
 
 def test_findings_show_the_line_and_the_place(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

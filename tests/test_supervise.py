@@ -36,6 +36,7 @@ from holdfast.engine.supervise import (
     Poll,
     Start,
     Stop,
+    TakeStacks,
     drive,
     supervise,
 )
@@ -104,14 +105,16 @@ def test_silence_never_ends_anything() -> None:
 
 
 def test_the_timeout_stops_and_then_kills() -> None:
-    """At the timeout the attempt is asked to save; only after the grace time is it killed, once."""
+    """At the timeout the attempt is asked to save; only after the grace time must it say where it hangs, and die."""
     flow = running(Limits(timeout_s=100, grace_s=50))
 
     assert isinstance(flow.send([polled(Answer.ALIVE, at_s=101)]), Poll)
     assert flow.send([polled(Answer.ALIVE, at_s=102)]) == Stop(TIMEOUT)
     assert isinstance(flow.send([StopAsked(at_s=102, by=TIMEOUT)]), Poll)
     assert isinstance(flow.send([polled(Answer.ALIVE, at_s=152)]), Poll)
-    assert flow.send([polled(Answer.ALIVE, at_s=153)]) == Kill()
+    assert flow.send([polled(Answer.ALIVE, at_s=153)]) == TakeStacks()
+    assert isinstance(flow.send([]), Poll)
+    assert flow.send([polled(Answer.ALIVE, at_s=154)]) == Kill()
     assert isinstance(flow.send([]), Poll)
     assert isinstance(flow.send([polled(Answer.ALIVE, at_s=999)]), Poll)
     assert closing(flow, polled(Answer.ENDED, exit_code=-9)) == Close(Stage.FAILED, "stopped by the timeout at step 0")

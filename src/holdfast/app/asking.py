@@ -5,6 +5,7 @@ from typing import Any
 
 from holdfast.adapters.checkpoints import verify_checkpoint
 from holdfast.adapters.ledger import Ledger
+from holdfast.adapters.run_folder import is_supervised
 from holdfast.app.runs import Onlooker, open_run, runs_folder
 from holdfast.core.errors import UsageError
 from holdfast.core.event import fold
@@ -22,7 +23,7 @@ def runs(*, runs: str | None = None) -> Answer:
 def show(run: str, *, runs: str | None = None) -> Answer:
     """Tell what became of a run."""
     found = open_run(run, runs)
-    return answer_run(found.name, found.state(), verb="show")
+    return {**answer_run(found.name, found.state(), verb="show"), "supervised": is_supervised(found.folder)}
 
 
 def logs(run: str, *, attempt: int | None = None, runs: str | None = None) -> Answer:
@@ -50,7 +51,7 @@ def logs(run: str, *, attempt: int | None = None, runs: str | None = None) -> An
 def watch(run: str, *, runs: str | None = None, onlooker: Onlooker) -> Answer:
     """Look on while a run goes on, from any terminal."""
     found = open_run(run, runs)
-    return answer_run(found.name, found.watch(onlooker), verb="watch")
+    return {**answer_run(found.name, found.watch(onlooker), verb="watch"), "supervised": is_supervised(found.folder)}
 
 
 def verify(checkpoint: str) -> Answer:

@@ -9,10 +9,10 @@ from holdfast.adapters.machine import LocalMachine
 from holdfast.adapters.models import LocalModels
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.targets import Target, read_target
-from holdfast.core.errors import UsageError
+from holdfast.core.errors import UsageError, flatten
 from holdfast.core.finding import Finding, Skip
 from holdfast.core.job import job_schema
-from holdfast.engine.answers import Checked, answer_check
+from holdfast.engine.answers import Checked, Unread, answer_check
 from holdfast.engine.check import needed_facts, run_rules, select
 from holdfast.engine.gather import Sources, gather
 from holdfast.engine.pages import render_keys, render_page
@@ -37,10 +37,33 @@ def check(
         only: Prefixes of the rule codes to ask; all where none is given.
         ignore: Prefixes of the rule codes to leave out.
         strict: Whether a rule that could not be asked counts as a failure.
+
+    Raises:
+        UsageError: The only target cannot be read.
+        ExceptionGroup: Of a JobError for everything wrong with the only target's schema.
     """
     begun = time.perf_counter()
-    checked = [check_target(read_target(path, sets), only=only, ignore=ignore) for path in targets]
+    checked = [_check_path(path, sets, only, ignore, alone=len(targets) == 1) for path in targets]
     return answer_check(checked, elapsed_s=time.perf_counter() - begun, strict=strict)
+
+
+def _check_path(
+    path: str, sets: Sequence[str], only: Sequence[str], ignore: Sequence[str], *, alone: bool
+) -> Checked | Unread:
+    """Check one of several targets; that one cannot be read does not keep the others from being checked."""
+    try:
+        return check_target(_read_job(path, sets), only=only, ignore=ignore)
+    except (UsageError, ExceptionGroup) as error:
+        if alone or not (errors := flatten(error)):
+            raise
+        return Unread(path=path, errors=tuple(errors))
+
+
+def _read_job(path: str, sets: Sequence[str]) -> Target:
+    asked = read_target(path, sets)
+    if asked.job is None:
+        raise UsageError("`check` does not read scripts yet", where=path, fix="name job files (.yaml)")
+    return asked
 
 
 def check_target(asked: Target, *, only: Sequence[str] = (), ignore: Sequence[str] = ()) -> Checked:

@@ -116,6 +116,8 @@ def _advice(answer: Answer) -> Iterator[tuple[str, str]]:
         case "failed" | "cancelled" if started:
             yield "why", f"holdfast logs {run}"
             yield "go on", f"holdfast resume {run}"
+        case "queued" | "running" if answer.get("supervised") is False:
+            yield "nobody supervises it", f"holdfast resume {run}"
         case "queued" | "running":
             yield "look on", f"holdfast watch {run}"
             yield "end it", f"holdfast stop {run}"

@@ -130,7 +130,7 @@ class Data(_Part):
     eval_fraction: Annotated[float, Field(gt=0, lt=1)] | None = None
     """Part of `split` that is held out for evaluation, drawn with the seed."""
     rows: PositiveInt | None = None
-    """Train on this many rows, drawn at random with the seed."""
+    """Use this many rows, drawn at random with the seed; an `eval_fraction` is held out of them."""
     seed: Seed | None = None
     """Seed of drawing and holding out. Default: the job's."""
     streaming: bool = False

@@ -7,7 +7,7 @@ from typing import Any
 from holdfast.catalog.train_arguments import versions
 from holdfast.core.checkpoint import Wholeness
 from holdfast.core.document import Document, Edit, TextEdit
-from holdfast.core.errors import UsageError
+from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.event import AttemptState, RunState, Stage
 from holdfast.core.finding import Finding, Fix, Skip
 from holdfast.engine.check import severity_of, verdict
@@ -34,16 +34,51 @@ class Checked:
     place_edits: Callable[[Document, Iterable[Edit]], tuple[TextEdit, ...]]
 
 
-def answer_check(checked: Sequence[Checked], *, elapsed_s: float = 0.0, strict: bool = False) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unread:
+    """A target among several that could not be read, and why."""
+
+    path: str
+    errors: tuple[HoldfastError, ...]
+
+
+def answer_check(
+    checked: Sequence[Checked | Unread], *, elapsed_s: float = 0.0, strict: bool = False
+) -> dict[str, Any]:
     """Return what the rules said of each target. With `strict`, a skip fails like an error."""
-    failed = any(verdict(one.findings) == "fail" or (strict and one.skips) for one in checked)
+    failed = any(
+        isinstance(one, Unread) or verdict(one.findings) == "fail" or (strict and one.skips) for one in checked
+    )
     return {
         "schema": SCHEMA,
         "verb": "check",
         "verdict": "fail" if failed else "pass",
         "elapsed_s": round(elapsed_s, 3),
-        "targets": [_target(one) for one in checked],
+        "targets": [_unread(one) if isinstance(one, Unread) else _target(one) for one in checked],
     }
+
+
+def _unread(target: Unread) -> dict[str, Any]:
+    """Return a target's errors as findings, so that they stand beside those of the others."""
+    findings = [
+        {
+            "code": "SYN001",
+            "name": "unreadable-target",
+            "severity": "error",
+            "message": f"{error.what}; {error.fix}",
+            "key": "",
+            "path": error.spot.path,
+            "line": error.spot.line,
+            "column": error.spot.column,
+            "end_line": None,
+            "end_column": None,
+            "why": "What cannot be read can be neither checked nor run.",
+            "source": "the schema of a job file: `holdfast explain job`",
+            "fix": None,
+        }
+        for error in target.errors
+    ]
+    return {"path": target.path, "kind": "job", "method": None, "resolved": {}, "findings": findings, "skipped": []}
 
 
 def _target(checked: Checked) -> dict[str, Any]:

@@ -4,7 +4,7 @@ The flow touches nothing. It yields an action, is sent the events that came of i
 state. Tests send it events by hand; the loop sends it what the ledger holds.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 from signal import Signals
 
@@ -53,6 +53,11 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeStacks:
+    """Have the attempt say where it hangs."""
+
+
+@dataclass(frozen=True, slots=True)
 class Kill:
     """End an attempt that was asked to stop and did not."""
 
@@ -65,7 +70,7 @@ class Close:
     because: str
 
 
-Action = Start | Poll | Stop | Kill | Close
+Action = Start | Poll | Stop | TakeStacks | Kill | Close
 Flow = Generator[Action, Sequence[Event], RunState]
 
 
@@ -91,16 +96,15 @@ def supervise(state: RunState, limits: Limits) -> Flow:
         state = fold((yield Start(len(state.attempts) + 1, resume=current is not None)), state)
     elif not current.id:
         state = fold((yield Start(current.number, resume=current.number > 1)), state)
-    killed = False
+    last_resorts: Iterator[Action] = iter((TakeStacks(), Kill()))
     while (current := state.current) and not current.stage.ended:
         state = fold((yield Poll(limits.poll_s)), state)
         if state.current is None or state.current.stage.ended:
             break
         if not state.stop and limits.timeout_s is not None and state.seen_s - current.started_s > limits.timeout_s:
             state = fold((yield Stop(TIMEOUT)), state)
-        elif state.stop and not killed and state.seen_s - state.stop_s > limits.grace_s:
-            killed = True
-            state = fold((yield Kill()), state)
+        elif state.stop and state.seen_s - state.stop_s > limits.grace_s and (last := next(last_resorts, None)):
+            state = fold((yield last), state)
     return fold((yield Close(*verdict(state))), state)
 
 
@@ -195,6 +199,8 @@ class _Loop:
                 return self._poll(after_s)
             case Stop(by):
                 self._stop(by)
+            case TakeStacks():
+                self._doors.backend.request_stacks(self._current.id)
             case Kill():
                 self._doors.backend.kill(self._current.id)
             case Close(stage, because):
