@@ -137,6 +137,15 @@ def test_run_refuses_a_bad_job(code: str, here: Path, capsys: pytest.CaptureFixt
     assert code in Path(answer["folder"], "report.html").read_text()
 
 
+@pytest.mark.parametrize("example", sorted(ROOT.glob("examples/*.yaml")), ids=lambda path: path.stem)
+def test_every_example_passes(example: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing to object to, and no rule that could not be asked."""
+    code, answer = ask(capsys, "check", str(example))
+
+    assert code == 0
+    assert [(target["findings"], target["skipped"]) for target in answer["targets"]] == [([], [])]
+
+
 def test_an_empty_dataset_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It would end in a cryptic StopIteration."""
     (here / "empty.jsonl").write_text("")
@@ -144,6 +153,16 @@ def test_an_empty_dataset_is_refused(here: Path, capsys: pytest.CaptureFixture[s
     code, answer = ask(capsys, "run", "job.yaml")
 
     assert (code, answer["because"]) == (1, "refused by check: DAT102")
+
+
+def test_a_refused_run_cannot_be_resumed(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """There is nothing to go on with; the message says what was wrong."""
+    (here / "job.yaml").write_text(JOB + "train: {max_seq_length: 512}\n")
+    _, refused = ask(capsys, "run", "job.yaml")
+    code, answer = ask(capsys, "resume", refused["run"])
+
+    assert code == 2
+    assert "refused by check: ARG101" in answer["errors"][0]["what"]
 
 
 def test_an_unwritable_runs_folder_is_said_clearly(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

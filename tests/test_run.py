@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
+ROOT = Path(__file__).parent.parent
 PATIENCE_S = 120.0
 JOB = """\
 method: sft
@@ -242,7 +243,7 @@ def test_a_detached_run_is_supervised_in_the_background(at: Place) -> None:
 def test_the_timeout_saves_first(at: Place) -> None:
     """A run that takes too long is stopped as by a person, and has failed."""
     code, answer, err = at.type(
-        "run", "job.yaml", "--set", "train.max_steps=100000", "--set", "where.timeout=20s", "--despite", "JOB101"
+        "run", "job.yaml", "--set", "train.max_steps=100000", "--set", "where.timeout=30s", "--despite", "JOB101"
     )
 
     assert (code, answer["stage"]) == (1, "failed"), err
@@ -259,6 +260,16 @@ def test_two_processes_train_one_model(at: Place) -> None:
     assert (code, answer["stage"]) == (0, "succeeded"), err
     assert next(one["world_size"] for one in said if one["event"] == "start") == 2
     assert [one["step"] for one in said if one["event"] == "step"] == [1, 2, 3]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("method", ["dpo", "grpo", "kto", "reward", "rloo"])
+def test_every_example_runs(at: Place, method: str) -> None:
+    """Each method's example ends in a model, as the README says."""
+    code, answer, err = at.type("run", str(ROOT / "examples" / f"{method}.yaml"))
+
+    assert (code, answer["stage"], answer["asked"]["method"]) == (0, "succeeded", method), err
+    assert (Path(answer["output"]) / "holdfast-manifest.json").exists()
 
 
 SCRIPT = """\

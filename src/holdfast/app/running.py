@@ -83,11 +83,14 @@ def resume(
     """Supervise a run again: go on watching an attempt that lives, else start the next from the newest whole checkpoint.
 
     Raises:
-        UsageError: There is no such run, or it has succeeded.
+        UsageError: There is no such run, it has succeeded, or it was refused.
     """
     found = open_run(run, runs)
-    if found.state().stage is Stage.SUCCEEDED:
-        raise UsageError(f"{found.name} has succeeded", where=str(found.folder), fix="`holdfast run` starts it anew")
+    state, fix = found.state(), "`holdfast run` starts it anew"
+    if state.stage is Stage.SUCCEEDED:
+        raise UsageError(f"{found.name} has succeeded", where=str(found.folder), fix=fix)
+    if state.stage.ended and not state.attempts:
+        raise UsageError(f"{found.name} was {state.because}", where=str(found.folder), fix=f"correct the job; {fix}")
     return _stay(found, onlooker, detach=detach)
 
 
