@@ -318,8 +318,9 @@ def test_a_job_with_errors_is_refused_unless_told(at: Place) -> None:
     assert refused(words, at) == (1, ["EVL101"])
     assert at.type("show", "job")[1]["because"] == "refused by check: EVL101"
 
-    code, answer, _ = at.type("run", "job.yaml", *words, "--despite", "EVL101")
+    code, answer, shown = at.type("run", "job.yaml", *words, "--despite", "EVL101")
     assert (code, len(answer["attempts"])) == (1, 1)  # TRL itself says no, later
+    assert "EVL101" in shown.partition("attempt 1")[0]
 
 
 def test_a_disk_that_fills_up_loses_nothing(at: Place, straight: tuple[Place, dict[str, Any]]) -> None:

@@ -69,6 +69,7 @@ def run(
         begun.close(Stage.FAILED, f"refused by check: {codes}")
         write_report(begun)
         return {**answer_run(begun.name, begun.state()), "check": told}
+    onlooker.hear(told)
     save_plan(begun.folder, place_plan(plan, begun.folder.name, str(begun.folder)))
     return _stay(begun, onlooker, detach=detach)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from holdfast.adapters.backends.local import LocalBackend
 from holdfast.adapters.checkpoints import newest_whole
@@ -98,6 +98,10 @@ class Run:
 class Onlooker(Protocol):
     """Who is there while a run goes on: is shown it, and may give orders."""
 
+    def hear(self, check: Mapping[str, Any]) -> None:
+        """Hear what the rules say of a job that is about to run; the answer of `check`."""
+        ...
+
     def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
         """See the state, and what happened since the last look."""
         ...
@@ -109,6 +113,9 @@ class Onlooker(Protocol):
 
 class Nobody:
     """Nobody is there."""
+
+    def hear(self, check: Mapping[str, Any]) -> None:
+        """Hear nothing."""
 
     def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
         """See nothing."""

@@ -2,19 +2,21 @@
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import click
 from rich.console import Console
+from rich.text import Text
 
 from holdfast.adapters.orders import SignalOrders
 from holdfast.adapters.run_folder import Tail
 from holdfast.app.runs import Run
 from holdfast.cli.live import View
+from holdfast.cli.text import render_check
 from holdfast.core.event import Event, RunState
 from holdfast.ports import Order
 
@@ -47,6 +49,11 @@ class Face:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.__exit__(kind, error, trace)
+
+    def hear(self, check: Mapping[str, Any]) -> None:
+        """Show what the rules object to although the job runs, and what they could not be asked."""
+        if any(target["findings"] or target["skipped"] for target in check["targets"]):
+            self._console.print(Text.from_ansi(render_check(check)), soft_wrap=True)
 
     def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
         """Show what happened, and what the training process wrote meanwhile."""
