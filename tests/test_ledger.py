@@ -46,11 +46,11 @@ def test_an_outline_knows_the_same_as_the_whole(tmp_path: Path) -> None:
     ledger.append("a", [Asked(at_s=0, folder="f"), Starting(at_s=1, attempt=1, backend="local")])
     ledger.append("a", [step(n) for n in range(1, 500)])
 
+    ledger.append("a", [Starting(at_s=600, attempt=2, backend="local"), step(450, attempt=2), step(451, attempt=2)])
+
     outline = ledger.outline("a")
-    current = fold(outline).current
-    assert len(outline) == 3
-    assert current is not None
-    assert current.steps == 499
+    assert len(outline) == 5
+    assert [attempt.steps for attempt in fold(outline).attempts] == [499, 451]
 
 
 def test_two_hundred_runs_write_at_once(tmp_path: Path) -> None:

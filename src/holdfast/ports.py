@@ -115,7 +115,7 @@ class Store(Protocol):
         ...
 
     def outline(self, run: str) -> list[Event]:
-        """Return what a list of runs needs: as `read`, of the many reported steps only the last."""
+        """Return what a list of runs needs: as `read`, of the many reported steps only the last of each attempt."""
         ...
 
     def runs(self) -> list[str]:

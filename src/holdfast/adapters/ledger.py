@@ -58,7 +58,8 @@ class Ledger:
         query = """
             SELECT kind, fields FROM events WHERE run = :run AND (
                 said IS NULL OR said NOT IN ('step', 'heartbeat') OR number IN (
-                    SELECT max(number) FROM events WHERE run = :run AND said = 'step'))
+                    SELECT max(number) FROM events WHERE run = :run AND said = 'step'
+                    GROUP BY json_extract(fields, '$.attempt')))
             ORDER BY number"""
         return [_event(kind, fields) for kind, fields in self._select(query, {"run": run})]
 

@@ -1,18 +1,17 @@
 """Run folders: where everything about one run lies. The layout is `contract.md` §4."""
 
 import json
-import os
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
-from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
+from contextlib import AbstractContextManager
 from pathlib import Path
 from string import ascii_lowercase, digits
 
+from holdfast.adapters.locks import holding, is_held
 from holdfast.core.errors import LedgerError, UsageError
 from holdfast.core.plan import Plan
 
 DRAWS = 100
+SUPERVISOR = "supervisor.lock"
 
 
 def make_run_folder(runs: Path, name: str, started: str) -> Path:
@@ -79,31 +78,14 @@ def load_plan(folder: Path) -> Plan:
         raise LedgerError(what, where=str(path), fix="start the job again with `holdfast run`") from error
 
 
-@contextmanager
-def supervising(folder: Path) -> Iterator[bool]:
-    """Hold the right to supervise a run; gives False where another process holds it."""
-    descriptor = os.open(folder / "supervisor.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        yield _lock(descriptor, LOCK_EX)
-    finally:
-        os.close(descriptor)
+def supervising(folder: Path) -> AbstractContextManager[bool]:
+    """Hold the right to supervise a run within a block; gives False where another process holds it."""
+    return holding(folder / SUPERVISOR)
 
 
 def is_supervised(folder: Path) -> bool:
     """Whether a process holds the right to supervise a run."""
-    descriptor = os.open(folder / "supervisor.lock", os.O_RDONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        return not _lock(descriptor, LOCK_SH)
-    finally:
-        os.close(descriptor)
-
-
-def _lock(descriptor: int, kind: int) -> bool:
-    try:
-        flock(descriptor, kind | LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+    return is_held(folder / SUPERVISOR)
 
 
 class Tail:

@@ -128,11 +128,6 @@ class Rule:
         object.__setattr__(self, "needs", frozenset(signature(self.check).parameters))
 
     @property
-    def offline(self) -> bool:
-        """Whether the rule needs the job alone."""
-        return self.needs == frozenset({"job"})
-
-    @property
     def fixable(self) -> bool:
         """Whether some example shows a fix."""
         return any(case.fixed is not None for case in self.bad)

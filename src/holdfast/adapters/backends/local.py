@@ -1,18 +1,17 @@
 """This machine: an attempt is a process of its own session, its streams and its exit code are files."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from fcntl import LOCK_NB, LOCK_SH, flock
 from pathlib import Path
 from typing import Any
 
 import psutil
 
+from holdfast.adapters.locks import is_held
 from holdfast.core.errors import BackendError
 from holdfast.core.event import Answer
 from holdfast.core.plan import Attempt
@@ -53,8 +52,8 @@ class LocalBackend:
         """Read what the guard and the training process left in the attempt's folder."""
         folder = Path(attempt_id)
         try:
-            # In this order: a process that ended after the look had written all its reports before.
-            ended, alive = (folder / "exit.json").exists(), _is_locked(folder / "guard.json")
+            # In this order: who is gone has left an exit code if ever, and who left that had written all reports.
+            alive, ended = is_held(folder / "guard.json"), (folder / "exit.json").exists()
             exit_code = json.loads((folder / "exit.json").read_text())["exit_code"] if ended else None
             reports = self._tails.setdefault(attempt_id, _Reports(folder / "events.jsonl")).after(skip)
         except OSError as error:
@@ -137,20 +136,6 @@ def _parse_report(line: bytes) -> dict[str, Any]:
         if isinstance(said := json.loads(line), dict):
             return said
     return {"event": "unreadable", "text": line.decode(errors="replace")}
-
-
-def _is_locked(path: Path) -> bool:
-    """Whether the guard, or anything it started, still lives."""
-    if not path.exists():
-        return False
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        flock(descriptor, LOCK_SH | LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False
 
 
 def _ranks(attempt_id: str) -> list[psutil.Process]:

@@ -1,0 +1,36 @@
+"""Locks that the operating system drops when their holder dies, however it dies."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
+from pathlib import Path
+
+
+@contextmanager
+def holding(path: Path) -> Iterator[bool]:
+    """Hold a file's lock within the block; gives False where another process holds it."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        yield _take(descriptor, LOCK_EX)
+    finally:
+        os.close(descriptor)
+
+
+def is_held(path: Path) -> bool:
+    """Whether a process holds a file's lock; nobody holds that of a file that is not there."""
+    if not path.exists():
+        return False
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return not _take(descriptor, LOCK_SH)
+    finally:
+        os.close(descriptor)
+
+
+def _take(descriptor: int, kind: int) -> bool:
+    try:
+        flock(descriptor, kind | LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
