@@ -1,9 +1,7 @@
 """Which Python runs a script: this environment if it has what the script names, else one that uv makes."""
 
-import re
 import shutil
 import sys
-import tomllib
 from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -12,9 +10,6 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 
 from holdfast.core.errors import UsageError
-
-# PEP 723's own expression for a block of script metadata.
-HEADER = re.compile(r"(?m)^# /// script$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
 
 
 def select_interpreter(header: Mapping[str, Any], options: Mapping[str, object]) -> tuple[str, ...]:
@@ -36,25 +31,6 @@ def select_interpreter(header: Mapping[str, Any], options: Mapping[str, object])
         return (uv, "run", "--no-project", "--script")
     fix = "`pip install 'holdfast[train]'`, or `pip install uv` and let it make an environment for the job"
     raise UsageError(f"this environment lacks {', '.join(missing)}", where=sys.prefix, fix=fix)
-
-
-def read_header(text: str, path: str) -> Mapping[str, Any]:
-    r"""Return a script's PEP 723 metadata, empty where it has none.
-
-    Raises:
-        UsageError: It is no TOML.
-
-    >>> read_header('# /// script\n# dependencies = ["trl==1.16.0"]\n# ///\n', "train.py")
-    {'dependencies': ['trl==1.16.0']}
-    """
-    found = HEADER.search(text)
-    if not found:
-        return {}
-    lines = (line.removeprefix("#").removeprefix(" ") for line in found["content"].splitlines())
-    try:
-        return tomllib.loads("\n".join(lines))
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"the script header is no TOML: {error}", where=path, fix="correct the header") from error
 
 
 def find_missing(header: Mapping[str, Any]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from holdfast.adapters.backends.local import LocalBackend
 from holdfast.adapters.checkpoints import newest_whole
 from holdfast.adapters.clock import SystemClock
-from holdfast.adapters.environments import read_header, select_interpreter
+from holdfast.adapters.environments import select_interpreter
 from holdfast.adapters.ledger import Ledger
 from holdfast.adapters.logs import log_events, log_to_run
 from holdfast.adapters.payload import load_runtime
@@ -19,6 +19,7 @@ from holdfast.adapters.run_folder import is_supervised, load_plan, write_whole
 from holdfast.core.errors import UsageError
 from holdfast.core.event import Closed, Event, Reported, RunState, Stage, fold
 from holdfast.core.plan import Attempt, Plan
+from holdfast.core.script_header import read_header
 from holdfast.engine.attempt import render_attempt
 from holdfast.engine.supervise import Doors, Limits, drive
 from holdfast.engine.watch import watch_run

@@ -3,8 +3,8 @@
 import ast
 import re
 
-# A block of inline script metadata. Source: PEP 723, "Specification".
-HEADER = re.compile(r"^# /// script$\n(?:^#(?:| .*)$\n)+?^# ///$\n", re.MULTILINE)
+from holdfast.core.script_header import find_header
+
 # Readers of such blocks know nothing of Python: one that starts a line would count, in a string too.
 BLOCK = re.compile(r"^(?=# /// )", re.MULTILINE)
 
@@ -25,9 +25,9 @@ def render_attempt(script: str, script_name: str, runtime: str) -> str:
         script_name: Its name in tracebacks.
         runtime: The text of `payload/runtime.py`.
     """
-    header = HEADER.search(script)
+    header = find_header(script)
     return (
-        (header[0] if header else "")
+        (f"{header}\n" if header else "")
         + TITLE
         + runtime
         + f"\n\nSCRIPT_NAME = {script_name!r}\n"

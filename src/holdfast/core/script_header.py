@@ -1,0 +1,38 @@
+"""A script's header: the block of comments in which it names its own dependencies (PEP 723)."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from holdfast.core.errors import UsageError
+
+# The expression that PEP 723 itself gives, for blocks of the type `script`.
+BLOCK = re.compile(r"(?m)^# /// script$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
+
+
+def find_header(script: str) -> str:
+    """Return the header as it is written, without the end of its last line; empty where there is none."""
+    found = BLOCK.search(script)
+    return found[0] if found else ""
+
+
+def read_header(script: str, path: str) -> Mapping[str, Any]:
+    r"""Return what a script's header says, empty where it has none.
+
+    Args:
+        script: Its source.
+        path: Its name, for messages.
+
+    Raises:
+        UsageError: The header is no TOML.
+
+    >>> read_header('# /// script\n# dependencies = ["trl==1.16.0"]\n# ///\n', "train.py")
+    {'dependencies': ['trl==1.16.0']}
+    """
+    found = BLOCK.search(script)
+    content = found["content"] if found else ""
+    try:
+        return tomllib.loads("\n".join(line.removeprefix("#").removeprefix(" ") for line in content.splitlines()))
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"the script header is no TOML: {error}", where=path, fix="correct the header") from error
