@@ -5,12 +5,13 @@ from typing import Any
 
 import pytest
 
-from holdfast.core.document import Document, Place, Unknown
+from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, Gpu, Machine
 from holdfast.core.facts import Model as ModelFacts
 from holdfast.core.finding import Case, Finding, MissingFactError, Rule, Severity, Skip
 from holdfast.core.job import Data, Job, Method, Model
+from holdfast.core.text import Place
 from holdfast.engine.check import Missing, needed_facts, run_rules, select, severity_of, verdict
 from holdfast.engine.gather import Sources, gather, process_count
 from holdfast.rules import all_rules

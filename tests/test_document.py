@@ -11,18 +11,15 @@ from holdfast.core.document import (
     ABSENT,
     Document,
     Edit,
-    Lines,
-    Place,
     Remove,
     Rename,
     Set,
-    TextEdit,
     Unknown,
     apply_edits,
-    apply_text_edits,
     parse_key,
     render_key,
 )
+from holdfast.core.text import Lines, Place, TextEdit, apply_text_edits
 
 HERE = Place("--set")
 

@@ -8,8 +8,9 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.core.document import Document, Set, Unknown, apply_edits, apply_text_edits, leaves, render_key
+from holdfast.core.document import Document, Set, Unknown, apply_edits, leaves, render_key
 from holdfast.core.finding import Case, Finding, Rule, Skip
+from holdfast.core.text import apply_text_edits
 from holdfast.engine.check import run_rules
 from holdfast.engine.pages import render_page
 from holdfast.rules import all_rules

@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.core.document import Edit, Place, Set
+from holdfast.core.document import Edit, Set
 from holdfast.core.errors import UsageError
 from holdfast.core.facts import Dataset, Machine, Model
 from holdfast.core.finding import Case, Rule
 from holdfast.core.job import Job, parse_job
+from holdfast.core.text import Place
 from holdfast.engine.render import referred_files, render_script
 from holdfast.rules import all_rules
 from tests.rendered import STAGES

@@ -4,12 +4,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from holdfast.core.document import Document, Edit, TextEdit
+from holdfast.core.document import Document, Edit
 from holdfast.core.event import Answer, Event
 from holdfast.core.facts import Dataset, Machine, Model
 from holdfast.core.job import Data, Method
 from holdfast.core.job import Model as BaseModel
 from holdfast.core.plan import Attempt
+from holdfast.core.text import TextEdit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

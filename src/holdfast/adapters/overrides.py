@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 from holdfast.adapters.yaml.compose import compose
 from holdfast.adapters.yaml.tree import value_of
-from holdfast.core.document import Document, Place, Set
+from holdfast.core.document import Document, Set
 from holdfast.core.errors import JobError, Spot, UsageError
+from holdfast.core.text import Place
 
 PREFIX = "HOLDFAST_"
 NOT_KEYS = frozenset(

@@ -5,18 +5,19 @@ source does not say. Edits change a document by key path; each reader can write 
 """
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final, Literal
+
+from holdfast.core.calls import Call, Import
+from holdfast.core.text import Place
 
 Key = tuple[str | int, ...]
 
 SHORT_FOR: Final[Mapping[Key, str]] = {("model",): "path", ("dataset",): "path"}
 """Keys whose value may be a plain text that stands for a mapping with this one key: `model: x` is `model: {path: x}`."""
 
-LINE_BREAK: Final = re.compile(r"\r\n|\r|\n")
 POSITION: Final = re.compile(r"0|[1-9][0-9]{0,8}", re.ASCII)
 
 
@@ -41,22 +42,6 @@ class Unknown:
     """
 
     because: str = "computed at run time"
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a value came from. Lines and columns count from 1, in characters; ends are exclusive.
-
-    Attributes:
-        path: The file, or what else said so: `--set`, an environment variable.
-        line: None where the origin has no lines.
-    """
-
-    path: str
-    line: int | None = None
-    column: int | None = None
-    end_line: int | None = None
-    end_column: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +70,6 @@ class Rename:
 Edit = Set | Remove | Rename
 
 
-@dataclass(frozen=True, slots=True)
-class TextEdit:
-    """Replace the characters from `start` up to `end`; both are (line, column), counted from 1."""
-
-    start: tuple[int, int]
-    end: tuple[int, int]
-    text: str
-
-
 Kind = Literal["job", "script", "command"]
 
 
@@ -108,6 +84,8 @@ class Document:
         values: Nested mappings and lists of plain values.
         places: Where each key path came from; the value's place, or the whole entry's.
         key_places: Where each key itself is written.
+        imports: What it imports, in order.
+        calls: What it calls of libraries, in order.
     """
 
     path: str
@@ -116,6 +94,8 @@ class Document:
     values: Mapping[str, Any]
     places: Mapping[Key, Place] = field(default_factory=dict[Key, Place])
     key_places: Mapping[Key, Place] = field(default_factory=dict[Key, Place])
+    imports: tuple[Import, ...] = ()
+    calls: tuple[Call, ...] = ()
 
     def get(self, key: str, default: Any = ABSENT) -> Any:
         """Return the value under a dotted key, `Unknown` if the source hides it, or the default.
@@ -166,37 +146,6 @@ class Document:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
-    r"""The lines of a text, to turn offsets into places and back. They end in `\n`, `\r\n` or `\r`.
-
-    Attributes:
-        text: The whole text.
-        starts: Offset of each line's first character.
-    """
-
-    text: str
-    starts: tuple[int, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        breaks = LINE_BREAK.finditer(self.text)
-        object.__setattr__(self, "starts", (0, *(found.end() for found in breaks)))
-
-    def position(self, offset: int) -> tuple[int, int]:
-        """Return the line and column, counted from 1, of the character at an offset."""
-        line = bisect_right(self.starts, offset)
-        return line, offset - self.starts[line - 1] + 1
-
-    def offset(self, position: tuple[int, int]) -> int:
-        """Return the offset of a line and column."""
-        line, column = position
-        return self.starts[line - 1] + column - 1
-
-    def place(self, path: str, start: int, end: int) -> Place:
-        """Return the characters from one offset up to another as a place in a file."""
-        return Place(path, *self.position(start), *self.position(end))
-
-
 def parse_key(key: str) -> Key:
     """Split a dotted key; a part of digits alone is a position in a list.
 
@@ -244,27 +193,6 @@ def apply_edits(values: Mapping[str, Any], edits: Iterable[Edit]) -> dict[str, A
     for edit in edits:
         result = _edited(result, parse_key(edit.key), edit)
     return result
-
-
-def apply_text_edits(text: str, edits: Iterable[TextEdit]) -> str:
-    r"""Return the text with every edit made.
-
-    Raises:
-        ValueError: Two of them overlap.
-
-    >>> apply_text_edits("a: 1\n", [TextEdit((1, 4), (1, 5), "2")])
-    'a: 2\n'
-    """
-    lines = Lines(text)
-    parts: list[str] = []
-    done = 0
-    for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
-        start, end = lines.offset(edit.start), lines.offset(edit.end)
-        if not done <= start <= end:
-            raise ValueError(f"text edits overlap at line {edit.start[0]}, column {edit.start[1]}")
-        parts += (text[done:start], edit.text)
-        done = end
-    return "".join((*parts, text[done:]))
 
 
 def _key_after(edit: Set | Rename) -> Key:

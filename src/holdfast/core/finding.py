@@ -4,9 +4,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from inspect import signature
-from typing import Any
+from typing import Any, Final
 
-from holdfast.core.document import Edit, Place
+from holdfast.core.document import Edit, Kind
+from holdfast.core.text import Place
+
+JOB_FILES: Final[frozenset[Kind]] = frozenset({"job"})
+PROGRAMS: Final[frozenset[Kind]] = frozenset({"script", "command"})
+ANY_KIND: Final = JOB_FILES | PROGRAMS
 
 
 class MissingFactError(Exception):
@@ -55,7 +60,7 @@ class Finding:
         fix: What mends it, if that can be known.
         severity: How bad it is here, where it differs from the rule's own.
         rule: The rule that says so; the engine fills it in.
-        place: Where the key is written; the engine fills it in.
+        place: Where it stands; the engine fills it in where the rule does not: the key's.
     """
 
     key: str
@@ -86,16 +91,32 @@ class Case:
     """An example of a rule at work: a test, and a block on the rule's page.
 
     Attributes:
-        job: The job file, as a user would write it.
+        job: The job file, as a user would write it; empty where the example is no job file.
+        script: The script likewise.
+        command: The command line likewise.
+        versions: The libraries' versions for which the example holds, by package; where it names none, the newest.
         facts: What the outside says of that job, by the rule's parameter names.
         at: Key of the finding; None in a good example.
-        fixed: The job file after the fix, when the rule offers one.
+        fixed: The source after the fix, when the rule offers one.
     """
 
-    job: str
+    job: str = ""
+    script: str = ""
+    command: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict[str, str])
     facts: Mapping[str, object] = field(default_factory=dict[str, object])
     at: str | None = None
     fixed: str | None = None
+
+    @property
+    def kind(self) -> Kind:
+        """What the example is an example of."""
+        return "script" if self.script else "command" if self.command else "job"
+
+    @property
+    def source(self) -> str:
+        """The example's text, of whichever kind it is."""
+        return self.script or self.command or self.job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +133,7 @@ class Rule:
         source: What the rule rests on, and how it was tried.
         bad: Examples the rule must object to.
         good: Examples it must leave alone.
+        kinds: What it can be asked about. A rule that reads a job file's own keys says nothing of a script.
     """
 
     code: str
@@ -122,6 +144,7 @@ class Rule:
     source: str
     bad: tuple[Case, ...]
     good: tuple[Case, ...]
+    kinds: frozenset[Kind] = JOB_FILES
     needs: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -6,10 +6,11 @@ from typing import Any
 
 from holdfast.catalog.train_arguments import versions
 from holdfast.core.checkpoint import Wholeness
-from holdfast.core.document import Document, Edit, TextEdit
+from holdfast.core.document import Document, Edit
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.event import AttemptState, RunState, Stage
 from holdfast.core.finding import Finding, Fix, Skip
+from holdfast.core.text import TextEdit
 from holdfast.engine.check import severity_of, verdict
 
 SCHEMA = 1

@@ -39,7 +39,8 @@ def run_rules(
     """
     known = {**facts, "job": Told.of(document)}
     for rule in rules:
-        yield from _ask(rule, document, known)
+        if document.kind in rule.kinds:
+            yield from _ask(rule, document, known)
 
 
 def verdict(results: Iterable[Finding | Skip]) -> Literal["pass", "fail"]:
@@ -83,6 +84,6 @@ def _ask(rule: Rule, document: Document, facts: Mapping[str, object | Missing]) 
         return
     try:
         for finding in rule.check(**given):
-            yield replace(finding, rule=rule, place=document.place(finding.key))
+            yield replace(finding, rule=rule, place=finding.place or document.place(finding.key))
     except MissingFactError as missing:
         yield Skip(rule, (missing.name,), missing.because)

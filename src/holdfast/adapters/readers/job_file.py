@@ -12,21 +12,9 @@ from holdfast.adapters.yaml.compose import compose
 from holdfast.adapters.yaml.page import Draft, Page
 from holdfast.adapters.yaml.splice import rename, steps
 from holdfast.adapters.yaml.tree import Branch, Child, Leaf, value_of
-from holdfast.core.document import (
-    Document,
-    Edit,
-    Key,
-    Lines,
-    Remove,
-    Rename,
-    Set,
-    TextEdit,
-    apply_edits,
-    leaves,
-    parse_key,
-    render_key,
-)
+from holdfast.core.document import Document, Edit, Key, Remove, Rename, Set, apply_edits, leaves, parse_key, render_key
 from holdfast.core.errors import JobError, Spot
+from holdfast.core.text import Lines, TextEdit
 
 NOT_THERE: dict[type[Edit], str] = {
     Set: "what it would stand in is no mapping, and no list of that length",

@@ -23,8 +23,8 @@ from ruamel.yaml.events import (
 from ruamel.yaml.reader import ReaderError
 
 from holdfast.adapters.yaml.tree import Branch, Child, Leaf, Node, after_colon, parse_plain
-from holdfast.core.document import Lines
 from holdfast.core.errors import JobError, Spot
+from holdfast.core.text import Lines
 
 LONGEST = 200_000
 """Characters; ruamel.yaml reads some 400,000 a second, and a job has a few thousand."""

@@ -1,0 +1,140 @@
+"""What a program says beside plain settings: its imports, its calls, and what may keep one of them from failing.
+
+A job file, a script and a command line are all read into calls, so that a rule about an argument is written once:
+`train:` of a job file is a call of the method's config class, and so are `SFTConfig(…)` and `trl sft --…`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from holdfast.core.text import Place
+
+EVERYTHING: Final = frozenset({"Exception", "BaseException"})
+"""What an `except` clause names to catch any error; so does one that names nothing, which counts as `Exception`."""
+
+PARENTS: Final[Mapping[str, str]] = {"ModuleNotFoundError": "ImportError"}
+"""Exceptions that are caught by another's name too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What stands around a statement and may keep it from failing, or from being reached at all.
+
+    Attributes:
+        catches: Names of the exceptions that an enclosing `try` handles, and does not raise again.
+        because: Why nothing at all can be said of it, such as `in a branch on a library's version`; empty if it can.
+    """
+
+    catches: frozenset[str] = frozenset()
+    because: str = ""
+
+    def holds(self, exception: str) -> bool:
+        """Tell whether such an error would not end the program here, or may never happen.
+
+        >>> Guard(catches=frozenset({"ImportError"})).holds("ModuleNotFoundError"), Guard().holds("TypeError")
+        (True, False)
+        """
+        names = {exception, PARENTS.get(exception, exception)}
+        return bool(self.because) or bool(self.catches & (names | EVERYTHING))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Import:
+    """One name that a program imports.
+
+    Attributes:
+        module: The module, absolute: `trl.trainer.sft_trainer`.
+        name: What is taken from it; None of `import module`, `*` of all names.
+        bound: The name it has in the program from there on.
+        place: Where the name is written.
+        guard: What stands around it.
+    """
+
+    module: str
+    name: str | None
+    bound: str
+    place: Place
+    guard: Guard = field(default_factory=Guard)
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A value that is a name of a library, such as `torch.bfloat16` or a class that is handed on."""
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A value that another call of the program gave.
+
+    Attributes:
+        path: What was called: `trl.SFTConfig`, `datasets.load_dataset`.
+        key: That call's key.
+    """
+
+    path: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A value that is a function or class of the program itself.
+
+    Attributes:
+        name: Its name.
+        kind: Which of the two.
+        parameters: Names of the parameters it takes, in order.
+        open: Whether it takes any other keyword too.
+    """
+
+    name: str
+    kind: Literal["function", "class"]
+    parameters: tuple[str, ...] = ()
+    open: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call of something that a library provides.
+
+    Values are plain (None, bool, int, float, str, list, tuple, dict), or Named, Made, Local, or Unknown.
+
+    Attributes:
+        path: What is called, by the name it was imported under: `trl.SFTConfig`; `trl.SFTTrainer.train` for a method
+            of what a class made; `datasets.load_dataset().map` for a method of what a function returned.
+        label: How the program writes it: `SFTConfig`, `trainer.train`, `MyConfig` of a subclass.
+        key: The key path in the Document under which its arguments stand, by name.
+        arguments: What is given by keyword, in order.
+        positional: What is given by position; for a job file, nothing.
+        open: Whether more may be given than can be seen: `**settings`, `*rest`.
+        own: Arguments that a class of the program adds to those of the library's class it derives from.
+        place: The whole call.
+        name_place: Where what is called is named: the primary location of a finding about the call itself.
+        guard: What stands around it.
+        via: How it comes to be called. `partial` gives only some arguments; `parser` reads them from a command line
+            or a file, all as text or plain YAML values, and raises for names that it does not know.
+    """
+
+    path: str
+    label: str
+    key: str
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    positional: tuple[Any, ...] = ()
+    open: bool = False
+    own: frozenset[str] = frozenset()
+    place: Place
+    name_place: Place
+    guard: Guard = field(default_factory=Guard)
+    via: Literal["call", "partial", "super", "parser", "file"] = "call"
+
+    @property
+    def package(self) -> str:
+        """The importable package whose it is: `trl`."""
+        return self.path.partition(".")[0]
+
+    @property
+    def name(self) -> str:
+        """The last part of its path: `SFTConfig`."""
+        return self.path.rpartition(".")[2]

@@ -1,0 +1,271 @@
+"""The value of a Python expression, where its source alone decides it; else `Unknown`.
+
+Nothing is executed: only literals, containers, operators, f-strings and a few pure functions and methods are understood.
+Three-valued: `x and False` is False whatever x is, and `Unknown` where that is not so.
+"""
+
+import ast
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from holdfast.core.document import Unknown
+
+Lookup = Callable[[ast.expr], Any]
+"""Gives the value of a name, an attribute or a call that this module does not understand, or `Unknown`."""
+
+UNKNOWN: Final = Unknown()
+LONGEST: Final = 10_000
+"""Elements or characters: what grows beyond is no setting, and not worth the memory (`"x" * 10**9`)."""
+
+OPERATORS: Final[Mapping[type[ast.AST], Callable[..., Any]]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.BitOr: operator.or_,
+    ast.BitAnd: operator.and_,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+    ast.Not: operator.not_,
+    ast.Invert: operator.invert,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Is: operator.is_,
+    ast.IsNot: operator.is_not,
+    ast.In: lambda item, items: item in items,
+    ast.NotIn: lambda item, items: item not in items,
+}
+FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
+    each.__name__: each
+    for each in (abs, all, any, bool, dict, float, int, len, list, max, min, round, set, sorted, str, sum, tuple)
+}
+CONVERSIONS: Final[Mapping[int, Callable[[Any], str]]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
+METHODS: Final = frozenset(
+    {
+        "capitalize",
+        "endswith",
+        "format",
+        "get",
+        "items",
+        "join",
+        "keys",
+        "lower",
+        "lstrip",
+        "replace",
+        "rsplit",
+        "rstrip",
+    }
+    | {"split", "startswith", "strip", "title", "upper", "values"}
+)
+PLAIN: Final = (str, bytes, int, float, complex, bool, list, tuple, dict, set, frozenset, type(None))
+
+
+def evaluate(node: ast.expr, lookup: Lookup = lambda _: UNKNOWN) -> Any:
+    """Return the value of an expression, or `Unknown`; containers may hold `Unknown` values.
+
+    Args:
+        node: The expression.
+        lookup: What gives the values of names, attributes and calls.
+
+    >>> evaluate(ast.parse("4 * 2 if not [] else x", mode="eval").body)
+    8
+    """
+    rule = RULES.get(type(node))
+    if rule is None:
+        return lookup(node)
+    try:
+        return rule(node, lookup)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError, MemoryError):
+        return UNKNOWN  # the expression raises, or is not what it looks like: not ours to judge
+
+
+def is_known(value: Any) -> bool:
+    """Tell whether no part of a value is `Unknown`.
+
+    >>> is_known({"a": [1, UNKNOWN]}), is_known({"a": [1, None]})
+    (False, True)
+    """
+    if isinstance(value, Mapping):
+        return all(is_known(part) for pair in value.items() for part in pair)
+    if isinstance(value, list | tuple | set | frozenset):
+        return all(map(is_known, value))
+    return not isinstance(value, Unknown)
+
+
+def truth(value: Any) -> bool | Unknown:
+    """Return whether a value counts as true, where that is known; a container is true if it holds anything."""
+    if isinstance(value, Unknown) or not isinstance(value, PLAIN):
+        return UNKNOWN
+    return bool(value)
+
+
+def _constant(node: ast.Constant, _: Lookup) -> Any:
+    return UNKNOWN if node.value is ... else node.value
+
+
+def _sequence(node: ast.List | ast.Tuple | ast.Set, lookup: Lookup) -> Any:
+    values: list[Any] = []
+    for element in node.elts:
+        value = evaluate(element.value if isinstance(element, ast.Starred) else element, lookup)
+        if not isinstance(element, ast.Starred):
+            values.append(value)
+        elif isinstance(value, list | tuple):
+            values += value
+        else:
+            return UNKNOWN
+    return {ast.List: list, ast.Tuple: tuple, ast.Set: set}[type(node)](values)
+
+
+def _mapping(node: ast.Dict, lookup: Lookup) -> Any:
+    result: dict[Any, Any] = {}
+    for key, value in zip(node.keys, node.values, strict=True):
+        given = evaluate(value, lookup)
+        if key is not None:
+            name = evaluate(key, lookup)
+            if not is_known(name):
+                return UNKNOWN
+            result[name] = given
+        elif isinstance(given, dict):
+            result |= given
+        else:
+            return UNKNOWN
+    return result
+
+
+def _unary(node: ast.UnaryOp, lookup: Lookup) -> Any:
+    value = evaluate(node.operand, lookup)
+    value = truth(value) if isinstance(node.op, ast.Not) else value
+    return _applied(OPERATORS[type(node.op)], [value])
+
+
+def _binary(node: ast.BinOp, lookup: Lookup) -> Any:
+    return _applied(OPERATORS[type(node.op)], [evaluate(node.left, lookup), evaluate(node.right, lookup)])
+
+
+def _boolean(node: ast.BoolOp, lookup: Lookup) -> Any:
+    """Return the operand that decides; what comes before it and is unknown does not matter if it decides alike."""
+    decides = isinstance(node.op, ast.Or)
+    unsure = False
+    value: Any = UNKNOWN
+    for operand in node.values:
+        value = evaluate(operand, lookup)
+        holds = truth(value)
+        if holds is decides:
+            return decides if unsure else value
+        unsure = unsure or isinstance(holds, Unknown)
+    return UNKNOWN if unsure else value
+
+
+def _comparison(node: ast.Compare, lookup: Lookup) -> Any:
+    left = evaluate(node.left, lookup)
+    results: list[Any] = []
+    for op, operand in zip(node.ops, node.comparators, strict=True):
+        right = evaluate(operand, lookup)
+        results.append(_applied(OPERATORS[type(op)], [left, right]))
+        left = right
+    if any(result is False for result in results):
+        return False
+    return True if all(result is True for result in results) else UNKNOWN
+
+
+def _conditional(node: ast.IfExp, lookup: Lookup) -> Any:
+    holds = truth(evaluate(node.test, lookup))
+    if isinstance(holds, Unknown):
+        return UNKNOWN
+    return evaluate(node.body if holds else node.orelse, lookup)
+
+
+def _f_string(node: ast.JoinedStr, lookup: Lookup) -> Any:
+    parts = [evaluate(part, lookup) for part in node.values]
+    return "".join(parts) if all(isinstance(part, str) for part in parts) else UNKNOWN
+
+
+def _formatted(node: ast.FormattedValue, lookup: Lookup) -> Any:
+    value = evaluate(node.value, lookup)
+    spec = evaluate(node.format_spec, lookup) if node.format_spec else ""
+    if not _is_plain(value) or isinstance(spec, Unknown):
+        return UNKNOWN
+    convert = CONVERSIONS.get(node.conversion)
+    return format(convert(value) if convert else value, spec)
+
+
+def _subscript(node: ast.Subscript, lookup: Lookup) -> Any:
+    value = evaluate(node.value, lookup)
+    if not isinstance(value, str | list | tuple | dict) or isinstance(node.slice, ast.Slice):
+        return lookup(node)
+    index = evaluate(node.slice, lookup)
+    return UNKNOWN if not is_known(index) else value[index]
+
+
+def _call(node: ast.Call, lookup: Lookup) -> Any:
+    """Return what a pure builtin or a pure method of a plain value gives; other calls are the lookup's."""
+    function = _pure(node.func, lookup)
+    if function is None or any(keyword.arg is None for keyword in node.keywords):
+        return lookup(node)
+    positional = [evaluate(argument, lookup) for argument in node.args]
+    keywords = {str(keyword.arg): evaluate(keyword.value, lookup) for keyword in node.keywords}
+    if function is dict and not positional:
+        return keywords
+    if not all(map(_is_plain, (*positional, *keywords.values()))):
+        return UNKNOWN
+    return _small(function(*positional, **keywords))
+
+
+def _pure(node: ast.expr, lookup: Lookup) -> Callable[..., Any] | None:
+    if isinstance(node, ast.Name) and node.id in FUNCTIONS:
+        shadowed = not isinstance(lookup(node), Unknown)
+        return None if shadowed else FUNCTIONS[node.id]
+    if isinstance(node, ast.Attribute) and node.attr in METHODS:
+        value = evaluate(node.value, lookup)
+        known = isinstance(value, str) or (isinstance(value, dict) and is_known(value))
+        return getattr(value, node.attr, None) if known else None
+    return None
+
+
+def _applied(function: Callable[..., Any], operands: list[Any]) -> Any:
+    if not all(map(_is_plain, operands)) or _would_grow(function, operands):
+        return UNKNOWN
+    return _small(function(*operands))
+
+
+def _would_grow(function: Callable[..., Any], operands: Iterable[Any]) -> bool:
+    """Tell whether the result could be huge: a repeated sequence, or a power."""
+    numbers = [each for each in operands if isinstance(each, int | float)]
+    repeats = function is operator.mul and any(isinstance(each, str | list | tuple | bytes) for each in operands)
+    return (repeats or function is operator.pow) and any(abs(number) > LONGEST for number in numbers)
+
+
+def _small(value: Any) -> Any:
+    if isinstance(value, Iterator) or type(value).__name__.startswith("dict_"):
+        value = list(value)
+    return UNKNOWN if hasattr(value, "__len__") and len(value) > LONGEST else value
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, PLAIN) and is_known(value)
+
+
+RULES: Final[Mapping[type[ast.expr], Callable[[Any, Lookup], Any]]] = {
+    ast.Constant: _constant,
+    ast.List: _sequence,
+    ast.Tuple: _sequence,
+    ast.Set: _sequence,
+    ast.Dict: _mapping,
+    ast.UnaryOp: _unary,
+    ast.BinOp: _binary,
+    ast.BoolOp: _boolean,
+    ast.Compare: _comparison,
+    ast.IfExp: _conditional,
+    ast.JoinedStr: _f_string,
+    ast.FormattedValue: _formatted,
+    ast.Subscript: _subscript,
+    ast.Call: _call,
+}
