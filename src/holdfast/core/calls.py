@@ -131,8 +131,8 @@ class Call:
 
     @property
     def package(self) -> str:
-        """The importable package whose it is: `trl`."""
-        return self.path.partition(".")[0]
+        """The importable package whose it is: `trl`, of `trl sft` too."""
+        return self.path.partition(".")[0].partition(" ")[0]
 
     @property
     def name(self) -> str:

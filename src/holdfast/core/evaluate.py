@@ -6,7 +6,9 @@ Three-valued: `x and False` is False whatever x is, and `Unknown` where that is 
 
 import ast
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from holdfast.core.document import Unknown
@@ -15,6 +17,8 @@ Lookup = Callable[[ast.expr], Any]
 """Gives the value of a name, an attribute or a call that this module does not understand, or `Unknown`."""
 
 UNKNOWN: Final = Unknown()
+PADDED: Final = re.compile(r"\d{5}|\*|:[^}]*\{")
+"""In a text that formats: a width of five digits, or one that is an argument."""
 LONGEST: Final = 10_000
 """Elements or characters: what grows beyond is no setting, and not worth the memory (`"x" * 10**9`)."""
 
@@ -65,6 +69,7 @@ METHODS: Final = frozenset(
     }
     | {"split", "startswith", "strip", "title", "upper", "values"}
 )
+RAISED: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError, MemoryError)
 PLAIN: Final = (str, bytes, int, float, complex, bool, list, tuple, dict, set, frozenset, type(None))
 
 
@@ -83,7 +88,7 @@ def evaluate(node: ast.expr, lookup: Lookup = lambda _: UNKNOWN) -> Any:
         return lookup(node)
     try:
         return rule(node, lookup)
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError, MemoryError):
+    except RAISED:
         return UNKNOWN  # the expression raises, or is not what it looks like: not ours to judge
 
 
@@ -103,8 +108,53 @@ def is_known(value: Any) -> bool:
 def truth(value: Any) -> bool | Unknown:
     """Return whether a value counts as true, where that is known; a container is true if it holds anything."""
     if isinstance(value, Unknown) or not isinstance(value, PLAIN):
-        return UNKNOWN
+        return reason_among([value])
     return bool(value)
+
+
+def reason_among(values: Iterable[Any]) -> Unknown:
+    """Return the first of some values that is not known: why what they yield is not known either."""
+    return next((value for value in values if isinstance(value, Unknown)), UNKNOWN)
+
+
+def apply_operator(symbol: ast.AST, *operands: Any) -> Any:
+    """Return what an operator yields; `Unknown` where an operand is no plain value, or where it would raise.
+
+    >>> apply_operator(ast.Add(), 1, 2), apply_operator(ast.Not(), [])
+    (3, True)
+    """
+    given = [truth(operands[0])] if isinstance(symbol, ast.Not) else operands
+    function = OPERATORS.get(type(symbol))
+    return call_pure(function, given) if function else reason_among(given)
+
+
+def compare(symbols: Sequence[ast.cmpop], operands: Sequence[Any]) -> Any:
+    """Return what `a < b < c` yields: one comparison that is False decides, whatever the others are.
+
+    >>> compare([ast.Lt(), ast.Lt()], [UNKNOWN, 2, 1])
+    False
+    """
+    results = [apply_operator(symbol, *pair) for symbol, pair in zip(symbols, pairwise(operands), strict=True)]
+    if any(result is False for result in results):
+        return False
+    return True if all(result is True for result in results) else reason_among(results)
+
+
+def call_pure(function: Callable[..., Any], operands: Sequence[Any], **named: Any) -> Any:
+    """Return what a function without effects gives for plain values; `Unknown` if it raises, or gives something huge."""
+    given = (*operands, *named.values())
+    if not all(map(_is_plain, given)) or _would_grow(function, operands):
+        return reason_among(given)
+    try:
+        return _small(function(*operands, **named))
+    except RAISED:
+        return UNKNOWN
+
+
+def pure_method(value: Any, name: str) -> Callable[..., Any] | None:
+    """Return a method of a plain value that has no effects; None if there is none of that name."""
+    known = isinstance(value, str) or (isinstance(value, dict) and is_known(value))
+    return getattr(value, name, None) if known and name in METHODS else None
 
 
 def _constant(node: ast.Constant, _: Lookup) -> Any:
@@ -141,13 +191,11 @@ def _mapping(node: ast.Dict, lookup: Lookup) -> Any:
 
 
 def _unary(node: ast.UnaryOp, lookup: Lookup) -> Any:
-    value = evaluate(node.operand, lookup)
-    value = truth(value) if isinstance(node.op, ast.Not) else value
-    return _applied(OPERATORS[type(node.op)], [value])
+    return apply_operator(node.op, evaluate(node.operand, lookup))
 
 
 def _binary(node: ast.BinOp, lookup: Lookup) -> Any:
-    return _applied(OPERATORS[type(node.op)], [evaluate(node.left, lookup), evaluate(node.right, lookup)])
+    return apply_operator(node.op, evaluate(node.left, lookup), evaluate(node.right, lookup))
 
 
 def _boolean(node: ast.BoolOp, lookup: Lookup) -> Any:
@@ -165,15 +213,7 @@ def _boolean(node: ast.BoolOp, lookup: Lookup) -> Any:
 
 
 def _comparison(node: ast.Compare, lookup: Lookup) -> Any:
-    left = evaluate(node.left, lookup)
-    results: list[Any] = []
-    for op, operand in zip(node.ops, node.comparators, strict=True):
-        right = evaluate(operand, lookup)
-        results.append(_applied(OPERATORS[type(op)], [left, right]))
-        left = right
-    if any(result is False for result in results):
-        return False
-    return True if all(result is True for result in results) else UNKNOWN
+    return compare(node.ops, [evaluate(operand, lookup) for operand in (node.left, *node.comparators)])
 
 
 def _conditional(node: ast.IfExp, lookup: Lookup) -> Any:
@@ -194,7 +234,7 @@ def _formatted(node: ast.FormattedValue, lookup: Lookup) -> Any:
     if not _is_plain(value) or isinstance(spec, Unknown):
         return UNKNOWN
     convert = CONVERSIONS.get(node.conversion)
-    return format(convert(value) if convert else value, spec)
+    return call_pure(format, [convert(value) if convert else value, spec])
 
 
 def _subscript(node: ast.Subscript, lookup: Lookup) -> Any:
@@ -214,9 +254,7 @@ def _call(node: ast.Call, lookup: Lookup) -> Any:
     keywords = {str(keyword.arg): evaluate(keyword.value, lookup) for keyword in node.keywords}
     if function is dict and not positional:
         return keywords
-    if not all(map(_is_plain, (*positional, *keywords.values()))):
-        return UNKNOWN
-    return _small(function(*positional, **keywords))
+    return call_pure(function, positional, **keywords)
 
 
 def _pure(node: ast.expr, lookup: Lookup) -> Callable[..., Any] | None:
@@ -224,23 +262,27 @@ def _pure(node: ast.expr, lookup: Lookup) -> Callable[..., Any] | None:
         shadowed = not isinstance(lookup(node), Unknown)
         return None if shadowed else FUNCTIONS[node.id]
     if isinstance(node, ast.Attribute) and node.attr in METHODS:
-        value = evaluate(node.value, lookup)
-        known = isinstance(value, str) or (isinstance(value, dict) and is_known(value))
-        return getattr(value, node.attr, None) if known else None
+        return pure_method(evaluate(node.value, lookup), node.attr)
     return None
 
 
-def _applied(function: Callable[..., Any], operands: list[Any]) -> Any:
-    if not all(map(_is_plain, operands)) or _would_grow(function, operands):
-        return UNKNOWN
-    return _small(function(*operands))
-
-
-def _would_grow(function: Callable[..., Any], operands: Iterable[Any]) -> bool:
-    """Tell whether the result could be huge: a repeated sequence, or a power."""
+def _would_grow(function: Callable[..., Any], operands: Sequence[Any]) -> bool:
+    """Tell whether the result could be huge: a repeated sequence, a power, or a text padded to some width."""
+    if PADDED.search(_pattern(function, operands)):
+        return True
     numbers = [each for each in operands if isinstance(each, int | float)]
     repeats = function is operator.mul and any(isinstance(each, str | list | tuple | bytes) for each in operands)
     return (repeats or function is operator.pow) and any(abs(number) > LONGEST for number in numbers)
+
+
+def _pattern(function: Callable[..., Any], operands: Sequence[Any]) -> str:
+    """Return the text that says how others are formatted; empty where nothing is."""
+    said: Any = getattr(function, "__self__", "") if getattr(function, "__name__", "") == "format" else ""
+    if function is format and len(operands) > 1:
+        said = operands[1]
+    if function is operator.mod:
+        said = operands[0]
+    return said if isinstance(said, str) else ""
 
 
 def _small(value: Any) -> Any:

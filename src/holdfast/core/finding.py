@@ -6,7 +6,7 @@ from enum import StrEnum
 from inspect import signature
 from typing import Any, Final
 
-from holdfast.core.document import Edit, Kind
+from holdfast.core.document import Document, Edit, Kind
 from holdfast.core.text import Place
 
 JOB_FILES: Final[frozenset[Kind]] = frozenset({"job"})
@@ -60,6 +60,7 @@ class Finding:
         fix: What mends it, if that can be known.
         severity: How bad it is here, where it differs from the rule's own.
         rule: The rule that says so; the engine fills it in.
+        document: What it was asked about, where its edits are to be made; the engine fills it in.
         place: Where it stands; the engine fills it in where the rule does not: the key's.
     """
 
@@ -69,6 +70,7 @@ class Finding:
     severity: Severity | None = None
     rule: "Rule | None" = None
     place: Place | None = None
+    document: Document | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ A key with nothing after it is as good as none: its default holds.
 
 import re
 from collections.abc import Iterator
-from enum import StrEnum
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
@@ -24,6 +23,7 @@ from pydantic.fields import FieldInfo
 
 from holdfast.core.document import Document, Key
 from holdfast.core.job_problems import FUNCTION, NAME, tell_problems
+from holdfast.core.methods import Method
 
 SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 DURATION: Final = r"^[0-9]{1,6}(\.[0-9]{1,6})?[smhd]$"
@@ -31,22 +31,6 @@ DURATION: Final = r"^[0-9]{1,6}(\.[0-9]{1,6})?[smhd]$"
 Text = Annotated[str, Field(min_length=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 """What numpy takes."""
-
-
-class Method(StrEnum):
-    """A training method, by the name its TRL trainer has."""
-
-    SFT = "sft"
-    DPO = "dpo"
-    GRPO = "grpo"
-    REWARD = "reward"
-    KTO = "kto"
-    RLOO = "rloo"
-
-    @property
-    def generates(self) -> bool:
-        """Whether the trainer samples completions and asks reward functions."""
-        return self in (Method.GRPO, Method.RLOO)
 
 
 def parse_duration(text: str) -> float:

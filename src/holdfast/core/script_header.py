@@ -7,8 +7,8 @@ from typing import Any
 
 from holdfast.core.errors import UsageError
 
-# The expression that PEP 723 itself gives, for blocks of the type `script`.
-BLOCK = re.compile(r"(?m)^# /// script$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
+# The expression that PEP 723 itself gives, for blocks of the type `script`; lines may end as Windows ends them.
+BLOCK = re.compile(r"(?m)^# /// script\r?$\s(?P<content>(^#(| .*)\r?$\s)+)^# ///(?=\r?$)")
 
 
 def find_header(script: str) -> str:

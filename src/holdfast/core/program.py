@@ -1,0 +1,306 @@
+"""What a library's constructor checks, as a small program that is run on arguments which are only partly known.
+
+A program is the method of one class, reduced to what decides whether it raises (`engine.extract.checks`), in Python's own
+syntax; `...` stands for what the reduction does not understand. Running it is three-valued: at a condition that is
+neither certainly true nor certainly false both branches are run, and what differs after them is `Unknown`. An error counts
+only where every condition on the way to it is certain. Nothing of the library is executed.
+"""
+
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final
+
+from holdfast.core.document import Unknown
+from holdfast.core.program_values import BLANK, Instance, Known, Questions, State, Values
+
+DEEPEST: Final = 20
+"""Calls within calls; a constructor of a library goes through four or five."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The checks of one method of one class.
+
+    Attributes:
+        home: Dotted path of the class: `trl.trainer.sft_config.SFTConfig`.
+        method: `__post_init__` or `__init__`.
+        text: Function definitions in Python's syntax: the method first, then those of the class that it calls.
+    """
+
+    home: str
+    method: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """An error that a constructor raises, or a warning that it gives, on its way to the end.
+
+    Attributes:
+        exception: Name of the exception; empty for a warning.
+        message: Its words, with the values in them that are known; `…` for the others.
+        reads: Which of the given arguments the conditions on the way there read: the innermost condition first, and
+            only those conditions that read any.
+        home: The class whose method says so.
+    """
+
+    exception: str
+    message: str
+    reads: tuple[frozenset[str], ...]
+    home: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a construction.
+
+    Attributes:
+        made: What was made, with the attributes that are known of it; None where it raises.
+        raised: The error that it certainly raises.
+        warned: What it certainly warns of before that.
+    """
+
+    made: Instance | None
+    raised: Notice | None = None
+    warned: tuple[Notice, ...] = ()
+
+
+def construct(
+    path: str,
+    programs: Sequence[Program],
+    given: Mapping[str, Known],
+    *,
+    versions: Mapping[str, str] | None = None,
+    ancestors: Callable[[str], Sequence[str]] = lambda _: (),
+) -> Outcome:
+    r"""Run the checks of a class on its arguments.
+
+    Args:
+        path: The class.
+        programs: Its own checks and those of its ancestors, nearest first.
+        given: The arguments, by name; for a dataclass with its defaults, without keys.
+        versions: The libraries' versions, for checks that ask for them.
+        ancestors: Gives the dotted paths of a class and its bases, for checks of a value's type.
+
+    >>> text = "def __post_init__(self):\\n    if self.a and self.b:\\n        raise ValueError(f'not both, {self.a}')"
+    >>> both = {"a": Known(1, frozenset({"train.a"})), "b": Known(True)}
+    >>> construct("lib.Config", [Program("lib.Config", "__post_init__", text)], both).raised.message
+    'not both, 1'
+    """
+    if not programs:
+        return Outcome(Instance(path, given))
+    run = _Run(programs, Values(versions or {}, ancestors))
+    method = programs[0].method
+    made = Instance(path, {} if method == "__init__" else given)
+    state = run.values.unpack(made, {})
+    try:
+        state, _ = run.call(method, -1, state, _bound(made, given if method == "__init__" else {}))
+    except _RaisedError as error:
+        return Outcome(None, error.notice, tuple(run.warned))
+    return Outcome(run.values.pack(made, state), None, tuple(run.warned))
+
+
+class _RaisedError(Exception):
+    """The constructor certainly raises."""
+
+    def __init__(self, notice: Notice) -> None:
+        super().__init__(notice.message)
+        self.notice = notice
+
+
+@dataclass(slots=True)
+class _Frame:
+    """One call of one function: whose it is, and what it has returned so far."""
+
+    index: int
+    returned: list[tuple[State, Known]] = field(default_factory=list[tuple[State, Known]])
+    doubtful: bool = False
+    tests: list[frozenset[str]] = field(default_factory=list[frozenset[str]])
+
+
+@dataclass(slots=True)
+class _Run:
+    programs: Sequence[Program]
+    values: Values
+    warned: list[Notice] = field(default_factory=list[Notice])
+    frames: list[_Frame] = field(default_factory=list[_Frame])
+    unsure: int = 0
+
+    def call(self, name: str, after: int, state: State, given: Mapping[str, Known]) -> tuple[State, Known]:
+        """Run the nearest definition of a method behind `after`, and return the state after it and its value."""
+        found = self._definition(name, after)
+        if found is None or len(self.frames) > DEEPEST:
+            return state, BLANK
+        index, function = found
+        inside: State = {key: value for key, value in state.items() if not isinstance(key, str)}
+        for parameter, known in _parameters(function, given, self.values):
+            inside = self.values.unpack(known.value, inside | {parameter: known})
+        spec = function.args
+        if spec.kwarg:
+            named = {each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
+            rest = {name: known for name, known in given.items() if name not in named}
+            inside[f"**{spec.kwarg.arg}"] = Known(Instance("", rest))
+        if spec.vararg:
+            inside[f"*{spec.vararg.arg}"] = given.get("*", Known([]))
+        frame = _Frame(index)
+        self.frames.append(frame)
+        ended = self._block(function.body, inside)
+        self.frames.pop()
+        exits = frame.returned + ([(ended, Known(None))] if ended is not None else [])
+        if not exits:
+            return _without_things(state), BLANK  # every way through it raises, though not certainly
+        after_call, value = exits[0]
+        for other, also in exits[1:]:
+            after_call, value = self.values.join(after_call, other), value.join(also)
+        things: State = {key: known for key, known in after_call.items() if not isinstance(key, str)}
+        return {key: known for key, known in state.items() if isinstance(key, str)} | things, value
+
+    def _definition(self, name: str, after: int) -> tuple[int, ast.FunctionDef] | None:
+        for index, program in enumerate(self.programs):
+            if index > after and (function := _functions(program.text).get(name)):
+                return index, function
+        return None
+
+    def _block(self, body: Sequence[ast.stmt], state: State) -> State | None:
+        """Return the state after some statements, or None where none is reached."""
+        now: State | None = state
+        for statement in body:
+            if now is None:
+                break
+            now = self._statement(statement, now)
+        return now
+
+    def _statement(self, node: ast.stmt, state: State) -> State | None:
+        match node:
+            case ast.If():
+                return self._if(node, state)
+            case ast.Assign(targets=[target]):
+                state, known = self._assigned(node.value, state)
+                return self.values.assign(target, known, state)
+            case ast.Raise():
+                self._raise(node, state)
+                return None
+            case ast.Return():
+                state, known = self._assigned(node.value or ast.Constant(None), state)
+                self.frames[-1].returned.append((state, known))
+                return None
+            case ast.Expr(value=ast.Call(func=ast.Name("warn"), args=[message])):
+                self._note("", message, state, self.warned.append)
+            case ast.Expr():
+                state, _ = self._assigned(node.value, state)
+            case _:
+                pass
+        return state
+
+    def _assigned(self, node: ast.expr, state: State) -> tuple[State, Known]:
+        """Return a value, after running the call of the class's own that gives it, if it is one."""
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name("self"), attr=name)):
+                after = -1
+            case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name("super")), attr=name)):
+                after = self.frames[-1].index
+            case _:
+                return state, self.values.known(node, state)
+        function = self._definition(name, after)
+        if function is None:
+            return state, BLANK
+        return self.call(name, after, state, self._arguments(node, function[1], state))
+
+    def _arguments(self, node: ast.Call, function: ast.FunctionDef, state: State) -> dict[str, Known]:
+        """Return what a call gives, by the names of the parameters; what is not known of it may be anything."""
+        names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+        given = {"self": state.get("self", BLANK)}
+        positional = [each for each in node.args if not self._is_empty(each, state)]
+        if any(isinstance(each, ast.Starred) for each in positional) or len(positional) >= len(names):
+            given |= dict.fromkeys((*names[1:], "*"), BLANK)
+        given |= {name: self.values.known(value, state) for name, value in zip(names[1:], positional, strict=False)}
+        for keyword in node.keywords:
+            if keyword.arg is not None:
+                given[keyword.arg] = self.values.known(keyword.value, state)
+                continue
+            rest = state.get(f"**{ast.unparse(keyword.value)}", BLANK).value
+            more = rest.attributes if isinstance(rest, Instance) else dict.fromkeys(names[1:], BLANK)
+            given = {**more, **given}
+        return given
+
+    @staticmethod
+    def _is_empty(node: ast.expr, state: State) -> bool:
+        """Tell whether an argument is `*rest` of a method that was given no more than it names."""
+        return isinstance(node, ast.Starred) and state.get(f"*{ast.unparse(node.value)}", BLANK).value == []
+
+    def _if(self, node: ast.If, state: State) -> State | None:
+        holds = self.values.truth(node.test, state)
+        if not isinstance(holds, Unknown):
+            return self._branch(node, node.body if holds else node.orelse, state)
+        frame = self.frames[-1]
+        returned = len(frame.returned)
+        self.unsure += 1
+        one = self._branch(node, node.body, dict(state))
+        other = self._branch(node, node.orelse, dict(state))
+        self.unsure -= 1
+        frame.doubtful = frame.doubtful or len(frame.returned) > returned
+        if one is None or other is None:
+            return other if one is None else one
+        return self.values.join(one, other)
+
+    def _branch(self, node: ast.If, body: Sequence[ast.stmt], state: State) -> State | None:
+        tests = self.frames[-1].tests
+        tests.append(self.values.keys(node.test, state))
+        try:
+            return self._block(body, state)
+        finally:
+            tests.pop()
+
+    def _raise(self, node: ast.Raise, state: State) -> None:
+        match node.exc:
+            case ast.Call(func=ast.Name(name), args=[message, *_]):
+                pass
+            case ast.Call(func=ast.Name(name)) | ast.Name(name):
+                message = ast.Constant("")
+            case _:
+                return
+        self._note(name, message, state, _give_up)
+
+    def _note(self, exception: str, message: ast.expr, state: State, tell: Callable[[Notice], None]) -> None:
+        if self.unsure or any(frame.doubtful for frame in self.frames):
+            return
+        reads = tuple(keys for frame in reversed(self.frames) for keys in reversed(frame.tests) if keys)
+        home = self.programs[self.frames[-1].index].home
+        tell(Notice(exception, self.values.rendered(message, state), reads, home))
+
+
+def _give_up(notice: Notice) -> None:
+    raise _RaisedError(notice)
+
+
+def _bound(made: Instance, given: Mapping[str, Known]) -> dict[str, Known]:
+    return {**given, "self": Known(made)}
+
+
+def _without_things(state: State) -> State:
+    return {key: known for key, known in state.items() if isinstance(key, str)}
+
+
+def _parameters(function: ast.FunctionDef, given: Mapping[str, Known], values: Values) -> Iterator[tuple[str, Known]]:
+    """Yield what a function's parameters are: what is given, else their defaults, else unknown."""
+    spec = function.args
+    places = [*spec.posonlyargs, *spec.args]
+    defaults: dict[str, ast.expr | None] = dict.fromkeys(each.arg for each in (*places, *spec.kwonlyargs))
+    if spec.defaults:
+        named = places[-len(spec.defaults) :]
+        defaults |= {each.arg: value for each, value in zip(named, spec.defaults, strict=True)}
+    defaults |= {each.arg: value for each, value in zip(spec.kwonlyargs, spec.kw_defaults, strict=True)}
+    for name, default in defaults.items():
+        otherwise = values.known(default, {}) if default else BLANK
+        yield name, given.get(name, otherwise)
+
+
+@cache
+def _functions(text: str) -> Mapping[str, ast.FunctionDef]:
+    """Return a program's functions, by name."""
+    return {each.name: each for each in Questions().visit(ast.parse(text)).body if isinstance(each, ast.FunctionDef)}
+
+
+__all__ = ["BLANK", "Instance", "Known", "Notice", "Outcome", "Program", "construct"]

@@ -1,0 +1,388 @@
+"""Values while a program runs: what is known of each name, and which of the user's arguments it comes from."""
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from holdfast.core.calls import Local, Made, Named
+from holdfast.core.document import Unknown
+from holdfast.core.evaluate import UNKNOWN, evaluate, is_known, truth
+
+TYPES: Final[Mapping[str, type]] = {
+    each.__name__: each for each in (bool, bytes, dict, float, int, list, set, str, tuple, type)
+}
+ABSTRACT: Final = frozenset({"Callable", "Collection", "Hashable", "Integral", "Iterable", "Mapping", "MutableMapping"})
+"""Classes that plain values may be instances of, beside their own."""
+
+ADAPTING: Final = re.compile(r"^peft\.(get_peft_model|PeftModel\w*\.from_pretrained|AutoPeft\w+\.from_pretrained)$")
+LIBRARIES: Final = frozenset({"trl", "transformers", "peft", "datasets", "accelerate", "torch"})
+"""Packages whose classes and loading functions never give None."""
+
+NEVER_NONE: Final = re.compile(r"(from_|load_|concatenate_|interleave_|get_peft_model$|[A-Z]).*")
+RELEASE: Final = re.compile(r"(\d+(?:\.\d+)*)(.*)")
+PLAIN: Final = (str, bytes, int, float, list, tuple, dict, set)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a value.
+
+    Attributes:
+        value: The value, or `Unknown`.
+        keys: The arguments, among those that the user wrote, that it comes from.
+    """
+
+    value: Any
+    keys: frozenset[str] = frozenset()
+
+    def join(self, other: "Known") -> "Known":
+        """Return what is known of it if it may be either of two."""
+        same = type(self.value) is type(other.value) and self.value == other.value
+        return Known(self.value if same else UNKNOWN, self.keys | other.keys)
+
+
+BLANK: Final = Known(UNKNOWN)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Instance:
+    """What a constructor made.
+
+    Attributes:
+        path: The class.
+        attributes: What is known of its attributes; the others are not known.
+    """
+
+    path: str
+    attributes: Mapping[str, Known]
+
+
+State = dict[str | tuple[int, str], Known]
+"""What names hold, and what attributes of instances hold, by the instance's identity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """How expressions of a program are evaluated.
+
+    Attributes:
+        versions: The libraries' versions, by package.
+        ancestors: Gives the dotted paths of a class and its bases.
+    """
+
+    versions: Mapping[str, str]
+    ancestors: Callable[[str], Sequence[str]]
+
+    def known(self, node: ast.expr, state: State) -> Known:
+        """Return what an expression gives."""
+        if isinstance(node, ast.Name | ast.Attribute):
+            return self._found(node, state)
+        return Known(evaluate(node, self._lookup(state)), self.keys(node, state))
+
+    def truth(self, test: ast.expr, state: State) -> bool | Unknown:
+        """Return whether a condition holds, if that is certain."""
+        return truth(evaluate(test, self._lookup(state)))
+
+    def keys(self, node: ast.expr, state: State) -> frozenset[str]:
+        """Return the user's arguments that an expression reads."""
+        return frozenset[str]().union(*(self._found(each, state).keys for each in _all_reads(node)))
+
+    def rendered(self, message: ast.expr, state: State) -> str:
+        """Return an error's words, with `…` for each value in them that is not known."""
+        parts = message.values if isinstance(message, ast.JoinedStr) else [message]
+        texts = (evaluate(part, self._lookup(state)) for part in parts)
+        return "".join(text if isinstance(text, str) else "…" for text in texts)
+
+    def assign(self, target: ast.expr, known: Known, state: State) -> State:
+        """Return the state after an assignment; giving `__dict__` a value forgets all attributes."""
+        if isinstance(target, ast.Name):
+            return self.unpack(known.value, state | {target.id: known})
+        if not isinstance(target, ast.Attribute):
+            return state
+        owner = self._found(target.value, state).value
+        if not isinstance(owner, Instance):
+            return state
+        if target.attr == "__dict__":
+            return {key: each for key, each in state.items() if isinstance(key, str) or key[0] != id(owner)}
+        return self.unpack(known.value, state | {(id(owner), target.attr): known})
+
+    def unpack(self, value: Any, state: State) -> State:
+        """Return the state with the attributes of an instance in it."""
+        if not isinstance(value, Instance):
+            return state
+        held: State = {(id(value), name): known for name, known in value.attributes.items()}
+        for known in value.attributes.values():
+            held = self.unpack(known.value, held)
+        return held | state
+
+    def pack(self, made: Instance, state: State) -> Instance:
+        """Return an instance with the attributes that it has in a state."""
+        held = {key[1]: known for key, known in state.items() if not isinstance(key, str) and key[0] == id(made)}
+        return Instance(made.path, held)
+
+    def join(self, one: State, other: State) -> State:
+        """Return what is known after one of two ways was gone."""
+        return {
+            key: known.join(other[key]) if known is not other[key] else known
+            for key, known in one.items()
+            if key in other
+        }
+
+    def _found(self, node: ast.expr, state: State) -> Known:
+        if isinstance(node, ast.Name):
+            return state.get(node.id, BLANK)
+        if isinstance(node, ast.Attribute):
+            owner = self._found(node.value, state)
+            if isinstance(owner.value, Instance):
+                return state.get((id(owner.value), node.attr), BLANK)
+            return Known(UNKNOWN, owner.keys)
+        return BLANK
+
+    def _lookup(self, state: State) -> Callable[[ast.expr], Any]:
+        def look(node: ast.expr) -> Any:
+            match node:
+                case ast.Attribute(value=ast.Call(func=ast.Name("type"), args=[of]), attr="__name__"):
+                    return _type_name(evaluate(of, look))
+                case ast.Name() | ast.Attribute():
+                    return self._found(node, state).value
+                case ast.GeneratorExp() | ast.ListComp() | ast.SetComp():
+                    return self._each(node, state)
+                case ast.Call(func=ast.Name(name)):
+                    return self._asked(name, node, [evaluate(each, look) for each in node.args])
+                case _:
+                    return UNKNOWN
+
+        return look
+
+    def _asked(self, name: str, node: ast.Call, values: Sequence[Any]) -> Any:
+        """Return the answer to a question that a program asks by a call."""
+        match name, values:
+            case "isinstance", [value, _]:
+                return self._is_instance(value, node.args[1])
+            case "choice", [value]:
+                return _choice(value, node.keywords)
+            case "version_of", [package]:
+                return _release(self.versions.get(str(package), UNKNOWN))
+            case _:
+                return QUESTIONS[name](*values) if name in QUESTIONS else UNKNOWN
+
+    def _each(self, node: ast.GeneratorExp | ast.ListComp | ast.SetComp, state: State) -> Any:
+        """Return the elements of a comprehension over one list."""
+        comprehension, *others = node.generators
+        items = evaluate(comprehension.iter, self._lookup(state))
+        if others or comprehension.ifs or not isinstance(comprehension.target, ast.Name) or not _is_listed(items):
+            return UNKNOWN
+        name = comprehension.target.id
+        found = [evaluate(node.elt, self._lookup(state | {name: Known(item)})) for item in items]
+        return set(found) if isinstance(node, ast.SetComp) and is_known(found) else found
+
+    def _is_instance(self, value: Any, kinds: ast.expr) -> bool | Unknown:
+        answers = [self._is_a(value, name) for name in _class_names(kinds)]
+        if any(answer is True for answer in answers):
+            return True
+        return False if answers and all(answer is False for answer in answers) else UNKNOWN
+
+    def _is_a(self, value: Any, name: str) -> bool | Unknown:
+        if value is None or isinstance(value, PLAIN):
+            return _is_plain(value, name)
+        object_of_its_own = isinstance(value, Local) or (isinstance(value, Made) and _is_something(value))
+        if object_of_its_own and name in TYPES and name not in ("dict", "type"):
+            return False  # a `DatasetDict` is a dict
+        if name == "PeftModel" and _is_adapted(value) is True:
+            return True
+        return self._is_of(value, name) if isinstance(value, Instance | Made) else UNKNOWN
+
+    def _is_of(self, value: Instance | Made, name: str) -> bool | Unknown:
+        """Tell whether a class of that name is the class of what was made, or one of its bases."""
+        bases = self.ancestors(value.path)
+        if name in {each.rpartition(".")[2] for each in (value.path, *bases)}:
+            return True
+        sure = isinstance(value, Instance) and bases and not any(each.startswith("?") for each in bases)
+        return False if sure else UNKNOWN
+
+
+def _is_plain(value: Any, name: str) -> bool | Unknown:
+    """Tell whether a plain value is of a class; an abstract one, or no class at all, may be anything."""
+    if name in TYPES:
+        return isinstance(value, TYPES[name])
+    is_class = name[:1].isupper() or name == "dtype"
+    return UNKNOWN if value is not None and (name in ABSTRACT or not is_class) else False
+
+
+def _is_none(value: Any) -> bool | Unknown:
+    if isinstance(value, Made):
+        return UNKNOWN if _is_something(value) is False else False
+    return UNKNOWN if isinstance(value, Unknown) else value is None
+
+
+def _is_adapted(value: Any) -> bool | Unknown:
+    """Tell whether a model has an adapter of peft."""
+    if isinstance(value, Made):
+        return True if ADAPTING.search(value.path) else UNKNOWN
+    return UNKNOWN if isinstance(value, Unknown | Instance) else False
+
+
+def _same(one: Any, other: Any) -> bool | Unknown:
+    """Tell whether two values are one object."""
+    if isinstance(one, Made) and one == other and one.key:
+        return True
+    plain = (one is None or isinstance(one, bool), other is None or isinstance(other, bool))
+    if all(plain):
+        return one is other
+    return (
+        False
+        if any(plain) and not isinstance(one, Unknown | Made) and not isinstance(other, Unknown | Made)
+        else UNKNOWN
+    )
+
+
+def _adapted() -> Made:
+    return Made("peft.get_peft_model", "")
+
+
+def _is_something(value: Made) -> bool:
+    """Tell whether what a call gave is an object of a library for certain, neither None nor text nor a number."""
+    package, _, last = value.path.partition(".")
+    return package in LIBRARIES and NEVER_NONE.match(last.rpartition(".")[2]) is not None
+
+
+def _counts(value: Any) -> bool | Unknown:
+    return True if isinstance(value, Named | Local) else truth(value)
+
+
+def _length(value: Any) -> int | Unknown:
+    return len(value) if isinstance(value, str | list | tuple | dict | set) else UNKNOWN
+
+
+def _touched(value: Any) -> list[Unknown] | Unknown:
+    """Return a list of which some elements were replaced: as long as it was. Anything else may be anything now."""
+    return [UNKNOWN] * len(value) if isinstance(value, list) else UNKNOWN
+
+
+def _choice(value: Any, keywords: Iterable[ast.keyword]) -> Any:
+    """Return the value of an enum's member, given by value or as the member itself; Unknown where there is none such."""
+    members = {str(each.arg): each.value.value for each in keywords if isinstance(each.value, ast.Constant)}
+    if isinstance(value, Named):
+        return members.get(value.path.rpartition(".")[2], UNKNOWN)
+    return value if isinstance(value, str) and value in members.values() else UNKNOWN
+
+
+def _release(text: Any) -> Any:
+    """Return a version as something that compares: its numbers, then -1 if it comes before the release of that number."""
+    found = RELEASE.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        return UNKNOWN
+    numbers = [int(part) for part in found[1].split(".")]
+    return (*numbers[:4], *[0] * (4 - len(numbers)), -1 if found[2] and not found[2].startswith((".post", "+")) else 0)
+
+
+def _is_listed(items: Any) -> bool:
+    return isinstance(items, list | tuple | set | dict)
+
+
+def _type_name(value: Any) -> Any:
+    plain = value is None or isinstance(value, PLAIN)
+    return type(value).__name__ if plain else UNKNOWN
+
+
+def _class_names(node: ast.expr) -> Iterator[str]:
+    match node:
+        case ast.Name(name) | ast.Attribute(attr=name):
+            yield name
+        case ast.Tuple(elts=parts):
+            for part in parts:
+                yield from _class_names(part)
+        case ast.BinOp(left=left, right=right):
+            yield from _class_names(left)
+            yield from _class_names(right)
+        case _:
+            yield ""
+
+
+@cache
+def _all_reads(node: ast.expr) -> tuple[ast.expr, ...]:
+    """Return the names and attributes in an expression of a program, each whole. Programs are parsed once, and stay."""
+    return tuple(_reads(node))
+
+
+def _reads(node: ast.expr) -> Iterator[ast.expr]:
+    """Yield the names and attributes in an expression, each whole."""
+    if isinstance(node, ast.Name | ast.Attribute):
+        yield node
+        return
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.expr):
+            yield from _reads(child)
+        else:
+            yield from (
+                each for part in ast.iter_child_nodes(child) if isinstance(part, ast.expr) for each in _reads(part)
+            )
+
+
+QUESTIONS: Final[Mapping[str, Callable[..., Any]]] = {
+    "is_none": _is_none,
+    "is_peft_model": _is_adapted,
+    "truthy": _counts,
+    "get_peft_model": _adapted,
+    "length": _length,
+    "same": _same,
+    "touched": _touched,
+    "Version": _release,
+}
+
+
+class Questions(ast.NodeTransformer):
+    """What can be answered of a value that is not known: `x is None`, and whether a name counts as true in a test."""
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        """Ask whether something is None by a call."""
+        self.generic_visit(node)
+        match node:
+            case ast.Compare(left=left, ops=[ast.Is()], comparators=[ast.Constant(None)]):
+                return _question("is_none", left)
+            case ast.Compare(left=left, ops=[ast.IsNot()], comparators=[ast.Constant(None)]):
+                return ast.UnaryOp(ast.Not(), _question("is_none", left))
+            case ast.Compare(left=left, ops=[ast.Is()], comparators=[ast.Name() | ast.Attribute() as other]):
+                return ast.Call(ast.Name("same", ast.Load()), [left, other], [])
+            case _:
+                return node
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        """Ask for a length by a name of our own: it is known of a list of things that are not."""
+        self.generic_visit(node)
+        match node:
+            case ast.Call(func=ast.Name("len"), args=[of]):
+                return _question("length", of)
+            case _:
+                return node
+
+    def visit_If(self, node: ast.If) -> ast.If:
+        """Ask whether a condition's names count as true by calls."""
+        self.generic_visit(node)
+        node.test = _tested(node.test)
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.IfExp:
+        """Likewise."""
+        self.generic_visit(node)
+        node.test = _tested(node.test)
+        return node
+
+
+def _tested(node: ast.expr) -> ast.expr:
+    match node:
+        case ast.BoolOp(op=op, values=values):
+            return ast.BoolOp(op, [_tested(each) for each in values])
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return ast.UnaryOp(ast.Not(), _tested(operand))
+        case ast.Name() | ast.Attribute():
+            return _question("truthy", node)
+        case _:
+            return node
+
+
+def _question(name: str, argument: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(name, ast.Load()), [argument], [])

@@ -1,0 +1,148 @@
+"""What a project declares that it needs: requirements, each with the place where it stands."""
+
+import re
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Final, Literal
+
+from holdfast.core.text import Place
+from holdfast.core.versions import normalized
+
+Origin = Literal[
+    "header", "lock", "requirements", "project", "dockerfile", "notebook", "environment", "nothing", "command"
+]
+EXACT_ORIGINS: Final = frozenset({"lock", "environment"})
+"""What these name is installed as it is: nothing is left to resolve, and what they do not name is not there."""
+
+CLAUSE: Final = r"(?:(?:>=|<=|<|>)\s*\d+(?:\.\d+)*|(?:==|!=)\s*\d+(?:\.\d+)*(?:\.\*)?|~=\s*\d+(?:\.\d+)+)"
+PLAIN: Final = re.compile(
+    r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)"
+    r"\s*(?:\[\s*(?P<extras>[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*(?:\s*,\s*[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*)*)?\s*\])?"
+    rf"\s*(?P<specifier>(?:{CLAUSE}(?:\s*,\s*{CLAUSE})*)?)"
+)
+"""A requirement by name, extras and versions of numbers, as nearly all are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Requirement:
+    """One requirement, as one line of it says.
+
+    Attributes:
+        name: The name to install, normalized: `huggingface-hub`.
+        specifier: The versions it admits, such as `>=4.46,<5`; empty where it admits any.
+        extras: Of the package.
+        marker: When it counts, such as `python_version < "3.12"`; empty where it always does.
+        url: Where it is taken from instead of the registry: a URL, a git repository, a folder.
+        unknown: Why nobody can tell which version it comes to, such as a variable in its place; empty where one can.
+        constraint: Whether it only limits the package where something else needs it: `-c constraints.txt`.
+        text: As it is written.
+        place: Where.
+    """
+
+    name: str
+    specifier: str = ""
+    extras: frozenset[str] = frozenset()
+    marker: str = ""
+    url: str = ""
+    unknown: str = ""
+    constraint: bool = False
+    text: str = ""
+    place: Place
+
+    @property
+    def package(self) -> str:
+        """The name under which the history knows it: `huggingface_hub`."""
+        return self.name.replace("-", "_")
+
+    @property
+    def pin(self) -> str | None:
+        """The one version that it admits; None where it admits several, or none is named."""
+        text = self.specifier.strip()
+        if self.unknown or self.url or not text.startswith("==") or "," in text or "*" in text:
+            return None
+        return text.lstrip("=").strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something in a declaration that cannot be understood.
+
+    Attributes:
+        what: What is wrong, as a sentence without an end.
+        place: Where.
+    """
+
+    what: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declared:
+    """What a script's project says that it runs with.
+
+    Attributes:
+        kind: What says so.
+        origin: The same for messages: `the script header`, `requirements.txt`.
+        path: The file that says so; empty where no file does.
+        requirements: In the order in which they stand.
+        python: The Python versions it admits, such as `>=3.11`; empty where it does not say.
+        before: The day from which on releases do not count, as `YYYY-MM-DD`; empty where all do.
+        problems: What could not be understood.
+        unsure: Why it is in doubt that these are the script's own requirements; empty where it is not.
+    """
+
+    kind: Origin = "nothing"
+    origin: str = "nothing"
+    path: str = ""
+    requirements: tuple[Requirement, ...] = ()
+    python: str = ""
+    before: str = ""
+    problems: tuple[Problem, ...] = field(default=())
+    unsure: str = ""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the versions it names are those that are installed."""
+        return self.kind in EXACT_ORIGINS
+
+    def named(self, package: str) -> Requirement | None:
+        """Return the requirement of a package, by the name of either kind; the first that names it."""
+        name = normalized(package)
+        return next((each for each in self.requirements if each.name == name), None)
+
+
+def parse_requirement(text: str, place: Place) -> Requirement | Problem:
+    """Return what one requirement says, in the words of PEP 508, or what is wrong with it.
+
+    >>> parse_requirement("trl[peft]>=0.12", Place("r.txt")).specifier, parse_requirement("trl>>1", Place("r.txt")).what
+    ('>=0.12', "'trl>>1' is no requirement")
+    """
+    found = PLAIN.fullmatch(text.strip())
+    if found is None:
+        return _parse_unusual(text.strip(), place)
+    extras = (each.strip() for each in (found["extras"] or "").split(","))
+    return Requirement(
+        name=normalized(found["name"]),
+        specifier=re.sub(r"\s", "", found["specifier"]),
+        extras=frozenset(normalized(each) for each in extras if each),
+        text=text.strip(),
+        place=place,
+    )
+
+
+def _parse_unusual(text: str, place: Place) -> Requirement | Problem:
+    """Return the same of one with a URL, a marker, or a version of more than numbers."""
+    requirements = import_module("packaging.requirements")  # takes as long to import as all else here
+    try:
+        parsed = requirements.Requirement(text)
+    except requirements.InvalidRequirement:
+        return Problem(f"{text!r} is no requirement", place)
+    return Requirement(
+        name=normalized(parsed.name),
+        specifier=str(parsed.specifier),
+        extras=frozenset(map(normalized, parsed.extras)),
+        marker=str(parsed.marker or ""),
+        url=parsed.url or "",
+        text=text,
+        place=place,
+    )
