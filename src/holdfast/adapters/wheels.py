@@ -1,0 +1,112 @@
+"""The module sources of a released wheel, or of a package that is installed."""
+
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from holdfast.core.errors import SourceError
+
+UNDATED: Final = ("1980-01-01", "2020-02-02")
+"""Times that builders write into wheels for reproducibility: they tell of no release."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """One release of a package.
+
+    Attributes:
+        package: Its import name.
+        version: As released.
+        date: The newest time of a file in it, `2026-11-20`; empty where the builder wrote none.
+        metadata: Its METADATA.
+        modules: The bytes of each module by path, `trl/trainer/sft_config.py`; read when they are asked for.
+    """
+
+    package: str
+    version: str
+    date: str
+    metadata: str
+    modules: Mapping[str, bytes]
+
+
+class ZipModules(Mapping[str, bytes]):
+    """The modules in a wheel."""
+
+    def __init__(self, archive: zipfile.ZipFile, package: str) -> None:
+        self._archive = archive
+        self._names = sorted(
+            name for name in archive.namelist() if name.startswith(f"{package}/") and name.endswith(".py")
+        )
+
+    def __getitem__(self, key: str) -> bytes:
+        return self._archive.read(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+class FolderModules(Mapping[str, bytes]):
+    """The modules of an installed package."""
+
+    def __init__(self, site: Path, package: str) -> None:
+        self._site = site
+        self._names = sorted(path.relative_to(site).as_posix() for path in (site / package).rglob("*.py"))
+
+    def __getitem__(self, key: str) -> bytes:
+        return (self._site / key).read_bytes()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def read_wheel(path: Path) -> Sources:
+    """Return what a wheel holds.
+
+    Raises:
+        SourceError: It is no wheel.
+
+    Covered: wheels of one import package, named as the file is. Not covered: sources in .tar.gz, compiled modules.
+    """
+    package, version = path.name.split("-")[:2]
+    try:
+        archive = zipfile.ZipFile(path)
+        infos = archive.infolist()
+        metadata = [info.filename for info in infos if info.filename.endswith(".dist-info/METADATA")]
+        text = archive.read("".join(metadata[:1])).decode("utf-8", "replace")
+    except (OSError, zipfile.BadZipFile, KeyError) as error:
+        because = "it has no METADATA" if isinstance(error, KeyError) else str(error)
+        raise SourceError(f"no wheel: {because}", where=str(path), fix="remove it and download it again") from error
+    date = "{:04}-{:02}-{:02}".format(*max(info.date_time for info in infos)[:3])
+    return Sources(package, version, "" if date in UNDATED else date, text, ZipModules(archive, package))
+
+
+def read_installed(site: Path, package: str) -> Sources:
+    """Return what an installed package holds.
+
+    Args:
+        site: The folder that it is installed in, `.../site-packages`.
+        package: Its import name.
+
+    Raises:
+        SourceError: It is not installed there.
+    """
+    found = sorted(
+        folder
+        for folder in site.glob("*.dist-info")
+        if folder.name.partition("-")[0].lower().replace("-", "_") == package
+    )
+    if not found or not (site / package).is_dir():
+        raise SourceError(
+            f"{package} is not installed there", where=str(site), fix=f"install it: pip install {package}"
+        )
+    metadata = (found[-1] / "METADATA").read_text(encoding="utf-8")
+    version = found[-1].name.removesuffix(".dist-info").partition("-")[2]
+    return Sources(package, version, "", metadata, FolderModules(site, package))

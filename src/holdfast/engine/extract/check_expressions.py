@@ -1,0 +1,346 @@
+"""Expressions of a check as far as they can be understood without running them; `...` for the rest."""
+
+import ast
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from holdfast.core.evaluate import FUNCTIONS, METHODS
+
+UNKNOWN: Final = ast.Constant(...)
+MOST_MEMBERS: Final = 24
+"""Members of an enum; the longer ones (optimizers, schedulers) hardly stand in a condition."""
+LONGEST_MESSAGE: Final = 300
+ASKED: Final = frozenset({"isinstance", "is_peft_model"})
+ADAPTED: Final = "get_peft_model"
+ADAPTING: Final = frozenset({ADAPTED, "prepare_peft_model"})
+"""What gives a model with an adapter; only that is known of it."""
+
+VERSIONS: Final = frozenset({"Version", "parse"})
+
+
+class Names(Protocol):
+    """What the names of a module stand for; `extract.values.Scope` is one."""
+
+    def rewritten(self, node: ast.expr) -> ast.expr:
+        """Return an expression with constants and members of enums by their values."""
+        ...
+
+    def enum(self, node: ast.expr) -> dict[str, str] | None:
+        """Return the members of the enum of strings that an expression names."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Expressions:
+    """Reduces the expressions of one class.
+
+    Attributes:
+        names: What the names of its module stand for.
+        locals: Names that its methods bind, parameters among them.
+        settled: Attributes of its own that are settled in its body, such as `_VALID_DICT_FIELDS`, and properties.
+    """
+
+    names: Names
+    locals: Collection[str]
+    settled: Mapping[str, ast.expr]
+
+    def reduced(self, node: ast.expr) -> ast.expr:
+        """Return an expression with `...` in the place of what is not understood."""
+        for kinds, rule in RULES.items():
+            if isinstance(node, kinds):
+                reduced: ast.expr = rule(self, node)
+                return reduced
+        return UNKNOWN
+
+    def message(self, node: ast.expr) -> ast.expr:
+        """Return an error's words, cut where they grow long."""
+        reduced = self.reduced(node)
+        parts = reduced.values if isinstance(reduced, ast.JoinedStr) else [reduced]
+        kept: list[ast.expr] = []
+        room = LONGEST_MESSAGE
+        for part in parts:
+            if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                text = part.value if len(part.value) <= room else f"{part.value[:room].rpartition(' ')[0]} …"
+                kept.append(ast.Constant(text))
+                room -= len(part.value)
+            else:
+                kept.append(part)
+            if room <= 0:
+                break
+        return kept[0] if len(kept) == 1 and not isinstance(kept[0], ast.FormattedValue) else ast.JoinedStr(kept)
+
+    def constant(self, node: ast.Constant) -> ast.expr:
+        """Return a constant; bytes are none that a setting could have."""
+        return UNKNOWN if isinstance(node.value, bytes) else node
+
+    def name(self, node: ast.Name | ast.Attribute) -> ast.expr:
+        """Return a name that may be known when the program runs, or the value of one that a module settles."""
+        match node:
+            case ast.Name(id=name) if name in self.locals:
+                return node
+            case ast.Attribute(value=ast.Name(id="self"), attr=name) if name in self.settled:
+                return self.reduced(self.settled[name])
+            case ast.Attribute() if self._is_reachable(node):
+                return node
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="type"), args=[of]), attr="__name__"):
+                inner = self.reduced(of)
+                whole = ast.Attribute(ast.Call(ast.Name("type"), [inner], []), "__name__", ast.Load())
+                return UNKNOWN if is_unknown(inner) else whole
+            case _:
+                return self._settled(node)
+
+    def _settled(self, node: ast.Name | ast.Attribute) -> ast.expr:
+        """Return what a module's name stands for: a constant, or the values of an enum's members."""
+        match node:
+            case ast.Name() if members := self.names.enum(node):
+                return ast.List([ast.Constant(each) for each in members.values()], ast.Load())
+            case ast.Attribute(value=ast.Name() as enum, attr="__members__") if members := self.names.enum(enum):
+                keys: list[ast.expr | None] = [ast.Constant(each) for each in members]
+                return ast.Dict(keys, [ast.Constant(each) for each in members.values()])
+            case _:
+                constant = self.names.rewritten(node)
+                return constant if _is_literal(constant) and not _is_flag(constant) else UNKNOWN
+
+    def _is_reachable(self, node: ast.Attribute) -> bool:
+        """Tell whether an attribute may be known: one of the object itself, or of what is called its arguments."""
+        path = ast.unparse(node).split(".")
+        holders = path[:-1]
+        return holders[0] in self.locals and holders in (["self"], ["args"], ["config"], ["self", "args"])
+
+    def call(self, node: ast.Call) -> ast.expr:
+        """Return a call of something pure that is understood."""
+        match node:
+            case ast.Call(func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=str(name)), *_]):
+                return self.reduced(ast.Attribute(owner, name, ast.Load()))
+            case ast.Call(func=ast.Name() | ast.Attribute(attr="parse"), args=[version]) if (
+                _last(node.func) in VERSIONS
+            ):
+                return self._version(version)
+            case ast.Call(func=ast.Name() as enum, args=[value], keywords=[]) if members := self.names.enum(enum):
+                return self._choice(self.reduced(value), members)
+            case ast.Call(func=ast.Name(id=name)) if name in ADAPTING:
+                return ast.Call(ast.Name(ADAPTED), [], [])
+            case _:
+                function = self._function(node.func)
+                return UNKNOWN if is_unknown(function) else self._arguments(function, node)
+
+    def _function(self, node: ast.expr) -> ast.expr:
+        """Return a function or a method of a plain value that has no effects."""
+        match node:
+            case ast.Name(id=name) if name in ASKED or (name in FUNCTIONS and name not in self.locals):
+                return node
+            case ast.Attribute(value=owner, attr=name) if name in METHODS:
+                inner = self.reduced(owner)
+                return UNKNOWN if is_unknown(inner) else ast.Attribute(inner, name, ast.Load())
+            case _:
+                return UNKNOWN
+
+    def _arguments(self, function: ast.expr, node: ast.Call) -> ast.expr:
+        if any(isinstance(each, ast.Starred) for each in node.args) or any(each.arg is None for each in node.keywords):
+            return UNKNOWN
+        match node:
+            case ast.Call(func=ast.Name(id="isinstance"), args=[value, kinds]):
+                given = [self.reduced(value), _short(kinds)]
+            case _:
+                given = [self.reduced(each) for each in node.args]
+        named = [ast.keyword(each.arg, self.reduced(each.value)) for each in node.keywords]
+        lost = any(map(is_unknown, given)) or any(is_unknown(each.value) for each in named)
+        return UNKNOWN if lost else ast.Call(function, given, named)
+
+    def _version(self, version: ast.expr) -> ast.expr:
+        match version:
+            case ast.Attribute(value=ast.Name(id=package), attr="__version__"):
+                return ast.Call(ast.Name("version_of"), [ast.Constant(package)], [])
+            case ast.Constant(value=str()):
+                return ast.Call(ast.Name("Version"), [version], [])
+            case _:
+                return UNKNOWN
+
+    @staticmethod
+    def _choice(value: ast.expr, members: Mapping[str, str]) -> ast.expr:
+        if len(members) > MOST_MEMBERS or is_unknown(value):
+            return value
+        named = [ast.keyword(name, ast.Constant(member)) for name, member in members.items()]
+        return ast.Call(ast.Name("choice"), [value], named)
+
+    def operation(self, node: ast.expr) -> ast.expr:
+        """Return an operation; unknown where an operand is, but for `and` and `or`, which may be decided all the same."""
+        match node:
+            case ast.BoolOp(op=op, values=values):
+                return _joined(op, [self.reduced(each) for each in values])
+            case ast.UnaryOp(op=op, operand=operand):
+                return _or_unknown(ast.UnaryOp(op, self.reduced(operand)))
+            case ast.BinOp(left=left, op=op, right=right):
+                return _or_unknown(ast.BinOp(self.reduced(left), op, self.reduced(right)))
+            case ast.Compare(left=left, ops=ops, comparators=others):
+                return self._comparison(left, ops, others)
+            case ast.IfExp(test=test, body=body, orelse=orelse):
+                parts = [self.reduced(each) for each in (test, body, orelse)]
+                return UNKNOWN if is_unknown(parts[0]) else ast.IfExp(*parts)
+            case _:
+                return UNKNOWN
+
+    def _comparison(self, left: ast.expr, ops: Sequence[ast.cmpop], others: Sequence[ast.expr]) -> ast.expr:
+        operands = [self.reduced(each) for each in others]
+        same: list[ast.cmpop] = [
+            ast.Eq() if isinstance(op, ast.Is) and _is_text(operand) else op
+            for op, operand in zip(ops, operands, strict=True)
+        ]
+        return _or_unknown(ast.Compare(self.reduced(left), same, operands))
+
+    def container(self, node: ast.expr) -> ast.expr:
+        """Return a container; its elements may be unknown."""
+        match node:
+            case ast.List(elts=elements) | ast.Tuple(elts=elements) | ast.Set(elts=elements):
+                if any(isinstance(each, ast.Starred) for each in elements):
+                    return UNKNOWN
+                parts = [self.reduced(each) for each in elements]
+                return ast.Set(parts) if isinstance(node, ast.Set) else type(node)(parts, ast.Load())
+            case ast.Dict(keys=keys, values=values) if all(keys):
+                names = [self.reduced(key) for key in keys if key]
+                return ast.Dict(list(names), [self.reduced(value) for value in values])
+            case _:
+                return UNKNOWN
+
+    def _part(self, part: ast.expr) -> ast.expr:
+        if not isinstance(part, ast.FormattedValue):
+            return part
+        return ast.FormattedValue(self.reduced(part.value), part.conversion, part.format_spec)
+
+    def text(self, node: ast.JoinedStr) -> ast.expr:
+        """Return a text with values in it."""
+        return ast.JoinedStr([self._part(part) for part in node.values])
+
+    def subscript(self, node: ast.Subscript) -> ast.expr:
+        """Return an element of something."""
+        if isinstance(node.slice, ast.Slice):
+            return UNKNOWN
+        return _or_unknown(ast.Subscript(self.reduced(node.value), self.reduced(node.slice), ast.Load()))
+
+    def comprehension(self, node: ast.GeneratorExp | ast.ListComp | ast.SetComp) -> ast.expr:
+        """Return what is made of each element of one list."""
+        match node.generators:
+            case [ast.comprehension(target=ast.Name(id=name) as target, iter=items, ifs=[])]:
+                inside = Expressions(self.names, {*self.locals, name}, self.settled)
+                over, element = self.reduced(items), inside.reduced(node.elt)
+                if is_unknown(over) or is_unknown(element):
+                    return UNKNOWN
+                return type(node)(element, [ast.comprehension(target, over, [], 0)])
+            case _:
+                return UNKNOWN
+
+
+RULES: Final[Mapping[tuple[type[ast.expr], ...], Callable[[Expressions, Any], ast.expr]]] = {
+    (ast.Constant,): Expressions.constant,
+    (ast.Name, ast.Attribute): Expressions.name,
+    (ast.Call,): Expressions.call,
+    (ast.BoolOp, ast.UnaryOp, ast.BinOp, ast.Compare, ast.IfExp): Expressions.operation,
+    (ast.List, ast.Tuple, ast.Set, ast.Dict): Expressions.container,
+    (ast.JoinedStr,): Expressions.text,
+    (ast.Subscript,): Expressions.subscript,
+    (ast.GeneratorExp, ast.ListComp, ast.SetComp): Expressions.comprehension,
+}
+
+
+def is_unknown(node: ast.expr) -> bool:
+    """Tell whether nothing of an expression is understood."""
+    return isinstance(node, ast.Constant) and node.value is ...
+
+
+def fold(node: ast.expr) -> ast.expr:
+    """Return an expression, of whose parts some are unknown, as unknown where that is so of the whole."""
+    match node:
+        case ast.BoolOp(op=op, values=values):
+            return _joined(op, values)
+        case ast.UnaryOp() | ast.BinOp() | ast.Compare() | ast.Subscript() | ast.Attribute():
+            return _or_unknown(node)
+        case _:
+            return UNKNOWN if any(map(is_unknown, _deciding(node))) else node
+
+
+def _deciding(node: ast.expr) -> Iterable[ast.expr]:
+    """Return the parts without which nothing is known of an expression."""
+    match node:
+        case ast.IfExp(test=test):
+            return [test]
+        case ast.Call(func=ast.Name(), args=given, keywords=named):
+            return [*given, *(each.value for each in named)]
+        case ast.Call(func=ast.Attribute(value=owner)):
+            return [owner]
+        case ast.GeneratorExp(generators=[one]) | ast.ListComp(generators=[one]) | ast.SetComp(generators=[one]):
+            return [one.iter, node.elt]
+        case _:
+            return []
+
+
+def can_be(node: ast.expr, *, holds: bool) -> bool:
+    """Tell whether a condition can ever be known to hold, or known not to."""
+    match node:
+        case ast.Constant(value=value):
+            return value is not ... and bool(value) is holds
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return can_be(operand, holds=not holds)
+        case ast.BoolOp(op=op, values=values):
+            every = isinstance(op, ast.And) is holds
+            return (all if every else any)(can_be(each, holds=holds) for each in values)
+        case _:
+            return True
+
+
+def reads(node: ast.AST) -> Iterator[str]:
+    """Yield the dotted names that stand in an expression or a statement, and what they begin with."""
+    if isinstance(node, ast.Name | ast.Attribute):
+        yield ast.unparse(node)
+    for child in ast.iter_child_nodes(node):
+        yield from reads(child)
+
+
+def _joined(op: ast.boolop, values: Iterable[ast.expr]) -> ast.expr:
+    """Return a condition of several; where some are unknown, one `...` stands for all of them."""
+    values = list(values)
+    kept = [each for each in values if not is_unknown(each)]
+    if not kept:
+        return UNKNOWN
+    if len(kept) < len(values):
+        kept.append(UNKNOWN)
+    return kept[0] if len(kept) == 1 else ast.BoolOp(op, kept)
+
+
+def _or_unknown(node: ast.expr) -> ast.expr:
+    lost = any(isinstance(child, ast.expr) and is_unknown(child) for child in ast.iter_child_nodes(node))
+    return UNKNOWN if lost else node
+
+
+def _is_literal(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant(value=value):
+            return value is not ...
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
+            return all(map(_is_literal, parts))
+        case _:
+            return False
+
+
+def _is_flag(node: ast.expr) -> bool:
+    """Tell whether a module's constant may well be given another value in another place: `_AVAILABLE = False`."""
+    return isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, bool))
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _short(kinds: ast.expr) -> ast.expr:
+    """Return classes by their last names."""
+    match kinds:
+        case ast.Attribute(attr=name):
+            return ast.Name(name)
+        case ast.Tuple(elts=parts):
+            return ast.Tuple([_short(part) for part in parts], ast.Load())
+        case _:
+            return kinds
