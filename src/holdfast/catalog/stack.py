@@ -3,7 +3,7 @@
 import tomllib
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,5 +26,5 @@ def load_stack() -> dict[str, Package]:
     >>> load_stack()["trl"].version
     '1.16.0'
     """
-    rows = tomllib.loads(files("holdfast.catalog").joinpath("stack.toml").read_text(encoding="utf-8"))
+    rows = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
     return {name: Package(**row) for name, row in rows.items()}

@@ -1,61 +1,56 @@
-"""What the config classes behind `train`, `peft` and `quantization` take, for the versions the catalog was made from.
+"""What the config class of a job's method takes.
 
-Source: introspection of the installed libraries by `python -m tools.train_arguments`.
+For job files at the versions that holdfast installs for them, for programs at those at hand.
+
+Source: the history of releases in `catalog.api`.
 """
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
-from holdfast.core.document import ABSENT, Document
-from holdfast.core.job import Method
+from holdfast.catalog.api import Api, made
+from holdfast.catalog.stack import load_stack
+from holdfast.core.api import REQUIRED, Parameter
+from holdfast.core.document import ABSENT, Document, Unknown
+from holdfast.core.finding import MissingFactError
+from holdfast.core.methods import Method
+
+CLASSES = {method.value: method.config for method in Method} | {
+    "peft": "peft.LoraConfig",
+    "quantization": "transformers.BitsAndBytesConfig",
+}
+"""The class behind a method's settings, and behind two keys of a job file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """One argument of a config class.
-
-    Attributes:
-        types: Names of the plain types it may have: bool, int, float, str, dict, list, null.
-        default: Its default value.
-        choices: The values it may have; none where any may.
-        strict: Whether another value than these raises at once.
-    """
-
-    types: frozenset[str]
-    default: Any
-    choices: tuple[str, ...] = ()
-    strict: bool = False
-
-
-@cache
-def arguments(part: str) -> Mapping[str, Argument]:
+def arguments(part: str, api: Api | None = None) -> Mapping[str, Parameter]:
     """Return what a method's config class takes, or the class behind the job key `peft` or `quantization`.
 
     Nothing for a part nobody knows.
 
+    Args:
+        part: The method, or the job key.
+        api: The versions at hand; those that job files get where none are given.
+
     >>> arguments("grpo")["num_generations"].default
     8
     """
-    catalog = _load()
-    shared = catalog["shared"] if part in set(Method) else {}
-    found = {**shared, **catalog.get(part, {})}
-    return {
-        name: Argument(frozenset(each["types"]), each["default"], tuple(each.get("choices", ())), "strict" in each)
-        for name, each in found.items()
-    }
+    signature = (api or stack_api()).signature(CLASSES[part]) if part in CLASSES else None
+    return signature.parameters if signature else {}
 
 
-def arguments_of(job: Document) -> Mapping[str, Argument]:
-    """Return the arguments of the job's method."""
-    return arguments(str(job.get("method")))
+def arguments_of(job: Document, api: Api | None = None) -> Mapping[str, Parameter]:
+    """Return what the config class takes whose settings stand under `train`."""
+    made_by = next((call.path for call in job.calls if call.key == "train" and call.via != "file"), None)
+    signature = api.signature(made_by) if api and made_by else None
+    return signature.parameters if signature else arguments(str(job.get("method")), api)
 
 
-def setting(job: Document, name: str) -> Any:
-    """Return what the trainer is given: the job's value, else the default of its method's config class.
+def setting(job: Document, name: str, api: Api | None = None) -> Any:
+    """Return what the trainer is given: the job's value, else the default of its config class.
+
+    Raises:
+        MissingFactError: The default is no plain value.
 
     >>> setting(Document(path="j", kind="job", values={"method": "sft", "train": {}}), "save_steps")
     500
@@ -63,18 +58,20 @@ def setting(job: Document, name: str) -> Any:
     value = job.get(f"train.{name}")
     if value is not ABSENT:
         return value
-    argument = arguments_of(job).get(name)
-    return argument.default if argument else ABSENT
+    argument = arguments_of(job, api).get(name)
+    if argument is None or argument.default is REQUIRED:
+        return ABSENT
+    if isinstance(argument.default, Unknown):
+        raise MissingFactError(f"train.{name}", argument.default.because)
+    return argument.default
 
 
 def versions() -> Mapping[str, str]:
-    """Return the versions that the catalog was made from, and its date."""
-    made: Mapping[str, str] = _load()["made"]
-    return made
+    """Return the versions that job files get, and the date of what is known of them."""
+    return {**stack_api().versions, "date": made()}
 
 
 @cache
-def _load() -> dict[str, Any]:
-    text = files("holdfast.catalog").joinpath("train_arguments.json").read_text(encoding="utf-8")
-    catalog: dict[str, Any] = json.loads(text)
-    return catalog
+def stack_api() -> Api:
+    """Return what the libraries take at the versions that holdfast installs for a job file."""
+    return Api({name: package.version for name, package in load_stack().items()})

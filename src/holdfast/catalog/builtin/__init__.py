@@ -5,7 +5,7 @@ Each is one module that travels inside the script as text; it imports nothing of
 
 from importlib.resources import files
 
-from holdfast.core.job import Method
+from holdfast.core.methods import Method
 
 MODELS = {"builtin:tiny-chat": "tiny_chat.py"}
 """Module that makes each built-in model."""

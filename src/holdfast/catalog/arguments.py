@@ -1,0 +1,361 @@
+"""Which arguments of a program's calls its versions refuse, and what became of each."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import Enum
+from typing import Any, Final
+
+from holdfast.catalog.api import Api, released
+from holdfast.catalog.commands import calls_of, is_command
+from holdfast.catalog.renames import Renamed, former_names, job_key, job_note, open_arguments, renamed
+from holdfast.catalog.spans import at_least, comes_with, gone_since
+from holdfast.core.api import Signature, Span
+from holdfast.core.calls import Call, Local, Made, Named
+from holdfast.core.document import ABSENT, Document, Edit, Remove, Rename, Set
+from holdfast.core.evaluate import is_known
+from holdfast.core.finding import Fix
+from holdfast.core.lately import lately
+from holdfast.core.methods import Method
+
+NEAR: Final = 0.7
+"""How alike two names are, from 0 to 1, of which one may be meant for the other."""
+QUANTIZES: Final = "BitsAndBytesConfig"
+READ_BACK: Final = frozenset({"quant_method", "_load_in_4bit", "_load_in_8bit"})
+"""What a quantization config that was written to a file holds beside its settings."""
+
+
+class Became(Enum):
+    """What became of an argument: each of these is a fault of its own, with a rule of its own."""
+
+    RENAMED = "has another name now"
+    MOVED = "is another call's"
+    REMOVED = "is gone"
+    LATER = "comes with a later release"
+    ADAPTER = "is no argument of an adapter or a quantization"
+    UNKNOWN = "was never there"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An argument that a call's versions refuse.
+
+    Attributes:
+        call: The call.
+        name: The argument.
+        became: What became of it.
+        message: What is wrong and what to write instead.
+        fix: What mends it, if that can be known.
+        silent: Whether nothing raises: it is taken without an effect.
+    """
+
+    call: Call
+    name: str
+    became: Became
+    message: str
+    fix: Fix | None = None
+    silent: bool = False
+
+    @property
+    def key(self) -> str:
+        """Key of the argument in the document."""
+        return f"{self.call.key}.{self.name}"
+
+
+def refused(job: Document, api: Api, became: Became) -> Iterator[Refused]:
+    """Yield the arguments of one fate that a program's versions refuse."""
+    yield from (each for each in _all_refused(job, api) if each.became is became)
+    if became in (Became.RENAMED, Became.REMOVED):
+        yield from _refused_inside(job, api, became)
+
+
+@lately
+def _all_refused(job: Document, api: Api) -> Iterator[Refused]:
+    for call, signature in signatures(job, api):
+        for name in call.arguments:
+            if not _takes(call, signature, name) and (found := _Argument(job, api, call, signature, name).judged()):
+                yield found
+
+
+def _refused_inside(job: Document, api: Api, became: Became) -> Iterator[Refused]:
+    """Yield what a function takes as any keyword, and what it calls then refuses."""
+    for call in job.calls:
+        for change in open_arguments((called(call), call.path)):
+            fate = Became.RENAMED if change.new else Became.REMOVED
+            here = change.refused and change.old in call.arguments and not call.guard.holds("TypeError")
+            if here and fate is became and at_least(api, *change.refused):
+                whose = f"`{called(call)}` of {change.refused[0]} {api.versions[change.refused[0]]}"
+                what = _renaming(change) if change.new else change.note
+                fix = renaming_fix(call, change) if has_edits(job, call) else None
+                yield Refused(call, change.old, fate, f"{whose} takes no `{change.old}`: {what}", fix)
+
+
+def renaming_fix(call: Call, change: Renamed) -> Fix | None:
+    """Return the edit that writes a call's argument under its new name, as far as the value is known to mean the same."""
+    if not change.new or change.new in call.arguments:
+        return None
+    value, key = call.arguments[change.old], f"{call.key}.{change.old}"
+    if change.switch is None:
+        edits: tuple[Edit, ...] = (Rename(key, change.new),)
+        read = _number(value) if call.via == "parser" else value
+        return Fix(f"rename `{change.old}` to `{change.new}`", edits, safe=change.keeps(read))
+    if not isinstance(value, bool):
+        return None
+    switch = list(change.switch) if isinstance(change.switch, tuple) else change.switch
+    edits = (Remove(key), Set(f"{call.key}.{change.new}", switch))
+    return Fix(f"write `{change.new}`", edits if value else edits[:1])
+
+
+def _number(value: Any) -> Any:
+    """Return the number that a command line's text is, or the text."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+def signatures(job: Document, api: Api) -> Iterator[tuple[Call, Signature]]:
+    """Yield a program's calls whose signature is known and whose refusal would end the program."""
+    for call in calls_of(job, api):
+        signature = api.signature(call.path)
+        if signature is not None and not call.guard.holds("ValueError" if call.via == "parser" else "TypeError"):
+            yield call, signature
+
+
+def names_of(api: Api, path: str) -> tuple[str, ...]:
+    """Return the bare names of a class and of its bases, nearest first; of a method, `Class.method` for each of them."""
+    homes = api.ancestors(path) if api.signature(path) else ()
+    if homes and not _is_method(api, path):
+        return tuple(dict.fromkeys((path.rpartition(".")[2], *(home.rpartition(".")[2] for home in homes))))
+    owner, _, name = path.rpartition(".")
+    owners = (owner, *api.ancestors(owner)) if owner.rpartition(".")[2][:1].isupper() else ()
+    return (name, *dict.fromkeys(f"{each.rpartition('.')[2]}.{name}" for each in owners))
+
+
+def subject(api: Api, call: Call, *packages: str) -> str:
+    """Return a call's name with the versions it is judged by: `SFTConfig of trl 1.16.0`."""
+    asked = dict.fromkeys((call.package, *packages))
+    versions = ", ".join(f"{package} {api.versions[package]}" for package in asked if package in api.versions)
+    return f"`{called(call)}` of {versions}" if versions else f"`{called(call)}`"
+
+
+def called(call: Call) -> str:
+    """Return how a message names what is called: `SFTConfig`, `SFTTrainer.train`, `load_dataset`."""
+    owner, _, name = call.path.rpartition(".")
+    owner = owner.rpartition(".")[2]
+    return f"{owner}.{name}" if owner[:1].isupper() else name
+
+
+def has_edits(job: Document, call: Call) -> bool:
+    """Tell whether a call's arguments stand in the source, so that they can be changed there."""
+    return call.via != "parser" or job.kind == "command"
+
+
+def config_of(path: str) -> str:
+    """Return the path of the config class that a trainer is given, by the libraries' way of naming them.
+
+    >>> config_of("trl.SFTTrainer"), config_of("transformers.Trainer")
+    ('trl.SFTConfig', 'transformers.TrainingArguments')
+    """
+    ending = "TrainingArguments" if path.startswith("transformers.") else "Config"
+    return path.removesuffix("Trainer") + ending if path.endswith("Trainer") else ""
+
+
+def trainer_of(path: str) -> str:
+    """Return the path of the trainer that takes a config class.
+
+    >>> trainer_of("trl.SFTConfig"), trainer_of("transformers.TrainingArguments"), trainer_of("peft.LoraConfig")
+    ('trl.SFTTrainer', 'transformers.Trainer', '')
+    """
+    ending = "TrainingArguments" if path.startswith("transformers.") else "Config"
+    ours = path.startswith(("trl.", "transformers.")) and path.endswith(ending)
+    return path.removesuffix(ending) + "Trainer" if ours else ""
+
+
+def _takes(call: Call, signature: Signature, name: str) -> bool:
+    if name in call.own or name in signature.parameters or name in signature.shims or signature.open:
+        return True
+    if signature.swallows:
+        return signature.home.rpartition(".")[2] != QUANTIZES or name in READ_BACK
+    return call.via == "parser" and _is_short_for_a_flag(signature, name)
+
+
+def _is_short_for_a_flag(signature: Signature, name: str) -> bool:
+    """Tell whether a command line takes it: the beginning of a flag, or a switch's `no_`."""
+    return any(each.startswith(name) for each in signature.parameters) or name.startswith("no_")
+
+
+def _is_method(api: Api, path: str) -> bool:
+    signature = api.signature(path)
+    return signature is not None and signature.kind == "method"
+
+
+@dataclass(frozen=True, slots=True)
+class _Argument:
+    """An argument that its call does not take."""
+
+    job: Document
+    api: Api
+    call: Call
+    signature: Signature
+    name: str
+
+    def judged(self) -> Refused | None:
+        """Return what became of it, by the first of these that knows; None where the history contradicts itself."""
+        found = self._renamed() or self._moved() or self._of_past_or_future() or self._unknown()
+        if found and self._is_adapter() and found.became in (Became.RENAMED, Became.UNKNOWN):
+            return Refused(self.call, self.name, Became.ADAPTER, found.message, found.fix, self.signature.swallows)
+        return found
+
+    def _told(self, became: Became, what: str, fix: Fix | None = None, *packages: str) -> Refused:
+        whose = subject(self.api, self.call, *packages)
+        editable = fix if has_edits(self.job, self.call) else None
+        return Refused(self.call, self.name, became, f"{whose} takes no `{self.name}`: {what}", editable)
+
+    def _renamed(self) -> Refused | None:
+        change = renamed(names_of(self.api, self.call.path), self.name)
+        if change is None or not change.new or change.new not in self.signature.parameters:
+            return None
+        gone = gone_since(self.api, self.call.path, self.name)
+        packages = (gone.package,) if gone else ()
+        what = f"{_renaming(change)}{self._since(change, gone)}{_noted(change.note)}"
+        return self._told(Became.RENAMED, what, renaming_fix(self.call, change), *packages)
+
+    def _since(self, change: Renamed, gone: Span | None) -> str:
+        """Return when the new name came and the old one went: ` in trl 0.16.0, gone since 0.20.0`."""
+        if gone is None:
+            return ""
+        spans = self.api.parameter_spans(self.call.path, change.new)
+        came = next((span.first for span in spans if span.package == gone.package), None)
+        if came is None or came == released(gone.package)[0] or came == gone.after or change.switch is not None:
+            return f", gone since {gone.package} {gone.after}"
+        return f" in {gone.package} {came}, gone since {gone.after}"
+
+    def _moved(self) -> Refused | None:
+        if self.call.via == "file":
+            return self._moved_in_job_file()
+        change = renamed(names_of(self.api, self.call.path), self.name)
+        if change and change.note and not change.new and not gone_since(self.api, self.call.path, self.name):
+            return self._told(Became.MOVED, change.note)
+        config, trainer = config_of(self.call.path), trainer_of(self.call.path)
+        for other in filter(None, (config, trainer)):
+            new = self._name_in(other)
+            if new:
+                where = other.rpartition(".")[2]
+                gone = gone_since(self.api, self.call.path, self.name)
+                since = f" (gone here since {gone.package} {gone.after})" if gone else ""
+                fix = self._moving_fix(other, new) if other == config else None
+                return self._told(Became.MOVED, f"write `{new}` in `{where}`{since}", fix)
+        return None
+
+    def _name_in(self, other: str) -> str:
+        """Return what the argument is called in another class; empty if it is not there."""
+        signature = self.api.signature(other)
+        if signature is None or self.name in ("args", "model"):
+            return ""
+        change = renamed(names_of(self.api, other), self.name)
+        for name in (self.name, change.new if change else ""):
+            if name in signature.parameters:
+                return name
+        return ""
+
+    def _moving_fix(self, config: str, new: str) -> Fix | None:
+        """Return the edits that move a value from the trainer's call to the config's, where both are this job's."""
+        value = self.call.arguments[self.name]
+        made = next((call for call in self.job.calls if call.key == "train"), None)
+        if self.call.key != "trainer" or made is None or not _is_plain(value):
+            return None
+        if made.name != config.rpartition(".")[2] or new in made.arguments or made.via != "call" or made.open:
+            return None
+        edits = (Remove(f"trainer.{self.name}"), Set(f"train.{new}", value))
+        return Fix(f"move it to `{made.label}`", edits)
+
+    def _moved_in_job_file(self) -> Refused | None:
+        target, note = job_key(self.name), job_note(self.name)
+        if not target:
+            never = note and not self.api.parameter_spans(self.call.path, self.name)
+            return self._told(Became.MOVED, note) if never else None
+        key = f"{self.call.key}.{self.name}"
+        fix = Fix(f"move it to `{target}`", (Remove(key), Set(target, self.call.arguments[self.name])))
+        free = self.job.get(target) is ABSENT
+        return self._told(Became.MOVED, f"write `{target}`", fix if free else None)
+
+    def _of_past_or_future(self) -> Refused | None:
+        note = self._note()
+        gone = gone_since(self.api, self.call.path, self.name)
+        if gone is None and (comes := comes_with(self.api, self.call.path, self.name)):
+            return self._later(comes)
+        if gone is None and not note:
+            return None
+        since = f"gone since {gone.package} {gone.after}" if gone else "it is none of its arguments"
+        what = f"{since}; {note}" if note else since
+        return self._told(Became.REMOVED, what, self._removing_fix(), *((gone.package,) if gone else ()))
+
+    def _note(self) -> str:
+        change = renamed(names_of(self.api, self.call.path), self.name)
+        in_job_file = job_note(self.name) if self.call.via == "file" else ""
+        if in_job_file or change is None:
+            return in_job_file
+        return change.note or (f"it became `{change.new}`, which is not there either" if change.new else "")
+
+    def _removing_fix(self) -> Fix | None:
+        change = renamed(names_of(self.api, self.call.path), self.name)
+        key, value = f"{self.call.key}.{self.name}", self.call.arguments[self.name]
+        in_job_file = self.call.via == "file" and self.name in ("logging_dir", "generate_during_eval")
+        harmless = change is not None and change.may_go(value)
+        return Fix(f"take `{self.name}` out", (Remove(key),)) if harmless or in_job_file else None
+
+    def _later(self, comes: Span) -> Refused:
+        what = f"it comes with {comes.package} {comes.first}"
+        for change in former_names(names_of(self.api, self.call.path), self.name):
+            if change.old in self.signature.parameters:
+                fix = None
+                if change.old not in self.call.arguments:
+                    edits = (Rename(f"{self.call.key}.{self.name}", change.old),)
+                    fix = Fix(f"rename `{self.name}` to `{change.old}`", edits, safe=change.same)
+                return self._told(Became.LATER, f"{what}; until then it is called `{change.old}`", fix, comes.package)
+        return self._told(Became.LATER, what, None, comes.package)
+
+    def _unknown(self) -> Refused | None:
+        if is_command(self.job, self.call):
+            return None  # it may be a flag of `accelerate launch`
+        others = self._others()
+        if others:
+            return self._told(Became.UNKNOWN, f"it belongs to {', '.join(f'`{other}`' for other in others)}")
+        nearest = get_close_matches(self.name, self.signature.parameters, n=1, cutoff=NEAR)
+        if not nearest:
+            return self._told(Became.UNKNOWN, "nothing there is called like that")
+        edits = (Rename(f"{self.call.key}.{self.name}", nearest[0]),)
+        fix = None if nearest[0] in self.call.arguments else Fix(f"write `{nearest[0]}`", edits, safe=False)
+        return self._told(Became.UNKNOWN, f"did you mean `{nearest[0]}`?", fix)
+
+    def _others(self) -> list[str]:
+        """Return the config classes of other methods that have it."""
+        if self.call.path not in {method.config for method in Method}:
+            return []
+        paths = [method.config for method in Method if method.config != self.call.path]
+        signatures = ((path, self.api.signature(path)) for path in paths)
+        return [path.rpartition(".")[2] for path, each in signatures if each and self.name in each.parameters]
+
+    def _is_adapter(self) -> bool:
+        quantizes = self.signature.home.rpartition(".")[2] == QUANTIZES
+        return quantizes or (self.call.package == "peft" and self.signature.kind == "class")
+
+
+def _renaming(change: Renamed) -> str:
+    if change.switch is None:
+        return f"renamed to `{change.new}`"
+    return f"it is `{change.new}={_shown(change.switch)}` now"
+
+
+def _shown(value: Any) -> str:
+    shown = list(value) if isinstance(value, tuple) else value
+    return f'"{shown}"' if isinstance(shown, str) else str(shown).replace("'", '"')
+
+
+def _noted(note: str) -> str:
+    return f"; {note}" if note else ""
+
+
+def _is_plain(value: Any) -> bool:
+    return is_known(value) and not isinstance(value, Made | Named | Local)

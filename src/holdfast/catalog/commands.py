@@ -1,0 +1,65 @@
+"""What a library's command takes, as calls of the dataclasses whose fields are its flags."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from holdfast.catalog.api import Api, load_history
+from holdfast.catalog.api.history import at
+from holdfast.core.api import Signature
+from holdfast.core.calls import Call
+from holdfast.core.document import Document
+
+
+def calls_of(job: Document, api: Api) -> Iterator[Call]:
+    """Yield a program's calls; a command such as `trl sft` as one call of each of its dataclasses, with its own flags."""
+    for call in job.calls:
+        if " " in call.path:
+            yield from _split(call, api)
+        else:
+            yield call
+
+
+def is_command(job: Document, call: Call) -> bool:
+    """Tell whether a call is of a command that hands on to another program what it does not know itself."""
+    return job.kind == "command" and any(" " in each.path and each.key == call.key for each in job.calls)
+
+
+def _split(call: Call, api: Api) -> Iterator[Call]:
+    signatures = _signatures(call.path, api)
+    if not signatures:
+        return
+    config = next((path for path in signatures if path.endswith("Config")), next(iter(signatures)))
+    given: dict[str, dict[str, object]] = {path: {} for path in signatures}
+    for name, value in call.arguments.items():
+        given[_owner(name, signatures, api) or config][name] = value
+    for path, arguments in given.items():
+        yield replace(call, path=path, arguments=arguments)
+
+
+def _signatures(command: str, api: Api) -> Mapping[str, Signature]:
+    """Return what the dataclasses of a command take at these versions; nothing where one of them is not known."""
+    package = command.partition(" ")[0]
+    history, version = load_history(package), api.versions.get(package)
+    entry = history.entry(f"x {command}") if history else None
+    index = history.index(version) if history and version else None
+    if entry is None or index is None:
+        return {}
+    homes = at(entry["d"], index) or []
+    found = {_public(home, api): api.signature(home) for home in homes}
+    return {path: each for path, each in found.items() if each} if all(found.values()) else {}
+
+
+def _public(home: str, api: Api) -> str:
+    """Return the short path of a class where it has one: `trl.SFTConfig`."""
+    short = f"{home.partition('.')[0]}.{home.rpartition('.')[2]}"
+    return short if api.home(short) == home else home
+
+
+def _owner(name: str, signatures: Mapping[str, Signature], api: Api) -> str | None:
+    """Return the dataclass that has a flag, or the beginning of one, or had it in some other release."""
+    whole = (path for path, signature in signatures.items() if name in signature.parameters)
+    begun = (
+        path for path, signature in signatures.items() if any(each.startswith(name) for each in signature.parameters)
+    )
+    once = (path for path in signatures if api.parameter_spans(path, name))
+    return next(whole, None) or next(begun, None) or next(once, None)

@@ -1,0 +1,192 @@
+"""What a program's constructors would raise: each call with its arguments, through the checks of its class.
+
+The checks are data, taken from each release (`Api.checks`); what their running needs and a source cannot tell, such as the
+number of processes, is `Unknown` to them.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from holdfast.catalog.api import Api
+from holdfast.core.api import Required, Signature
+from holdfast.core.calls import Call, Made
+from holdfast.core.document import Document, Unknown
+from holdfast.core.lately import lately
+from holdfast.core.program import BLANK, Instance, Known, Notice, Outcome, construct
+
+SCHEDULE: Final = frozenset(
+    {
+        "activation_checkpointing",
+        "bf16",
+        "dataloader_num_workers",
+        "eval_steps",
+        "eval_strategy",
+        "fp16",
+        "fsdp",
+        "gradient_checkpointing",
+        "greater_is_better",
+        "load_best_model_at_end",
+        "metric_for_best_model",
+        "save_steps",
+        "save_strategy",
+    }
+)
+"""Settings of a job file that holdfast chooses where the job does not."""
+
+ELSEWHERE: Final[Mapping[str, re.Pattern[str]]] = {
+    "undivided-generations": re.compile(
+        r"must be divisible by|requires at least 2 generations|can not be both configured|auto_find_batch_size is not supported"
+    ),
+    "endless-stream": re.compile(r"train_dataset does not implement __len__"),
+    "evaluation-without-data": re.compile(r"didn't pass an `eval_dataset`|requires an eval_dataset"),
+    "unmatched-best-model": re.compile(
+        r"load_best_model_at_end requires|`args\.metric_for_best_model` must be provided"
+    ),
+    "missing-reward": re.compile(r"No reward source provided"),
+    "two-precisions": re.compile(r"[Aa]t most one of fp16 and bf16"),
+}
+"""The errors that a rule of their own tells of, by its name: it has a fix for them."""
+
+JOB_ONLY: Final = frozenset({"undivided-generations"})
+"""Those of these rules that are asked about job files alone: they need the number of processes."""
+
+WORDS: Final[Mapping[str, bool]] = {"true": True, "yes": True, "false": False, "no": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Construction:
+    """A call of a class, and what comes of it.
+
+    Attributes:
+        call: The call.
+        outcome: What its class's checks say.
+    """
+
+    call: Call
+    outcome: Outcome
+
+    def versions(self, api: Api) -> str:
+        """Return the versions that an error of it depends on: `trl 1.16.0, transformers 5.23.0`."""
+        packages = dict.fromkeys((self.call.package, "transformers"))
+        return ", ".join(f"{package} {api.versions[package]}" for package in packages if package in api.versions)
+
+    def key(self, job: Document, notice: Notice) -> str:
+        """Return the key of what an error is about: the last written of the arguments that the innermost condition reads."""
+        read = notice.reads[0] if notice.reads else frozenset({self.call.key})
+        return max(sorted(read), key=lambda key: _position(job, key))
+
+
+@lately
+def constructions(job: Document, api: Api) -> Iterator[Construction]:
+    """Yield the constructions of a program whose checks are known."""
+    constructor = _Constructor(job, api, {call.key: call for call in job.calls})
+    for call in job.calls:
+        outcome = constructor.outcome(call.key)
+        if outcome is not None:
+            yield Construction(call, outcome)
+
+
+def refusals(job: Document, api: Api, rule: str) -> Iterator[tuple[Construction, Notice]]:
+    """Yield the constructions that raise, of whose error the rule of that name tells."""
+    for made in constructions(job, api):
+        raised = made.outcome.raised
+        if raised and ELSEWHERE[rule].search(raised.message) and not made.call.guard.holds(raised.exception):
+            yield made, raised
+
+
+def is_told_elsewhere(notice: Notice, job: Document) -> bool:
+    """Tell whether a rule of its own tells of an error in such a document."""
+    names = (name for name, words in ELSEWHERE.items() if words.search(notice.message))
+    return any(job.kind == "job" or name not in JOB_ONLY for name in names)
+
+
+@dataclass(slots=True)
+class _Constructor:
+    """Makes what a program's calls make, each once: a trainer is given what another call made."""
+
+    job: Document
+    api: Api
+    calls: Mapping[str, Call]
+    made: dict[str, Outcome | None] = field(default_factory=dict[str, "Outcome | None"])
+
+    def outcome(self, key: str) -> Outcome | None:
+        """Return what comes of the call with a key; None where its checks are not known."""
+        if key not in self.made:
+            self.made[key] = None  # should it be given to itself
+            self.made[key] = self._construct(self.calls[key]) if key in self.calls else None
+        return self.made[key]
+
+    def _construct(self, call: Call) -> Outcome | None:
+        signature = self.api.signature(call.path)
+        if signature is None or signature.kind != "class" or call.via in ("partial", "super"):
+            return None
+        if _is_own_class(self.job, call):
+            return None
+        programs = self.api.checks(call.path)
+        given = dict(self._given(call, signature))
+        if not programs:
+            return None
+        if programs[0].method != "__init__" or call.open:
+            given = dict(_defaults(call, signature)) | given
+        return construct(call.path, programs, given, versions=self.api.versions, ancestors=self.api.ancestors)
+
+    def _given(self, call: Call, signature: Signature) -> Iterator[tuple[str, Known]]:
+        for written, value in (*zip(signature.parameters, call.positional, strict=False), *call.arguments.items()):
+            name = signature.shims.get(written, written)
+            if name is None:
+                continue
+            key = frozenset({f"{call.key}.{written}"})
+            outcome = self.outcome(value.key) if isinstance(value, Made) else None
+            if outcome is not None and isinstance(value, Made):
+                yield name, Known(_changed(self.job, value.key, outcome.made)) if outcome.made else BLANK
+            else:
+                yield name, Known(_as_taken(call, signature, name, value), key)
+
+
+def _is_own_class(job: Document, call: Call) -> bool:
+    """Tell whether a class of the program is called that may check otherwise than the library's class it derives from."""
+    written = call.label.partition(".")[0]
+    imported = any(each.bound.partition(".")[0] == written for each in job.imports)
+    return bool(call.own) or (call.via == "call" and not imported and call.label != call.name)
+
+
+def _defaults(call: Call, signature: Signature) -> Iterator[tuple[str, Known]]:
+    """Yield what the parameters are that the call does not give: their defaults, where it may not give them after all."""
+    for name, parameter in signature.parameters.items():
+        chosen = call.via == "file" and name in SCHEDULE
+        hidden = call.open or chosen or isinstance(parameter.default, Required)
+        yield name, BLANK if hidden else Known(parameter.default)
+
+
+def _as_taken(call: Call, signature: Signature, name: str, value: Any) -> Any:
+    """Return what a class is given for an argument: the words of a command line are read by its annotation."""
+    parameter = signature.parameters.get(name)
+    if call.via != "parser" or not isinstance(value, str) or parameter is None or "str" in parameter.types:
+        return value
+    if "bool" in parameter.types:
+        return WORDS.get(value.lower(), Unknown())
+    for read in (int, float):
+        if read.__name__ in parameter.types:
+            try:
+                return read(value)
+            except ValueError:
+                continue
+    return Unknown()
+
+
+def _changed(job: Document, key: str, made: Instance) -> Instance:
+    """Return an instance as it is handed on: with what the program gave its attributes after it was made."""
+    call = next(call for call in job.calls if call.key == key)
+    now = job.get(key, None)
+    if not isinstance(now, Mapping):
+        return made
+    later = {name: value for name, value in now.items() if name not in call.arguments or call.arguments[name] != value}
+    changed = {name: Known(value, frozenset({f"{key}.{name}"})) for name, value in later.items()}
+    return Instance(made.path, {**made.attributes, **changed})
+
+
+def _position(job: Document, key: str) -> tuple[int, int, int]:
+    place = job.place(key)
+    return place.cell or 0, place.line or 0, place.column or 0

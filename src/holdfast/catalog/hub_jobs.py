@@ -1,0 +1,112 @@
+"""What sends a job to Hugging Face Jobs, and how the client reads its arguments.
+
+A call in Python, or `hf jobs …` before a program on a command line. Source: `hf_api.py`, `_jobs_api.py` and
+`cli/jobs.py` of huggingface_hub 0.34 to 2.4, which read timeouts all alike.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from holdfast.core.calls import Call, Guard
+from holdfast.core.document import ABSENT, Document
+from holdfast.core.text import Place
+
+UV: Final = frozenset({"run_uv_job", "create_scheduled_uv_job"})
+IMAGES: Final = frozenset({"run_job", "create_scheduled_job"})
+BACKEND: Final = "hf-jobs"
+DEFAULT_TIMEOUT: Final = "30 minutes"
+"""What the Hub gives a job for which no timeout was sent, by the guide's own word."""
+
+UNIT_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+ON_COMMAND_LINE: Final = {
+    "flavor": "where.hardware",
+    "timeout": "where.timeout",
+    "image": "where.options.image",
+    "dependencies": "environment.requirements",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One job that is sent.
+
+    Attributes:
+        job: What was read.
+        call: The call in Python that sends it; None of a command line.
+    """
+
+    job: Document
+    call: Call | None = None
+
+    @property
+    def name(self) -> str:
+        """What sends it."""
+        return self.call.name if self.call else "hf jobs"
+
+    @property
+    def is_uv(self) -> bool:
+        """Whether it surely is a script that uv runs."""
+        return self.call is not None and self.call.name in UV
+
+    @property
+    def guard(self) -> Guard:
+        """What stands around it."""
+        return self.call.guard if self.call else Guard()
+
+    @property
+    def complete(self) -> bool:
+        """Whether all its arguments can be seen, so that one which is absent is not given."""
+        return self.call is None or not (self.call.open or self.call.via == "partial")
+
+    def key(self, name: str = "") -> str:
+        """Return the key of an argument; without a name, of the whole."""
+        if self.call is None:
+            return ON_COMMAND_LINE.get(name, "where.backend")
+        return f"{self.call.key}.{name}" if name else self.call.key
+
+    def given(self, name: str) -> Any:
+        """Return what is given for an argument, ABSENT if nothing. A script may be given by position.
+
+        Raises:
+            MissingFactError: The source gives something, but does not say what.
+        """
+        if self.call is None:
+            return self.job.get(ON_COMMAND_LINE[name]) if name in ON_COMMAND_LINE else ABSENT
+        first = self.call.positional[0] if name == "script" and self.call.positional else ABSENT
+        return self.job.get(self.key(name), first)
+
+    def place(self, name: str = "") -> Place | None:
+        """Return where an argument stands that was given by position, or the whole; None where its key has a place."""
+        return self.call.name_place if self.call and name not in self.call.arguments else None
+
+
+def submissions(job: Document, names: frozenset[str] = UV | IMAGES) -> Iterator[Submission]:
+    """Yield what sends a job, without what something may keep from being reached.
+
+    Args:
+        job: What was read.
+        names: The functions to look for; a command line is yielded where all are.
+    """
+    if job.kind != "job" and job.get("where.backend", None) == BACKEND and names == UV | IMAGES:
+        yield Submission(job)
+    for call in job.calls:
+        if call.package == "huggingface_hub" and call.name in names and not call.guard.because:
+            yield Submission(job, call)
+
+
+def timeout_s(timeout: float | str) -> int:
+    """Return what the client makes of a timeout: seconds, cut to whole ones.
+
+    Raises:
+        ValueError: It cannot read it; it raises the same.
+
+    >>> timeout_s("1.5h"), timeout_s("90"), timeout_s(600)
+    (5400, 90, 600)
+    """
+    try:
+        if isinstance(timeout, str) and timeout[-1:] in UNIT_S:
+            return int(float(timeout[:-1]) * UNIT_S[timeout[-1]])
+        return int(timeout)
+    except OverflowError as error:
+        raise ValueError(str(error)) from error

@@ -1,0 +1,196 @@
+"""Which of a program's imports fail with the versions at hand, and where the names went."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import Enum
+from functools import cache
+from typing import Final
+
+from holdfast.catalog.api import Api, load_history
+from holdfast.catalog.renames import replaced
+from holdfast.catalog.spans import span_after, span_before
+from holdfast.core.api import Span
+from holdfast.core.calls import Guard
+from holdfast.core.document import Document
+from holdfast.core.text import Place
+
+LIBRARIES: Final = ("trl", "transformers", "peft", "accelerate", "datasets", "huggingface_hub", "trackio")
+NEAR: Final = 0.85
+EXPERIMENTAL: Final = "trl.experimental"
+
+
+class Absence(Enum):
+    """Why a name or a module is not where the program looks for it: each is a fault of its own."""
+
+    GONE = "a later release took it away"
+    MODULE = "the module is gone, or never was"
+    EXPERIMENTAL = "it is in trl.experimental"
+    MOVING = "it is in trl.experimental, and still where it was"
+    PROMOTED = "it is in trl itself, and still in trl.experimental"
+    LATER = "a later release has it"
+    NEVER = "it never was there"
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A name or a module that is not where the program looks for it.
+
+    Attributes:
+        absence: Why.
+        message: What is wrong, since when, and what to write instead.
+        place: Where it is imported.
+    """
+
+    absence: Absence
+    message: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A place where a program takes a name from a module: an import, or `module.name(…)`."""
+
+    module: str
+    name: str | None
+    place: Place
+    guard: Guard
+    raises: str = "ImportError"
+
+
+def absences(job: Document, api: Api, kind: Absence) -> Iterator[Absent]:
+    """Yield what is not where the program looks for it, for one reason."""
+    for use in _uses(job):
+        if not use.guard.holds(use.raises) and (found := _judged(api, use)) and found.absence is kind:
+            yield found
+
+
+def _uses(job: Document) -> Iterator[_Use]:
+    plain = {each.module for each in job.imports if each.name is None}
+    for each in job.imports:
+        if each.name != "*":
+            yield _Use(each.module, each.name, each.place, each.guard)
+    for call in job.calls:
+        module, _, name = call.path.rpartition(".")
+        if module in plain and call.via == "call" and call.label.count(".") >= 1:
+            yield _Use(module, name, call.name_place, call.guard, "AttributeError")
+
+
+def _judged(api: Api, use: _Use) -> Absent | None:
+    module_there = api.has_module(use.module)
+    if module_there is None:
+        return None
+    if not module_there:
+        return _module_absent(api, use)
+    if use.name is None:
+        return None
+    there = api.has_name(use.module, use.name)
+    if there is None:
+        return None
+    return _moving(api, use, use.name) if there else _name_absent(api, use, use.name)
+
+
+def _module_absent(api: Api, use: _Use) -> Absent | None:
+    above, _, last = use.module.rpartition(".")
+    if not above:
+        return None
+    spans = api.name_spans(above, last)
+    whose = _whose(api, use.module)
+    instead = _instead(api, "module", use.module) or _instead(api, "name", f"{use.module}.{use.name}")
+    instead = instead or _elsewhere(api, use.name)
+    if later := span_after(api, spans):
+        return _absent(Absence.LATER, f"{whose} has no module `{use.module}`: it comes with {later.first}", use)
+    gone = span_before(api, spans)
+    return _absent(Absence.MODULE, f"{whose} has no module `{use.module}`{_ended(gone)}{instead}", use)
+
+
+def _name_absent(api: Api, use: _Use, name: str) -> Absent:
+    spans = api.name_spans(use.module, name)
+    said = f"{_whose(api, use.module)} has no `{name}`" + ("" if "." not in use.module else f" in `{use.module}`")
+    gone, instead = span_before(api, spans), _instead(api, "name", f"{use.module}.{name}")
+    home = _experimental(api, name) if use.module.startswith("trl") else ""
+    if home:
+        return _absent(Absence.EXPERIMENTAL, f"{said}{_ended(gone)}; write `from {home} import {name}`", use)
+    if later := span_after(api, spans) if gone is None else None:
+        return _absent(Absence.LATER, f"{said}: it comes with {later.package} {later.first}", use)
+    if gone or instead:
+        return _absent(Absence.GONE, f"{said}{_ended(gone)}{instead or _elsewhere(api, name)}", use)
+    return _absent(Absence.NEVER, f"{said}{_elsewhere(api, name) or _nearest(api, use.module, name)}", use)
+
+
+def _moving(api: Api, use: _Use, name: str) -> Absent | None:
+    """Return a warning for a class that says itself that it moved, as long as the old place works."""
+    if use.module.startswith(f"{EXPERIMENTAL}."):
+        return _promoted(api, use, name)
+    signature = (
+        api.signature(f"{use.module}.{name}") if use.module == "trl" or use.module.startswith("trl.trainer") else None
+    )
+    if signature is None or "experimental" not in signature.deprecated:
+        return None
+    home = _experimental(api, name)
+    if not home:
+        return None
+    gone = next((span.after for span in api.name_spans(use.module, name) if span.after), None)
+    until = f", and is gone from there since {gone}" if gone else ""
+    message = f"`{name}` of {_whose(api, use.module)} warns in its old place{until}; write `from {home} import {name}`"
+    return _absent(Absence.MOVING, message, use)
+
+
+def _promoted(api: Api, use: _Use, name: str) -> Absent | None:
+    here, there = api.signature(f"{use.module}.{name}"), api.signature(f"trl.{name}")
+    if here is None or there is None or not here.deprecated or there.deprecated:
+        return None
+    message = f"`{name}` of {_whose(api, use.module)} warns in `{use.module}`; write `from trl import {name}`"
+    return _absent(Absence.PROMOTED, message, use)
+
+
+def _experimental(api: Api, name: str) -> str:
+    """Return the module of trl.experimental that a class can be imported from; empty if there is none."""
+    if not name[:1].isupper():
+        return ""
+    homes = (module for module in _experimental_modules() if api.has_module(module) and api.has_name(module, name))
+    return next(homes, "")
+
+
+@cache
+def _experimental_modules() -> tuple[str, ...]:
+    """Return all modules that trl.experimental ever had, in alphabetical order; what several share comes last."""
+    history = load_history("trl")
+    modules = re.findall(rf"\nm ({re.escape(EXPERIMENTAL)}\.\w+)\t", history.text) if history else []
+    return tuple(sorted(modules, key=lambda module: (module.endswith(".utils"), module)))
+
+
+def _instead(api: Api, kind: str, old: str, further: int = 3) -> str:
+    """Return what became of a name or a module, in words; nothing where nobody knows, or that is gone too."""
+    change = replaced(kind, old)
+    if change is None or not further:
+        return ""
+    module, _, name = change.new.rpartition(".")
+    if change.new and api.has_name(module, name) is False:
+        return _instead(api, kind, change.new, further - 1)
+    return f"; {change.instead}"
+
+
+def _elsewhere(api: Api, name: str | None) -> str:
+    """Return which of the libraries has a name, in words; nothing where none has."""
+    homes = [library for library in LIBRARIES if name and library in api.versions and api.has_name(library, name)]
+    return f"; write `from {homes[0]} import {name}`" if homes else ""
+
+
+def _nearest(api: Api, module: str, name: str) -> str:
+    nearest = get_close_matches(name, api.names(module), n=1, cutoff=NEAR)
+    return f": did you mean `{nearest[0]}`?" if nearest else ", nor had any release"
+
+
+def _ended(gone: Span | None) -> str:
+    return f": gone since {gone.after}, {gone.last} was the last that had it" if gone else ""
+
+
+def _whose(api: Api, module: str) -> str:
+    package = module.partition(".")[0]
+    return f"{package} {api.versions[package]}"
+
+
+def _absent(absence: Absence, message: str, use: _Use) -> Absent:
+    return Absent(absence, message, use.place)

@@ -1,0 +1,162 @@
+"""What became of arguments, values and names that libraries took away, where the history of releases cannot tell it.
+
+Source: `renames.toml`, each entry with where it was read or tried.
+"""
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Renamed:
+    """What became of one argument.
+
+    Attributes:
+        of: Names of the classes whose it is, or `Class.method`; `*` stands for anything.
+        old: Its name.
+        new: The argument that took its place; empty where none did.
+        same: Whether every value means the same there.
+        below: Only numbers from 0 up to this one mean the same; None where there is no such bound.
+        switch: What `new` gets where `old` was true; None where `old` is no switch.
+        harmless: Whether taking it out changes nothing: always, or with these values.
+        note: What to do instead.
+        ignored: Package and version since which it is taken without an effect.
+        refused: Package and version since which it raises TypeError, though the signature takes any keyword.
+        warns: Package and version since which it is taken with a warning that the history does not have.
+        source: Where that was read or tried.
+    """
+
+    of: tuple[str, ...]
+    old: str
+    new: str = ""
+    same: bool = False
+    below: float | None = None
+    switch: Any = None
+    harmless: bool | tuple[Any, ...] = False
+    note: str = ""
+    ignored: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    warns: tuple[str, ...] = ()
+    source: str
+
+    def concerns(self, names: Iterable[str]) -> bool:
+        """Tell whether it is an argument of something with one of these names."""
+        return any(fnmatchcase(name, pattern) for name in names for pattern in self.of)
+
+    def keeps(self, value: Any) -> bool:
+        """Tell whether a value means the same under the new name.
+
+        >>> Renamed(of=("A",), old="warmup_ratio", new="warmup_steps", below=1, source="").keeps(0.1)
+        True
+        """
+        if self.below is not None:
+            return isinstance(value, int | float) and 0 <= value < self.below
+        return self.same
+
+    def may_go(self, value: Any) -> bool:
+        """Tell whether taking the argument out, with that value, changes nothing."""
+        if isinstance(self.harmless, bool):
+            return self.harmless
+        return value is None or any(value == harmless for harmless in self.harmless)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replaced:
+    """What became of a value, a name or a module.
+
+    Attributes:
+        old: The value, or the dotted path.
+        new: What took its place; empty where nothing did.
+        note: What to do instead.
+        argument: Of a value, whose it is.
+        source: Where that was read or tried.
+    """
+
+    old: str
+    new: str = ""
+    note: str = ""
+    argument: str = ""
+    source: str
+
+    @property
+    def instead(self) -> str:
+        """What to do instead, in words."""
+        return f"use `{self.new}`" if self.new else self.note
+
+
+def renamed(names: Iterable[str], old: str) -> Renamed | None:
+    """Return what became of an argument of something with one of these names.
+
+    >>> renamed(["SFTConfig", "TrainingArguments"], "max_seq_length").new
+    'max_length'
+    """
+    found = (each for each in _arguments().get(old, ()) if each.concerns(names))
+    return next(found, None)
+
+
+def former_names(names: Iterable[str], new: str) -> Iterator[Renamed]:
+    """Yield the arguments whose place another took: what it was called before."""
+    for entries in _arguments().values():
+        yield from (each for each in entries if each.new == new and each.switch is None and each.concerns(names))
+
+
+def open_arguments(names: Iterable[str]) -> Iterator[Renamed]:
+    """Yield what is ignored, refused or warned of by something with one of these names, beyond what the history knows."""
+    yield from _open_arguments(tuple(names))
+
+
+@cache
+def _open_arguments(names: tuple[str, ...]) -> tuple[Renamed, ...]:
+    every = (each for entries in _arguments().values() for each in entries)
+    return tuple(each for each in every if (each.ignored or each.refused or each.warns) and each.concerns(names))
+
+
+def replaced(kind: str, old: str) -> Replaced | None:
+    """Return what became of a `name`, a `module`, a `method` or a `value` (as `argument=value`).
+
+    >>> replaced("name", "transformers.AdamW").new
+    'torch.optim.AdamW'
+    """
+    return _replacements(kind).get(old)
+
+
+def job_key(name: str) -> str:
+    """Return the key of a job file that stands for an argument of something else; empty if there is none.
+
+    >>> job_key("lora_r")
+    'peft.r'
+    """
+    key: str = _load()["job_key"].get(name, "")
+    return key
+
+
+def job_note(name: str) -> str:
+    """Return what a job file has instead of an argument, in words; empty if it has nothing."""
+    note: str = _load()["job_note"].get(name, "")
+    return note
+
+
+@cache
+def _arguments() -> Mapping[str, tuple[Renamed, ...]]:
+    found: dict[str, tuple[Renamed, ...]] = {}
+    for row in _load()["argument"]:
+        told: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
+        each = Renamed(**told)
+        found[each.old] = (*found.get(each.old, ()), each)
+    return found
+
+
+@cache
+def _replacements(kind: str) -> Mapping[str, Replaced]:
+    rows = (Replaced(**row) for row in _load()[kind])
+    return {f"{each.argument}={each.old}" if each.argument else each.old: each for each in rows}
+
+
+@cache
+def _load() -> Mapping[str, Any]:
+    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))

@@ -1,0 +1,52 @@
+"""In which releases something is there, seen from the versions at hand."""
+
+from holdfast.catalog.api import Api, released
+from holdfast.core.api import Span
+
+
+def gone_since(api: Api, path: str, name: str) -> Span | None:
+    """Return the last releases that took an argument, before the versions at hand; None where none did."""
+    return _nearest(api, api.parameter_spans(path, name), before=True)
+
+
+def comes_with(api: Api, path: str, name: str) -> Span | None:
+    """Return the first releases that take an argument, after the versions at hand; None where none do."""
+    return _nearest(api, api.parameter_spans(path, name), before=False)
+
+
+def span_before(api: Api, spans: tuple[Span, ...]) -> Span | None:
+    """Return the last of the spans that had ended at the versions at hand."""
+    return _nearest(api, spans, before=True)
+
+
+def span_after(api: Api, spans: tuple[Span, ...]) -> Span | None:
+    """Return the first of the spans that had not begun at the versions at hand."""
+    return _nearest(api, spans, before=False)
+
+
+def at_least(api: Api, package: str, version: str) -> bool:
+    """Tell whether the version at hand of a package is this one or a later one; False where it is not known."""
+    releases = released(package)
+    here = api.versions.get(package)
+    if here is None or here not in releases:
+        return False
+    return version in releases and releases.index(here) >= releases.index(version)
+
+
+def _nearest(api: Api, spans: tuple[Span, ...], *, before: bool) -> Span | None:
+    found = [(span, _place(api, span)) for span in spans]
+    if any(place == 0 for _, place in found):
+        return None  # they take it now: what refuses it is not the history's to tell
+    sided = [span for span, place in found if place == (-1 if before else 1)]
+    return (sided[-1] if before else sided[0]) if sided else None
+
+
+def _place(api: Api, span: Span) -> int | None:
+    """Return -1 for a span that is over at the versions at hand, 1 for one still to come, 0 for one that holds."""
+    releases, here = released(span.package), api.versions.get(span.package)
+    if here is None or here not in releases:
+        return None
+    now = releases.index(here)
+    if releases.index(span.first) > now:
+        return 1
+    return -1 if span.after is not None and releases.index(span.after) <= now else 0
