@@ -1,0 +1,164 @@
+"""What a script's project declares that it needs: the script's header, else the project around it, else what is installed.
+
+Covered: PEP 723 headers; `uv.lock`, `poetry.lock`, `pdm.lock`, `pylock.toml`; requirements files with their includes;
+`pyproject.toml` (PEP 621, dependency groups, poetry, uv), `setup.cfg`, `setup.py`, Pipfile, conda's `environment.yml`;
+`pip install` in Dockerfiles and notebooks; the environment at hand. Not covered: what a `setup.py` computes, editable
+installs of other folders, indexes other than the registry.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from holdfast.adapters.declared.files import load_text
+from holdfast.adapters.declared.installed import environments, read_environment_at
+from holdfast.adapters.declared.requirements_file import load_requirements
+from holdfast.adapters.declared.toml_files import read_header_block
+from holdfast.catalog.api import packages
+from holdfast.core.requirement import Declared
+from holdfast.core.versions import normalized
+
+__all__ = ["find_declared", "read_environment_at", "read_header_block"]
+
+CORE: Final = frozenset({"trl", "transformers"})
+"""A file that names neither says nothing of a training script."""
+LOCKS: Final = dict.fromkeys(("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml"), "locks.read_lock")
+PROJECT_FILES: Final = {
+    "pyproject.toml": "toml_files.read_pyproject",
+    "setup.cfg": "setup_files.read_setup_cfg",
+    "setup.py": "setup_files.read_setup_py",
+    "Pipfile": "setup_files.read_pipfile",
+    "environment.yml": "setup_files.read_environment",
+    "environment.yaml": "setup_files.read_environment",
+    "Dockerfile": "installs.read_dockerfile",
+}
+"""What reads each file: a module of this package and a function in it."""
+HIGHEST: Final = 12
+"""Folders to go up at most."""
+
+
+def find_declared(
+    path: str, text: str, *, environ: Mapping[str, str] = os.environ, prefix: str = sys.prefix
+) -> Declared:
+    """Return what a script or a notebook declares that it needs, from the first place that says so.
+
+    Args:
+        path: Its path; its folder and those above it are searched, up to the repository's.
+        text: Its source, as it is on disk.
+        environ: The environment variables, for the activated environment.
+        prefix: Where this Python has its packages.
+    """
+    ours = frozenset(normalized(each) for each in packages()) | CORE
+    cells = code_cells(text) if path.endswith(".ipynb") else None
+    if cells is not None:
+        installs: Declared | None = import_module(f"{__name__}.installs").read_cells(cells, Path(path), ours)
+        if installs is not None and _matters(installs):
+            return installs
+    elif header := read_header_block(text, path):
+        return header
+    folders = tuple(_folders(Path(path)))
+    for found in (each for folder in folders for each in _in_folder(folder, ours)):
+        if _matters(found):
+            return _with_python(found, folders)
+    installed = map(read_environment_at, environments(folders, environ, prefix))
+    return next((each for each in installed if _matters(each)), Declared())
+
+
+def code_cells(text: str) -> dict[int, str] | None:
+    """Return the sources of a notebook's code cells, by number, counted over all its cells; None if it is none."""
+    try:
+        notebook = json.loads(text)
+        cells = notebook["cells"]
+        return {
+            number: "".join(cell.get("source", ""))
+            for number, cell in enumerate(cells, 1)
+            if cell.get("cell_type") == "code"
+        }
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        return None
+
+
+def _folders(path: Path) -> Iterator[Path]:
+    """Yield the script's folder and those above it, up to the root of the repository."""
+    folder = path.absolute().parent
+    for each in (folder, *folder.parents)[:HIGHEST]:
+        yield each
+        if (each / ".git").exists():
+            return
+
+
+def _matters(found: Declared) -> bool:
+    return any(each.name in CORE for each in found.requirements)
+
+
+def _in_folder(folder: Path, ours: frozenset[str]) -> Iterator[Declared]:
+    """Yield what each file of one folder declares, the most exact first."""
+    yield from _read_each(folder, LOCKS, ours)
+    yield from _requirements_files(folder, ours)
+    yield from _read_each(folder, PROJECT_FILES, ours)
+
+
+def _read_each(folder: Path, readers: Mapping[str, str], ours: frozenset[str]) -> Iterator[Declared]:
+    for name, reader in readers.items():
+        text = load_text(folder / name)
+        if text is not None:
+            yield _reader(reader)(text, folder / name, ours)
+
+
+def _reader(name: str) -> Callable[[str, Path, frozenset[str]], Declared]:
+    """Return what reads a kind of file; most projects have few of them, and each takes time to import."""
+    module, _, function = name.partition(".")
+    found: Callable[[str, Path, frozenset[str]], Declared] = getattr(import_module(f"{__name__}.{module}"), function)
+    return found
+
+
+def _requirements_files(folder: Path, ours: frozenset[str]) -> Iterator[Declared]:
+    """Yield `requirements.txt` if it matters; else the others, which are in doubt where they disagree."""
+    usual = _from_requirements(folder / "requirements.txt")
+    yield usual
+    if _matters(usual):
+        return
+    patterns = ("requirements*.txt", "*requirements.txt", "requirements/*.txt")
+    paths = sorted({path for pattern in patterns for path in folder.glob(pattern)} - {folder / "requirements.txt"})
+    others = [each for each in map(_from_requirements, paths) if _matters(each)]
+    said = {
+        tuple(sorted((each.name, each.specifier) for each in other.requirements if each.name in ours))
+        for other in others
+    }
+    if len(said) == 1:
+        yield others[0]
+    elif others:
+        names = " and ".join(other.origin for other in others)
+        first = others[0]
+        yield Declared(
+            kind="requirements",
+            origin=names,
+            path=first.path,
+            requirements=first.requirements,
+            unsure=f"{names} do not declare the same",
+        )
+
+
+def _from_requirements(path: Path) -> Declared:
+    found = load_requirements(path)
+    return Declared(
+        kind="requirements",
+        origin=path.name,
+        path=str(path),
+        requirements=tuple(found.requirements),
+        problems=tuple(found.problems),
+    )
+
+
+def _with_python(found: Declared, folders: Sequence[Path]) -> Declared:
+    """Return the same with the Python that `.python-version` names, where nothing else does."""
+    texts = (load_text(folder / ".python-version") for folder in folders)
+    named = next((text.strip() for text in texts if text), "")
+    if found.python or not named.replace(".", "").isdigit():
+        return found
+    return replace(found, python=f"=={named}.*" if named.count(".") == 1 else f"=={named}")

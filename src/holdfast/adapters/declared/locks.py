@@ -1,0 +1,59 @@
+"""Lock files, which name exact versions: `uv.lock`, `poetry.lock`, `pdm.lock`, `pylock.toml`."""
+
+import tomllib
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, Final
+
+from holdfast.adapters.declared.files import Finder
+from holdfast.core.requirement import Declared, Problem, Requirement
+from holdfast.core.text import Place
+from holdfast.core.versions import normalized
+
+REGISTRY: Final = frozenset({"registry", "legacy", "url", "reference", "type"})
+
+
+def read_lock(text: str, path: Path, _: frozenset[str]) -> Declared:
+    """Return the versions that a lock file names."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        problem = Problem(f"no TOML: {error}", Place(str(path)))
+        return Declared(
+            kind="lock", origin=path.name, path=str(path), problems=(problem,), unsure=f"{path.name} is no TOML"
+        )
+    rows = defaultdict[str, list[dict[str, Any]]](list)
+    packages = table.get("package", table.get("packages", []))
+    for row in packages if isinstance(packages, list) else []:
+        if isinstance(row, dict) and isinstance(row.get("name"), str):
+            rows[normalized(row["name"])].append(row)
+    finder = Finder(text, str(path))
+    python = table.get("requires-python", "")
+    return Declared(
+        kind="lock",
+        origin=path.name,
+        path=str(path),
+        requirements=tuple(_locked(package, each, finder) for package, each in rows.items()),
+        python=python if isinstance(python, str) else "",
+    )
+
+
+def _locked(name: str, rows: list[dict[str, Any]], finder: Finder) -> Requirement:
+    """Return the one version; where there are several, which counts depends on where it is installed."""
+    versions = {str(row.get("version", "")) for row in rows}
+    place = finder.place(name)
+    if len(versions) > 1:
+        text = f"{name} {' or '.join(sorted(versions))}"
+        return Requirement(name=name, unknown=f"the lock has {text}", text=text, place=place)
+    version = versions.pop()
+    if _from_elsewhere(rows[0]) or not version:
+        unknown = f"{name} {version}".strip() + " is not from a registry"
+        return Requirement(name=name, unknown=unknown, text=f"{name} {version}", place=place)
+    return Requirement(name=name, specifier=f"=={version}", text=f"{name}=={version}", place=place)
+
+
+def _from_elsewhere(row: dict[str, Any]) -> bool:
+    """Tell whether a package comes from a repository or a folder."""
+    source = row.get("source", {})
+    kinds = {"git", "directory", "editable", "virtual", "path"}
+    return isinstance(source, dict) and (bool(kinds & set(source)) or source.get("type") in {*kinds, "file"})

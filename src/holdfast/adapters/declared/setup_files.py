@@ -1,0 +1,152 @@
+"""Requirements of older projects: `setup.cfg`, `setup.py`, `environment.yml`, `Pipfile`."""
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from configparser import ConfigParser, Error
+from pathlib import Path
+from typing import Any, Final
+
+from holdfast.adapters.declared.files import Finder
+from holdfast.adapters.declared.lines import read_requirement
+from holdfast.adapters.declared.toml_files import read_table
+from holdfast.core.evaluate import evaluate
+from holdfast.core.requirement import Declared, Problem, Requirement
+from holdfast.core.text import Place
+
+ITEM: Final = re.compile(r"^\s*-\s+(['\"]?)([^'\"#]+?)\1\s*(#.*)?$")
+CONDA: Final = re.compile(r"^([\w.-]+)\s*(?:=\s*([\w.*]+)(?:=\S+)?)?$")
+NAME: Final = re.compile(r"[\w.-]+")
+PIP: Final = re.compile(r"^\s*-\s+pip:\s*$")
+
+
+def read_setup_cfg(text: str, path: Path, _: frozenset[str]) -> Declared:
+    """Return what a `setup.cfg` declares."""
+    parser = ConfigParser(interpolation=None, strict=False)
+    try:
+        parser.read_string(text)
+    except Error as error:
+        return _unreadable(path, str(error).splitlines()[0])
+    texts = parser.get("options", "install_requires", fallback="").splitlines()
+    python = parser.get("options", "python_requires", fallback="")
+    return _declared(path, _each(filter(str.strip, texts), Finder(text, str(path))), python.strip())
+
+
+def read_setup_py(text: str, path: Path, _: frozenset[str]) -> Declared:
+    """Return what a `setup.py` declares in so many words; a list that it computes is not known."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError) as error:
+        return _unreadable(path, str(error))
+    names = {
+        target.id: statement.value
+        for statement in tree.body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
+    given = {
+        keyword.arg: names.get(keyword.value.id, keyword.value)
+        if isinstance(keyword.value, ast.Name)
+        else keyword.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "setup"
+        for keyword in node.keywords
+    }
+    values = _installed(given["install_requires"], names) if "install_requires" in given else []
+    python = evaluate(given["python_requires"]) if "python_requires" in given else ""
+    known = isinstance(values, list | tuple)
+    texts = [value for value in values if isinstance(value, str)] if isinstance(values, list | tuple) else []
+    found = _declared(path, _each(texts, Finder(text, str(path))), python if isinstance(python, str) else "")
+    return found if known else _unreadable(path, "")
+
+
+def _installed(value: ast.expr, names: Mapping[str, ast.expr]) -> Any:
+    """Return the requirements that a `setup.py` installs: as a list, or picked by name, `deps["trl"]`, out of a longer one."""
+    listed = [text for each in names.values() for text in _strings(evaluate(each))]
+    by_name = {found[0]: text for text in listed if (found := NAME.match(text))}
+    picked = [
+        by_name.get(str(each.slice.value))
+        for each in (value.elts if isinstance(value, ast.List) else ())
+        if isinstance(each, ast.Subscript) and isinstance(each.slice, ast.Constant)
+    ]
+    whole = isinstance(value, ast.List) and len(picked) == len(value.elts) and all(picked)
+    return picked if whole else evaluate(value)
+
+
+def _strings(value: Any) -> list[str]:
+    """Return a list of strings; an empty one in the place of anything else."""
+    plain = isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return list(value) if plain else []
+
+
+def read_pipfile(text: str, path: Path, _: frozenset[str]) -> Declared:
+    """Return what a `Pipfile` declares."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        return _unreadable(path, f"no TOML: {error}")
+    python = _table(table, "requires").get("python_version", "")
+    found = read_table(_table(table, "packages"), Finder(text, str(path)))
+    return _declared(path, found, f"=={python}.*" if python else "")
+
+
+def read_environment(text: str, path: Path, _: frozenset[str]) -> Declared:
+    """Return what a conda environment file declares, pip's part of it included."""
+    found: list[Requirement | Problem] = []
+    within_pip = False
+    for number, line in enumerate(text.splitlines(), 1):
+        item = ITEM.match(line)
+        within_pip = within_pip or PIP.match(line) is not None
+        if item is None or item[2].startswith("-") or "/" in item[2]:
+            continue
+        start = line.index(item[2]) + 1
+        each = read_requirement(
+            item[2] if within_pip else _from_conda(item[2]),
+            Place(str(path), number, start, number, start + len(item[2])),
+        )
+        found += [each] if isinstance(each, Requirement) else []
+    python = next((each.specifier for each in found if isinstance(each, Requirement) and each.name == "python"), "")
+    return _declared(path, found, python)
+
+
+def _from_conda(text: str) -> str:
+    """Return what conda asks for in pip's words.
+
+    >>> [_from_conda(each) for each in ("python=3.10", "trl=0.12.2=py_0", "datasets>=2", "pip")]
+    ['python==3.10.*', 'trl==0.12.2.*', 'datasets>=2', 'pip']
+    """
+    found = CONDA.match(text)
+    return f"{found[1]}=={found[2].removesuffix('.*')}.*" if found and found[2] else text
+
+
+def _each(texts: Iterable[str], finder: Finder) -> Iterator[Requirement | Problem]:
+    for text in texts:
+        each = read_requirement(text.strip(), finder.place(text.strip()))
+        if each:
+            yield each
+
+
+def _declared(path: Path, found: Iterable[Requirement | Problem], python: str) -> Declared:
+    found = list(found)
+    return Declared(
+        kind="project",
+        origin=path.name,
+        path=str(path),
+        requirements=tuple(each for each in found if isinstance(each, Requirement)),
+        python=python,
+        problems=tuple(each for each in found if isinstance(each, Problem)),
+    )
+
+
+def _unreadable(path: Path, what: str) -> Declared:
+    problems = (Problem(what, Place(str(path))),) if what else ()
+    return Declared(
+        kind="project", origin=path.name, path=str(path), problems=problems, unsure=f"{path.name} cannot be read"
+    )
+
+
+def _table(parent: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    value = parent.get(key)
+    return value if isinstance(value, Mapping) else {}

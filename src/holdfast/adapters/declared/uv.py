@@ -1,0 +1,88 @@
+"""Which versions `uv` would install today: it asks the registry, and nothing is installed.
+
+Covered: requirements by name, URL or repository, constraints, extras, markers, a day from which on releases do not count;
+what nobody can tell the version of is left out.
+Not covered: indexes that a requirements file names; uv's own settings and the environment's variables say which it asks.
+"""
+
+import re
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+from holdfast.adapters.environments import find_uv
+from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.requirement import Declared, Requirement
+from holdfast.core.versions import normalized
+
+LONGEST_S: Final = 300
+"""An empty cache and a slow line take minutes; what takes longer will not end."""
+VERSION: Final = re.compile(r"(?m)^([A-Za-z0-9._-]+)==([^\s;]+)")
+
+FRAME: Final = frozenset("\u00d7\u2570\u2500\u25b6\u2502\u251c")
+"""What uv draws around its errors."""
+
+Run = Callable[[list[str], str], tuple[int, str, str]]
+"""Runs a command with an input; gives its exit code, its output and its errors."""
+
+
+def ask_uv(declared: Declared, python: str, *, lowest: bool = False, run: Run | None = None) -> dict[str, str]:
+    """Return the version of each package that uv would install, by importable name.
+
+    Args:
+        declared: What a project declares.
+        python: The Python that runs it: `3.12`.
+        lowest: Whether the lowest release that each declared range admits is asked for.
+        run: What runs a command.
+
+    Raises:
+        UsageError: uv is not installed.
+        SourceError: uv finds no solution, or cannot ask the registry.
+    """
+    uv = find_uv()
+    if uv is None:
+        raise UsageError("`--resolve uv` needs uv", where="--resolve", fix="`pip install uv`, or leave it out")
+    wanted = "\n".join(written(each) for each in declared.requirements if not (each.constraint or each.unknown))
+    with TemporaryDirectory() as folder:
+        limits = Path(folder) / "constraints.txt"
+        limits.write_text("\n".join(written(each) for each in declared.requirements if each.constraint), "utf-8")
+        command = [uv, "pip", "compile", "--quiet", "--no-header", "--no-annotate", "--python-version", python]
+        command += ["--constraint", str(limits)]
+        command += ["--resolution", "lowest-direct"] if lowest else []
+        command += ["--exclude-newer", declared.before] if declared.before else []
+        code, output, errors = (run or _run)([*command, "-"], wanted)
+    if code:
+        raise SourceError(
+            f"uv finds no versions: {_told(errors)}",
+            where=declared.path or declared.origin,
+            fix="change the requirements",
+        )
+    return {normalized(name).replace("-", "_"): version for name, version in VERSION.findall(output)}
+
+
+def written(each: Requirement) -> str:
+    """Return a requirement in the words of PEP 508.
+
+    >>> from holdfast.core.text import Place
+    >>> written(Requirement(name="trl", specifier=">=1", extras=frozenset({"peft"}), place=Place("r")))
+    'trl[peft]>=1'
+    """
+    extras = f"[{','.join(sorted(each.extras))}]" if each.extras else ""
+    asked = f" @ {each.url}" if each.url else each.specifier
+    return f"{each.name}{extras}{asked}" + (f" ; {each.marker}" if each.marker else "")
+
+
+def _run(command: list[str], given: str) -> tuple[int, str, str]:
+    try:
+        done = subprocess.run(command, input=given, capture_output=True, text=True, check=False, timeout=LONGEST_S)  # noqa: S603 # words, no shell
+    except subprocess.TimeoutExpired:
+        return 1, "", f"no answer within {LONGEST_S} s"
+    return done.returncode, done.stdout, done.stderr
+
+
+def _told(errors: str) -> str:
+    """Return what uv says, on one line."""
+    words = [word for word in errors.split() if FRAME.isdisjoint(word)]
+    return " ".join(words) or "it does not say why"

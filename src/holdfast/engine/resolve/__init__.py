@@ -1,0 +1,171 @@
+"""Which versions of the libraries a project gets, by what it declares and by what their releases need of one another.
+
+From the history alone: no registry is asked, nothing is installed. As `uv` does it: the newest releases that fit
+together, those that are declared first; with `lowest`, the lowest that each declared range admits.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from holdfast.catalog.api import BUILTIN, load_history, made, packages
+from holdfast.core.requirement import Declared, Requirement
+from holdfast.core.text import Place
+from holdfast.engine.resolve.doubt import between, capped, sources, spread
+from holdfast.engine.resolve.puzzle import Puzzle
+from holdfast.engine.resolve.resolution import USUAL_PYTHON, Resolution, Wish, choose_python, wishes
+from holdfast.engine.resolve.search import Domains, TooHardError
+from holdfast.engine.resolve.shelf import OUTSIDE
+
+__all__ = ["USUAL_PYTHON", "Resolution", "choose_python", "resolve", "resolved_by"]
+
+IMPORTANCE: Final = ("trl", "transformers", "peft", "accelerate", "datasets", "huggingface_hub")
+"""Where nothing is declared: whose newest release matters most."""
+
+
+def resolve(declared: Declared, *, python: str = USUAL_PYTHON, folder: Path = BUILTIN) -> Resolution:
+    """Return which versions a project gets.
+
+    Where it declares nothing at all, the newest of all packages that fit together.
+
+    Args:
+        declared: What it declares.
+        python: The Python that runs it, unless it does not admit that one: `3.12`.
+        folder: Where the histories lie.
+    """
+    python = choose_python(declared.python, python)
+    known, date = packages(folder), made(folder=folder)
+    wanted = wishes(declared.requirements, python)
+    about = Resolution(
+        declared={name: each.first for name, each in wanted.items() if name in known}, python=python, date=date
+    )
+    if declared.unsure:
+        return replace(about, unknown=dict.fromkeys(known, declared.unsure))
+    if declared.exact:
+        return _as_installed(wanted, folder, about)
+    puzzle = Puzzle(
+        wishes=wanted if declared.requirements else _everything(known),
+        python=python,
+        date=date,
+        folder=folder,
+        limits=wishes(declared.requirements, python, limits=True),
+        before=declared.before,
+    )
+    return _with_lowest(_answer(puzzle, about), puzzle)
+
+
+def resolved_by(
+    declared: Declared,
+    newest: Mapping[str, str],
+    *,
+    lowest: Mapping[str, str] | None = None,
+    python: str = USUAL_PYTHON,
+    folder: Path = BUILTIN,
+) -> Resolution:
+    """Return a resolution that something else made, such as uv; versions outside the history are unknown.
+
+    Args:
+        declared: What was resolved.
+        newest: The version of each package, by importable name.
+        lowest: The same with the lowest release that each declared range admits; None if it was not asked for.
+        python: The Python it holds for.
+        folder: Where the histories lie.
+    """
+    date, known = made(folder=folder), packages(folder)
+    there = {name: _among(newest, name, folder) for name in known if name in newest}
+    below = {name: _among(lowest, name, folder) for name in known if lowest and name in lowest}
+    found = {name: version for name, version in there.items() if version}
+    return Resolution(
+        newest=found,
+        lowest={name: version for name, version in below.items() if version} if below not in ({}, there) else None,
+        unknown={
+            name: f"{name} {newest[name]} is none of the releases known on {date}"
+            for name, version in there.items()
+            if not version
+        },
+        declared={name: wish.first for name, wish in wishes(declared.requirements, python).items() if name in known},
+        python=python,
+        date=date,
+    )
+
+
+def _among(versions: Mapping[str, str], name: str, folder: Path) -> str:
+    """Return a version as the history spells it; empty where it is none of the releases."""
+    history = load_history(name, folder)
+    index = history.index(versions[name]) if history else None
+    return history.versions[index] if history and index is not None else ""
+
+
+def _with_lowest(answer: Resolution, puzzle: Puzzle) -> Resolution:
+    """Return the answer with the lowest that is admitted, where a lowest version is declared and it makes a difference."""
+    floors = any(wish.has_floor for name, wish in puzzle.wishes.items() if name in puzzle.shelves)
+    if answer.conflict is not None or not floors:
+        return answer
+    lowest = _answer(replace(puzzle, lowest=True), answer).newest
+    return replace(answer, lowest=lowest) if lowest and lowest != answer.newest else answer
+
+
+def _everything(known: tuple[str, ...]) -> dict[str, Wish]:
+    order = dict.fromkeys((*(name for name in IMPORTANCE if name in known), *known))
+    return {name: Wish((Requirement(name=name.replace("_", "-"), place=Place("")),)) for name in order}
+
+
+def _as_installed(wanted: Mapping[str, Wish], folder: Path, about: Resolution) -> Resolution:
+    """Return the versions that are named as they are, and why some of them are not known."""
+    newest: dict[str, str] = {}
+    unknown: dict[str, str] = {}
+    for name in about.declared:
+        history, wish = load_history(name, folder), wanted[name]
+        certain = history and len(set(wish.pins)) == 1
+        index = history.index(wish.pins[0]) if history and certain else None
+        if history and index is not None:
+            newest[name] = history.versions[index]
+        else:
+            unknown[name] = (
+                wish.hidden or f"`{wish.first.text}` is none of the releases of {name} known on {about.date}"
+            )
+    return replace(about, newest=newest, unknown=unknown)
+
+
+def _answer(puzzle: Puzzle, about: Resolution) -> Resolution:
+    try:
+        found = puzzle.solved()
+        blamed = puzzle.blamed() if found is None else ()
+    except TooHardError:
+        return replace(about, unknown=dict.fromkeys(puzzle.wishes, "it would take too long to resolve"))
+    if found is None:
+        return _unsolved(puzzle, blamed, about)
+    unknown = _unknown(puzzle, found)
+    newest = {name: puzzle.version(name, choice) for name, choice in found.items() if name not in unknown}
+    return replace(about, newest=newest, unknown=unknown)
+
+
+def _unknown(puzzle: Puzzle, found: Domains) -> dict[str, str]:
+    """Return the packages whose version is not known, and why."""
+    unknown = {name: puzzle.outside_because(name) for name, choice in found.items() if choice & OUTSIDE}
+    fixed = {name for name, wish in puzzle.wishes.items() if wish.pin}
+    for name, other in capped(wish.first.name for wish in puzzle.wishes.values()).items():
+        if name in found and name not in fixed:
+            unknown.setdefault(name, f"{other} decides which {name} fits")
+    for name, needed, other in between(found, puzzle.search):
+        held_back = other in found and found[other] != puzzle.newest(other)
+        doubtful = {other} | ({name} if held_back else set())
+        for each in (doubtful & set(found)) - fixed:
+            unknown.setdefault(each, f"{needed}, which {name} needs, decides which {other} fits")
+    for source, needed_by_it in sources(found, puzzle.wishes, puzzle.search):
+        for name in spread(needed_by_it, found, puzzle.search, fixed):
+            unknown.setdefault(name, f"it depends on what {source} needs, which is not known")
+    return unknown
+
+
+def _unsolved(puzzle: Puzzle, blamed: tuple[str, ...], about: Resolution) -> Resolution:
+    """Return the conflict, if it is one for sure, and the versions that are certain all the same."""
+    pinned = [name for name, wish in puzzle.wishes.items() if wish.pin and name in puzzle.shelves]
+    choices = {name: puzzle.admitted(name) for name in pinned if name not in puzzle.outside}
+    newest = {name: puzzle.version(name, choice) for name, choice in choices.items() if choice > OUTSIDE}
+    newer = next((name for name in blamed if puzzle.may_be_newer(name)), None)
+    if newer:
+        because = f"what {newer} needs is not known: {puzzle.outside[newer]}"
+        return replace(about, newest=newest, unknown={name: because for name in about.declared if name not in newest})
+    return replace(about, newest=newest, conflict=puzzle.conflict(blamed))

@@ -1,0 +1,167 @@
+"""One set of requirements, made ready for the search; and if nothing fits, which of them are to blame."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from holdfast.catalog.api import load_history, packages
+from holdfast.core.versions import can_meet
+from holdfast.engine.resolve.doubt import number_outside, why_outside
+from holdfast.engine.resolve.resolution import Wish
+from holdfast.engine.resolve.search import Domains, Search
+from holdfast.engine.resolve.shelf import OUTSIDE, Choices, Shelf
+
+
+class Shelves(Mapping[str, Shelf]):
+    """The shelves of all packages with a history, each filled when it is asked for."""
+
+    def __init__(self, names: Iterable[str], fill: Callable[[str], Shelf]) -> None:
+        self._names, self._fill = frozenset(names), fill
+        self._filled: dict[str, Shelf] = {}
+
+    def __getitem__(self, name: str) -> Shelf:
+        if name not in self._filled:
+            if name not in self._names:
+                raise KeyError(name)
+            self._filled[name] = self._fill(name)
+        return self._filled[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._names))
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Puzzle:
+    """Requirements, and the releases that might meet them.
+
+    Attributes:
+        wishes: What is declared, by importable name.
+        python: The Python that runs it.
+        date: Of the history.
+        folder: Where the histories lie.
+        limits: What is declared only for the case that something needs it.
+        before: The day from which on releases do not count; empty where all do.
+        lowest: Whether the lowest release that a declared range admits is asked for.
+    """
+
+    wishes: Mapping[str, Wish]
+    python: str
+    date: str
+    folder: Path
+    limits: Mapping[str, Wish] = field(default_factory=dict[str, Wish])
+    before: str = ""
+    lowest: bool = False
+
+    @cached_property
+    def shelves(self) -> Mapping[str, Shelf]:
+        """What there is of each package with a history."""
+        return Shelves(packages(self.folder), self._shelf)
+
+    @cached_property
+    def outside(self) -> Mapping[str, str]:
+        """The declared packages that are no release of the history, and why."""
+        reasons = {
+            name: why_outside(name, wish, self.shelves[name], self.date)
+            for name, wish in self.wishes.items()
+            if name in self.shelves
+        }
+        return {name: why for name, why in reasons.items() if why}
+
+    @cached_property
+    def search(self) -> Search:
+        """What finds releases that fit together."""
+        declared = {**self.limits, **self.wishes}
+        others = {wish.first.name: wish.specifier for name, wish in declared.items() if name not in self.shelves}
+        oldest = frozenset(name for name, wish in self.wishes.items() if self.lowest and wish.has_floor)
+        return Search(self.shelves, others, oldest)
+
+    def solved(self) -> Domains | None:
+        """Return one choice of each package that is needed; None where nothing fits together.
+
+        Raises:
+            TooHardError: It would take too long to tell.
+        """
+        domains = {name: self.admitted(name) for name in self.wishes if name in self.shelves}
+        return self.search.first(domains) if all(domains.values()) else None
+
+    def newest(self, package: str) -> Choices:
+        """Return the newest release of a package that runs with this Python."""
+        return 1 << (self.shelves[package].everything.bit_length() - 1)
+
+    def outside_because(self, package: str) -> str:
+        """Return why a package is no release of the history."""
+        oldest = self.shelves[package].history.versions[0]
+        return self.outside.get(package, f"only releases older than {oldest}, the oldest known, fit the rest")
+
+    def may_be_newer(self, package: str) -> bool:
+        """Tell whether a package may be a release newer than the history, and ask for less than those in it."""
+        return package in self.outside and self.shelves[package].outside_is_newer
+
+    def admitted(self, package: str) -> Choices:
+        """Return what one package may be, going by what is declared of it alone."""
+        if package in self.outside:
+            free = self.wishes[package].url or self.wishes[package].hidden
+            return OUTSIDE if free or can_meet([self.wishes[package].specifier]) else 0
+        shelf = self.shelves[package]
+        return shelf.everything & shelf.fitting(self.wishes[package].specifier)
+
+    def blamed(self) -> tuple[str, ...]:
+        """Return the fewest declared packages that cannot be had together."""
+        kept = dict(self.wishes)
+        for name in self.wishes:
+            fewer = {other: wish for other, wish in kept.items() if other != name}
+            if replace(self, wishes=fewer).solved() is None:
+                kept = fewer
+        return tuple(kept)
+
+    def conflict(self, blamed: Iterable[str]) -> str:
+        """Return in words that some declared packages cannot be had together, and why."""
+        texts = [f"`{self.wishes[name].first.text or name}`" for name in blamed] or ["what is declared"]
+        which = " and ".join(texts) if len(texts) > 1 else f"{texts[0]} with Python {self.python}"
+        why = "; ".join(self._quarrels(blamed))
+        return f"{which} cannot be had" + (f" together: {why}" if why else " together" if len(texts) > 1 else "")
+
+    def _quarrels(self, blamed: Iterable[str]) -> Iterator[str]:
+        """Yield what a release that is asked for needs and the other requirements deny."""
+        for name in (each for each in blamed if each in self.shelves):
+            choices = self.admitted(name)
+            if choices == OUTSIDE or choices.bit_count() != 1:
+                continue
+            version = self.version(name, choices)
+            for need in self.search.stated(name, choices):
+                wish = self.wishes.get(need.package)
+                if wish and not self._agree(need.package, need.specifier):
+                    yield f"{name} {version} needs {need.name}{need.specifier}"
+
+    def _agree(self, package: str, specifier: str) -> bool:
+        if package in self.shelves:
+            return bool(self.admitted(package) & self.shelves[package].fitting(specifier))
+        return can_meet((self.wishes[package].specifier, specifier))
+
+    def version(self, package: str, choice: Choices) -> str:
+        """Return the release that a choice stands for."""
+        return self.shelves[package].history.versions[choice.bit_length() - 2]
+
+    def _shelf(self, package: str) -> Shelf:
+        history = load_history(package, self.folder)
+        if history is None:
+            raise KeyError(package)
+        wish, limit = self.wishes.get(history.package), self.limits.get(history.package)
+        plain = Shelf(
+            history=history,
+            python=self.python,
+            limit=limit.specifier if limit else "",
+            before=self.before,
+        )
+        if wish is None:
+            return plain
+        known = plain.fitting(wish.specifier) & ~OUTSIDE
+        number = "" if known else number_outside(wish)
+        return replace(plain, extras=wish.extras, outside=number, anything=bool(wish.url or wish.hidden))
