@@ -1,0 +1,68 @@
+"""accelerate's own files, and those that TRL brings along: how many processes, and how they share the work.
+
+Source: `commands/launch.py` and `commands/config/config_args.py` of accelerate 1.15; `trl/accelerate_configs` of TRL 0.12
+to 1.16, where each of these names is, if it is there, the same.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from holdfast.adapters.readers.command_line.launchers import Launch
+from holdfast.core.document import Document, Unknown
+
+CONFIG: Final = "where.accelerate_config"
+KEYS: Final = {
+    "num_processes": "where.world_size",
+    "num_machines": "where.nodes",
+    "mixed_precision": "where.mixed_precision",
+    "distributed_type": "where.distributed_type",
+    "deepspeed_config": "where.deepspeed",
+    "fsdp_config": "where.fsdp",
+}
+SHARDED: Final = {"num_machines": 1, "num_processes": 8, "mixed_precision": "bf16"}
+PACKAGED: Final[Mapping[str, Mapping[str, Any]]] = {
+    "single_gpu": {**SHARDED, "distributed_type": "NO"},
+    "multi_gpu": {**SHARDED, "distributed_type": "MULTI_GPU"},
+    **{
+        f"zero{stage}": {**SHARDED, "distributed_type": "DEEPSPEED", "deepspeed_config": {"zero_stage": stage}}
+        for stage in (1, 2, 3)
+    },
+    **{
+        f"fsdp{version}": {**SHARDED, "distributed_type": "FSDP", "fsdp_config": {"fsdp_version": version}}
+        for version in (1, 2)
+    },
+}
+"""What TRL's own files say, by the name under which `--accelerate_config` finds them."""
+ALONE: Final = ("NO", False)
+"""The kind of distribution that is none, which YAML may take for false: one process, whatever number the file gives."""
+
+Files = Callable[[str], Document | None]
+
+
+def add_accelerate_config(launch: Launch, files: Files, *, packaged: bool = False) -> None:
+    """Add what accelerate's file says to what the launchers say; options count before it.
+
+    Args:
+        launch: What they say; `where.accelerate_config` names the file.
+        files: Gives a YAML file's settings, or None where it is not at hand.
+        packaged: Whether the name may be that of one of TRL's own files.
+    """
+    name, place = launch.values.get(CONFIG), launch.places.get(tuple(CONFIG.split(".")))
+    if not isinstance(name, str) or place is None:
+        return
+    found = files(name)
+    settings = found.values if found else PACKAGED.get(name) if packaged else None
+    for key, value in _said(settings).items():
+        if key not in launch.values:
+            launch.say(key, value, place)
+        elif key == "where.world_size" and settings and settings.get("distributed_type") in ALONE:
+            launch.say(key, Unknown("accelerate's file says one process, and an option another number"), place)
+
+
+def _said(settings: Mapping[str, Any] | None) -> dict[str, Any]:
+    if settings is None:
+        return {}
+    said = {ours: settings[theirs] for theirs, ours in KEYS.items() if settings.get(theirs) not in (None, {})}
+    if settings.get("distributed_type") in ALONE:
+        said["where.world_size"] = 1
+    return said

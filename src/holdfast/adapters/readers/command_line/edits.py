@@ -1,0 +1,65 @@
+"""Writing edits of a command line's options back into its text.
+
+Covered: another name and another value of an option that is written out, and taking one out.
+Not covered: options that come from a variable of the shell or from a file.
+"""
+
+import shlex
+from collections.abc import Iterable
+from typing import Any
+
+from holdfast.core.document import Document, Edit, Remove, Rename, parse_key
+from holdfast.core.errors import Spot, UsageError
+from holdfast.core.text import Place, TextEdit
+
+
+def place_edits(document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:
+    """Return the text edits that make the edits.
+
+    Raises:
+        UsageError: One of them cannot be made in this text.
+    """
+    return tuple(_placed(document, edit) for edit in edits)
+
+
+def _placed(document: Document, edit: Edit) -> TextEdit:
+    key = parse_key(edit.key)
+    option, value = _here(document, document.key_places.get(key)), _here(document, document.places.get(key))
+    if isinstance(edit, Rename) and option:
+        return _at(option, option, f"--{edit.name}")
+    if isinstance(edit, Remove) and option and value:
+        return _at(option, value, "")
+    if option and value and value != option and not isinstance(edit, Rename | Remove):
+        return _at(value, value, render_words(edit.value))
+    if key not in document.places and not isinstance(edit, Rename | Remove) and (call := _call(document, edit)):
+        end = Place(call.path, call.end_line, call.end_column, call.end_line, call.end_column)
+        return _at(end, end, f" --{key[-1]} {render_words(edit.value)}")
+    where = document.place(edit.key)
+    spot = Spot(where.path, where.line, where.column)
+    raise UsageError(f"cannot change `{edit.key}` in this command", where=spot, fix="make the change by hand")
+
+
+def _here(document: Document, place: Place | None) -> Place | None:
+    """Return a place that is in the command's own text; what a file says that it names is not."""
+    return place if place and place.path == document.path else None
+
+
+def _call(document: Document, edit: Edit) -> Place | None:
+    key = edit.key.rpartition(".")[0]
+    return next((call.place for call in document.calls if call.key == key), None)
+
+
+def _at(first: Place, last: Place, text: str) -> TextEdit:
+    start, end = (first.line or 1, first.column or 1), (last.end_line or 1, last.end_column or 1)
+    return TextEdit(start, end, text)
+
+
+def render_words(value: Any) -> str:
+    """Return a value as the words of a command line, quoted where a shell needs it.
+
+    >>> render_words(["a b", 1, True])
+    "'a b' 1 true"
+    """
+    if isinstance(value, list):
+        return " ".join(map(render_words, value))
+    return shlex.quote(str(value).lower() if isinstance(value, bool) else str(value))

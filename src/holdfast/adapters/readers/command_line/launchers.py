@@ -1,0 +1,230 @@
+"""What stands before a training program on a command line: launchers, environments, wrappers.
+
+Source: the argument parsers of torch 2.13 (`torch.distributed.run`), accelerate 1.15 (`accelerate launch`),
+huggingface_hub 2.4 (`hf jobs`), uv 0.9 (`uv run --help`), deepspeed's runner, and Slurm's srun.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from holdfast.adapters.readers.command_line.words import ASSIGNMENT, Word
+from holdfast.core.document import Key, Unknown
+from holdfast.core.text import Place
+
+PASSED: Final = "passed over"
+"""For a word that stands between a launcher's options and the program, and says nothing of the job."""
+NOT_SAID: Final = Unknown("a variable of the shell")
+
+
+@dataclass
+class Launch:
+    """What the words before a program say.
+
+    Attributes:
+        words: What is left to read.
+        values: What was said, by dotted key of a Document.
+        places: Where.
+        by: The launchers, outermost first.
+    """
+
+    words: Sequence[Word]
+    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    places: dict[Key, Place] = field(default_factory=dict[Key, Place])
+    by: tuple[str, ...] = ()
+
+    def say(self, key: str, value: Any, place: Place) -> None:
+        """Note a value under a key; what stands nearer to the program counts."""
+        self.values[key] = value
+        self.places[tuple(key.split("."))] = place
+
+    def add(self, key: str, value: Any, place: Place) -> None:
+        """Note one more value of a list."""
+        listed = [*self.values.get(key, []), value]
+        self.values[key] = listed
+        self.places[*key.split("."), len(listed) - 1] = place
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """A program that starts another.
+
+    Attributes:
+        words: What it is called by, such as `accelerate launch`.
+        flags: Its options that take no value, spelled with hyphens.
+        keys: The keys of a Document that its options with values say something of; `+` marks a list.
+        constant: What it says by itself.
+        takes: The key of the word that stands between its options and the program, if there is one.
+    """
+
+    words: tuple[str, ...]
+    flags: frozenset[str] = frozenset()
+    keys: Mapping[str, str] = field(default_factory=dict[str, str])
+    constant: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    takes: str = ""
+
+
+TORCHRUN_KEYS = {"--nproc-per-node": "where.processes", "--nnodes": "where.nodes"}
+TORCHRUN_FLAGS = frozenset({"--standalone", "--no-python", "--run-path", "--virtual-local-rank"})
+TORCHRUN_SAYS = {"where.processes": 1, "where.nodes": 1}
+"""What torchrun does by itself: one process on one machine."""
+UV_FLAGS = frozenset(
+    {"--no-project", "--isolated", "--active", "--no-sync", "--locked", "--frozen", "--script", "-s", "--quiet", "-q"}
+    | {"--verbose", "-v", "--offline", "--all-extras", "--dev", "--no-dev", "--no-cache", "-n", "--refresh", "-U"}
+    | {
+        "--upgrade",
+        "--exact",
+        "--no-editable",
+        "--no-env-file",
+        "--managed-python",
+        "--no-managed-python",
+        "--no-config",
+    }
+)
+REQUIREMENTS = "environment.requirements+"
+NEXT_REQUIREMENT = re.compile(r",(?=\s*[A-Za-z])(?![^\[]*\])")
+"""Several may be given as one; a comma within one stands before an operator."""
+COUNT = re.compile(r"[0-9]{1,9}")
+NAME = re.compile(r"[A-Za-z_]\w*")
+UV_KEYS = {
+    **dict.fromkeys(("--with", "-w"), REQUIREMENTS),
+    **dict.fromkeys(("--python", "-p"), "environment.python"),
+}
+JOB_KEYS = {
+    "--flavor": "where.hardware",
+    "--timeout": "where.timeout",
+    "--secrets": "environment.secrets+",
+    "-s": "environment.secrets+",
+    "--env": "environment.variables+",
+    "-e": "environment.variables+",
+    "--namespace": "where.options.namespace",
+    "--image": "where.options.image",
+}
+HUB_FLAGS = frozenset({"--detach", "-d", "--dry-run", "--json", "--quiet", "-q"})
+ON_HUB = {"where.backend": "hf-jobs"}
+ACCELERATE = (
+    ("accelerate", "launch"),
+    ("accelerate-launch",),
+    ("python", "-m", "accelerate.commands.launch"),
+    ("python", "-m", "accelerate", "launch"),
+)
+ACCELERATE_FLAGS = frozenset(
+    {"--quiet", "-q", "--cpu", "--multi-gpu", "--tpu", "--ipex", "--use-xpu", "--use-deepspeed", "--use-fsdp"}
+    | {"--dynamo-use-fullgraph", "--dynamo-use-dynamic", "--dynamo-use-regional-compilation", "--same-network"}
+    | {"--use-parallelism-config", "--use-megatron-lm", "--no-python", "--tpu-cluster", "--no-tpu-cluster"}
+    | {"--tpu-use-sudo", "--downcast-bf16", "--fp8-use-autocast-during-eval", "--debug", "--enable-cpu-affinity"}
+)
+ACCELERATE_KEYS = {
+    "--num-processes": "where.world_size",
+    "--num-machines": "where.nodes",
+    "--mixed-precision": "where.mixed_precision",
+    "--config-file": "where.accelerate_config",
+    "--zero-stage": "where.zero_stage",
+}
+LAUNCHERS: Final = (
+    Launcher(("torchrun",), TORCHRUN_FLAGS, TORCHRUN_KEYS, TORCHRUN_SAYS),
+    Launcher(("python", "-m", "torch.distributed.run"), TORCHRUN_FLAGS, TORCHRUN_KEYS, TORCHRUN_SAYS),
+    Launcher(
+        ("python", "-m", "torch.distributed.launch"), TORCHRUN_FLAGS | {"--use-env"}, TORCHRUN_KEYS, TORCHRUN_SAYS
+    ),
+    *(Launcher(words, ACCELERATE_FLAGS, ACCELERATE_KEYS) for words in ACCELERATE),
+    Launcher(
+        ("deepspeed",),
+        frozenset({"--no-ssh", "--module", "--no-python", "--no-local-rank", "--force-multi"}),
+        {"--num-gpus": "where.processes", "--num-nodes": "where.nodes"},
+    ),
+    Launcher(("srun",), frozenset({"--exclusive", "--label", "-l", "--unbuffered", "-u", "--overlap", "-v", "--verbose"})),
+    Launcher(("uv", "run"), UV_FLAGS, UV_KEYS),
+    Launcher(("hf", "jobs", "uv", "run"), HUB_FLAGS, {**JOB_KEYS, **UV_KEYS}, ON_HUB),
+    Launcher(("hf", "jobs", "run"), HUB_FLAGS, JOB_KEYS, ON_HUB, "where.options.image"),
+    Launcher(("uvx",), UV_FLAGS, {**UV_KEYS, "--from": REQUIREMENTS}),
+    Launcher(("uv", "tool", "run"), UV_FLAGS, {**UV_KEYS, "--from": REQUIREMENTS}),
+    *(Launcher((word, "run"), frozenset({"--no-capture-output", "--live-stream"})) for word in ("conda", "mamba", "micromamba")),
+    Launcher(("timeout",), frozenset({"--foreground", "--preserve-status", "-v", "--verbose"}), takes=PASSED),
+    Launcher(("numactl",)),
+    Launcher(("env",), frozenset({"-i", "--ignore-environment"})),
+    *(
+        Launcher((word,), frozenset({"-E", "-H", "-n", "-p", "-v", "-w", "-f"}))
+        for word in ("nohup", "time", "exec", "sudo", "command", "setsid")
+    ),
+    *(Launcher((word, "run")) for word in ("poetry", "pipenv", "pdm", "hatch", "rye")),
+)
+PYTHON: Final = re.compile(r"(?:.*/)?python(?:3(?:\.\d+)?)?")
+PYTHON_FLAGS: Final = frozenset({"-u", "-O", "-OO", "-B", "-E", "-I", "-s", "-S", "-v", "-q"})
+
+
+def peel(words: Sequence[Word]) -> Launch:
+    """Return what is said before a training program, with the program's own words left over."""
+    launch = Launch(list(words))
+    while launch.words and (_assigned(launch) or _launched(launch)):
+        pass
+    return launch
+
+
+def _assigned(launch: Launch) -> bool:
+    """Take a variable off that is set for this command alone."""
+    word = launch.words[0]
+    found = None if word.quoted and "=" not in word.text else ASSIGNMENT.fullmatch(word.text)
+    if found is None:
+        return False
+    launch.say(f"environment.variables.{found['name']}", found["value"] if word.known else NOT_SAID, word.place)
+    launch.words = launch.words[1:]
+    return True
+
+
+def _launched(launch: Launch) -> bool:
+    """Take a launcher and its options off."""
+    names = [_python(word.text) for word in launch.words]
+    launcher = next((each for each in LAUNCHERS if tuple(names[: len(each.words)]) == each.words), None)
+    if launcher is None:
+        return False
+    for key, value in launcher.constant.items():
+        launch.say(key, value, launch.words[0].place)
+    launch.by = (*launch.by, " ".join(launcher.words))
+    launch.words = _after_options(launch.words[len(launcher.words) :], launcher, launch)
+    if launcher.takes and launch.words:
+        if launcher.takes != PASSED:
+            _note(launch, launcher.takes, launch.words[0].text, launch.words[0])
+        launch.words = launch.words[1:]
+    return True
+
+
+def _python(text: str) -> str:
+    return "python" if PYTHON.fullmatch(text) else text.rpartition("/")[2] if text.startswith(("/", ".")) else text
+
+
+def _after_options(words: Sequence[Word], launcher: Launcher, launch: Launch) -> Sequence[Word]:
+    """Note a launcher's options, and return what follows them."""
+    while words and words[0].text.startswith("-") and words[0].text not in ("-", "-m", "--module"):
+        option, _, inline = words[0].text.partition("=")
+        if option == "--":
+            return words[1:]
+        name = f"--{option[2:].replace('_', '-')}" if option.startswith("--") else option
+        glued = not option.startswith("--") and len(option) > len("-x")
+        taken = 1 if inline or glued or name in launcher.flags else 2
+        if (key := launcher.keys.get(name)) and len(words) >= taken:
+            value = words[taken - 1]
+            _note(launch, key, inline or value.text, value)
+        words = words[taken:]
+    return words
+
+
+def _note(launch: Launch, key: str, text: str, word: Word) -> None:
+    value = text if word.known else NOT_SAID
+    if key == "environment.variables+":
+        name, _, setting = text.partition("=")
+        if NAME.fullmatch(name):
+            launch.say(f"environment.variables.{name}", setting if word.known else NOT_SAID, word.place)
+    elif key == REQUIREMENTS and word.known:
+        for requirement in NEXT_REQUIREMENT.split(text):
+            launch.add(key[:-1], requirement.strip(), word.place)
+    elif key.endswith("+"):
+        launch.add(key[:-1], value, word.place)
+    else:
+        launch.say(key, read_number(value) if key.startswith("where.") else value, word.place)
+
+
+def read_number(value: Any) -> Any:
+    """Return the whole number that a text is; anything else as it is."""
+    return int(value) if isinstance(value, str) and COUNT.fullmatch(value) else value

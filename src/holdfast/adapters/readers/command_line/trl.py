@@ -1,0 +1,138 @@
+"""A command of TRL's, such as `trl sft --config recipe.yaml --num_processes 4`, as one call of it.
+
+What the parser of a command finds in the file of `--config` becomes its defaults, so that the command line counts before
+it. What no dataclass of the command takes goes to `accelerate launch`.
+
+Source: `trl/cli` and `trl/scripts/utils.py` of TRL 1.16, tried.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from holdfast.adapters.readers.command_line import CommandLine
+from holdfast.adapters.readers.command_line.accelerate import add_accelerate_config
+from holdfast.adapters.readers.command_line.launched import with_launch
+from holdfast.adapters.readers.command_line.launchers import Launch, read_number
+from holdfast.adapters.readers.command_line.programs import Flag, read_flags
+from holdfast.adapters.readers.command_line.words import Word
+from holdfast.adapters.readers.settings import SettingsFiles
+from holdfast.core.calls import Call
+from holdfast.core.document import Document, Key
+from holdfast.core.text import Place
+
+CONFIG, ENV = "config", "env"
+TRAINS: Final = frozenset({"sft", "dpo", "grpo", "reward", "kto", "rloo", "distillation"})
+LAUNCHED_BY: Final = {
+    "num_processes": "where.world_size",
+    "num_machines": "where.nodes",
+    "mixed_precision": "where.mixed_precision",
+    "config_file": "where.accelerate_config",
+    "accelerate_config": "where.accelerate_config",
+}
+"""What is handed on to `accelerate launch`."""
+FIELDS: Final = {
+    "model_name_or_path": "model.path",
+    "model_revision": "model.revision",
+    "dtype": "model.dtype",
+    "torch_dtype": "model.dtype",
+    "attn_implementation": "model.attn_implementation",
+    "trust_remote_code": "model.trust_remote_code",
+    "dataset_name": "dataset.path",
+    "dataset_config": "dataset.config",
+    "dataset_train_split": "dataset.split",
+    "dataset_streaming": "dataset.streaming",
+    "load_in_4bit": "quantization.load_in_4bit",
+    "load_in_8bit": "quantization.load_in_8bit",
+}
+
+
+def no_files(_: str) -> None:
+    """Give no settings of any file."""
+
+
+def command_document(line: CommandLine, text: str, path: str, files: SettingsFiles = no_files) -> Document | None:
+    """Return what a command of TRL's says, as one call of it; None where it is no command that trains.
+
+    Args:
+        line: The command.
+        text: The source that it stands in.
+        path: Its name.
+        files: Gives the settings of a file that the command names.
+    """
+    program = line.program
+    if program is None or program.name.text != "trl" or not program.arguments:
+        return None
+    method, words = program.arguments[0], program.arguments[1:]
+    if method.text not in TRAINS:
+        return None
+    flags = read_flags(words)
+    configs = [_settings(flag, files) for flag in flags if flag.name == CONFIG]
+    given = _given(flags, [config for config in configs if config])
+    arguments = {name: flag.value for name, flag in given.items()}
+    call = Call(
+        path=f"trl {method.text}",
+        label=f"trl {method.text}",
+        key="train",
+        arguments=arguments,
+        open=None in configs or not all(word.known for word in words),
+        place=_whole(line),
+        name_place=method.place,
+        via="parser",
+    )
+    document = Document(
+        path=path,
+        kind="command",
+        text=text,
+        values={"method": method.text, "train": arguments, **_model_and_data(arguments)},
+        places=_under_train({name: flag.place for name, flag in given.items()}),
+        key_places=_under_train({name: flag.key_place for name, flag in given.items()}),
+        calls=(call,),
+    )
+    return with_launch(document, _launch(line.launch, given, files))
+
+
+def _settings(flag: Flag, files: SettingsFiles) -> Document | None:
+    return files(flag.value) if isinstance(flag.value, str) else None
+
+
+def _given(flags: Sequence[Flag], configs: Sequence[Document]) -> dict[str, Flag]:
+    """Return what the parser is given by name: the last on the command line, else what a file says."""
+    given: dict[str, Flag] = {}
+    for config in configs:
+        for name, value in config.values.items():
+            key: Key = (name,)
+            whole = Place(config.path, 1, 1)
+            place = config.places.get(key, whole)
+            given[name] = Flag(name, value, config.key_places.get(key, place), place)
+    given |= {flag.name: flag for flag in flags}
+    return {name: flag for name, flag in given.items() if name not in (CONFIG, ENV)}
+
+
+def _launch(launch: Launch, given: Mapping[str, Flag], files: SettingsFiles) -> Launch:
+    """Return what the launchers say, with what the command hands on to accelerate."""
+    joined = replace(launch, values=dict(launch.values), places=dict(launch.places))
+    for name, key in LAUNCHED_BY.items():
+        if name in given:
+            joined.say(key, read_number(given[name].value), given[name].place)
+    add_accelerate_config(joined, files, packaged=True)
+    return joined
+
+
+def _under_train(places: Mapping[str, Place]) -> dict[Key, Place]:
+    return {("train", name): place for name, place in places.items()}
+
+
+def _model_and_data(arguments: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    parts: dict[str, dict[str, Any]] = {}
+    for name, value in arguments.items():
+        if name in FIELDS:
+            part, _, key = FIELDS[name].partition(".")
+            parts.setdefault(part, {})[key] = value
+    return parts
+
+
+def _whole(line: CommandLine) -> Place:
+    words: Sequence[Word] = line.words
+    first, last = words[0].place, words[-1].place
+    return Place(first.path, first.line, first.column, last.end_line, last.end_column)

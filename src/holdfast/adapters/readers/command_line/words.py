@@ -1,0 +1,161 @@
+"""A shell's words, with the place of each: as much of the language as launch scripts use.
+
+Covered: quotes, escapes, line continuations, comments, lists of commands, redirections, variables set to plain words.
+Not covered: what a shell computes (substitutions, arithmetic, arrays, functions): such a word is not known.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from holdfast.core.text import Lines, Place
+
+TOKEN = re.compile(
+    r"""(?P<space>(?:[ \t]|\\\r?\n)+)
+      | (?P<comment>(?:(?<=\s)|(?<![^\n]))\#[^\n]*)
+      | (?P<here><<-?\s*(?P<quote>['"]?)(?P<mark>\w+)(?P=quote))
+      | (?P<redirect>[0-9]*(?:>>|>&|>\||<&|<>|>|<)|&>>?)
+      | (?P<end>\r?\n|&&|\|\||;;?|[|&()])
+      | (?P<single>'[^']*')
+      | (?P<double>"(?:[^"\\]|\\.)*")
+      | (?P<computed>\$\((?:[^()]|\([^()]*\))*\)|`[^`]*`|\$\{[^}]*[^}\w][^}]*\})
+      | (?P<variable>\$(?:\w+|\{\w+\}|[@*\#?!$-]))
+      | (?P<escape>\\.)
+      | (?P<plain>[^\s\\'"`$;&|<>()]+|.)""",
+    re.VERBOSE | re.DOTALL,
+)
+IN_QUOTES = re.compile(r"(?P<variable>\$(?:\w+|\{\w+\}))|(?P<computed>\$[({]|`)|\\(?P<escape>[\"\\$`\n])")
+BETWEEN: Final = frozenset({"space", "comment", "end", "redirect", "here"})
+DECLARATIONS: Final = frozenset({"export", "declare", "local", "readonly"})
+ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word of a command.
+
+    Attributes:
+        text: What the program is given, as far as it is known.
+        place: Where it is written.
+        known: Whether that is all of it.
+        quoted: Whether a part of it stands in quotes: then it is no assignment, no glob, and one word.
+    """
+
+    text: str
+    place: Place
+    known: bool = True
+    quoted: bool = False
+
+
+Command = list[Word]
+
+
+def split_commands(text: str, path: str) -> Iterator[Command]:
+    r"""Yield the commands of a shell's text, with the variables put in that it sets to plain words before.
+
+    >>> [[word.text for word in command] for command in split_commands("N=2\ntorchrun --nproc $N a.py # two", "run.sh")]
+    [['torchrun', '--nproc', '2', 'a.py']]
+    """
+    scanner = Scanner(text, path)
+    for command in scanner.commands():
+        words = command[1:] if command[0].text in DECLARATIONS else command
+        settings = [ASSIGNMENT.fullmatch(word.text) for word in words]
+        if not all(settings):
+            yield command
+        for word, setting in zip(words, settings, strict=True):
+            if setting and all(settings):
+                scanner.variables[setting["name"]] = setting["value"] if word.known else None
+
+
+class Scanner:
+    """Goes through a shell's text from piece to piece, and puts words and commands together."""
+
+    def __init__(self, text: str, path: str) -> None:
+        self.variables: dict[str, str | None] = {}
+        self._text, self._path, self._lines = text, path, Lines(text)
+        self._command: Command = []
+        self._parts: list[Part] = []
+        self._start = 0
+        self._redirected = False
+
+    def commands(self) -> Iterator[Command]:
+        """Yield each command's words. What is read of later ones depends on the variables set meanwhile."""
+        offset, document = 0, ""
+        while found := TOKEN.match(self._text, offset):
+            kind, offset = self._kind(found), found.end()
+            if kind not in BETWEEN:
+                self._start = self._start if self._parts else found.start()
+                self._parts.append(_part(kind, found[0], self.variables))
+                continue
+            self._end_word(found.start())
+            self._redirected = self._redirected or kind == "redirect"
+            document = found["mark"] if kind == "here" else document
+            if kind == "end":
+                yield from self._end_command()
+                offset, document = (self._after(document, offset) if document else offset), ""
+        self._end_word(len(self._text))
+        yield from self._end_command()
+
+    @staticmethod
+    def _kind(found: re.Match[str]) -> str:
+        kind = found.lastgroup or ""
+        return "here" if kind in ("quote", "mark") else kind
+
+    def _end_word(self, end: int) -> None:
+        """Add the word that ends here to the command, unless it is where output goes."""
+        if not self._parts:
+            return
+        if not self._redirected:
+            place = self._lines.place(self._path, self._start, end)
+            text = "".join(part.text for part in self._parts)
+            known, quoted = all(part.known for part in self._parts), any(part.quoted for part in self._parts)
+            self._command.append(Word(text, place, known, quoted))
+        self._redirected, self._parts = False, []
+
+    def _end_command(self) -> Iterator[Command]:
+        if self._command:
+            command, self._command = self._command, []
+            yield command
+
+    def _after(self, mark: str, offset: int) -> int:
+        """Return where a here-document that ends with a mark is over."""
+        ending = re.compile(rf"^\s*{re.escape(mark)}\s*$", re.MULTILINE).search(self._text, offset)
+        return ending.end() if ending else len(self._text)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a word: what it stands for, whether that is known, and whether it is quoted."""
+
+    text: str
+    known: bool = True
+    quoted: bool = False
+
+
+def _part(kind: str, text: str, variables: Mapping[str, str | None]) -> Part:
+    match kind:
+        case "single":
+            return Part(text[1:-1], quoted=True)
+        case "double":
+            inner, known = _in_quotes(text[1:-1], variables)
+            return Part(inner, known, quoted=True)
+        case "escape":
+            return Part(text[1:], quoted=True)
+        case "variable":
+            value = variables.get(text.strip("${}"))
+            return Part(text, known=False) if value is None else Part(value)
+        case _:
+            return Part(text, known=kind != "computed")
+
+
+def _in_quotes(text: str, variables: Mapping[str, str | None]) -> tuple[str, bool]:
+    known = True
+    result, done = "", 0
+    for found in IN_QUOTES.finditer(text):
+        result += text[done : found.start()]
+        value = variables.get(found[0].strip("${}")) if found["variable"] else found["escape"]
+        known = known and value is not None
+        result += found[0] if value is None else value.replace("\n", "")
+        done = found.end()
+    return result + text[done:], known

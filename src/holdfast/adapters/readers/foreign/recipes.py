@@ -1,0 +1,49 @@
+"""Recipes: the YAML that `trl sft --config …` and scripts with a TrlParser read into their dataclasses.
+
+A recipe does not name the command that it is for. Its name, its folder or its output folder often do; where they do
+not, it is compared with what any command of TRL takes. Keys that TRL never had may be a script's own: no claim is made.
+"""
+
+import re
+from typing import Any, Final
+
+from holdfast.adapters.readers.foreign.mapping import mapped, passed_on
+from holdfast.core.document import Document
+
+COMMANDS: Final = ("sft", "dpo", "grpo", "reward", "kto", "rloo")
+WORD: Final = re.compile(r"[a-z0-9]+")
+KEYS: Final = {
+    "model_name_or_path": "model.path",
+    "model_revision": "model.revision",
+    "torch_dtype": "model.dtype",
+    "dtype": "model.dtype",
+    "attn_implementation": "model.attn_implementation",
+    "trust_remote_code": "model.trust_remote_code",
+    "dataset_name": "dataset.path",
+    "dataset_config": "dataset.config",
+    "load_in_4bit": "quantization.load_in_4bit",
+    "load_in_8bit": "quantization.load_in_8bit",
+    "num_processes": "where.world_size",
+    "num_machines": "where.nodes",
+}
+
+
+def read_recipe(document: Document) -> Document:
+    """Return a recipe as a call of the command that it is for."""
+    method = find_method(document)
+    call = passed_on(document, f"trl {method or 'any'}", document.values, label=f"trl {method}" if method else "trl")
+    keys = {**{name: f"train.{name}" for name in document.values}, **KEYS}
+    constants: dict[str, Any] = {"method": method} if method else {}
+    return mapped(document, keys, [call], constants)
+
+
+def find_method(document: Document) -> str | None:
+    """Return the one command of TRL that a recipe's name, folder or settings name; None where none or several do."""
+    told = [document.path.lower().replace("\\", "/").split("/")[-1]]
+    told += [str(document.get(key, "")).lower() for key in ("output_dir", "hub_model_id", "run_name")]
+    told += document.path.lower().split("/")[-3:-1]
+    for text in told:
+        found = [command for command in COMMANDS if command in WORD.findall(text)]
+        if len(found) == 1:
+            return found[0]
+    return None

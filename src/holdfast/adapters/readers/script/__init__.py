@@ -1,0 +1,86 @@
+"""Training scripts, read by `ast` alone: nothing of them is run, and nothing of what they import is.
+
+A small abstract interpreter. It goes through a program in the order in which it would run, with values that may be
+`Unknown`, and notes every call of a library with its arguments. Rooms, from the ground up:
+
+* `places`, `source`: positions; a text as a syntax tree, or one clear error
+* `values`, `join`, `reading`: what values there are, what two branches agree on, and the state of reading
+* `guards`, `objects`, `record`: what may keep a line from failing; attributes and classes; arguments and notes of calls
+* `expressions`, `calls`, `functions`, `known_calls`, `parsers`: what expressions give
+* `walk`, `definitions`: what statements do
+* `roles`, `header`, `documents`: which call plays which part in a job, and the Documents
+
+Covered: imports and aliases, constants, dicts and `**`, f-strings, branches, loops, `try`, functions and classes of the
+script and of files beside it, dataclasses that extend a config, `functools.partial`, argparse, HfArgumentParser, TrlParser.
+Not covered: values computed from data, threads, decorators that change arguments, `match` patterns, descriptors.
+"""
+
+from collections.abc import Callable, Sequence
+
+from holdfast.adapters.readers.script import calls, definitions, expressions, walk
+from holdfast.adapters.readers.script.documents import documents
+from holdfast.adapters.readers.script.functions import never_called
+from holdfast.adapters.readers.script.places import Cell, Places
+from holdfast.adapters.readers.script.reading import Frame, Reading
+from holdfast.adapters.readers.script.source import parse
+from holdfast.adapters.readers.settings import SettingsFiles
+from holdfast.core.document import Document
+
+EXPRESSIONS = {**expressions.RULES, **calls.RULES}
+STATEMENTS = {**walk.STATEMENTS, **definitions.STATEMENTS}
+
+
+def read_script(
+    text: str,
+    path: str,
+    *,
+    beside: Callable[[str], str | None] | None = None,
+    argv: Sequence[str] | None = None,
+    files: SettingsFiles | None = None,
+) -> tuple[Document, ...]:
+    """Return what a script says: one Document for each trainer that it constructs, up to twelve; one if there is none.
+
+    Args:
+        text: The script.
+        path: Its name, for places.
+        beside: Gives the text of a module that stands beside it (`config`, `pkg.settings`), or None.
+        argv: The arguments of the command line that goes with it, without the script's name; None where any may be given.
+        files: Gives the settings of a YAML or JSON file that these name, or None.
+
+    Raises:
+        UsageError: The text is no Python.
+    """
+    return read_program(text, path, beside=beside, argv=argv, files=files)
+
+
+def read_program(
+    text: str,
+    path: str,
+    *,
+    cells: Sequence[Cell] = (),
+    source: str | None = None,
+    beside: Callable[[str], str | None] | None = None,
+    argv: Sequence[str] | None = None,
+    files: SettingsFiles | None = None,
+) -> tuple[Document, ...]:
+    """Return what a program says, which may have been put together from a notebook's cells.
+
+    Args:
+        text: The program.
+        path: Its name, for places.
+        cells: Where its cells begin.
+        source: What was read, if that is not the program itself.
+        beside: As for `read_script`.
+        argv: Likewise.
+        files: Likewise.
+
+    Raises:
+        UsageError: The text is no Python.
+    """
+    places = Places(path, text, cells)
+    tree, parsed = parse(text, path, places.spot if cells else None)
+    reading = Reading(EXPRESSIONS, STATEMENTS, Frame(0, None, Places(path, parsed, cells)), beside, argv, files)
+    reading.bind("__name__", "__main__")
+    reading.block(tree.body)
+    never_called(reading)
+    return documents(reading, text if source is None else source, path)

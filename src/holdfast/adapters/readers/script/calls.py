@@ -1,0 +1,221 @@
+"""What calls give: those of libraries are recorded, functions and classes of the program are gone into."""
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from holdfast.adapters.readers.script.expressions import reading_of
+from holdfast.adapters.readers.script.functions import construct, enter, initialise_base
+from holdfast.adapters.readers.script.guards import patches
+from holdfast.adapters.readers.script.known_calls import FUNCTIONS as PLAIN_CALLS
+from holdfast.adapters.readers.script.known_calls import Known, installed_reason
+from holdfast.adapters.readers.script.objects import attribute_of, dotted, settled
+from holdfast.adapters.readers.script.parsers import FUNCTIONS as PARSERS
+from holdfast.adapters.readers.script.reading import Reading, Rule
+from holdfast.adapters.readers.script.record import Given, Site, read_arguments, record, result_of, spread_entries
+from holdfast.adapters.readers.script.values import (
+    CHANGED,
+    INSTALLED,
+    Class,
+    Entries,
+    Function,
+    Method,
+    Part,
+    Partial,
+    Ref,
+    Slot,
+    Some,
+    Super,
+    Thing,
+    why,
+)
+from holdfast.core.calls import Named
+from holdfast.core.document import Unknown
+from holdfast.core.evaluate import FUNCTIONS, UNKNOWN, call_pure, pure_method
+
+KNOWN: Final[Mapping[str, Known]] = {**PLAIN_CALLS, **PARSERS}
+
+
+def _call(reading: Reading, node: ast.Call) -> Any:
+    receiver: Any = None
+    if isinstance(node.func, ast.Attribute):
+        receiver = reading.value(node.func.value)
+        callee = reading_of(attribute_of(reading, receiver, node.func.attr), node.func.attr)
+    else:
+        callee = reading.value(node.func)
+    given = read_arguments(reading, node)
+    if not isinstance(callee, Function | Method):  # what those do is seen
+        for path in patches(dotted(node.func).rpartition(".")[2], given.values):
+            reading.patched[path] = "the script patches it"
+    return apply(reading, Site(node, callee, receiver), given)
+
+
+def apply(reading: Reading, site: Site, given: Given) -> Any:
+    """Return what a call gives."""
+    rule = CALLEES.get(type(site.callee), _of_plain)
+    return rule(reading, site, given)
+
+
+def _of_named(reading: Reading, site: Site, given: Given) -> Any:
+    return _of_library(reading, site, site.callee.path, given)
+
+
+def _of_part(reading: Reading, site: Site, given: Given) -> Any:
+    return _of_library(reading, site, site.callee.path, given, site.receiver or site.callee.thing)
+
+
+def _of_thing(reading: Reading, site: Site, given: Given) -> Any:
+    return _of_library(reading, site, f"{site.callee.base}.__call__", given, site.callee)
+
+
+def _of_function(reading: Reading, site: Site, given: Given) -> Any:
+    return enter(reading, site.callee, given)
+
+
+def _of_method(reading: Reading, site: Site, given: Given) -> Any:
+    return enter(reading, site.callee.function, given, site.callee.receiver)
+
+
+def _of_class(reading: Reading, site: Site, given: Given) -> Any:
+    return construct(reading, site.callee, site, given)
+
+
+def _of_library(reading: Reading, site: Site, path: str, given: Given, receiver: Any = None) -> Any:
+    package, _, name = path.partition(".")
+    if package == "builtins":
+        return _of_builtin(reading, site, name, given)
+    if isinstance(site.receiver, Super):
+        return initialise_base(reading, site.receiver, site, given) if path.endswith(".__init__") else UNKNOWN
+    held = receiver if isinstance(receiver, Thing | Part) else None
+    draft = record(reading, site, path, given, receiver=held)
+    reason = installed_reason(path, given.values)
+    if reason is not None:
+        return reason
+    known = KNOWN.get(path)
+    return known(reading, replace(site, draft=draft), given) if known else result_of(reading, draft)
+
+
+def _of_builtin(reading: Reading, site: Site, name: str, given: Given) -> Any:
+    known = KNOWN.get(f"builtins.{name}")
+    if known:
+        return known(reading, site, given)
+    if name not in FUNCTIONS or given.open:
+        return why(given.values)
+    values = [settled(reading, slot.value) for slot in given.positional]
+    return call_pure(FUNCTIONS[name], values)
+
+
+def _of_partial(reading: Reading, site: Site, given: Given) -> Any:
+    partial: Partial = site.callee
+    positional = [*(Slot(value) for value in partial.positional), *given.positional]
+    merged = Given(positional, partial.given.merged(given.named), given.more)
+    if partial.draft is not None:  # what is called is told with all its arguments instead
+        reading.drafts.pop((id(partial.draft.node), partial.draft.path, "partial"), None)
+    return apply(reading, Site(site.node, partial.target), merged)
+
+
+def _of_plain(reading: Reading, site: Site, given: Given) -> Any:
+    """Return what a method of a plain value or a dict gives; anything else may change the dicts that it is handed."""
+    name = site.node.func.attr if isinstance(site.node.func, ast.Attribute) else ""
+    if isinstance(site.receiver, Ref):
+        return _of_dict(reading, site.receiver, name, given)
+    if isinstance(site.receiver, list):
+        return _of_list(reading, site, name, given)
+    method = pure_method(site.receiver, name)
+    if method is not None and not given.open:
+        values = [settled(reading, slot.value) for slot in given.positional]
+        named = {str(key): settled(reading, slot.value) for key, slot in given.named.slots.items()}
+        return call_pure(method, values, **named)
+    if isinstance(site.callee, Unknown):
+        for value in given.values:
+            if isinstance(value, Ref):
+                reading.store[value.address] = reading.entries(value.address).opened(CHANGED)
+    return why([site.receiver, site.callee, *(value for value in given.values if value in INSTALLED)])
+
+
+def _of_list(reading: Reading, site: Site, name: str, given: Given) -> Any:
+    """Read a method of a list; one that changes it gives its name another value."""
+    func = site.node.func
+    if name in {"index", "count", "copy"} or not isinstance(func, ast.Attribute):
+        return list(site.receiver) if name == "copy" else UNKNOWN
+    changed: Any = UNKNOWN
+    if name == "append" and len(given.positional) == 1:
+        changed = [*site.receiver, given.positional[0].value]
+    elif name == "extend" and len(given.positional) == 1 and isinstance(given.positional[0].value, list | tuple):
+        changed = [*site.receiver, *given.positional[0].value]
+    reading.statements[ast.Store](reading, (func.value, changed))
+    return None if name in {"append", "extend"} else UNKNOWN
+
+
+def _of_dict(reading: Reading, ref: Ref, name: str, given: Given) -> Any:
+    rule = DICT_METHODS.get(name)
+    if rule is not None:
+        return rule(reading, ref, given)
+    method = pure_method(settled(reading, ref), name)
+    return call_pure(method, []) if method and not given.values else UNKNOWN
+
+
+def _update(reading: Reading, ref: Ref, given: Given) -> Any:
+    entries = reading.entries(ref.address)
+    for slot in given.positional:
+        entries = entries.merged(spread_entries(reading, slot.value))
+    reading.store[ref.address] = entries.merged(given.named)
+    return None
+
+
+def _pop(reading: Reading, ref: Ref, given: Given) -> Any:
+    entries, key = reading.entries(ref.address), given.argument(0, "")
+    known = isinstance(key, str | int)
+    reading.store[ref.address] = entries.without(key) if known else entries.opened(CHANGED)
+    return entries.slots[key].value if known and key in entries.slots else UNKNOWN
+
+
+def _set_default(reading: Reading, ref: Ref, given: Given) -> Any:
+    entries, key = reading.entries(ref.address), given.argument(0, "")
+    if not isinstance(key, str) or not given.positional:
+        reading.store[ref.address] = entries.opened(CHANGED)
+        return UNKNOWN
+    if key not in entries.slots:
+        slot = Slot(given.argument(1, ""), given.positional[-1].place, given.positional[0].place)
+        entries = entries.with_slot(key, slot)
+        reading.store[ref.address] = entries
+    return entries.slots[key].value
+
+
+def _get(reading: Reading, ref: Ref, given: Given) -> Any:
+    entries, key = reading.entries(ref.address), given.argument(0, "")
+    if isinstance(key, str) and key in entries.slots:
+        return entries.slots[key].value
+    return given.argument(1, "") if isinstance(key, str) and not entries.open else UNKNOWN
+
+
+def _copied(reading: Reading, ref: Ref, _: Given) -> Any:
+    return reading.fresh(reading.entries(ref.address))
+
+
+def _emptied(reading: Reading, ref: Ref, _: Given) -> Any:
+    reading.store[ref.address] = Entries(open=True)
+    return UNKNOWN
+
+
+DICT_METHODS: Final[Mapping[str, Callable[[Reading, Ref, Given], Any]]] = {
+    "clear": _emptied,
+    "copy": _copied,
+    "get": _get,
+    "pop": _pop,
+    "popitem": _emptied,
+    "setdefault": _set_default,
+    "update": _update,
+}
+CALLEES: Final[Mapping[type[Any], Callable[[Reading, Site, Given], Any]]] = {
+    Class: _of_class,
+    Function: _of_function,
+    Method: _of_method,
+    Named: _of_named,
+    Part: _of_part,
+    Partial: _of_partial,
+    Some: _of_named,
+    Thing: _of_thing,
+}
+RULES: Final[Mapping[type[ast.AST], Rule]] = {ast.Call: _call}

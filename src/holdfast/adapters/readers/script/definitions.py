@@ -1,0 +1,218 @@
+"""What a program defines: imports, functions, classes, and modules that stand beside it."""
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from holdfast.adapters.readers.script.guards import PATCHERS
+from holdfast.adapters.readers.script.objects import dotted
+from holdfast.adapters.readers.script.places import Places
+from holdfast.adapters.readers.script.reading import Frame, Reading, either
+from holdfast.adapters.readers.script.source import parse
+from holdfast.adapters.readers.script.values import Class, Function, Sibling, Slot
+from holdfast.core.calls import Import, Named
+from holdfast.core.document import Unknown
+from holdfast.core.errors import UsageError
+from holdfast.core.evaluate import UNKNOWN
+
+HARMLESS: Final = frozenset(
+    {
+        "staticmethod",
+        "classmethod",
+        "property",
+        "override",
+        "abstractmethod",
+        "no_grad",
+        "inference_mode",
+        "lru_cache",
+        "cache",
+    }
+    | {"wraps", "record", "dataclass", "cached_property", "final", "runtime_checkable", "register_for_auto_class"}
+)
+"""Decorators, by their last name, that hand on the arguments and the result."""
+KINDS: Final[Mapping[str, Any]] = {
+    "staticmethod": "static",
+    "classmethod": "class",
+    "property": "property",
+    "cached_property": "property",
+}
+ELSEWHERE: Final = Unknown("it is defined in another file")
+
+
+def _import(reading: Reading, node: ast.Import) -> bool:
+    for alias in node.names:
+        top = alias.name.partition(".")[0]
+        _note(
+            reading,
+            Import(
+                module=alias.name,
+                name=None,
+                bound=alias.asname or top,
+                place=reading.place(alias),
+                guard=reading.standing(),
+            ),
+        )
+        sibling = beside(reading, alias.name if alias.asname else top)
+        if sibling is not None:
+            reading.bind(alias.asname or top, Sibling(sibling))
+        else:
+            reading.bind(alias.asname or top, Named(alias.name if alias.asname else top))
+    return False
+
+
+def _import_from(reading: Reading, node: ast.ImportFrom) -> bool:
+    module = "." * node.level + (node.module or "")
+    sibling = beside(reading, node.module or "") if node.level <= 1 and node.module else None
+    for alias in node.names:
+        bound = alias.asname or alias.name
+        _note(
+            reading,
+            Import(module=module, name=alias.name, bound=bound, place=reading.place(alias), guard=reading.standing()),
+        )
+        if alias.name == "*":
+            _import_all(reading, module, sibling)
+        elif sibling is not None:
+            found = reading.store.get((sibling.number, alias.name), ELSEWHERE)
+            reading.bind(bound, found)
+        elif node.level:
+            inner = beside(reading, alias.name) if node.level == 1 and not node.module else None
+            reading.bind(bound, Sibling(inner) if inner else ELSEWHERE)
+        else:
+            inner = beside(reading, f"{module}.{alias.name}")
+            reading.bind(bound, Sibling(inner) if inner else Named(f"{module}.{alias.name}"))
+    return False
+
+
+def _note(reading: Reading, entry: Import) -> None:
+    package = entry.module.partition(".")[0]
+    if package in PATCHERS:
+        reading.patched["*"] = f"{package} replaces TRL's classes"
+    if reading.frame.module.number == 0:
+        known = reading.imports.get(entry.place)  # come upon before, perhaps under another guard
+        reading.imports[entry.place] = replace(entry, guard=either(known.guard, entry.guard)) if known else entry
+
+
+def _import_all(reading: Reading, module: str, sibling: Frame | None) -> None:
+    """Bind every name of a module that stands beside the script; of any other it is not known which there are."""
+    if sibling is None:
+        reading.frame.module.stars.append("" if module.startswith(".") else module)
+        return
+    for key, value in list(reading.store.items()):
+        if isinstance(key, tuple) and key[0] == sibling.number and not key[1].startswith("_"):
+            reading.bind(key[1], value)
+
+
+def beside(reading: Reading, module: str) -> Frame | None:
+    """Return the names of a module that stands beside the script; None where there is no such file, or it is no Python."""
+    if module in reading.modules or reading.beside is None:
+        return reading.modules.get(module)
+    reading.modules[module] = None  # an import of itself, on the way round, finds nothing
+    text = reading.beside(module)
+    if text is None:
+        return None
+    folder, _, _ = reading.frame.module.places.path.rpartition("/")
+    path = "/".join(part for part in (folder, module.replace(".", "/") + ".py") if part)
+    try:
+        tree, text = parse(text, path)
+    except UsageError:
+        return None
+    frame = Frame(next(reading.numbers), None, Places(path, text))
+    reading.modules[module] = frame
+    reading.trees.append(tree)
+    with reading.within(frame):
+        reading.bind("__name__", module)
+        reading.block(tree.body)
+    return frame
+
+
+def _function(reading: Reading, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    names = []
+    for decorator in node.decorator_list:
+        reading.value(decorator)
+        names.append(dotted(decorator).removesuffix("()").rpartition(".")[2])
+    function = Function(
+        node.name,
+        node,
+        reading.frame,
+        _defaults(reading, node.args),
+        decorated=not HARMLESS.issuperset(names),
+        owner=reading.frame.owner[0] if reading.frame.kind == "class" and reading.frame.owner else None,
+        guard=reading.standing(),
+        kind=next((KINDS[name] for name in names if name in KINDS), "function"),
+    )
+    if function.owner and node.name in {"__new__", "__init_subclass__", "__class_getitem__"}:
+        function.kind = "static" if node.name == "__new__" else "class"
+    reading.functions.append(function)
+    reading.bind(node.name, function)
+    return False
+
+
+def _defaults(reading: Reading, arguments: ast.arguments) -> dict[str, Slot]:
+    by_position = [*arguments.posonlyargs, *arguments.args]
+    pairs = [*zip(reversed(by_position), reversed(arguments.defaults), strict=False)]
+    pairs += [
+        (name, default) for name, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default
+    ]
+    return {name.arg: Slot(reading.value(default), reading.place(default)) for name, default in pairs}
+
+
+def _class(reading: Reading, node: ast.ClassDef) -> bool:
+    bases = [reading.value(base) for base in node.bases]
+    for keyword in node.keywords:
+        reading.value(keyword.value)
+    names = []
+    for decorator in node.decorator_list:
+        reading.value(decorator)
+        names.append(dotted(decorator).removesuffix("()").rpartition(".")[2])
+    frame = reading.child("class")
+    cls = Class(node.name, node, frame.number, bases, is_dataclass="dataclass" in names)
+    frame.owner = (cls, None)
+    with reading.within(frame):
+        reading.block(node.body)
+    made = (frame.number, "__new__") in reading.store
+    cls.opaque = made or bool(node.keywords) or not HARMLESS.issuperset(names)
+    cls.fields = {
+        each.target.id: _field_default(reading, frame, each)
+        for each in node.body
+        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
+    }
+    reading.bind(node.name, cls)
+    return False
+
+
+def _field_default(reading: Reading, frame: Frame, node: ast.AnnAssign) -> Slot | None:
+    if node.value is None:
+        return None
+    if not isinstance(node.value, ast.Call):
+        name = node.target.id if isinstance(node.target, ast.Name) else ""
+        return Slot(reading.store.get((frame.number, name), UNKNOWN), reading.place(node.value))
+    given = next((keyword.value for keyword in node.value.keywords if keyword.arg == "default"), None)
+    return Slot(given.value if isinstance(given, ast.Constant) else UNKNOWN, reading.place(node.value))
+
+
+def _global(reading: Reading, node: ast.Global) -> bool:
+    for name in node.names:
+        reading.frame.elsewhere[name] = reading.frame.module
+    return False
+
+
+def _nonlocal(reading: Reading, node: ast.Nonlocal) -> bool:
+    for name in node.names:
+        frame = reading.frame.parent
+        while frame is not None and frame.parent is not None and (frame.number, name) not in reading.store:
+            frame = frame.parent
+        if frame is not None:
+            reading.frame.elsewhere[name] = frame
+    return False
+
+
+STATEMENTS: Final[Mapping[type[ast.AST], Callable[[Reading, Any], bool]]] = {
+    ast.AsyncFunctionDef: _function,
+    ast.ClassDef: _class,
+    ast.FunctionDef: _function,
+    ast.Global: _global,
+    ast.Import: _import,
+    ast.ImportFrom: _import_from,
+    ast.Nonlocal: _nonlocal,
+}

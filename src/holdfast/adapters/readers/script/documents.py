@@ -1,0 +1,257 @@
+"""What was read, as Documents: one for each trainer that the program constructs, with the job as that trainer sees it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final
+
+from holdfast.adapters.readers.script.functions import parameters_of
+from holdfast.adapters.readers.script.header import read_environment
+from holdfast.adapters.readers.script.objects import DEEPEST
+from holdfast.adapters.readers.script.reading import Reading
+from holdfast.adapters.readers.script.roles import Cast, cast, trainers
+from holdfast.adapters.readers.script.values import (
+    CHANGED,
+    Class,
+    Draft,
+    Function,
+    Method,
+    Partial,
+    Ref,
+    Thing,
+    is_class,
+)
+from holdfast.core.calls import Call, Guard, Import, Local, Made, Named
+from holdfast.core.document import Document, Key, Kind, Unknown
+from holdfast.core.evaluate import UNKNOWN
+from holdfast.core.text import Place
+
+MOST_JOBS: Final = 12
+"""Trainers of one file that are told of as jobs: where there are more, it is a test suite. Every call is told all the same."""
+PLAIN: Final = (str, int, float, complex, bytes, set, frozenset, type(None), Named, Unknown)
+HIDDEN: Final = Unknown("it may be given where the script does not show it")
+REPLACED: Final = frozenset({"trl", "transformers", "peft"})
+"""Packages whose classes a patcher may replace."""
+
+
+class Partly(dict[str, Any]):
+    """Settings of which some may not be seen: any other name is there too, with a value that is not known."""
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str)
+
+    def __missing__(self, key: str) -> Unknown:
+        return HIDDEN
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Draughtsman:
+    """Makes one Document.
+
+    Attributes:
+        reading: What was read.
+        keys: The key of each call, by its identity.
+    """
+
+    reading: Reading
+    keys: Mapping[int, str]
+    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    places: dict[Key, Place] = field(default_factory=dict[Key, Place])
+    key_places: dict[Key, Place] = field(default_factory=dict[Key, Place])
+
+    def plain(self, value: Any, depth: int = 0) -> Any:
+        """Return a value as a Document holds it."""
+        if isinstance(value, PLAIN):
+            return value
+        if isinstance(value, list | tuple):
+            return type(value)(self.plain(part, depth) for part in value)
+        if isinstance(value, Ref):
+            entries = self.reading.entries(value.address)
+            if entries.open or depth > DEEPEST:  # a dict may hold itself
+                return UNKNOWN
+            return {name: self.plain(slot.value, depth + 1) for name, slot in entries.slots.items()}
+        if isinstance(value, Thing):
+            known = value.draft is not None and id(value.draft) in self.keys
+            return Made(value.path, self.keys[id(value.draft)]) if known else UNKNOWN
+        return _own(value)
+
+    def call(self, draft: Draft) -> Call:
+        """Return a call as a Document holds it, and put its arguments under its key."""
+        key = self.keys[id(draft)]
+        arguments = {name: self.plain(slot.value) for name, slot in draft.arguments.items()}
+        under: Key = tuple(int(part) if part.isdigit() else part for part in key.split("."))
+        self._put(under, Partly(arguments) if draft.open else dict(arguments), draft)
+        return Call(
+            path=draft.path,
+            label=draft.label,
+            key=key,
+            arguments=arguments,
+            positional=tuple(map(self.plain, draft.positional)),
+            open=draft.open,
+            own=draft.own,
+            place=draft.place,
+            name_place=draft.name_place,
+            guard=self._guard(draft),
+            via=draft.via,
+        )
+
+    def _put(self, under: Key, values: dict[str, Any], draft: Draft) -> None:
+        if len(under) == 1:
+            self.values[str(under[0])] = values
+        else:
+            self.values.setdefault(str(under[0]), {})[str(under[1])] = values
+        self.places[under] = draft.place
+        self.key_places[under] = draft.name_place
+        for name, slot in draft.arguments.items():
+            if slot.place:
+                self.places[*under, name] = slot.place
+            if slot.key_place:
+                self.key_places[*under, name] = slot.key_place
+
+    def _guard(self, draft: Draft) -> Guard:
+        because = draft.guard.because or _patched(self.reading.patched, draft.path)
+        return Guard(draft.guard.catches, because)
+
+
+def _own(value: Any) -> Any:
+    """Return a function or a class of the program as a Document holds it; of anything else nothing is known."""
+    if isinstance(value, Partial):
+        return _own(value.target)
+    if isinstance(value, Class):
+        return Local(value.name, "class")
+    function = value.function if isinstance(value, Method) else value
+    if not isinstance(function, Function):
+        return value if isinstance(value, Named) else UNKNOWN
+    names, more = parameters_of(function)
+    return Local(function.name, "function", tuple(names), more)
+
+
+def _patched(patched: Mapping[str, str], path: str) -> str:
+    """Return what stands around a call of something that the program replaces."""
+    if not patched:
+        return ""
+    package, *names = path.split(".")
+    if "*" in patched and package in REPLACED and any(is_class(name) for name in names):
+        return patched["*"]
+    parts = path.split(".")
+    prefixes = (".".join(parts[:length]) for length in range(1, len(parts) + 1))
+    return next((patched[prefix] for prefix in prefixes if prefix in patched), "")
+
+
+def documents(reading: Reading, text: str, path: str, kind: Kind = "script") -> tuple[Document, ...]:
+    """Return one Document for each trainer, up to twelve; one in all if there is none."""
+    ordered = sorted(reading.drafts.values(), key=lambda draft: (not draft.main, draft.order))
+    environment = read_environment(text, path, reading.variables)
+    jobs = [cast(reading, trainer) for trainer in islice(trainers(reading), MOST_JOBS)] or [Cast({}, {})]
+    return tuple(_document(reading, (text, path, kind), ordered, job, environment) for job in jobs)
+
+
+def _document(
+    reading: Reading, source: tuple[str, str, Kind], ordered: Sequence[Draft], job: Cast, environment: Any
+) -> Document:
+    text, path, kind = source
+    roles = {id(draft): part for part, draft in job.parts.items()}
+    shown = [draft for draft in ordered if draft.main or id(draft) in roles]
+    keys = {id(draft): roles.get(id(draft), f"calls.{index}") for index, draft in enumerate(shown)}
+    page = Draughtsman(reading, keys)
+    calls = tuple(page.call(draft) for draft in shown)
+    said, places, key_places = environment
+    if said:
+        page.values["environment"] = said
+    _add_job(page, job, {call.key: call for call in calls})
+    return Document(
+        path=path,
+        kind=kind,
+        text=text,
+        values=page.values,
+        places={**page.places, **places},
+        key_places={**page.key_places, **key_places},
+        imports=tuple(sorted(reading.imports.values(), key=_written)),
+        calls=calls,
+    )
+
+
+def _written(entry: Import) -> tuple[int, int, int]:
+    """Return where an import stands, to order by."""
+    return entry.place.cell or 0, entry.place.line or 0, entry.place.column or 0
+
+
+def _add_job(page: Draughtsman, job: Cast, calls: Mapping[str, Call]) -> None:
+    """Add what the parts say together: method, model, dataset; and hide what cannot be relied on."""
+    trainer = calls.get("trainer")
+    if trainer is None:
+        return
+    page.values["method"] = trainer.name.removesuffix("Trainer").lower()
+    page.values["trainer"]["class"] = trainer.path
+    page.places["method",] = page.places["trainer", "class"] = trainer.name_place
+    for part, thing in job.things.items():
+        _apply_changes(page, part, thing)
+    for part in job.hidden:
+        page.values[part] = HIDDEN
+    _add_model(page, calls)
+    _add_dataset(page, calls)
+    for part in ("train", "trainer", "peft", "quantization", "model", "dataset"):
+        because = trainer.guard.because or (calls[part].guard.because if part in calls else "")
+        if because and part in page.values:
+            page.values[part] = Unknown(because)
+
+
+def _apply_changes(page: Draughtsman, part: str, thing: Thing) -> None:
+    """Hide the settings that are changed after the config was made."""
+    entries = page.reading.entries(thing.address)
+    settings = page.values[part]
+    for name in entries.slots:
+        settings[name] = CHANGED
+    if entries.open:
+        page.values[part] = Unknown(CHANGED.because)
+
+
+def _add_model(page: Draughtsman, calls: Mapping[str, Call]) -> None:
+    """Add what is said of the model: by the call that loads it, or by the trainer's config, which then has it loaded."""
+    trainer, call = calls["trainer"], calls.get("model")
+    given = trainer.arguments.get("model", next(iter(trainer.positional), None))
+    settings = _model_settings(page, trainer)
+    hidden = not isinstance(settings, Mapping) if isinstance(given, str | None) else call is None or call.open
+    model = page.values["model"] = (Partly if hidden else dict)(call.arguments if call else {})
+    if call is not None and call.positional:
+        model["path"] = call.positional[0]
+        page.places["model", "path"] = call.place
+    elif call is not None:
+        _alias(page, "model", "pretrained_model_name_or_path", "path")
+    else:
+        model["path"] = given if isinstance(given, str) else UNKNOWN
+        page.places["model", "path"] = page.places.get(("trainer", "model"), trainer.place)
+    if isinstance(settings, Mapping):
+        for name, value in settings.items():
+            model.setdefault(name, value)
+    _alias(page, "model", "torch_dtype", "dtype")
+
+
+def _model_settings(page: Draughtsman, trainer: Call) -> Any:
+    """Return the arguments with which a trainer loads its model itself; `Unknown` where they cannot be seen."""
+    if "model_init_kwargs" in trainer.arguments:  # up to TRL 0.12
+        return trainer.arguments["model_init_kwargs"] or {}
+    train = page.values.get("train", {})
+    if isinstance(train, Unknown):
+        return train
+    return (train["model_init_kwargs"] if "model_init_kwargs" in train else None) or {}  # noqa: SIM401  Partly holds any
+
+
+def _alias(page: Draughtsman, part: str, name: str, other: str) -> None:
+    """Give a setting its usual name too."""
+    if other in page.values[part].keys() or name not in page.values[part].keys():  # noqa: SIM118  Partly holds any
+        return
+    page.values[part][other] = page.values[part][name]
+    if (part, name) in page.places:
+        page.places[part, other] = page.places[part, name]
+
+
+def _add_dataset(page: Draughtsman, calls: Mapping[str, Call]) -> None:
+    call = calls.get("dataset")
+    if call is None:
+        return
+    settings = page.values["dataset"]
+    for name, value in zip(("path", "name"), call.positional, strict=False):
+        settings.setdefault(name, value)
+        page.places.setdefault(("dataset", name), call.place)
+    _alias(page, "dataset", "name", "config")

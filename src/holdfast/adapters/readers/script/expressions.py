@@ -1,0 +1,288 @@
+"""What expressions are: one rule for each kind of node; calls have a room of their own."""
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from holdfast.adapters.readers.script.functions import enter
+from holdfast.adapters.readers.script.guards import IN_VERSION_BRANCH, INTROSPECTION, named_reason, note_rivals
+from holdfast.adapters.readers.script.join import joined
+from holdfast.adapters.readers.script.objects import attribute_of, known_not_none, settled
+from holdfast.adapters.readers.script.reading import DEAD, Reading, Rule
+from holdfast.adapters.readers.script.record import Given
+from holdfast.adapters.readers.script.values import (
+    BRANCHES,
+    COMMAND_LINE,
+    ENVIRONMENT,
+    INSTALLED,
+    PARAMETER,
+    VERSION,
+    Entries,
+    Function,
+    Method,
+    Part,
+    Ref,
+    Slot,
+    Thing,
+    why,
+)
+from holdfast.core.calls import Guard, Named
+from holdfast.core.document import Unknown
+from holdfast.core.evaluate import UNKNOWN, apply_operator, call_pure, compare, reason_among, truth
+
+CONVERSIONS: Final[Mapping[int, Callable[[Any], str]]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
+CONSTANTS: Final[Mapping[str, Any]] = {"os.sep": "/", "os.path.sep": "/"}
+"""Names of libraries whose value is known."""
+
+
+def _constant(_: Reading, node: ast.Constant) -> Any:
+    return UNKNOWN if node.value is ... else node.value
+
+
+def _name(reading: Reading, node: ast.Name) -> Any:
+    return reading_of(reading.lookup(node.id), node.id)
+
+
+def reading_of(value: Any, name: str) -> Any:
+    """Return the value of a name or an attribute; what is said of a version by name alone is of unknown value."""
+    if name == "TYPE_CHECKING" and isinstance(value, Named | Unknown):
+        return False  # no run of the program has it otherwise
+    if isinstance(value, Named):
+        return VERSION if value.path.rpartition(".")[2] in INTROSPECTION else CONSTANTS.get(value.path, value)
+    if isinstance(value, Unknown) and value not in INSTALLED:
+        return named_reason(name) or value
+    return value
+
+
+def _attribute(reading: Reading, node: ast.Attribute) -> Any:
+    found = reading_of(attribute_of(reading, reading.value(node.value), node.attr), node.attr)
+    if isinstance(found, Method) and found.function.kind == "property":
+        return enter(reading, found.function, Given(), found.receiver)
+    if isinstance(found, Named) and found.path == "sys.argv":
+        return COMMAND_LINE if reading.argv is None else [reading.frame.module.places.path, *reading.argv]
+    return found
+
+
+def _elements(reading: Reading, nodes: Sequence[ast.expr]) -> list[Any] | Unknown:
+    values: list[Any] = []
+    hidden: Unknown | None = None
+    for node in nodes:
+        value = reading.value(node.value if isinstance(node, ast.Starred) else node)
+        if not isinstance(node, ast.Starred):
+            values.append(value)
+        elif isinstance(value, list | tuple):
+            values += value
+        else:
+            hidden = reason_among([value])
+    return values if hidden is None else hidden
+
+
+def _list(reading: Reading, node: ast.List) -> Any:
+    return _elements(reading, node.elts)
+
+
+def _tuple(reading: Reading, node: ast.Tuple) -> Any:
+    values = _elements(reading, node.elts)
+    return values if isinstance(values, Unknown) else tuple(values)
+
+
+def _set(reading: Reading, node: ast.Set) -> Any:
+    values = _elements(reading, node.elts)
+    plain = not isinstance(values, Unknown) and all(isinstance(value, str | int | float) for value in values)
+    return set(values) if plain and not isinstance(values, Unknown) else reason_among([values])
+
+
+def _dict(reading: Reading, node: ast.Dict) -> Any:
+    entries = Entries()
+    for key, value in zip(node.keys, node.values, strict=True):
+        given = reading.value(value)
+        if key is None:
+            entries = entries.merged(reading.entries(given.address) if isinstance(given, Ref) else Entries(open=True))
+            continue
+        name = reading.value(key)
+        if isinstance(name, str | int | float | None):
+            entries = entries.with_slot(name, Slot(given, reading.place(value), reading.place(key)))
+        else:  # any name, also one that is there already
+            entries = entries.opened(reason_among([name]))
+    return reading.fresh(entries)
+
+
+def _unary(reading: Reading, node: ast.UnaryOp) -> Any:
+    value = reading.value(node.operand)
+    if isinstance(node.op, ast.Not) and known_not_none(value) and isinstance(value, Thing | Function | Named):
+        return UNKNOWN
+    return apply_operator(node.op, settled(reading, value))
+
+
+def _binary(reading: Reading, node: ast.BinOp) -> Any:
+    left, right = reading.value(node.left), reading.value(node.right)
+    if isinstance(left, Ref) and isinstance(right, Ref) and isinstance(node.op, ast.BitOr):
+        return reading.fresh(reading.entries(left.address).merged(reading.entries(right.address)))
+    if isinstance(left, list) and isinstance(right, list) and isinstance(node.op, ast.Add):
+        return left + right
+    return apply_operator(node.op, settled(reading, left), settled(reading, right))
+
+
+def _boolean(reading: Reading, node: ast.BoolOp) -> Any:
+    """Return the operand that decides. What follows it is not reached; what follows a version may not be."""
+    decides = isinstance(node.op, ast.Or)
+    unsure: list[Any] = []
+    before, value = reading.guard, UNKNOWN
+    decided: list[Any] = []
+    for operand in node.values:
+        with reading.guarded(DEAD if decided else _guard_after(unsure)):
+            value = reading.value(operand)
+        holds = truth(settled(reading, value))
+        if not decided and holds is decides:
+            decided.append(decides if unsure else value)
+        elif isinstance(holds, Unknown):
+            unsure.append(holds)
+    reading.guard = before
+    if decided:
+        return decided[0]
+    return why(unsure) if unsure else value
+
+
+def _guard_after(operands: Sequence[Any]) -> Guard:
+    return IN_VERSION_BRANCH if why(operands) in INSTALLED else Guard()
+
+
+def _comparison(reading: Reading, node: ast.Compare) -> Any:
+    values = [reading.value(operand) for operand in (node.left, *node.comparators)]
+    if len(values) == 2 and None in values and isinstance(node.ops[0], ast.Is | ast.IsNot | ast.Eq | ast.NotEq):  # noqa: PLR2004
+        other = values[1] if values[0] is None else values[0]
+        if known_not_none(other):
+            return isinstance(node.ops[0], ast.IsNot | ast.NotEq)
+    plain = [settled(reading, value) for value in values]
+    reason = why(plain)
+    return reason if reason in INSTALLED else compare(node.ops, plain)
+
+
+def _conditional(reading: Reading, node: ast.IfExp) -> Any:
+    holds = truth(settled(reading, reading.value(node.test)))
+    around = IN_VERSION_BRANCH if holds in INSTALLED else Guard()
+    values, logs = [], []
+    for branch, taken in ((node.body, True), (node.orelse, False)):
+        begin = len(reading.log)
+        with reading.guarded(around if isinstance(holds, Unknown) or holds is taken else DEAD):
+            values.append(reading.value(branch))
+        logs.append(reading.log[begin:])
+    if not isinstance(holds, Unknown):
+        return values[0] if holds else values[1]
+    note_rivals(logs)
+    return joined(values[0], values[1], holds if holds in INSTALLED else BRANCHES)
+
+
+def _f_string(reading: Reading, node: ast.JoinedStr) -> Any:
+    parts = [reading.value(part) for part in node.values]
+    return "".join(parts) if all(isinstance(part, str) for part in parts) else reason_among(parts)
+
+
+def _formatted(reading: Reading, node: ast.FormattedValue) -> Any:
+    value = settled(reading, reading.value(node.value))
+    spec = reading.value(node.format_spec) if node.format_spec else ""
+    convert = CONVERSIONS.get(node.conversion)
+    given = call_pure(convert, [value]) if convert else value
+    return call_pure(format, [given, spec])
+
+
+def _subscript(reading: Reading, node: ast.Subscript) -> Any:
+    value, index = reading.value(node.value), reading.value(node.slice)
+    if isinstance(value, Ref):
+        entries = reading.entries(value.address)
+        slot = entries.slots.get(index) if isinstance(index, str | int | float | None) else None
+        return slot.value if slot else reason_among([index])
+    if isinstance(value, Named):
+        return ENVIRONMENT if value.path == "os.environ" else UNKNOWN
+    if isinstance(value, Thing | Part):
+        return item_of(value)
+    if isinstance(value, str | list | tuple) and isinstance(index, int):
+        return value[index] if -len(value) <= index < len(value) else UNKNOWN
+    return reason_among([value, index])
+
+
+def item_of(value: Thing | Part) -> Part:
+    """Return an item of a thing, or of a part of one."""
+    if isinstance(value, Part):
+        return Part(f"{value.path}[]", value.thing)
+    return Part(f"{value.base}[]", value)
+
+
+def _slice(reading: Reading, node: ast.Slice) -> Any:
+    for part in (node.lower, node.upper, node.step):
+        if part is not None:
+            reading.value(part)
+    return UNKNOWN
+
+
+def _lambda(reading: Reading, node: ast.Lambda) -> Any:
+    function = Function("<lambda>", node, reading.frame, {}, guard=reading.standing())
+    reading.functions.append(function)
+    for default in (*node.args.defaults, *node.args.kw_defaults):
+        if default is not None:
+            reading.value(default)
+    return function
+
+
+def _comprehension(reading: Reading, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Any:
+    """Read what a comprehension does once, for any item. Nothing is known of what it yields."""
+    values: list[Any] = []
+    with reading.within(reading.child("function")):
+        for generator in node.generators:
+            values.append(reading.value(generator.iter))
+            reading.statements[ast.Store](reading, (generator.target, reason_among(values)))
+            values += map(reading.value, generator.ifs)
+        parts = (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,)
+        values += map(reading.value, parts)
+    return why(value for value in values if value in INSTALLED)
+
+
+def _await(reading: Reading, node: ast.Await) -> Any:
+    return reading.value(node.value)
+
+
+def _yield(reading: Reading, node: ast.Yield | ast.YieldFrom) -> Any:
+    if node.value is not None:
+        reading.value(node.value)
+    return PARAMETER
+
+
+def _walrus(reading: Reading, node: ast.NamedExpr) -> Any:
+    value = reading.value(node.value)
+    reading.statements[ast.Store](reading, (node.target, value))
+    return value
+
+
+def _starred(reading: Reading, node: ast.Starred) -> Any:
+    reading.value(node.value)
+    return UNKNOWN
+
+
+RULES: Final[Mapping[type[ast.AST], Rule]] = {
+    ast.Attribute: _attribute,
+    ast.Await: _await,
+    ast.BinOp: _binary,
+    ast.BoolOp: _boolean,
+    ast.Compare: _comparison,
+    ast.Constant: _constant,
+    ast.Dict: _dict,
+    ast.DictComp: _comprehension,
+    ast.FormattedValue: _formatted,
+    ast.GeneratorExp: _comprehension,
+    ast.IfExp: _conditional,
+    ast.JoinedStr: _f_string,
+    ast.Lambda: _lambda,
+    ast.List: _list,
+    ast.ListComp: _comprehension,
+    ast.Name: _name,
+    ast.NamedExpr: _walrus,
+    ast.Set: _set,
+    ast.SetComp: _comprehension,
+    ast.Slice: _slice,
+    ast.Starred: _starred,
+    ast.Subscript: _subscript,
+    ast.Tuple: _tuple,
+    ast.UnaryOp: _unary,
+    ast.Yield: _yield,
+    ast.YieldFrom: _yield,
+}

@@ -1,0 +1,161 @@
+"""Calls of the program's own functions and classes: they are gone into, with the arguments of each call."""
+
+import ast
+from collections.abc import Sequence
+from typing import Any, Final
+
+from holdfast.adapters.readers.script.join import joined
+from holdfast.adapters.readers.script.objects import find_init, library_base, lineage, own_fields
+from holdfast.adapters.readers.script.reading import Frame, Reading
+from holdfast.adapters.readers.script.record import Given, Site, record
+from holdfast.adapters.readers.script.values import (
+    BRANCHES,
+    PARAMETER,
+    Class,
+    Entries,
+    Function,
+    Slot,
+    Super,
+    Thing,
+)
+from holdfast.core.calls import Guard
+from holdfast.core.evaluate import UNKNOWN
+
+MOST_VISITS: Final = 6
+"""Calls of one function that are gone into with their own arguments; after that once more, with none known."""
+DEEPEST: Final = 12
+"""Calls within calls."""
+
+
+def enter(reading: Reading, function: Function, given: Given | None, receiver: Any = None) -> Any:
+    """Read a function's body with the arguments of a call, and return what it gives back.
+
+    Args:
+        reading: The state.
+        function: The function.
+        given: Its arguments; None where any may be given.
+        receiver: What it is bound to.
+    """
+    visits = reading.reached.get(function, 0)
+    if function in reading.stack or len(reading.stack) >= DEEPEST or visits > MOST_VISITS:
+        return UNKNOWN
+    reading.reached[function] = visits + 1
+    frame = reading.child("function", function.frame)
+    frame.owner = (function.owner, receiver) if function.owner else None
+    reading.stack.append(function)
+    try:
+        with reading.within(frame), reading.guarded(Guard(because=function.guard.because)):
+            _bind(reading, function, given if visits < MOST_VISITS else None, receiver)
+            return _body(reading, function, frame)
+    finally:
+        reading.stack.pop()
+
+
+def _body(reading: Reading, function: Function, frame: Frame) -> Any:
+    if isinstance(function.node, ast.Lambda):
+        return reading.value(function.node.body)
+    if not reading.block(function.node.body):
+        frame.returns.append(None)
+    result = frame.returns[0] if frame.returns else UNKNOWN
+    for other in frame.returns[1:]:
+        result = joined(result, other, BRANCHES)
+    return UNKNOWN if function.decorated else result
+
+
+def _bind(reading: Reading, function: Function, given: Given | None, receiver: Any) -> None:
+    """Give the parameters their values."""
+    arguments = function.node.args
+    names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+    if function.owner is not None and function.kind != "static" and names:
+        reading.bind(names.pop(0), receiver)
+    values = given or Given(named=Entries(open=True), more=True)
+    by_position = dict(zip(names, values.positional, strict=False))
+    every = [*names, *(each.arg for each in arguments.kwonlyargs)]
+    for name in every:
+        slot = by_position.get(name) or values.named.slots.get(name)
+        hidden = given is None or values.open or function.decorated
+        default = None if hidden else function.defaults.get(name)
+        reading.bind(name, slot.value if slot else default.value if default else PARAMETER)
+    if arguments.vararg:
+        rest = [slot.value for slot in values.positional[len(names) :]]
+        reading.bind(arguments.vararg.arg, PARAMETER if values.more else tuple(rest))
+    if arguments.kwarg:
+        others = {name: slot for name, slot in values.named.slots.items() if name not in every}
+        reading.bind(arguments.kwarg.arg, reading.fresh(Entries(others, values.named.open)))
+
+
+def construct(reading: Reading, cls: Class, site: Site, given: Given) -> Any:
+    """Return an instance of a class of the program.
+
+    Where it adds nothing but fields to a library's class, a call of it is a call of that class. Where it has an `__init__`
+    of its own, what that hands on to `super().__init__` is.
+    """
+    if cls.opaque:
+        return UNKNOWN
+    base, init = library_base(cls), find_init(reading, cls)
+    thing = Thing(base, None, next(reading.numbers), cls)
+    cls.instance = thing
+    if init is not None:
+        enter(reading, init, given, thing)
+    elif base:
+        fields = own_fields(cls)
+        thing.draft = record(reading, site, base, given, label=cls.name, own=frozenset(fields))
+    elif own_fields(cls):
+        _set_fields(reading, cls, thing, given)
+    return thing
+
+
+def _set_fields(reading: Reading, cls: Class, thing: Thing, given: Given) -> None:
+    """Give the instance of a dataclass its attributes."""
+    fields = own_fields(cls)
+    slots: dict[str, Slot] = {}
+    for (name, default), position in zip(fields.items(), range(len(fields)), strict=True):
+        by_position = given.positional[position] if position < len(given.positional) else None
+        slot = by_position or given.named.slots.get(name)
+        slots[name] = slot or (default if default and not given.open else Slot(PARAMETER))
+    reading.store[thing.address] = Entries(slots)
+    for each in lineage(cls):
+        after = reading.store.get((each.number, "__post_init__"))
+        if isinstance(after, Function):
+            enter(reading, after, Given(), thing)
+            return
+
+
+def initialise_base(reading: Reading, parent: Super, site: Site, given: Given) -> Any:
+    """Read `super().__init__(...)`, which is a call of the library's class that the program's own derives from."""
+    path = library_base(parent.cls)
+    if path:
+        draft = record(reading, site, path, given, via="super", own=frozenset())
+        if isinstance(parent.receiver, Thing):
+            parent.receiver.draft = draft
+    return None
+
+
+def instance_of(reading: Reading, cls: Class) -> Thing:
+    """Return an instance of a class, for the methods that nothing in the program calls."""
+    if cls.instance is None:
+        cls.instance = Thing(library_base(cls), None, next(reading.numbers), cls)
+        reading.store[cls.instance.address] = Entries(open=True)
+    return cls.instance
+
+
+def never_called(reading: Reading) -> None:
+    """Read the functions that nothing called, for what they call: with any arguments."""
+    position = 0
+    while position < len(reading.functions):
+        function = reading.functions[position]
+        position += 1
+        if function in reading.reached:
+            continue
+        receiver = instance_of(reading, function.owner) if function.owner else None
+        rest = reading.rest
+        enter(reading, function, None, receiver)
+        reading.rest = rest  # a check in one of them says nothing of the others
+
+
+def parameters_of(function: Function) -> tuple[Sequence[str], bool]:
+    """Return the names of a function's parameters, without `self`, and whether it takes any other keyword too."""
+    arguments = function.node.args
+    names = [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    bound = function.owner is not None and function.kind != "static"
+    return names[1:] if bound else names, arguments.kwarg is not None

@@ -1,0 +1,109 @@
+"""What may keep a line from failing, or from being reached: versions, handlers, rival branches, and patches."""
+
+import ast
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from holdfast.adapters.readers.script.values import AVAILABLE, VERSION, Draft
+from holdfast.core.calls import Guard, Named
+from holdfast.core.document import Unknown
+
+IN_VERSION_BRANCH: Final = Guard(because="in a branch on a library's version")
+AFTER_VERSION_CHECK: Final = Guard(because="after a check of a library's version")
+IN_HANDLER: Final = Guard(because="in an `except` clause: reached only after an error")
+RIVALS: Final = Guard(because="several branches make it in different ways")
+
+ABOUT_VERSIONS: Final = re.compile(
+    r"(\w*(trl|transformers|peft|torch|accelerate|datasets|hub|package|pkg|library)_?)?(?i:version(_info)?|ver)|[A-Z]+_VERSION"
+    r"|\w+_(ge|gte|le|lte|gt|lt)_\w*\d\w*"
+)
+ABOUT_PACKAGES: Final = re.compile(r"_*(HAS|HAVE|IS|NEW|OLD|LEGACY)_[A-Z0-9_]+|\w*(?i:available|_compat)")
+PATCH: Final = r"(?i)_*(apply_)?(monkey_?)?patch(es|ed)?(_|$).*|\w*_(monkey_?)?patch(es)?"
+PATCHED: Final = r"(?i)trl|train|config|sft|dpo|grpo|kto|transformers|hf|peft"
+INTROSPECTION: Final = frozenset(
+    {
+        "__version__",
+        "__version_info__",
+        "__dataclass_fields__",
+        "__annotations__",
+        "__code__",
+        "__doc__",
+        "__dict__",
+        "__signature__",
+    }
+)
+"""Attributes that tell what is installed, or what a class takes."""
+PATCHERS: Final = frozenset({"unsloth", "unsloth_zoo", "axolotl", "mindnlp"})
+"""Packages that put other classes in the place of TRL's or transformers' when they are imported."""
+
+
+def named_reason(name: str) -> Unknown | None:
+    """Return what a name, of which nothing else is known, says of what is installed; None where it says nothing.
+
+    >>> named_reason("is_peft_available"), named_reason("has_eval")
+    (Unknown(because='it depends on what is installed'), None)
+    """
+    if ABOUT_VERSIONS.fullmatch(name):
+        return VERSION
+    return AVAILABLE if ABOUT_PACKAGES.fullmatch(name) else None
+
+
+def patches(name: str, values: Iterable[object]) -> tuple[str, ...]:
+    """Return the dotted paths that a call changes, going by its name: what it is handed, or else all of TRL's classes.
+
+    >>> patches("patch_sft_trainer", []), patches("dispatch", [])
+    (('*',), ())
+    """
+    if "patch" not in name.lower() or not re.fullmatch(PATCH, name):
+        return ()
+    handed = tuple(value.path for value in values if isinstance(value, Named))
+    return handed or (("*",) if re.search(PATCHED, name) else ())
+
+
+def note_rivals(branches: Iterable[Sequence[Draft]]) -> None:
+    """Guard the calls of one thing that branches make with other arguments: each may be for another version."""
+    made: dict[str, list[Draft]] = {}
+    for branch in branches:
+        for path, draft in {draft.path: draft for draft in branch if draft.via == "call"}.items():
+            made.setdefault(path, []).append(draft)
+    for drafts in made.values():
+        if len({frozenset(draft.arguments) for draft in drafts}) > 1:
+            for draft in drafts:
+                draft.guard = replace(draft.guard, because=draft.guard.because or RIVALS.because)
+
+
+def caught(node: ast.expr | None) -> frozenset[str]:
+    """Return the names of the exceptions that an `except` clause takes; of a bare one, `Exception`."""
+    if node is None:
+        return frozenset({"Exception"})
+    if isinstance(node, ast.Tuple):
+        return frozenset[str]().union(*map(caught, node.elts))
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else "Exception"
+    return frozenset({name})
+
+
+def ends(statements: Sequence[ast.stmt]) -> bool:
+    """Tell whether a handler gives up: it raises, or leaves the program."""
+    last = statements[-1] if statements else None
+    return isinstance(last, ast.Raise) or (isinstance(last, ast.Expr) and leaves_program(last.value))
+
+
+def only_report(handlers: Sequence[ast.ExceptHandler], log: Sequence[Draft]) -> bool:
+    """Tell whether handlers do nothing but say what happened: then there is no other way to what was tried."""
+    quiet = all(isinstance(each, ast.Expr | ast.Pass | ast.Return) for handler in handlers for each in handler.body)
+    return quiet and not any(draft.path.startswith(("trl.", "transformers.", "peft.")) for draft in log)
+
+
+def trains(log: Iterable[Draft]) -> bool:
+    """Tell whether the training itself is among some calls."""
+    return any(draft.path.endswith("Trainer.train") for draft in log)
+
+
+def leaves_program(node: ast.expr) -> bool:
+    """Tell whether an expression is `sys.exit()` or its like."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name in {"exit", "quit", "_exit", "abort"}

@@ -1,0 +1,69 @@
+"""What is known after two branches: what both agree on."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from holdfast.adapters.readers.script.values import INSTALLED, Entries, Part, Ref, Slot, Some, Thing, why
+from holdfast.core.document import Unknown
+
+MISSING: Final = object()
+Store = dict[Any, Any]
+
+
+def joined_stores(one: Store, other: Store, because: Unknown, numbers: Iterator[int]) -> Store:
+    """Return the store after two branches.
+
+    Args:
+        one: The store at the end of the first.
+        other: Of the second.
+        because: Why a value that differs is not known.
+        numbers: Addresses that are free.
+    """
+    result = dict(one)
+    for key, value in other.items():
+        mine = one.get(key, MISSING)
+        if mine is MISSING:
+            result[key] = value
+        elif mine is not value:
+            result[key] = _joined(mine, value, (one, other, result), because, numbers)
+    return result
+
+
+def joined(one: Any, other: Any, because: Unknown) -> Any:
+    """Return the value that is one or the other."""
+    if one is other or (type(one) is type(other) and one == other):
+        return one
+    if isinstance(one, Entries) and isinstance(other, Entries):
+        return joined_entries(one, other, because)
+    if isinstance(one, Thing | Some) and isinstance(other, Thing | Some) and one.path == other.path:
+        same = isinstance(one, Thing) and isinstance(other, Thing) and one.draft is other.draft
+        return one if same else Some(one.path)
+    if isinstance(one, Part) and isinstance(other, Part) and one.path == other.path:
+        return one
+    reasons = [value for value in (one, other) if isinstance(value, Unknown)]
+    reason = why([*reasons, because])
+    return reason if reason in INSTALLED else because
+
+
+def joined_entries(one: Entries, other: Entries, because: Unknown) -> Entries:
+    """Return what a dict holds that holds one or the other; what only one has may be there."""
+    slots = {
+        name: _joined_slot(slot, other.slots[name], because) for name, slot in one.slots.items() if name in other.slots
+    }
+    alike = len(slots) == len(one.slots) == len(other.slots)
+    return Entries(slots, one.open or other.open or not alike)
+
+
+def _joined_slot(one: Slot, other: Slot, because: Unknown) -> Slot:
+    value = joined(one.value, other.value, because)
+    return one if value is one.value else Slot(value, one.place, one.key_place)
+
+
+def _joined(one: Any, other: Any, stores: tuple[Store, Store, Store], because: Unknown, numbers: Iterator[int]) -> Any:
+    if not (isinstance(one, Ref) and isinstance(other, Ref)):
+        return joined(one, other, because)
+    mine, theirs, result = stores
+    ref = Ref(next(numbers))
+    held = (mine.get(one.address, Entries()), theirs.get(other.address, Entries()))
+    result[ref.address] = joined_entries(*held, because)
+    return ref

@@ -1,0 +1,216 @@
+"""Calls whose effect or value is known: of Python itself and of its standard library."""
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from holdfast.adapters.readers.script.guards import PATCHERS
+from holdfast.adapters.readers.script.objects import SETTINGS, attribute_of, library_base, set_attribute, settled
+from holdfast.adapters.readers.script.reading import Reading
+from holdfast.adapters.readers.script.record import Given, Site, record, result_of, spread_entries
+from holdfast.adapters.readers.script.values import (
+    AVAILABLE,
+    ENVIRONMENT,
+    INSTALLED,
+    VERSION,
+    Class,
+    Draft,
+    Entries,
+    Partial,
+    Ref,
+    Slot,
+    Super,
+    Thing,
+    why,
+)
+from holdfast.core.calls import Guard, Named
+from holdfast.core.document import Unknown
+from holdfast.core.evaluate import UNKNOWN, call_pure, reason_among
+
+Known = Callable[[Reading, Site, Given], Any]
+
+VERSION_CALLS: Final = re.compile(
+    r"(inspect\.(signature|getfullargspec|getargspec|getsource|isclass)|dataclasses\.fields"
+    r"|importlib(_|\.)metadata\.\w+|pkg_resources\.\w+|packaging\.version\.\w+"
+    r"|.*\.is_\w+_(greater_or_equal|version)\w*|.*\.compare_versions?)"
+)
+COMPARERS: Final = frozenset(
+    {"packaging", "pkg_resources", "distutils", "looseversion", "semver", "re", "operator", "itertools"}
+)
+"""Packages whose functions, handed a version, say something of it."""
+PACKAGE_CALLS: Final = re.compile(r"importlib\.util\.find_spec|.*\.is_\w+_available|.*\._?is_package_available")
+"""Calls that tell what is installed; the others, of which version, or what a class of it takes."""
+
+
+def installed_reason(path: str, values: Iterable[Any]) -> Unknown | None:
+    """Return why nothing is known of a call that tells what is installed, or is handed something of the kind."""
+    if VERSION_CALLS.fullmatch(path):
+        return VERSION
+    if PACKAGE_CALLS.fullmatch(path):
+        return AVAILABLE
+    reason = why(values) if path.partition(".")[0] in COMPARERS else None
+    return reason if reason in INSTALLED else None
+
+
+def _dict(reading: Reading, _: Site, given: Given) -> Any:
+    entries = Entries(open=given.open)
+    for slot in given.positional:
+        entries = entries.merged(spread_entries(reading, slot.value))
+    return reading.fresh(entries.merged(given.named))
+
+
+def _setattr(reading: Reading, _: Site, given: Given) -> Any:
+    if len(given.positional) == 3:  # noqa: PLR2004  setattr(target, name, value)
+        target, name, slot = given.positional
+        set_attribute(reading, target.value, name.value if isinstance(name.value, str) else None, slot)
+    return None
+
+
+def _getattr(reading: Reading, _: Site, given: Given) -> Any:
+    target, name = given.argument(0, ""), given.argument(1, "")
+    if isinstance(target, Thing) and isinstance(name, str) and name in reading.entries(target.address).slots:
+        return attribute_of(reading, target, name)
+    if not isinstance(name, str):
+        return UNKNOWN
+    if len(given.positional) != 2:  # noqa: PLR2004  a default, for where it has no such attribute
+        return VERSION if _of_a_version(target) else UNKNOWN
+    return attribute_of(reading, target, name)
+
+
+def _hasattr(_: Reading, __: Site, given: Given) -> Any:
+    return VERSION if _of_a_version(given.argument(0, "")) else UNKNOWN
+
+
+def _of_a_version(target: Any) -> bool:
+    """Tell whether it depends on a library's version which attributes something has: of a model, that is its own affair."""
+    if isinstance(target, Thing):
+        return target.path.endswith((*SETTINGS, "Trainer"))
+    return isinstance(target, Named) or target in INSTALLED
+
+
+def _super(reading: Reading, _: Site, __: Given) -> Any:
+    frame = reading.frame
+    while frame.owner is None and frame.parent is not None:
+        frame = frame.parent
+    return Super(*frame.owner) if frame.owner else UNKNOWN
+
+
+def _execute(reading: Reading, _: Site, given: Given) -> Any:
+    if len(given.positional) < 2:  # noqa: PLR2004  no namespace of its own
+        reading.rest = Guard(because="after `exec`, which may do anything")
+    return UNKNOWN
+
+
+def _none(_: Reading, __: Site, ___: Given) -> Any:
+    return None
+
+
+def _type(_: Reading, __: Site, given: Given) -> Any:
+    value = given.argument(0, "")
+    one = len(given.positional) == 1 and isinstance(value, Thing) and value.is_instance and value.cls is None
+    return Named(value.path) if one else UNKNOWN
+
+
+def _import(reading: Reading, site: Site, given: Given) -> Any:
+    name = given.argument(0, "name")
+    if isinstance(name, str) and not name.startswith("."):
+        package = name.partition(".")[0]
+        if package in PATCHERS:
+            reading.patched["*"] = f"{package} replaces TRL's classes"
+        return Named(name if site.draft else package)
+    return UNKNOWN
+
+
+def _partial(reading: Reading, site: Site, given: Given) -> Any:
+    if not given.positional:
+        return UNKNOWN
+    target, rest = given.positional[0].value, Given(given.positional[1:], given.named, given.more)
+    noted: Draft | None = None
+    path = target.path if isinstance(target, Named) else library_base(target) if isinstance(target, Class) else ""
+    if path and not path.startswith("builtins."):
+        noted = record(reading, site, path, rest, via="partial", label=path.rpartition(".")[2])
+    named = Entries(rest.named.slots, rest.open)
+    return Partial(target, [slot.value for slot in rest.positional], named, noted)
+
+
+def _replace(reading: Reading, site: Site, given: Given) -> Any:
+    """`dataclasses.replace(args, x=1)` makes another, of which it gives what is written here, and the rest."""
+    thing = given.argument(0, "obj")
+    if not isinstance(thing, Thing) or not thing.path or not thing.is_instance:
+        return UNKNOWN
+    changed = Given([], Entries(given.named.slots, open=True), more=True)
+    again = record(reading, site, thing.path, changed, label=thing.path.rpartition(".")[2])
+    return Thing(thing.path, again, next(reading.numbers), thing.cls)
+
+
+def _copy(reading: Reading, _: Site, given: Given) -> Any:
+    value = given.argument(0, "x")
+    if isinstance(value, Ref):
+        return reading.fresh(reading.entries(value.address))
+    if isinstance(value, Thing):
+        address = next(reading.numbers)
+        reading.store[address] = reading.entries(value.address)
+        return Thing(value.path, value.draft, address, value.cls)
+    return value if isinstance(value, list | str | int | float | tuple | Unknown) else UNKNOWN
+
+
+def _from_environment(_: Reading, __: Site, ___: Given) -> Any:
+    return ENVIRONMENT
+
+
+def _set_variable(reading: Reading, _: Site, given: Given) -> Any:
+    name = given.argument(0, "key")
+    if isinstance(name, str) and len(given.positional) > 1:
+        set_variable(reading, name, given.positional[1], given.positional[0])
+    return ENVIRONMENT
+
+
+def _update_variables(reading: Reading, _: Site, given: Given) -> Any:
+    entries = given.named
+    for slot in given.positional:
+        entries = entries.merged(spread_entries(reading, slot.value))
+    for name, slot in entries.slots.items():
+        if isinstance(name, str):
+            set_variable(reading, name, slot, slot)
+    return None
+
+
+def set_variable(reading: Reading, name: str, slot: Slot, key: Slot) -> None:
+    """Note that the program sets an environment variable; in a branch, or twice, its value is not known."""
+    value = settled(reading, slot.value)
+    unsure = name in reading.variables or bool(reading.standing().because)
+    reading.variables[name] = Slot(UNKNOWN if unsure else value, slot.place, key.key_place or key.place)
+
+
+def _join_path(reading: Reading, site: Site, given: Given) -> Any:
+    values = [slot.value for slot in given.positional]
+    if values and not given.open and all(isinstance(value, str) for value in values):
+        return call_pure(posixpath.join, values)
+    hidden = reason_among(values)
+    return result_of(reading, site.draft) if hidden is UNKNOWN and site.draft else hidden
+
+
+FUNCTIONS: Final[Mapping[str, Known]] = {
+    "builtins.__import__": _import,
+    "builtins.delattr": _none,
+    "builtins.dict": _dict,
+    "builtins.exec": _execute,
+    "builtins.getattr": _getattr,
+    "builtins.hasattr": _hasattr,
+    "builtins.print": _none,
+    "builtins.setattr": _setattr,
+    "builtins.super": _super,
+    "builtins.type": _type,
+    "copy.copy": _copy,
+    "copy.deepcopy": _copy,
+    "dataclasses.replace": _replace,
+    "functools.partial": _partial,
+    "importlib.import_module": _import,
+    "os.environ.get": _from_environment,
+    "os.environ.setdefault": _set_variable,
+    "os.environ.update": _update_variables,
+    "os.getenv": _from_environment,
+    "os.path.join": _join_path,
+    "os.putenv": _set_variable,
+}

@@ -1,0 +1,288 @@
+"""Parsers of a command line: argparse, and transformers' and TRL's, which make dataclasses of it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from holdfast.adapters.readers.script.known_calls import Known
+from holdfast.adapters.readers.script.objects import library_base, own_fields, settled
+from holdfast.adapters.readers.script.reading import Reading
+from holdfast.adapters.readers.script.record import Given, Site, record
+from holdfast.adapters.readers.script.values import COMMAND_LINE, Class, Entries, Ref, Slot, Thing
+from holdfast.adapters.readers.settings import ENDINGS
+from holdfast.catalog.parsed_fields import ever_takes, newest_names
+from holdfast.core.calls import Named
+from holdfast.core.document import Unknown
+from holdfast.core.evaluate import call_pure
+
+TYPES: Final[Mapping[str, Callable[[str], Any]]] = {"builtins.int": int, "builtins.float": float, "builtins.str": str}
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Option:
+    """One option of an argparse parser: what it is called, and what the attribute is where it is not given."""
+
+    flags: tuple[str, ...]
+    default: Any
+    convert: Callable[[str], Any] | None
+    action: Any
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Spec:
+    """What a parser was told.
+
+    Attributes:
+        options: Of argparse, by attribute.
+        classes: The dataclasses that another parser makes.
+    """
+
+    options: dict[str, Option] = field(default_factory=dict[str, Option])
+    classes: tuple[Any, ...] = ()
+
+
+def _spec(reading: Reading, thing: Any) -> Spec:
+    address = thing.address if isinstance(thing, Thing) else -1
+    spec: Spec = reading.specs.setdefault(address, Spec())
+    return spec
+
+
+def _add_argument(reading: Reading, site: Site, given: Given) -> Any:
+    flags = tuple(slot.value for slot in given.positional if isinstance(slot.value, str))
+    long = next((flag for flag in flags if flag.startswith("--")), flags[0] if flags else "")
+    name = given.argument(len(flags), "dest")
+    attribute = name if isinstance(name, str) else long.lstrip("-").replace("-", "_")
+    kind, action = given.argument(99, "type"), given.argument(99, "action")
+    default = settled(reading, given.argument(99, "default"))
+    if isinstance(action, str) and action == "store_true" and default is None:
+        default = False
+    convert = str if kind is None else TYPES.get(kind.path) if isinstance(kind, Named) else None
+    _spec(reading, site.receiver).options[attribute] = Option(flags, default, convert, action)
+    return None
+
+
+def _parse_args(reading: Reading, site: Site, given: Given) -> Any:
+    argv = reading.argv if given.argument(0, "args") is None else None
+    spec = _spec(reading, site.receiver)
+    slots = {name: Slot(_option_value(option, argv)) for name, option in spec.options.items()}
+    thing = Thing("", None, next(reading.numbers))
+    reading.store[thing.address] = Entries(
+        {name: slot for name, slot in slots.items() if slot.value is not COMMAND_LINE}
+    )
+    reading.specs[thing.address] = Spec()
+    return thing
+
+
+def _option_value(option: Option, argv: Sequence[str] | None) -> Any:
+    """Return the value of an option: its default only where the command line is known not to give another."""
+    if argv is None or not option.flags or not option.flags[0].startswith("-"):
+        return COMMAND_LINE
+    long = [flag for flag in option.flags if flag.startswith("--")]
+    said = [
+        (position, word)
+        for position, word in enumerate(argv)
+        if word.partition("=")[0] in option.flags
+        or any(word.startswith("--") and flag.startswith(word.partition("=")[0]) for flag in long)
+    ]
+    if not said:
+        return option.default
+    position, word = said[-1]
+    text = word.partition("=")[2] if "=" in word else argv[position + 1] if position + 1 < len(argv) else ""
+    if option.action == "store_true":
+        return True
+    usable = option.action is None and option.convert is not None and text
+    return call_pure(option.convert, [text]) if usable and option.convert else COMMAND_LINE
+
+
+def _parse_known_args(reading: Reading, site: Site, given: Given) -> Any:
+    return (_parse_args(reading, site, given), COMMAND_LINE)
+
+
+def _make_parser(reading: Reading, site: Site, given: Given) -> Any:
+    thing = Thing(site.draft.path if site.draft else "", site.draft, next(reading.numbers))
+    classes = given.argument(0, "dataclass_types")
+    found = tuple(classes) if isinstance(classes, list | tuple) else (classes,)
+    reading.specs[thing.address] = Spec(classes=found)
+    return thing
+
+
+def _parse_dataclasses(reading: Reading, site: Site, given: Given) -> Any:
+    spec = _spec(reading, site.receiver)
+    said = _said(reading) if given.argument(0, "args") is None and given.argument(1, "args_filename") is None else None
+    remaining = given.argument(1, "return_remaining_strings") is not None
+    strict = not remaining and given.argument(2, "fail_with_unknown_args") is None
+    made = _made(reading, site, spec, share_flags(_paths(spec), said, strict=strict))
+    return (*made, COMMAND_LINE) if remaining else made
+
+
+def _parse_file(reading: Reading, site: Site, given: Given) -> Any:
+    spec = _spec(reading, site.receiver)
+    name = given.argument(0, "json_file") or given.argument(0, "yaml_file")
+    said = _file_slots(reading, name) if isinstance(name, str) else None
+    loose = given.argument(1, "allow_extra_keys") is not None
+    return _made(reading, site, spec, share_flags(_paths(spec), said, strict=not loose))
+
+
+def _parse_dict(reading: Reading, site: Site, _: Given) -> Any:
+    spec = _spec(reading, site.receiver)
+    return _made(reading, site, spec, share_flags(_paths(spec), None))
+
+
+def _made(reading: Reading, site: Site, spec: Spec, shares: Sequence[Entries]) -> tuple[Any, ...]:
+    return tuple(_parsed(reading, site, each, share) for each, share in zip(spec.classes, shares, strict=True))
+
+
+def _said(reading: Reading) -> dict[str, Slot] | None:
+    """Return what the command line says by name, with what the file says that it names; None where that is not known."""
+    argv = reading.argv
+    if argv is None:
+        return None
+    if len(argv) == 1 and argv[0].endswith(ENDINGS):
+        return _file_slots(reading, argv[0])
+    flags = read_flags(argv)
+    config = flags.pop("config", None)
+    slots = {name: Slot(value) for name, value in flags.items()}
+    if config is None:
+        return slots
+    settings = _file_slots(reading, config) if isinstance(config, str) else None
+    return None if settings is None else {**settings, **slots}
+
+
+def _file_slots(reading: Reading, name: str) -> dict[str, Slot] | None:
+    document = reading.files(name) if reading.files else None
+    if document is None:
+        return None
+    return {
+        key: Slot(value, document.places.get((key,)), document.key_places.get((key,)))
+        for key, value in document.values.items()
+        if key not in ("env", "config")
+    }
+
+
+def _paths(spec: Spec) -> list[tuple[str, frozenset[str]]]:
+    """Return the path of each dataclass, or of the library's that it extends, and the fields that it adds."""
+    return [
+        (cls.path, frozenset())
+        if isinstance(cls, Named)
+        else (library_base(cls) or OWN, frozenset(own_fields(cls)))
+        if isinstance(cls, Class)
+        else ("", frozenset())
+        for cls in spec.classes
+    ]
+
+
+def share_flags(
+    classes: Sequence[tuple[str, frozenset[str]]], said: Mapping[str, Slot] | None, *, strict: bool = True
+) -> list[Entries]:
+    """Return the arguments that each dataclass gets; all may get more where it is not known what is given.
+
+    Whose a flag is, the releases tell: the class that has it in any of them. What none ever had is asked of the one class
+    that is not known, else of the one that has most: the config.
+
+    Args:
+        classes: The path of each, empty where it is not known, and the fields that the program adds.
+        said: What is given, by name; None where any may be.
+        strict: Whether the program ends where a flag is nobody's.
+    """
+    if said is None:
+        return [Entries(open=True) for _ in classes]
+    shares = [dict[str, Slot]() for _ in classes]
+    unsure: set[int] = set()
+    for name, slot in said.items():
+        owners = _owners(name, classes)
+        if len(owners) == 1:
+            shares[owners[0]][name] = slot
+        elif not owners and strict and (rest := _rest(classes)) is not None:
+            shares[rest][name] = slot
+        unsure.update(owners if len(owners) > 1 else ())
+    return [Entries(share, open=index in unsure) for index, share in enumerate(shares)]
+
+
+def _owners(name: str, classes: Sequence[tuple[str, frozenset[str]]]) -> list[int]:
+    """Return which classes a flag may belong to: those that had it in some release, else those it is short for."""
+    own = [index for index, (_, fields) in enumerate(classes) if name in fields]
+    if own:
+        return own
+    owners = [index for index, (path, _) in enumerate(classes) if ever_takes(path, name)]
+    return owners or [index for index, (path, fields) in enumerate(classes) if _begins(name, path, fields)]
+
+
+def _begins(name: str, path: str, fields: frozenset[str]) -> bool:
+    names = (name, name.removeprefix("no_"))
+    return any(each.startswith(names) for each in (*fields, *newest_names(path)))
+
+
+def _rest(classes: Sequence[tuple[str, frozenset[str]]]) -> int | None:
+    unknown = [index for index, (path, _) in enumerate(classes) if path != OWN and not newest_names(path)]
+    if unknown:
+        return unknown[0] if len(unknown) == 1 else None
+    sizes = [(len(newest_names(path)), index) for index, (path, _) in enumerate(classes) if path != OWN]
+    return max(sizes)[1] if sizes else None
+
+
+def read_flags(argv: Sequence[str]) -> dict[str, Any]:
+    """Return what a command line says by `--name value`: texts, lists of them, True where nothing follows.
+
+    >>> read_flags(["--lr", "-1", "--no-bf16", "--names", "a", "b"])
+    {'lr': '-1', 'bf16': False, 'names': ['a', 'b']}
+    """
+    flags: dict[str, list[str]] = {}
+    words: list[str] = []
+    for word in argv:
+        if word.startswith("--"):
+            name, _, value = word[2:].partition("=")
+            words = flags[name.replace("-", "_")] = [value] if "=" in word else []
+        else:
+            words.append(word)
+    result: dict[str, Any] = {}
+    for name, said in flags.items():
+        negated = name.startswith("no_") and not said and name != "no_cuda"
+        result[name.removeprefix("no_") if negated else name] = said[0] if len(said) == 1 else said or not negated
+    return result
+
+
+def _parsed(reading: Reading, site: Site, cls: Any, share: Entries) -> Any:
+    """Return what a parser makes of one dataclass, with its share of the command line."""
+    path = cls.path if isinstance(cls, Named) else library_base(cls) if isinstance(cls, Class) else ""
+    own = own_fields(cls) if isinstance(cls, Class) else {}
+    address = next(reading.numbers)
+    if isinstance(cls, Class) and not path:
+        reading.store[address] = Entries({name: Slot(COMMAND_LINE) for name in own})
+        return Thing("", None, address, cls)
+    if not path:
+        return COMMAND_LINE
+    label = cls.name if isinstance(cls, Class) else path.rpartition(".")[2]
+    draft = record(reading, site, path, Given([], share), via="parser", label=label, own=frozenset(own))
+    return Thing(path, draft, address, cls if isinstance(cls, Class) else None)
+
+
+def _vars(reading: Reading, _: Site, given: Given) -> Any:
+    value = given.argument(0, "")
+    hidden = value if isinstance(value, Unknown) else COMMAND_LINE
+    return reading.fresh(Entries(open=True)) if isinstance(value, Thing | Ref) else hidden
+
+
+OWN: Final = "."
+"""In the place of a path: a class of the program that extends none of a library's."""
+
+PARSER_CLASSES: Final = (
+    "transformers.HfArgumentParser",
+    "transformers.hf_argparser.HfArgumentParser",
+    "trl.TrlParser",
+    "trl.scripts.utils.TrlParser",
+    "trl.commands.cli_utils.TrlParser",
+)
+FUNCTIONS: Final[Mapping[str, Known]] = {
+    "argparse.ArgumentParser.add_argument": _add_argument,
+    "argparse.ArgumentParser.parse_args": _parse_args,
+    "argparse.ArgumentParser.parse_known_args": _parse_known_args,
+    "builtins.vars": _vars,
+    **dict.fromkeys(PARSER_CLASSES, _make_parser),
+    **{
+        f"{path}.{method}": _parse_dataclasses
+        for path in PARSER_CLASSES
+        for method in ("parse_args_into_dataclasses", "parse_args_and_config")
+    },
+    **{f"{path}.{method}": _parse_file for path in PARSER_CLASSES for method in ("parse_json_file", "parse_yaml_file")},
+    **{f"{path}.parse_dict": _parse_dict for path in PARSER_CLASSES},
+}

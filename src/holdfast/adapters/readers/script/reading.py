@@ -1,0 +1,213 @@
+"""The state of reading a program: its names and dicts, what stands around the current line, and what was found.
+
+The rooms beside this one are tables of rules, one rule for each kind of node; `Reading.value` and `Reading.block` look them
+up. A program is read in the order in which it would run. Where a condition is not known, both branches are read, each on
+its own copy of the store, and what differs after them is `Unknown`.
+"""
+
+import ast
+import builtins
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Final, Literal
+
+from holdfast.adapters.readers.script.join import joined_stores
+from holdfast.adapters.readers.script.places import Places
+from holdfast.adapters.readers.script.values import BRANCHES, Draft, Entries, Function, Ref, Slot
+from holdfast.adapters.readers.settings import SettingsFiles
+from holdfast.core.calls import Guard, Import, Named
+from holdfast.core.document import Unknown
+from holdfast.core.evaluate import UNKNOWN
+from holdfast.core.text import Place
+
+Rule = Callable[["Reading", Any], Any]
+BUILTINS: Final = frozenset(dir(builtins))
+OPEN: Final = Guard()
+DEAD: Final = Guard(because="in code that never runs")
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Frame:
+    """The names of one module, or of one call of a function.
+
+    Attributes:
+        number: What tells it apart in the store.
+        parent: The frame whose names it sees too.
+        elsewhere: Names that belong to another frame: `global x`.
+        returns: What the function returned so far.
+        guard: What stands around the rest of it, since a check of versions that leaves it.
+        stars: Modules whose names are all imported.
+        owner: Of a method: its class and what it is bound to.
+    """
+
+    number: int
+    parent: "Frame | None"
+    places: Places
+    kind: Literal["module", "function", "class"] = "module"
+    elsewhere: dict[str, "Frame"] = field(default_factory=dict[str, "Frame"])
+    returns: list[Any] = field(default_factory=list[Any])
+    guard: Guard = OPEN
+    stars: list[str] = field(default_factory=list[str])
+    owner: tuple[Any, Any] | None = None
+
+    @property
+    def module(self) -> "Frame":
+        """The frame of the module it stands in."""
+        frame = self
+        while frame.parent is not None:
+            frame = frame.parent
+        return frame
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Reading:
+    """Everything that is known so far.
+
+    Attributes:
+        expressions: How each kind of expression is valued.
+        statements: How each kind of statement is read; such a rule tells whether what follows it is not reached.
+        beside: Gives the text of a module that stands beside the script.
+        argv: The command line's arguments, if one goes with the script.
+        files: Gives the settings of a file that these name.
+        store: Values of names by (frame, name), and entries by address.
+        frame: Whose names are at hand.
+        guard: What stands around the current line, from `try` and `if`.
+        rest: What stands around everything from here on: a check of versions that ends the program.
+        drafts: The calls, by node, path and kind.
+        log: Every call come upon, in order, to compare the branches of an `if`.
+        functions: The program's own, in order of definition.
+        reached: Those that were called.
+        stack: Those being called now.
+        modules: Frames of the modules beside the script; None for those that are not there.
+        variables: Environment variables that the program sets.
+        patched: Dotted paths that the program gives another value, and what stands for all of them.
+        specs: What parsers of a command line were told, by the parser's address.
+        trees: Syntax trees of modules beside the script, kept so that no two nodes share an identity.
+        loops: How many loops are being read.
+    """
+
+    expressions: Mapping[type[ast.AST], Rule]
+    statements: Mapping[type[ast.AST], Callable[["Reading", Any], bool]]
+    frame: Frame
+    beside: Callable[[str], str | None] | None = None
+    argv: Sequence[str] | None = None
+    files: SettingsFiles | None = None
+    store: dict[Any, Any] = field(default_factory=dict[Any, Any])
+    guard: Guard = OPEN
+    rest: Guard = OPEN
+    drafts: dict[Any, Draft] = field(default_factory=dict[Any, Draft])
+    log: list[Draft] = field(default_factory=list[Draft])
+    imports: dict[Place, Import] = field(default_factory=dict[Place, Import])
+    functions: list[Function] = field(default_factory=list[Function])
+    reached: dict[Any, int] = field(default_factory=dict[Any, int])
+    stack: list[Function] = field(default_factory=list[Function])
+    modules: dict[str, Frame | None] = field(default_factory=dict[str, Frame | None])
+    variables: dict[str, Slot] = field(default_factory=dict[str, Slot])
+    patched: dict[str, str] = field(default_factory=dict[str, str])
+    specs: dict[int, Any] = field(default_factory=dict[int, Any])
+    trees: list[ast.Module] = field(default_factory=list[ast.Module])
+    loops: int = 0
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def value(self, node: ast.expr) -> Any:
+        """Return what an expression is, and note the calls in it."""
+        return self.expressions[type(node)](self, node)
+
+    def block(self, statements: Sequence[ast.stmt]) -> bool:
+        """Read statements in order; tell whether the end of them is not reached."""
+        return self.statements[ast.Module](self, statements)
+
+    def place(self, node: ast.expr | ast.stmt | ast.keyword | ast.alias) -> Place:
+        """Return where a node stands."""
+        return self.frame.places.of(node)
+
+    def fresh(self, entries: Entries) -> Ref:
+        """Return a new dict."""
+        ref = Ref(next(self.numbers))
+        self.store[ref.address] = entries
+        return ref
+
+    def entries(self, address: int) -> Entries:
+        """Return what is held under an address."""
+        held: Entries = self.store.get(address) or Entries()
+        return held
+
+    def lookup(self, name: str) -> Any:
+        """Return the value of a name, as Python would find it."""
+        frame: Frame | None = self.frame.elsewhere.get(name, self.frame)
+        while frame is not None:
+            if (frame.number, name) in self.store:
+                return self.store[frame.number, name]
+            frame = frame.parent
+            while frame is not None and frame.kind == "class":
+                frame = frame.parent
+        if name in BUILTINS:
+            return Named(f"builtins.{name}")
+        stars = self.frame.module.stars
+        return Named(f"{stars[0]}.{name}") if len(stars) == 1 and stars[0] else UNKNOWN
+
+    def bind(self, name: str, value: Any) -> None:
+        """Give a name a value, in the frame it belongs to."""
+        frame = self.frame.elsewhere.get(name, self.frame)
+        self.store[frame.number, name] = value
+
+    def standing(self) -> Guard:
+        """Return all that stands around the current line."""
+        return both(both(self.guard, self.frame.guard), self.rest)
+
+    @contextmanager
+    def guarded(self, guard: Guard) -> Iterator[None]:
+        """Read something within a `try` or a branch."""
+        before = self.guard
+        self.guard = both(before, guard)
+        try:
+            yield
+        finally:
+            self.guard = before
+
+    @contextmanager
+    def within(self, frame: Frame) -> Iterator[Frame]:
+        """Read something in another frame, under all that stands around the current line."""
+        before, guard = self.frame, self.guard
+        self.guard = self.standing()
+        self.frame = frame
+        try:
+            yield frame
+        finally:
+            self.frame, self.guard = before, guard
+
+    def child(self, kind: Literal["function", "class"], parent: Frame | None = None) -> Frame:
+        """Return a new frame that sees another's names: by default, the current one's."""
+        seen = parent or self.frame
+        return Frame(next(self.numbers), seen, seen.places, kind)
+
+    def fork(self, branches: Sequence[Callable[[], bool]], because: Unknown = BRANCHES) -> bool:
+        """Read branches of which any may be taken; tell whether none of them goes on."""
+        before = self.store
+        living: list[dict[Any, Any]] = []
+        for branch in branches:
+            self.store = dict(before)
+            if not branch():
+                living.append(self.store)
+        if not living:
+            return True
+        self.store = living[0]
+        for other in living[1:]:
+            self.store = joined_stores(self.store, other, because, self.numbers)
+        return False
+
+
+def both(outer: Guard, inner: Guard) -> Guard:
+    """Return what stands around a line within two guards."""
+    if inner is OPEN or outer is OPEN:
+        return inner if outer is OPEN else outer
+    return Guard(outer.catches | inner.catches, outer.because or inner.because)
+
+
+def either(one: Guard, other: Guard) -> Guard:
+    """Return what stands around a line that is reached in two ways: only what holds in both."""
+    if bool(one.because) is not bool(other.because):
+        return other if one.because else one
+    return Guard(one.catches & other.catches, one.because and other.because)

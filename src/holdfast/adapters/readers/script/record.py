@@ -1,0 +1,157 @@
+"""Arguments of calls, and the notes that are kept of calls of libraries."""
+
+import ast
+from dataclasses import dataclass, field
+from typing import Any
+
+from holdfast.adapters.readers.script.join import joined
+from holdfast.adapters.readers.script.objects import dotted
+from holdfast.adapters.readers.script.reading import Reading, either
+from holdfast.adapters.readers.script.values import BRANCHES, Draft, Entries, Part, Ref, Slot, Thing, Via
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Given:
+    """The arguments of one call.
+
+    Attributes:
+        positional: By position, as far as they can be counted.
+        named: By keyword.
+        more: Whether `*rest` may hold more of the positional ones.
+    """
+
+    positional: list[Slot] = field(default_factory=list[Slot])
+    named: Entries = field(default_factory=Entries)
+    more: bool = False
+
+    @property
+    def open(self) -> bool:
+        """Whether there may be more than can be seen."""
+        return self.more or self.named.open
+
+    @property
+    def values(self) -> list[Any]:
+        """All values that are given."""
+        return [slot.value for slot in (*self.positional, *self.named.slots.values())]
+
+    def argument(self, position: int, name: str) -> Any:
+        """Return what is given by position or by name; None where nothing is."""
+        if position < len(self.positional):
+            return self.positional[position].value
+        slot = self.named.slots.get(name)
+        return slot.value if slot else None
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Site:
+    """A call as it is written.
+
+    Attributes:
+        node: The call.
+        callee: What is called.
+        receiver: For a method, what it is called on.
+        draft: The note of it, where it is a library's.
+    """
+
+    node: ast.Call
+    callee: Any
+    receiver: Any = None
+    draft: Draft | None = None
+
+
+def read_arguments(reading: Reading, node: ast.Call) -> Given:
+    """Return the arguments of a call."""
+    given = Given()
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            _spread(given, reading.value(argument.value), argument, reading)
+        else:
+            given.positional.append(Slot(reading.value(argument), reading.place(argument)))
+    for keyword in node.keywords:
+        value = reading.value(keyword.value)
+        if keyword.arg is None:
+            given.named = given.named.merged(spread_entries(reading, value))
+            continue
+        slot = Slot(value, reading.place(keyword.value), reading.frame.places.keyword(keyword))
+        given.named = given.named.with_slot(keyword.arg, slot)
+    return given
+
+
+def spread_entries(reading: Reading, value: Any) -> Entries:
+    """Return what `**value` gives."""
+    if not isinstance(value, Ref):
+        return Entries(open=True)
+    entries = reading.entries(value.address)
+    slots = {name: slot for name, slot in entries.slots.items() if isinstance(name, str)}
+    return Entries(slots, entries.open or len(slots) < len(entries.slots))
+
+
+def _spread(given: Given, value: Any, node: ast.Starred, reading: Reading) -> None:
+    if isinstance(value, list | tuple) and not given.more:
+        given.positional += [Slot(part, reading.place(node)) for part in value]
+    else:
+        given.more = True
+
+
+def record(  # noqa: PLR0913  what a call is, in six parts
+    reading: Reading,
+    site: Site,
+    path: str,
+    given: Given,
+    *,
+    via: Via = "call",
+    label: str = "",
+    own: frozenset[str] = frozenset(),
+    receiver: Thing | Part | None = None,
+) -> Draft:
+    """Note a call of something that a library provides; come upon again, what differs in it is not known."""
+    node = site.node
+    name_place = reading.frame.places.last_name(node.func)
+    draft = Draft(
+        node=node,
+        path=path,
+        label=label or dotted(node.func),
+        arguments=dict(given.named.slots),
+        positional=[slot.value for slot in given.positional],
+        open=given.open,
+        own=own,
+        place=reading.place(node),
+        name_place=name_place,
+        guard=reading.standing(),
+        via=via,
+        receiver=receiver,
+        main=reading.frame.module.number == 0,
+        order=(node.func.end_lineno or node.lineno, node.func.end_col_offset or node.col_offset),
+    )
+    key = (id(node), path, via)
+    known = reading.drafts.setdefault(key, draft)
+    if known is not draft:
+        _merge(known, draft)
+    reading.log.append(known)
+    return known
+
+
+def _merge(known: Draft, again: Draft) -> None:
+    """Make of two visits to one call what is true of both; what only one of them gives is given, but not its value."""
+    merged: dict[str, Slot] = {}
+    for name, slot in {**known.arguments, **again.arguments}.items():
+        both = (known.arguments.get(name), again.arguments.get(name))
+        values = [each.value if each else BRANCHES for each in both]
+        merged[name] = Slot(
+            joined(values[0], values[1], BRANCHES), (both[0] or slot).place, (both[0] or slot).key_place
+        )
+    alike = known.arguments.keys() == again.arguments.keys()
+    known.arguments = merged
+    length = min(len(known.positional), len(again.positional))
+    pairs = zip(known.positional, again.positional, strict=False)
+    alike = alike and len(known.positional) == len(again.positional)
+    known.positional = [joined(*pair, BRANCHES) for pair in pairs][:length]
+    known.open = known.open or again.open or not alike
+    known.own &= again.own
+    known.guard = either(known.guard, again.guard)
+    known.receiver = known.receiver if known.receiver is again.receiver else known.receiver or again.receiver
+
+
+def result_of(reading: Reading, draft: Draft) -> Thing:
+    """Return what a call made."""
+    return Thing(draft.path, draft, next(reading.numbers))

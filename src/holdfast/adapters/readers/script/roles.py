@@ -1,0 +1,151 @@
+"""Which call plays which part in a job: the trainer, its config, its adapters, its model, its data."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from holdfast.adapters.readers.script.reading import Reading
+from holdfast.adapters.readers.script.values import Draft, Part, Ref, Thing
+
+TRAINERS: Final = frozenset({"trl", "transformers", "unsloth"})
+"""Packages whose classes called `…Trainer` train a model, whatever they are given."""
+CONFIG_NAMES: Final = ("args", "config", "training_args")
+CONFIG_ENDINGS: Final = ("Config", "Arguments")
+NO_CONFIGS: Final = frozenset(
+    {
+        "ModelConfig",
+        "GenerationConfig",
+        "BitsAndBytesConfig",
+        "PretrainedConfig",
+        "PreTrainedConfig",
+        "AutoConfig",
+        "ModelArguments",
+    }
+)
+DEEPEST: Final = 20
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Cast:
+    """The calls of one job, by part; and the thing that each made, for what is set on it afterwards.
+
+    Attributes:
+        parts: By the key they stand under: `trainer`, `train`, `peft`, `quantization`, `model`, `dataset`.
+        things: What they made.
+        hidden: Parts that are given, but by what cannot be seen.
+    """
+
+    parts: Mapping[str, Draft]
+    things: Mapping[str, Thing]
+    hidden: frozenset[str] = frozenset()
+
+
+def trainers(reading: Reading) -> Iterator[Draft]:
+    """Yield the calls that construct a trainer, in order."""
+    for draft in sorted(reading.drafts.values(), key=lambda draft: draft.order):
+        name = draft.path.rpartition(".")[2]
+        if not name.endswith("Trainer") or not draft.main or draft.via == "parser":
+            continue
+        if draft.path.partition(".")[0] in TRAINERS or _config_of(draft) is not None:
+            yield draft
+
+
+def cast(reading: Reading, trainer: Draft) -> Cast:
+    """Return the calls that belong to a trainer."""
+    config, model = _config_of(trainer), _find_model(trainer)
+    adapter = _adapter(_given(trainer, ("peft_config",)))
+    if model is not None and model.draft and model.draft.path == "peft.get_peft_model":
+        adapter = adapter or _first_config(model.draft)
+        model = _thing((model.draft.positional or [_given(model.draft, ("model",))])[0])
+    found = {
+        "train": config,
+        "peft": adapter,
+        "model": model if model is not None and model.path.endswith(".from_pretrained") else None,
+        "quantization": _quantization(reading, trainer, config, model),
+        "dataset": _dataset(_given(trainer, ("train_dataset",))),
+    }
+    things = {part: thing for part, thing in found.items() if thing is not None}
+    parts = {part: thing.draft for part, thing in things.items() if thing.draft}
+    return Cast({"trainer": trainer, **parts}, things, frozenset(_hidden(trainer) - things.keys()))
+
+
+def _hidden(trainer: Draft) -> set[str]:
+    """Return the parts that are given, as far as can be seen, whatever they are."""
+    hidden = {"peft"} if trainer.open or _given(trainer, ("peft_config",)) is not None else set[str]()
+    model = _given(trainer, ("model",)) or next(iter(trainer.positional), None)
+    if not isinstance(model, str | None) and not (isinstance(model, Thing) and model.path.endswith(".from_pretrained")):
+        hidden |= {"peft", "quantization"}  # it may be made with either
+    if trainer.open or trainer.positional[2:] or _given(trainer, ("train_dataset",)) is not None:
+        hidden.add("dataset")
+    if trainer.open or _given(trainer, CONFIG_NAMES) is not None or _unclear(trainer):
+        hidden.add("train")
+    return hidden
+
+
+def _adapter(value: Any) -> Thing | None:
+    """Return the config of an adapter; what a function gives may be none, or any."""
+    thing = _thing(value)
+    return thing if thing and thing.is_instance and thing.path.endswith("Config") else None
+
+
+def _given(draft: Draft, names: tuple[str, ...]) -> Any:
+    found = (draft.arguments[name].value for name in names if name in draft.arguments)
+    return next(found, None)
+
+
+def _thing(value: Any) -> Thing | None:
+    return value if isinstance(value, Thing) and value.draft else None
+
+
+def _unclear(trainer: Draft) -> bool:
+    """Tell whether a config may be among the arguments by position."""
+    return any(not isinstance(value, Thing | str | None) for value in trainer.positional[1:])
+
+
+def _is_config(value: Any) -> bool:
+    thing = _thing(value)
+    name = thing.path.rpartition(".")[2] if thing else ""
+    mine = thing is not None and thing.path.partition(".")[0] in TRAINERS
+    return mine and name.endswith(CONFIG_ENDINGS) and name not in NO_CONFIGS
+
+
+def _config_of(trainer: Draft) -> Thing | None:
+    given = [trainer.arguments[name].value for name in CONFIG_NAMES if name in trainer.arguments]
+    return next((value for value in (*given, *trainer.positional) if _is_config(value)), None)
+
+
+def _first_config(draft: Draft) -> Thing | None:
+    values = (*draft.positional[1:], *(slot.value for slot in draft.arguments.values()))
+    return next((thing for thing in map(_thing, values) if thing and thing.path.startswith("peft.")), None)
+
+
+def _find_model(trainer: Draft) -> Thing | None:
+    value = _given(trainer, ("model",))
+    if value is None and trainer.positional:
+        value = trainer.positional[0]
+    return _thing(value.thing if isinstance(value, Part) else value)
+
+
+def _quantization(reading: Reading, trainer: Draft, config: Thing | None, model: Thing | None) -> Thing | None:
+    candidates = [trainer.arguments.get("quantization_config")]
+    if model is not None and model.draft:
+        candidates.append(model.draft.arguments.get("quantization_config"))
+    if config is not None and config.draft and "model_init_kwargs" in config.draft.arguments:
+        settings = config.draft.arguments["model_init_kwargs"].value
+        if isinstance(settings, Ref):
+            candidates.append(reading.entries(settings.address).slots.get("quantization_config"))
+    things = (_thing(slot.value) for slot in candidates if slot)
+    return next((thing for thing in things if thing and thing.path.endswith("Config")), None)
+
+
+def _dataset(value: Any) -> Thing | None:
+    """Return the call that loads a dataset, behind everything that is done to it since."""
+    for _ in range(DEEPEST):
+        if isinstance(value, Part):
+            value = value.thing
+        if not isinstance(value, Thing) or value.draft is None:
+            return None
+        if value.path == "datasets.load_dataset":
+            return value
+        value = value.draft.receiver
+    return None

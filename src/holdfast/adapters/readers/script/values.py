@@ -1,0 +1,235 @@
+"""What a script's values are, as far as its text tells: the reader's own view of them.
+
+Plain values stand for themselves, `Unknown` for what the text does not decide, and `Named` for a library's names. The
+rest is here: dicts, whose entries remember where they were written; things that calls made; and the program's own
+functions and classes. Nothing here is changed in place but `Thing.draft`, `Class` and `Draft`: what a program changes lies
+in the reading's store, under an address, so that the two branches of an `if` can be told apart and joined.
+
+Frozen dataclasses with comparison would say so too, but take a quarter of the time that the whole reader takes to import.
+"""
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from holdfast.core.calls import Guard
+from holdfast.core.document import Unknown
+from holdfast.core.evaluate import reason_among
+from holdfast.core.text import Place
+
+VERSION: Final = Unknown("it depends on the installed versions")
+AVAILABLE: Final = Unknown("it depends on what is installed")
+INSTALLED: Final = (VERSION, AVAILABLE)
+"""Why a value is not known that tells what is installed: what hangs on it may be there for just those versions."""
+COMMAND_LINE: Final = Unknown("it comes from the command line")
+ENVIRONMENT: Final = Unknown("it comes from the environment")
+BRANCHES: Final = Unknown("it differs between branches")
+PARAMETER: Final = Unknown("it is handed to the function")
+CHANGED: Final = Unknown("it is changed after it was made")
+
+Via = Literal["call", "partial", "super", "parser"]
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Slot:
+    """A value with the places of its expression and of the name it is given under."""
+
+    value: Any
+    place: Place | None = None
+    key_place: Place | None = None
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Entries:
+    """What a dict holds, or which attributes were set: by name, and whether there may be more than can be seen."""
+
+    slots: Mapping[Any, Slot] = field(default_factory=dict[Any, Slot])
+    open: bool = False
+
+    def with_slot(self, name: Any, slot: Slot) -> "Entries":
+        """Return a copy with one entry set."""
+        return Entries({**self.slots, name: slot}, self.open)
+
+    def without(self, name: Any) -> "Entries":
+        """Return a copy that lacks an entry."""
+        return Entries({other: slot for other, slot in self.slots.items() if other != name}, self.open)
+
+    def merged(self, other: "Entries") -> "Entries":
+        """Return what `{**self, **other}` holds."""
+        return Entries({**self.slots, **other.slots}, self.open or other.open)
+
+    def opened(self, because: Unknown | None = None) -> "Entries":
+        """Return a copy that may hold more, and, for a reason, whose values may all be others."""
+        slots = {name: Slot(because, slot.place, slot.key_place) for name, slot in self.slots.items()}
+        return Entries(slots if because else self.slots, open=True)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Ref:
+    """A dict: the address of its entries."""
+
+    address: int
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Draft:
+    """A call of something that a library provides, while the program is read.
+
+    Attributes:
+        node: What was written; it may be come upon several times, with other values.
+        receiver: For a method, the thing it was called on.
+        order: By which the calls stand in the source: the line and the column of the name.
+        main: Whether it stands in the script itself, not in a file beside it.
+    """
+
+    node: ast.AST
+    path: str
+    label: str
+    arguments: dict[str, Slot]
+    positional: list[Any]
+    open: bool
+    own: frozenset[str]
+    place: Place
+    name_place: Place
+    guard: Guard
+    via: Via
+    receiver: "Thing | Part | None" = None
+    main: bool = True
+    order: tuple[int, int] = (0, 0)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Thing:
+    """What a call made: an instance of a library's class or of one of the program's own, or what a function gave.
+
+    Attributes:
+        path: What was called; empty for a class that derives from no library's.
+        draft: The call, None where it cannot be told which.
+        address: Of the attributes set since.
+        cls: The program's own class, if it is one.
+    """
+
+    path: str
+    draft: Draft | None
+    address: int
+    cls: "Class | None" = None
+
+    @property
+    def base(self) -> str:
+        """The path that its attributes continue: an instance's is its class, another's ends in `()`."""
+        return self.path if self.is_instance else f"{self.path}()"
+
+    @property
+    def is_instance(self) -> bool:
+        """Whether it is an object of the class named, not what a function or a class method gave."""
+        return is_class(self.path) or self.cls is not None
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Part:
+    """Something reached from a thing, by attribute or index: `trainer.model`, `dataset["train"]`."""
+
+    path: str
+    thing: Thing
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Some:
+    """What one of several calls of the same name made."""
+
+    path: str
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Function:
+    """A function of the program, or a lambda.
+
+    Attributes:
+        frame: Where it was defined.
+        defaults: Its parameters' default values, by name.
+        decorated: Whether a decorator may hand it other arguments, or have its result.
+        owner: The class whose method it is.
+        guard: What stands around its definition.
+    """
+
+    name: str
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+    frame: Any
+    defaults: Mapping[str, Slot]
+    decorated: bool = False
+    owner: "Class | None" = None
+    kind: Literal["function", "static", "class", "property"] = "function"
+    guard: Guard = field(default_factory=Guard)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Class:
+    """A class of the program.
+
+    Attributes:
+        number: Of the frame that holds its attributes.
+        bases: Its bases, in order.
+        fields: Parameters that it adds as a dataclass, in order.
+        is_dataclass: Whether the decorator makes its `__init__`.
+        opaque: Whether a decorator, metaclass or `__new__` may change what a call of it takes.
+        instance: One of its instances, for methods that nothing in the program calls.
+    """
+
+    name: str
+    node: ast.ClassDef
+    number: int
+    bases: Sequence[Any] = ()
+    fields: Mapping[str, Slot | None] = field(default_factory=dict[str, Slot | None])
+    is_dataclass: bool = False
+    opaque: bool = False
+    instance: Thing | None = None
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Method:
+    """A method of the program, bound to an instance or a class."""
+
+    function: Function
+    receiver: Any
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Super:
+    """`super()` in a method."""
+
+    cls: Class
+    receiver: Any
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Partial:
+    """`functools.partial(...)`: what will be called, and what it is given already."""
+
+    target: Any
+    positional: Sequence[Any]
+    given: Entries
+    draft: Draft | None
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Sibling:
+    """A module that stands beside the script: the frame that holds its names."""
+
+    frame: Any
+
+
+def why(values: Iterable[Any]) -> Unknown:
+    """Return why what some values yield is not known; that it hangs on what is installed goes before other reasons."""
+    given = list(values)
+    return next((reason for reason in INSTALLED if reason in given), None) or reason_among(given)
+
+
+def is_class(path: str) -> bool:
+    """Tell whether a dotted path names a class, going by its spelling: `trl.SFTConfig`, not `trl.SFTConfig.from_x`.
+
+    >>> is_class("trl.SFTConfig"), is_class("datasets.load_dataset")
+    (True, False)
+    """
+    name = path.rpartition(".")[2].lstrip("_")
+    return name[:1].isupper() and not name.isupper()

@@ -1,0 +1,372 @@
+"""What statements do: one rule for each kind of node. A rule tells whether what follows the statement is not reached."""
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from holdfast.adapters.readers.script.expressions import item_of
+from holdfast.adapters.readers.script.guards import (
+    AFTER_VERSION_CHECK,
+    IN_HANDLER,
+    IN_VERSION_BRANCH,
+    caught,
+    ends,
+    leaves_program,
+    note_rivals,
+    only_report,
+    trains,
+)
+from holdfast.adapters.readers.script.join import joined_stores
+from holdfast.adapters.readers.script.known_calls import set_variable
+from holdfast.adapters.readers.script.objects import set_attribute, settled
+from holdfast.adapters.readers.script.reading import DEAD, Reading, both
+from holdfast.adapters.readers.script.values import AVAILABLE, CHANGED, INSTALLED, VERSION, Part, Ref, Slot, Thing
+from holdfast.core.calls import Guard, Named
+from holdfast.core.document import Unknown
+from holdfast.core.evaluate import UNKNOWN, apply_operator, reason_among, truth
+
+MOST_LOOPS: Final = 2
+"""Loops within loops that are read twice, to see what a second round changes; deeper ones are read once."""
+
+
+def _block(reading: Reading, statements: Sequence[ast.stmt]) -> bool:
+    """Read statements; what follows one that ends the block never runs."""
+    before, ended = reading.guard, False
+    left: list[list[Any]] = []
+    for statement in statements:
+        begin = len(reading.log)
+        try:
+            stopped = reading.statements[type(statement)](reading, statement)
+        except RecursionError:  # an expression of a thousand terms: no setting
+            stopped = False
+        if stopped and not ended:
+            ended, reading.guard = True, both(reading.guard, DEAD)
+        if isinstance(statement, ast.If) and _leaves(statement):
+            left.append([begin, len(reading.log)])
+    for begin, end in left:  # what follows an `if` that returns is its `else`
+        note_rivals([reading.log[begin:end], reading.log[end:]])
+    reading.guard = before
+    return ended
+
+
+def _leaves(node: ast.If) -> bool:
+    return isinstance(node.body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break) and not node.orelse
+
+
+def _if(reading: Reading, node: ast.If) -> bool:
+    holds = truth(settled(reading, reading.value(node.test)))
+    if not isinstance(holds, Unknown):
+        return _certain(reading, node, taken=holds)
+    around = IN_VERSION_BRANCH if holds in INSTALLED else Guard()
+    logs: list[Any] = []
+    ended: list[bool] = []
+
+    def branch(statements: Sequence[ast.stmt]) -> Callable[[], bool]:
+        def run() -> bool:
+            begin = len(reading.log)
+            with reading.guarded(around):
+                ended.append(reading.block(statements))
+            logs.append(reading.log[begin:])
+            return ended[-1]
+
+        return run
+
+    stopped = reading.fork([branch(node.body), branch(node.orelse)], holds if holds in INSTALLED else CHANGED)
+    note_rivals(logs)
+    if any(ended):
+        _note_check(reading, node, holds)
+    return stopped
+
+
+def _note_check(reading: Reading, node: ast.If, holds: Unknown) -> None:
+    """Guard what follows an `if` on what is installed that leaves the function, or on a version that ends the program."""
+    final = ends(node.body) or ends(node.orelse)
+    if holds == VERSION and final:
+        reading.rest = both(reading.rest, AFTER_VERSION_CHECK)
+    if holds == VERSION or (holds == AVAILABLE and not final):
+        reading.frame.guard = both(reading.frame.guard, AFTER_VERSION_CHECK)
+
+
+def _certain(reading: Reading, node: ast.If, *, taken: bool) -> bool:
+    """Read an `if` of which one branch is certain; what the other would do to the store is dropped."""
+    before = reading.store
+    reading.store = dict(before)
+    with reading.guarded(DEAD):
+        reading.block(node.orelse if taken else node.body)
+    reading.store = before
+    return reading.block(node.body if taken else node.orelse)
+
+
+def _for(reading: Reading, node: ast.For | ast.AsyncFor) -> bool:
+    source = reading.value(node.iter)
+    item = item_of(source) if isinstance(source, Thing | Part) else reason_among([settled(reading, source)])
+
+    def body() -> bool:
+        store_value(reading, (node.target, item))
+        return reading.block(node.body)
+
+    return _loop(reading, node, body)
+
+
+def _while(reading: Reading, node: ast.While) -> bool:
+    def body() -> bool:
+        reading.value(node.test)
+        return reading.block(node.body)
+
+    return _loop(reading, node, body)
+
+
+def _loop(reading: Reading, node: ast.For | ast.AsyncFor | ast.While, body: Callable[[], bool]) -> bool:
+    """Read a loop's body as often as shows what one round leaves to the next; then its `else`, which `break` passes by."""
+    reading.loops += 1
+    for _ in range(2 if reading.loops <= MOST_LOOPS else 1):
+        before = reading.store
+        reading.store = dict(before)
+        body()
+        reading.store = joined_stores(before, reading.store, CHANGED, reading.numbers)
+    reading.loops -= 1
+    broken = any(isinstance(each, ast.Break) for statement in node.body for each in ast.walk(statement))
+    if not node.orelse or not broken:
+        return reading.block(node.orelse)
+    return reading.fork([lambda: reading.block(node.orelse), lambda: False])
+
+
+def _try(reading: Reading, node: ast.Try) -> bool:
+    before, begin = reading.store, len(reading.log)
+    reading.store = dict(before)
+    takes = frozenset[str]().union(*(caught(handler.type) for handler in node.handlers if not ends(handler.body)))
+    with reading.guarded(Guard(catches=takes)):
+        stopped = reading.block(node.body)
+    after = reading.store
+    within = joined_stores(before, after, AVAILABLE, reading.numbers)
+    living = []
+    stopped = stopped or reading.block(node.orelse)
+    if not stopped:
+        living.append(reading.store)
+    body = reading.log[begin:]
+    tried = len(reading.log)
+    for handler in node.handlers:
+        reading.store = dict(within)
+        if not _handler(reading, handler):
+            living.append(reading.store)
+    if only_report(node.handlers, reading.log[tried:]) and trains(body):
+        for draft in body:
+            draft.guard = replace(draft.guard, catches=draft.guard.catches - (takes - reading.guard.catches))
+    reading.store = living[0] if living else within
+    for other in living[1:]:
+        reading.store = joined_stores(reading.store, other, AVAILABLE, reading.numbers)
+    return reading.block(node.finalbody) or not living
+
+
+def _handler(reading: Reading, handler: ast.ExceptHandler) -> bool:
+    if handler.type is not None:
+        reading.value(handler.type)
+    if handler.name:
+        reading.bind(handler.name, UNKNOWN)
+    with reading.guarded(IN_HANDLER):
+        return reading.block(handler.body)
+
+
+def _with(reading: Reading, node: ast.With | ast.AsyncWith) -> bool:
+    for item in node.items:
+        value = reading.value(item.context_expr)
+        if item.optional_vars is not None:
+            store_value(
+                reading, (item.optional_vars, value if isinstance(value, Thing) and value.is_instance else UNKNOWN)
+            )
+    catches = frozenset[str]()
+    for item in node.items:
+        call = item.context_expr
+        if isinstance(call, ast.Call) and getattr(call.func, "attr", getattr(call.func, "id", "")) == "suppress":
+            catches = catches.union(*map(caught, call.args))
+    with reading.guarded(Guard(catches=catches)):
+        stopped = reading.block(node.body)
+    return stopped and not catches
+
+
+def _match(reading: Reading, node: ast.Match) -> bool:
+    reading.value(node.subject)
+
+    def branch(case: ast.match_case) -> Callable[[], bool]:
+        def run() -> bool:
+            for pattern in ast.walk(case.pattern):
+                name = getattr(pattern, "name", None) or getattr(pattern, "rest", None)
+                if isinstance(name, str):
+                    reading.bind(name, UNKNOWN)
+            if case.guard is not None:
+                reading.value(case.guard)
+            return reading.block(case.body)
+
+        return run
+
+    return reading.fork([*(branch(case) for case in node.cases), lambda: False])
+
+
+def _expression(reading: Reading, node: ast.Expr) -> bool:
+    reading.value(node.value)
+    return leaves_program(node.value)
+
+
+def _return(reading: Reading, node: ast.Return) -> bool:
+    value = reading.value(node.value) if node.value is not None else None
+    if reading.standing().because != DEAD.because:
+        reading.frame.returns.append(value)
+    return True
+
+
+def _raise(reading: Reading, node: ast.Raise) -> bool:
+    for part in (node.exc, node.cause):
+        if part is not None:
+            reading.value(part)
+    return True
+
+
+def _jump(_: Reading, __: ast.stmt) -> bool:
+    return True
+
+
+def _nothing(_: Reading, __: ast.stmt) -> bool:
+    return False
+
+
+def _assert(reading: Reading, node: ast.Assert) -> bool:
+    holds = truth(settled(reading, reading.value(node.test)))
+    if node.msg is not None:
+        reading.value(node.msg)
+    if holds == VERSION:
+        reading.rest = both(reading.rest, AFTER_VERSION_CHECK)
+    return False
+
+
+def _assign(reading: Reading, node: ast.Assign) -> bool:
+    value = reading.value(node.value)
+    for target in node.targets:
+        store_value(reading, (target, value), node.value)
+    return False
+
+
+def _annotated(reading: Reading, node: ast.AnnAssign) -> bool:
+    if node.value is not None:
+        store_value(reading, (node.target, reading.value(node.value)), node.value)
+    return False
+
+
+def _augmented(reading: Reading, node: ast.AugAssign) -> bool:
+    added = reading.value(node.value)
+    if isinstance(node.target, ast.Name | ast.Attribute | ast.Subscript):
+        load = ast.copy_location(_loaded(node.target), node.target)
+        old = reading.value(load)
+        if isinstance(old, Ref) and isinstance(added, Ref):
+            reading.store[old.address] = reading.entries(old.address).merged(reading.entries(added.address))
+            return False
+        value = (
+            old + added if isinstance(old, list) and isinstance(added, list) and isinstance(node.op, ast.Add) else None
+        )
+        value = value or apply_operator(node.op, settled(reading, old), settled(reading, added))
+        store_value(reading, (node.target, value), node.value)
+    return False
+
+
+def _loaded(node: ast.Name | ast.Attribute | ast.Subscript) -> ast.expr:
+    """Return a target of an assignment as an expression."""
+    if isinstance(node, ast.Name):
+        return ast.Name(node.id, ast.Load())
+    if isinstance(node, ast.Attribute):
+        return ast.Attribute(node.value, node.attr, ast.Load())
+    return ast.Subscript(node.value, node.slice, ast.Load())
+
+
+def _delete(reading: Reading, node: ast.Delete) -> bool:
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            reading.bind(target.id, UNKNOWN)
+        elif isinstance(target, ast.Subscript):
+            held, name = reading.value(target.value), reading.value(target.slice)
+            if isinstance(held, Ref):
+                entries = reading.entries(held.address)
+                known = isinstance(name, str | int)
+                reading.store[held.address] = entries.without(name) if known else entries.opened(CHANGED)
+    return False
+
+
+def store_value(reading: Reading, pair: tuple[ast.expr, Any], node: ast.expr | None = None) -> None:
+    """Give a target a value.
+
+    Args:
+        reading: The state.
+        pair: The target and the value.
+        node: The value's expression, for its place.
+    """
+    target, value = pair
+    match target:
+        case ast.Name(id=name):
+            reading.bind(name, value)
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            _unpack(reading, parts, value)
+        case ast.Starred(value=inner):
+            store_value(reading, (inner, UNKNOWN))
+        case ast.Attribute(value=owner, attr=name):
+            slot = Slot(value, reading.place(node) if node else None, reading.frame.places.last_name(target))
+            set_attribute(reading, reading.value(owner), name, slot)
+        case ast.Subscript():
+            _store_item(reading, target, value, node)
+        case _:  # nothing else can be assigned to
+            pass
+
+
+def _unpack(reading: Reading, parts: Sequence[ast.expr], value: Any) -> None:
+    counted = isinstance(value, list | tuple) and len(value) == len(parts)
+    if counted and not any(isinstance(part, ast.Starred) for part in parts):
+        for part, each in zip(parts, value, strict=True):
+            store_value(reading, (part, each))
+        return
+    each = item_of(value) if isinstance(value, Thing | Part) else reason_among([value])
+    for part in parts:
+        store_value(reading, (part, each))
+
+
+def _store_item(reading: Reading, target: ast.Subscript, value: Any, node: ast.expr | None) -> None:
+    held, name = reading.value(target.value), reading.value(target.slice)
+    slot = Slot(value, reading.place(node) if node else None, reading.place(target.slice))
+    if isinstance(held, Ref):
+        entries = reading.entries(held.address)
+        known = isinstance(name, str | int | float | None)
+        reading.store[held.address] = entries.with_slot(name, slot) if known else entries.opened(CHANGED)
+    elif isinstance(held, Named) and held.path == "os.environ" and isinstance(name, str):
+        set_variable(reading, name, slot, slot)
+    elif isinstance(held, Named) and held.path == "sys.modules" and isinstance(name, str):
+        reading.patched[name] = "the script puts another module in its place"
+    elif isinstance(held, list):
+        store_value(reading, (target.value, UNKNOWN))
+
+
+def _store(reading: Reading, pair: tuple[ast.expr, Any]) -> bool:
+    store_value(reading, pair)
+    return False
+
+
+STATEMENTS: Final[Mapping[type[ast.AST], Callable[[Reading, Any], bool]]] = {
+    ast.AnnAssign: _annotated,
+    ast.Assert: _assert,
+    ast.Assign: _assign,
+    ast.AsyncFor: _for,
+    ast.AsyncWith: _with,
+    ast.AugAssign: _augmented,
+    ast.Break: _jump,
+    ast.Continue: _jump,
+    ast.Delete: _delete,
+    ast.Expr: _expression,
+    ast.For: _for,
+    ast.If: _if,
+    ast.Match: _match,
+    ast.Module: _block,
+    ast.Pass: _nothing,
+    ast.Raise: _raise,
+    ast.Return: _return,
+    ast.Store: _store,
+    ast.Try: _try,
+    ast.TryStar: _try,
+    ast.While: _while,
+    ast.With: _with,
+}

@@ -1,0 +1,151 @@
+"""What a notebook says: its code cells, read as one program."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from holdfast.adapters.readers.notebook import clean_cell, pip_lines, read_notebook
+from holdfast.core.document import Document
+from holdfast.core.errors import UsageError
+
+
+def notebook(*cells: str | list[str], **extra: Any) -> str:
+    made = [{"cell_type": "code", "source": cell} for cell in cells]
+    return json.dumps({"cells": [{"cell_type": "markdown", "source": "# Title"}, *made], "nbformat": 4, **extra})
+
+
+def read(*cells: str | list[str], **extra: Any) -> Document:
+    (document,) = read_notebook(notebook(*cells, **extra), "train.ipynb")
+    return document
+
+
+def test_the_cells_are_one_program_and_places_count_in_their_cell() -> None:
+    job = read("!pip install trl\nfrom trl import SFTConfig", ["LR = 1\n", "\n", "SFTConfig(x=LR,\n", "  y=2)"])
+    (call,) = job.calls
+    assert call.arguments == {"x": 1, "y": 2}
+    assert (call.place.cell, call.place.line, call.place.end_line) == (3, 3, 4)
+    assert (job.imports[0].place.cell, job.imports[0].place.line) == (2, 2)
+    place = job.key_places["calls", 0, "y"]
+    assert (place.cell, place.line, place.column) == (3, 4, 3)
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("!pip install \\\n  trl \\\n  peft\nx = 1", "pass\n\n\nx = 1"),
+        ("%pip install trl", "pass"),
+        ("%matplotlib inline\nx = 1", "pass\nx = 1"),
+        ("%%bash\npip install trl\nls", "\n\n"),
+        ("%%capture\nimport trl", "\nimport trl"),
+        ("%%time\nx = 1", "\nx = 1"),
+        ("if x:\n    !ls\n    y = 1", "if x:\n    pass\n    y = 1"),
+        ("files = !ls *.txt", "files = None"),
+        ("out = %sql select", "out = None"),
+        ("%time trainer.train()", "trainer.train()"),
+        ("trainer?", "pass"),
+        ("?trainer", "pass"),
+        ("pip install -q trl==0.9.6", "pass"),
+        ("x = 5 % 2\ny = a != b", "x = 5 % 2\ny = a != b"),
+        ("x = (5\n% 2)", "x = (5\n% 2)"),
+        ('text = """\n!not a command\n%nor a magic\n"""', 'text = """\n!not a command\n%nor a magic\n"""'),
+        ("ls = 1\nls += 2\ncat = ls", "ls = 1\nls += 2\ncat = ls"),
+        ("await f()", "await f()"),
+        ("# !pip\n", "# !pip\n"),
+    ],
+)
+def test_what_only_ipython_understands_is_taken_out_line_for_line(cell: str, expected: str) -> None:
+    assert clean_cell(cell) == expected
+
+
+def test_lines_that_install_are_told_with_their_places() -> None:
+    text = notebook(
+        '!pip install -q "trl==0.9.6" \\\n  peft\nimport trl\n',
+        "%pip install -U transformers",
+        "%%bash\npip install uv",
+        "!ls",
+    )
+    assert [(line, place.cell, place.line, place.end_line) for line, place in pip_lines(text, "train.ipynb")] == [
+        ('pip install -q "trl==0.9.6" peft', 2, 1, 2),
+        ("pip install -U transformers", 3, 1, 1),
+        ("pip install uv", 4, 2, 2),
+    ]
+
+
+def test_an_old_notebook_is_read() -> None:
+    text = json.dumps(
+        {
+            "worksheets": [{"cells": [{"cell_type": "code", "input": ["import trl\n"], "language": "python"}]}],
+            "nbformat": 3,
+        }
+    )
+    assert read_notebook(text, "x.ipynb")[0].imports[0].module == "trl"
+
+
+@pytest.mark.parametrize("language", ["julia", "R"])
+def test_a_notebook_in_another_language_says_nothing(language: str) -> None:
+    job = read("using Flux; x <- 1", metadata={"kernelspec": {"language": language, "name": "x"}})
+    assert (job.calls, job.imports, job.values) == ((), (), {})
+
+
+def test_unsloth_in_another_cell_counts() -> None:
+    job = read("from trl import SFTConfig\nSFTConfig(seed=1)", "import unsloth")
+    assert job.calls[0].guard.because
+
+
+def test_a_syntax_error_is_said_with_its_cell() -> None:
+    with pytest.raises(UsageError) as caught:
+        read("x = 1", "y = 1\nz = (")
+    assert str(caught.value.where) == "train.ipynb, cell 3:2:5"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "1",
+        "{}",
+        '{"cells": {}}',
+        '{"cells": null, "worksheets": 1}',
+        "[" * 100_000,
+        '{"a": ' + "9" * 5000 + "}",
+    ],
+)
+def test_what_is_no_notebook_is_refused(text: str) -> None:
+    for reader in (read_notebook, pip_lines):
+        with pytest.raises(UsageError, match="notebook"):
+            reader(text, "x.ipynb")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["cells", "worksheets", "cell_type", "source", "input", "metadata", "kernelspec", "language"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=15,
+)
+
+
+@given(JSON)
+def test_any_json_is_read_or_refused(value: Any) -> None:
+    for reader in (read_notebook, pip_lines):
+        try:
+            reader(json.dumps(value), "x.ipynb")
+        except UsageError as error:
+            assert error.what  # noqa: PT017  either way is right
+
+
+@given(st.text(alphabet="x=!%?\n\\ \"'#()pipinstall", max_size=60))
+def test_a_clean_cell_has_as_many_lines(cell: str) -> None:
+    assert clean_cell(cell).count("\n") == cell.count("\n")
