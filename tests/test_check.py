@@ -10,10 +10,12 @@ from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, Gpu, Machine
 from holdfast.core.facts import Model as ModelFacts
 from holdfast.core.finding import Case, Finding, MissingFactError, Rule, Severity, Skip
-from holdfast.core.job import Data, Job, Method, Model
+from holdfast.core.job import Data, Job, Model
+from holdfast.core.methods import Method
 from holdfast.core.text import Place
-from holdfast.engine.check import Missing, needed_facts, run_rules, select, severity_of, verdict
-from holdfast.engine.gather import Sources, gather, process_count
+from holdfast.engine.check import BROKEN, Missing, needed_facts, run_rules, select, severity_of, verdict
+from holdfast.engine.gather import gather
+from holdfast.engine.job_facts import JobFacts, Sources, process_count
 from holdfast.rules import all_rules
 
 DOCUMENT = Document(
@@ -103,6 +105,19 @@ def test_a_rule_may_say_itself_that_it_cannot_tell() -> None:
     assert list(run_rules([asked], DOCUMENT, {})) == [Skip(asked, ("dataset.map",), "job.yaml rewrites the rows")]
 
 
+def test_a_rule_that_breaks_is_a_skip_that_says_so() -> None:
+    """A bug in one rule takes no finding of the others away, and is not silent."""
+
+    def breaks(job: Document) -> Iterator[Finding]:
+        yield Finding("train", job.values["no such key"])
+
+    found, skip = run_rules([rule(too_long), rule(breaks, "ARG902")], DOCUMENT, {})
+
+    assert isinstance(found, Finding)
+    assert isinstance(skip, Skip)
+    assert skip.because == f"{BROKEN}: KeyError: 'no such key'"
+
+
 def test_the_verdict_is_fail_for_errors_alone() -> None:
     """An error fails; a warning does not, nor does a skip; a finding's own severity comes before its rule's."""
     error, warning = rule(too_long), rule(too_long, severity=Severity.WARNING)
@@ -180,7 +195,7 @@ def test_facts_are_gathered_by_name_and_once() -> None:
     world = World(Machine(cpus=2, gpus=(T4, T4), hub_token=True, variables=frozenset({"A"})), Dataset(rows=1))
     names = ("machine", "processes", "hub_token", "variables", "dataset", "model")
 
-    assert gather(names, job(), world.sources) == {
+    assert gather(names, JobFacts(job(), world.sources)) == {
         "machine": world.machine,
         "processes": 2,
         "hub_token": True,
@@ -189,23 +204,23 @@ def test_facts_are_gathered_by_name_and_once() -> None:
         "model": ModelFacts(files=frozenset({"config.json"})),
     }
     assert world.asked == 1
-    assert gather((), job(), world.sources) == {}
+    assert gather((), JobFacts(job(), world.sources)) == {}
 
 
 def test_what_a_door_cannot_tell_is_missing() -> None:
     """A door that fails leaves its reason in the place of the fact."""
     world = World(Machine(cpus=1), SourceError("the Hub does not answer", where="x", fix="wait"))
 
-    assert gather(["dataset"], job(), world.sources) == {"dataset": Missing("the Hub does not answer")}
+    assert gather(["dataset"], JobFacts(job(), world.sources)) == {"dataset": Missing("the Hub does not answer")}
 
 
 def test_another_machine_is_not_taken_for_this_one() -> None:
     """Elsewhere the hardware is not known, nor how many processes that makes unless the job says so."""
     world = World(Machine(cpus=2, gpus=(T4,)), Dataset())
-    facts = gather(("machine", "processes"), job(backend="slurm"), world.sources)
+    facts = gather(("machine", "processes"), JobFacts(job(backend="slurm"), world.sources))
 
     assert facts == dict.fromkeys(("machine", "processes"), Missing("the job runs on slurm, not here"))
-    assert gather(["processes"], job(backend="slurm", nodes=2, processes=4), world.sources) == {"processes": 8}
+    assert gather(["processes"], JobFacts(job(backend="slurm", nodes=2, processes=4), world.sources)) == {"processes": 8}
 
 
 @pytest.mark.parametrize(("gpus", "asked", "count"), [(0, "auto", 1), (2, "auto", 2), (2, 1, 1), (0, 2, 2)])
@@ -217,6 +232,6 @@ def test_processes_are_one_a_gpu_unless_said(gpus: int, asked: object, count: in
 def test_every_fact_that_a_rule_names_can_be_gathered() -> None:
     """No rule asks for a fact that no door gives."""
     world = World(Machine(cpus=1), Dataset(rows=1))
-    facts = gather(needed_facts(all_rules()), job(), world.sources)
+    facts = gather(needed_facts(all_rules()), JobFacts(job(), world.sources))
 
     assert not [fact for fact in facts.values() if isinstance(fact, Missing)]

@@ -14,7 +14,8 @@ from holdfast.adapters.datasets import LocalDatasets
 from holdfast.adapters.models import LocalModels
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset
-from holdfast.core.job import Data, Method, Model
+from holdfast.core.job import Data, Model
+from holdfast.core.methods import Method
 
 ROW = '{"a": 1, "b": "x"}\n'
 

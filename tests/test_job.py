@@ -11,7 +11,8 @@ from tools.job_schema import SCHEMA, render_schema
 
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.core.errors import JobError
-from holdfast.core.job import Job, Method, job_schema, known_keys, parse_duration, parse_job
+from holdfast.core.job import Job, job_schema, known_keys, parse_duration, parse_job
+from holdfast.core.methods import Method
 
 LEAST = "method: sft\nmodel: tiny\ndataset: rows.jsonl\n"
 EVERYTHING = """\

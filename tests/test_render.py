@@ -16,7 +16,8 @@ from holdfast.catalog.builtin import CONFIG_FOR, builtin_columns, load_source
 from holdfast.catalog.builtin.stdlib_docstrings import rows
 from holdfast.catalog.stack import load_stack
 from holdfast.core.errors import UsageError
-from holdfast.core.job import Job, Method
+from holdfast.core.job import Job
+from holdfast.core.methods import Method
 from holdfast.engine.python_source import render_block
 from holdfast.engine.render import referred_files, render_script
 

@@ -1,17 +1,25 @@
 """Every rule does what its own examples say, guesses nothing, survives anything, and its page is whole."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from _pytest.mark import ParameterSet
 
+from holdfast.adapters.readers.command_line import read_commands
+from holdfast.adapters.readers.command_line.trl import command_document
 from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.core.document import Document, Set, Unknown, apply_edits, leaves, render_key
+from holdfast.adapters.readers.script import read_script
+from holdfast.adapters.readers.script.edits import place_edits
+from holdfast.catalog.api import Api, packages, released
+from holdfast.core.document import Document, Kind, Set, Unknown, apply_edits, leaves, render_key
 from holdfast.core.finding import Case, Finding, Rule, Skip
-from holdfast.core.text import apply_text_edits
-from holdfast.engine.check import run_rules
+from holdfast.core.text import TextEdit, apply_text_edits
+from holdfast.engine.check import BROKEN, run_rules
 from holdfast.engine.pages import render_page
 from holdfast.rules import all_rules
 
@@ -24,9 +32,21 @@ HEADINGS = (
     "## Fix safety",
     "## References",
 )
-READER = JobFileReader()
 # Rules that object to the name of a key, whatever its value.
-ABOUT_NAMES = {"ARG101", "ARG103", "ARG104"}
+ABOUT_NAMES = {
+    "ARG101",
+    "ARG103",
+    "ARG104",
+    "ARG105",
+    "ARG106",
+    "ARG107",
+    "ARG108",
+    "ARG111",
+    "ARG114",
+    "ARG117",
+    "HUB108",
+    "MOD105",
+}
 # Values that no setting expects, and YAML allows.
 ODD: tuple[Any, ...] = (
     None,
@@ -57,26 +77,65 @@ def cases(kind: str) -> list[ParameterSet]:
     ]
 
 
-def ask(rule: Rule, document: Document, case: Case) -> list[Finding]:
-    results = list(run_rules([rule], document, case.facts))
+def ask(rule: Rule, documents: Sequence[Document], case: Case) -> list[Finding]:
+    """What a rule says of an example, each thing once; of a script that trains several jobs, of all."""
+    results = [result for document in documents for result in run_rules([rule], document, facts_of(case))]
     assert not [result for result in results if isinstance(result, Skip)]
-    return [result for result in results if isinstance(result, Finding)]
+    findings = {(result.key, result.place): result for result in results if isinstance(result, Finding)}
+    return list(findings.values())
+
+
+def facts_of(case: Case) -> dict[str, object]:
+    """What an example tells of the outside, and the libraries at its versions: the newest, where it says nothing."""
+    return {"api": api_at(*case.versions.items()), **case.facts}
+
+
+@cache
+def api_at(*versions: tuple[str, str]) -> Api:
+    newest = {package: released(package)[-1] for package in packages()}
+    return Api({**newest, **dict(versions)})
+
+
+def read(kind: Kind, text: str) -> tuple[Document, ...]:
+    """What a reader makes of an example."""
+    if kind == "job":
+        return (JobFileReader().read(text, "job.yaml"),)
+    if kind == "script":
+        return read_script(text, "train.py")
+    found = (command_document(line, text, "run.sh") for line in read_commands(text, "run.sh"))
+    return tuple(document for document in found if document)
+
+
+def fix(documents: Sequence[Document], findings: Sequence[Finding]) -> str:
+    """The text with every fix made."""
+    places = JobFileReader().place_edits if documents[0].kind == "job" else place_edits
+    edits: dict[TextEdit, None] = {}
+    for document in documents:
+        mine = [edit for each in findings if each.fix and each.document is document for edit in each.fix.edits]
+        edits |= dict.fromkeys(places(document, mine))
+    return apply_text_edits(documents[0].text, edits)
 
 
 def changed(document: Document, key: str, value: Any) -> Document:
+    """The document with another value under a key, and in the call whose argument that is."""
     values = apply_edits(document.values, [Set(key, value)])
-    return Document(path=document.path, kind="job", values=values)
+    parent, _, name = key.rpartition(".")
+    calls = tuple(
+        replace(call, arguments={**call.arguments, name: value})
+        if call.key == parent and name in call.arguments
+        else call
+        for call in document.calls
+    )
+    return replace(document, values=values, calls=calls)
 
 
 @pytest.mark.parametrize(("rule", "case"), cases("bad"))
 def test_objects_to_bad_example(rule: Rule, case: Case) -> None:
     """A bad example gets a finding at the key it names, with the place where that stands."""
-    document = READER.read(case.job, "job.yaml")
-    findings = ask(rule, document, case)
+    findings = ask(rule, read(case.kind, case.source), case)
 
     assert [finding.key for finding in findings][:1] == [case.at]
     assert findings[0].rule is rule
-    assert findings[0].place == document.place(findings[0].key)
     assert findings[0].place is not None
     assert findings[0].place.line is not None
 
@@ -84,31 +143,32 @@ def test_objects_to_bad_example(rule: Rule, case: Case) -> None:
 @pytest.mark.parametrize(("rule", "case"), cases("bad"))
 def test_fix_gives_the_text_it_names(rule: Rule, case: Case) -> None:
     """The fixes of a bad example, written into its text, give the fixed text to the letter, and nothing is left to fix."""
-    document = READER.read(case.job, "job.yaml")
-    edits = [edit for finding in ask(rule, document, case) if finding.fix for edit in finding.fix.edits]
+    documents = read(case.kind, case.source)
+    findings = ask(rule, documents, case)
 
-    assert bool(edits) == (case.fixed is not None)
+    assert any(finding.fix for finding in findings) == (case.fixed is not None)
     if case.fixed is not None:
-        fixed = apply_text_edits(case.job, READER.place_edits(document, edits))
+        fixed = fix(documents, findings)
         assert fixed == case.fixed
-        assert not ask(rule, READER.read(fixed, "job.yaml"), case)
+        assert not ask(rule, read(case.kind, fixed), case)
 
 
 @pytest.mark.parametrize(("rule", "case"), cases("good"))
 def test_leaves_good_example(rule: Rule, case: Case) -> None:
     """A good example gets no finding."""
-    assert ask(rule, READER.read(case.job, "job.yaml"), case) == []
+    assert ask(rule, read(case.kind, case.source), case) == []
 
 
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
 def test_guesses_nothing(rule: Rule) -> None:
     """Where the source hides a value that a rule objects to, the rule is skipped, or objects to the name alone."""
     for case in rule.bad:
-        document = READER.read(case.job, "job.yaml")
+        document = read(case.kind, case.source)[0]
         written = {render_key(path) for path, _ in leaves(document.values)}
-        if "job" not in rule.needs or case.at not in written:
+        of_call = any(call.key == case.at for call in document.calls)  # it is there, whatever it is given
+        if "job" not in rule.needs or case.at not in written or of_call:
             continue
-        results = list(run_rules([rule], changed(document, case.at, Unknown()), case.facts))
+        results = list(run_rules([rule], changed(document, case.at, Unknown()), facts_of(case)))
         about = [result.message for result in results if isinstance(result, Finding) and result.key == case.at]
 
         assert not about or rule.code in ABOUT_NAMES, about
@@ -116,13 +176,15 @@ def test_guesses_nothing(rule: Rule) -> None:
 
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
 def test_survives_odd_values(rule: Rule) -> None:
-    """Whatever stands under a key that an example has, a rule answers and does not raise."""
+    """Whatever stands under a key that an example has, a rule answers and does not break."""
     for case in (*rule.bad, *rule.good):
-        document = READER.read(case.job, "job.yaml")
+        document = read(case.kind, case.source)[0]
         keys = {render_key(path[:depth]) for path, _ in leaves(document.values) for depth in range(1, len(path) + 1)}
         for key in keys:
             for odd in ODD:
-                list(run_rules([rule], changed(document, key, odd), case.facts))
+                results = run_rules([rule], changed(document, key, odd), facts_of(case))
+                broken = [each.because for each in results if isinstance(each, Skip) and BROKEN in each.because]
+                assert not broken, (key, odd)
 
 
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)

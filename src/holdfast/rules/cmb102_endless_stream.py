@@ -2,7 +2,7 @@
 
 ## What it does
 For `dataset.streaming: true`, looks for `train.max_steps` above 0, and for `dataset.eval_fraction`, which a stream
-cannot give.
+cannot give. In a script, for a `train_dataset` that is loaded with `streaming=True`.
 
 ## Why is this bad
 A stream has no length, so epochs cannot be turned into steps: building the trainer raises ValueError. Nor can a part of
@@ -16,8 +16,9 @@ downloaded and kept on disk: unsafe.
 from collections.abc import Iterator
 
 from holdfast.catalog.train_arguments import setting
+from holdfast.core.calls import Call, Made
 from holdfast.core.document import Document, Remove
-from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 STREAMING = "dataset.streaming"
 DOWNLOAD = Fix("download the rows instead", (Remove(STREAMING),), safe=False)
@@ -25,6 +26,30 @@ DOWNLOAD = Fix("download the rows instead", (Remove(STREAMING),), safe=False)
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to a stream without an end, and to one that is to be split."""
+    return _in_job_file(job) if job.kind == "job" else _in_program(job)
+
+
+def _in_program(job: Document) -> Iterator[Finding]:
+    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    if trainer is None or not _streams(job, trainer) or trainer.guard.holds("ValueError"):
+        return
+    config = trainer.arguments.get("args")
+    steps = job.get("train.max_steps", -1) if isinstance(config, Made) and config.key == "train" else None
+    open_ended = any(call.key == "train" and (call.open or call.via != "call") for call in job.calls)
+    if isinstance(steps, int | float) and steps <= 0 and not open_ended:
+        yield Finding(
+            STREAMING, "a stream has no length: say in the config how long to train with `max_steps`", DOWNLOAD
+        )
+
+
+def _streams(job: Document, trainer: Call) -> bool:
+    """Tell whether the trainer is given what `load_dataset(…, streaming=True, split=…)` gave."""
+    rows = trainer.arguments.get("train_dataset")
+    loaded = isinstance(rows, Made) and rows.path == "datasets.load_dataset" and rows.key == "dataset"
+    return loaded and job.get(STREAMING, default=False) is True and job.get("dataset.split", None) is not None
+
+
+def _in_job_file(job: Document) -> Iterator[Finding]:
     if job.get(STREAMING, default=False) is not True:
         return
     steps = setting(job, "max_steps")
@@ -48,23 +73,35 @@ train:
 DOWNLOADED = ENDLESS.replace("  streaming: true\n", "")
 SPLIT = ENDLESS.replace("true\n", "true\n  eval_fraction: 0.1\n").replace("num_train_epochs: 1", "max_steps: 100")
 
+SCRIPT = """
+from datasets import load_dataset
+from trl import SFTConfig, SFTTrainer
+
+rows = load_dataset("HuggingFaceFW/fineweb-edu", split="train", streaming=True)
+trainer = SFTTrainer("Qwen/Qwen2.5-0.5B", args=SFTConfig(num_train_epochs=1), train_dataset=rows)
+"""
+
 RULE = Rule(
     code="CMB102",
     name="endless-stream",
     explain=__doc__,
     severity=Severity.ERROR,
     check=check,
+    kinds=ANY_KIND,
     source=(
         "transformers 5.23, `Trainer._validate_args`; datasets 5.2. Tried with a generator of rows: ValueError while "
         "`SFTTrainer` is built; AttributeError for `train_test_split`."
     ),
     bad=(
         Case(job=ENDLESS, at=STREAMING, fixed=DOWNLOADED),
+        Case(script=SCRIPT, at=STREAMING, fixed=SCRIPT.replace(", streaming=True", "")),
         Case(job=SPLIT, at="dataset.eval_fraction", fixed=SPLIT.replace("  streaming: true\n", "")),
     ),
     good=(
         Case(job=ENDLESS.replace("num_train_epochs: 1", "max_steps: 100")),
         Case(job=SPLIT.replace("eval_fraction: 0.1", "eval_split: test")),
         Case(job=DOWNLOADED),
+        Case(script=SCRIPT.replace("num_train_epochs=1", "max_steps=100")),
+        Case(script=SCRIPT.replace("train_dataset=rows", "train_dataset=list(rows)")),
     ),
 )

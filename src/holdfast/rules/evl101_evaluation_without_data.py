@@ -2,7 +2,7 @@
 
 ## What it does
 Looks for settings that make the trainer evaluate (`eval_strategy`, `eval_on_start`, `early_stopping`) in a job whose
-`dataset` names neither `eval_split` nor `eval_fraction`.
+`dataset` names neither `eval_split` nor `eval_fraction`; in a script, for a trainer that is given no `eval_dataset`.
 
 ## Why is this bad
 With an evaluation strategy and no evaluation data, building the trainer raises ValueError. `eval_on_start` raises
@@ -14,20 +14,32 @@ Holding out a tenth of the training split is what most jobs mean, but it takes r
 
 from collections.abc import Iterator
 
+from holdfast.catalog.api import Api
+from holdfast.catalog.constructions import refusals
 from holdfast.catalog.train_arguments import setting
 from holdfast.core.document import ABSENT, Document, Set
-from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 HOLD_OUT = Fix("hold out a tenth of the rows", (Set("dataset.eval_fraction", 0.1),), safe=False)
 
 
-def check(job: Document) -> Iterator[Finding]:
+def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each setting that needs evaluation data, where there is none."""
+    return _in_job_file(job) if job.kind == "job" else _in_program(job, api)
+
+
+def _in_job_file(job: Document) -> Iterator[Finding]:
     if job.get("dataset.eval_split", None) is not None or job.get("dataset.eval_fraction", None) is not None:
         return
     fix = None if job.get("dataset.streaming", default=False) else HOLD_OUT  # a stream has no length to take a part of
     for key in _evaluating(job):
         yield Finding(key, "there is nothing to evaluate on: name `dataset.eval_split` or `dataset.eval_fraction`", fix)
+
+
+def _in_program(job: Document, api: Api) -> Iterator[Finding]:
+    for made, raised in refusals(job, api, "evaluation-without-data"):
+        message = f"`{made.call.name}` of {made.versions(api)} is to evaluate, and is given no `eval_dataset`"
+        yield Finding(made.key(job, raised), message)
 
 
 def _evaluating(job: Document) -> Iterator[str]:
@@ -52,12 +64,25 @@ START = BLIND.replace("eval_strategy: steps", "eval_on_start: true")
 STOPPING = BLIND.replace("train:\n  eval_strategy: steps", "early_stopping:\n  patience: 2")
 STREAMED = BLIND.replace("Capybara\n", "Capybara\n  streaming: true\n")
 
+SCRIPT = """
+from datasets import load_dataset
+from trl import SFTConfig, SFTTrainer
+
+rows = load_dataset("trl-lib/Capybara")
+trainer = SFTTrainer(
+    model="Qwen/Qwen2.5-0.5B",
+    args=SFTConfig(output_dir="out", eval_strategy="epoch"),
+    train_dataset=rows["train"],
+)
+"""
+
 RULE = Rule(
     code="EVL101",
     name="evaluation-without-data",
     explain=__doc__,
     severity=Severity.ERROR,
     check=check,
+    kinds=ANY_KIND,
     source=(
         "transformers 5.23, `Trainer._validate_args` and `get_eval_dataloader`. Tried with all six methods: each trainer "
         "raises ValueError while it is built with `eval_strategy`, and in `train()` with `eval_on_start`."
@@ -73,9 +98,13 @@ RULE = Rule(
             fixed=STOPPING.replace("Capybara\n", "Capybara\n  eval_fraction: 0.1\n"),
         ),
         Case(job=STREAMED, at="train.eval_strategy"),
+        Case(script=SCRIPT, at="train.eval_strategy"),
     ),
     good=(
         Case(job=SEEING),
+        Case(script=SCRIPT.replace('rows["train"],', 'rows["train"],\n    eval_dataset=rows["test"],')),
+        Case(script=SCRIPT.replace('"epoch"', '"no"')),
+        Case(script=SCRIPT.replace('rows["train"],', 'rows["train"],\n    **others,')),
         Case(job=BLIND.replace("Capybara\n", "Capybara\n  eval_split: test\n")),
         Case(job=BLIND.replace("steps", '"no"')),
         Case(job=BLIND.replace("eval_strategy: steps", "per_device_eval_batch_size: 4\n  do_eval: true")),

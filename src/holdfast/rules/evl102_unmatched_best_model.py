@@ -4,7 +4,8 @@
 For `load_best_model_at_end` and `early_stopping`, which needs it, compares when the trainer evaluates with when it
 saves: `eval_strategy` with `save_strategy`, and `save_steps` with `eval_steps`. What the job leaves open holdfast fills
 in: it evaluates and saves after each tenth of all steps, and under `early_stopping` it saves when it evaluates.
-`save_strategy: best` must know by which metric, and must evaluate.
+`save_strategy: best` must know by which metric, and must evaluate. In a script the config class's own checks are run,
+with the defaults of the versions at hand.
 
 ## Why is this bad
 A checkpoint counts as the best one by the evaluation at its own step, so the config class raises ValueError where the
@@ -19,9 +20,11 @@ from collections.abc import Iterator
 from math import ceil, inf
 from typing import Any
 
+from holdfast.catalog.api import Api
+from holdfast.catalog.constructions import Construction, refusals
 from holdfast.catalog.train_arguments import setting
 from holdfast.core.document import ABSENT, Document, Set
-from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 SAVE, EVAL = "train.save_strategy", "train.eval_strategy"
 SAVE_STEPS, EVAL_STEPS = "train.save_steps", "train.eval_steps"
@@ -31,8 +34,38 @@ PART = 0.1
 WATCHING = ("reduce_lr_on_plateau", "greedy")
 
 
-def check(job: Document) -> Iterator[Finding]:
+def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to saving and evaluating that do not meet, in a job that has data to evaluate on."""
+    return _in_job_file(job) if job.kind == "job" else _in_program(job, api)
+
+
+def _in_program(job: Document, api: Api) -> Iterator[Finding]:
+    for made, raised in refusals(job, api, "unmatched-best-model"):
+        words = " ".join(raised.message.split()).removeprefix("--").replace(" --", " ")
+        message = f"`{made.call.name}` of {made.versions(api)}: {words}"
+        key = made.key(job, raised)
+        unnamed = raised.message.startswith("`args.metric_for_best_model` must")
+        yield Finding(key, message, _named(key.rpartition(".")[0]) if unnamed else _matching(made))
+
+
+def _named(config: str) -> Fix:
+    return Fix("choose by the evaluation loss", (Set(f"{config}.metric_for_best_model", "eval_loss"),))
+
+
+def _matching(made: Construction) -> Fix | None:
+    """Return the edit that saves when the model is evaluated, where saving is not written."""
+    given = made.call.arguments
+    evals = given.get("eval_strategy", given.get("evaluation_strategy"))
+    saves = given.get("save_strategy", "steps")
+    if evals == "epoch" and "save_strategy" not in given:
+        return Fix("save by epoch too", (Set(f"{made.call.key}.save_strategy", "epoch"),))
+    steps = given.get("eval_steps")
+    if evals == saves == "steps" and "save_steps" not in given and _is_step(steps):
+        return Fix("save whenever it evaluates", (Set(f"{made.call.key}.save_steps", steps),))
+    return None
+
+
+def _in_job_file(job: Document) -> Iterator[Finding]:
     if job.get("dataset.eval_split", None) is None and job.get("dataset.eval_fraction", None) is None:
         return
     stopping = job.get("early_stopping", None) is not None
@@ -56,8 +89,7 @@ def check(job: Document) -> Iterator[Finding]:
 def _best(job: Document, evals: Any, *, wanted: bool) -> Iterator[Finding]:
     watched = wanted or setting(job, "lr_scheduler_type") in WATCHING or setting(job, "metric_for_best_model")
     if not watched:
-        fix = Fix("choose by the evaluation loss", (Set("train.metric_for_best_model", "eval_loss"),))
-        yield Finding(SAVE, "`save_strategy: best` needs `train.metric_for_best_model`", fix)
+        yield Finding(SAVE, "`save_strategy: best` needs `train.metric_for_best_model`", _named("train"))
     elif evals == "no":
         yield Finding(EVAL, "without evaluation no model is ever the best, and none is saved", None, Severity.WARNING)
 
@@ -106,12 +138,28 @@ WRITTEN = COUNTED + "  save_steps: 300\n"
 BEST = JOB.replace("load_best_model_at_end: true", "save_strategy: best")
 STOPPING = EPOCH.replace("train:\n  load_best_model_at_end: true", "early_stopping: {}\ntrain:")
 
+SCRIPT = """
+from transformers import TrainingArguments
+
+args = TrainingArguments("out", eval_strategy="epoch", load_best_model_at_end=True)
+"""
+UNNAMED = """
+from datasets import load_dataset
+from trl import SFTConfig, SFTTrainer
+
+rows = load_dataset("trl-lib/Capybara")
+args = SFTConfig("out", eval_strategy="epoch", save_strategy="best")
+trainer = SFTTrainer("Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows["train"], eval_dataset=rows["test"])
+"""
+STEPPED = SCRIPT.replace('"epoch"', '"steps", eval_steps=200')
+
 RULE = Rule(
     code="EVL102",
     name="unmatched-best-model",
     explain=__doc__,
     severity=Severity.ERROR,
     check=check,
+    kinds=ANY_KIND,
     source=(
         "transformers 5.23, `TrainingArguments._validate_args` and `Trainer._validate_args`. Each example and 20 other "
         "pairs of strategies and steps were given to `SFTConfig`: ValueError where the rule objects."
@@ -127,9 +175,30 @@ RULE = Rule(
         Case(job=JOB + "  save_strategy: steps\n  eval_strategy: 'no'\n", at=EVAL),
         Case(job=BEST, at=SAVE, fixed=BEST + "  metric_for_best_model: eval_loss\n"),
         Case(job=JOB + "  eval_strategy: steps\n  eval_steps: 0.2\n  save_steps: 0.5\n", at=SAVE_STEPS),
+        Case(
+            script=SCRIPT,
+            at="calls.0.eval_strategy",
+            fixed=SCRIPT.replace("end=True)", 'end=True, save_strategy="epoch")'),
+        ),
+        Case(script=STEPPED, at="calls.0.eval_steps", fixed=STEPPED.replace("end=True)", "end=True, save_steps=200)")),
+        Case(
+            script=SCRIPT.replace("eval_", "evaluation_"),
+            versions={"transformers": "4.40.0"},
+            at="calls.0.evaluation_strategy",
+            fixed=SCRIPT.replace("eval_", "evaluation_").replace("end=True)", 'end=True, save_strategy="epoch")'),
+        ),
+        Case(
+            script=UNNAMED,
+            at="train.save_strategy",
+            fixed=UNNAMED.replace('"best")', '"best", metric_for_best_model="eval_loss")'),
+        ),
+        Case(script=SCRIPT.replace('eval_strategy="epoch", ', ""), at="calls.0.load_best_model_at_end"),
     ),
     good=(
         Case(job=JOB),
+        Case(script=SCRIPT.replace("end=True", 'end=True, save_strategy="epoch"')),
+        Case(script=SCRIPT.replace("end=True", 'end=True, save_strategy="best"')),
+        Case(script=STEPPED.replace("200", "250")),
         Case(job=COUNTED + "  save_steps: 400\n"),
         Case(job=EPOCH + "  save_strategy: epoch\n"),
         Case(job=EPOCH + "  save_strategy: best\n"),

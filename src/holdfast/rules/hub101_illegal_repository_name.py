@@ -1,7 +1,8 @@
 """A push to a Hub repository by a name that the Hub does not take.
 
 ## What it does
-Checks that `output.push_to` is a name that a repository can have.
+Checks that `output.push_to`, `hub_model_id` in a config, and the name that `push_to_hub()` of a model, a tokenizer or a dataset
+is given, are names that a repository can have. A name without an owner is one: it is taken for your own.
 
 ## Why is this bad
 huggingface_hub refuses the name when the trainer makes the repository: after the model and the data were loaded.
@@ -14,18 +15,24 @@ import re
 from collections.abc import Iterator
 
 from holdfast.core.document import Document
-from holdfast.core.finding import Case, Finding, Rule, Severity
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 # What huggingface_hub 2.4 takes: an optional owner and a name, of 96 characters at most each.
+FAULT = "is no name for a repository: write `owner/name`, of letters, digits, `-`, `_` and `.`"
 NAME = re.compile(r"(?:\b[\w.-]{1,96}\b/)?\b[\w.-]{1,96}\b", re.ASCII)
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to a name that no repository can have."""
-    named = job.get("output.push_to", None)
-    if isinstance(named, str) and not is_repository(named):
-        fault = f"{named!r} is no name for a repository: write `owner/name`, of letters, digits, `-`, `_` and `.`"
-        yield Finding("output.push_to", fault)
+    """Object to each name that no repository can have."""
+    for key in ("output.push_to", "train.hub_model_id"):
+        named = job.get(key, None)
+        if isinstance(named, str) and not is_repository(named):
+            yield Finding(key, f"{named!r} {FAULT}")
+    for call in job.calls:
+        named = call.arguments.get("repo_id", next(iter(call.positional), None))
+        pushes = call.name == "push_to_hub" and not call.path.endswith("Trainer.push_to_hub")
+        if pushes and isinstance(named, str) and not is_repository(named) and not call.guard.because:
+            yield Finding(call.key, f"{named!r} {FAULT}", place=call.name_place)
 
 
 def is_repository(name: str) -> bool:
@@ -41,6 +48,15 @@ output:
   push_to: me/capybara-sft
 """
 
+SCRIPT = """from transformers import AutoModelForCausalLM
+from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", push_to_hub=True, hub_model_id="me/capybara-sft")
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+trainer.push_to_hub("the end of training: it works")
+AutoModelForCausalLM.from_pretrained("out").push_to_hub("capybara")
+"""
+
 RULE = Rule(
     code="HUB101",
     name="illegal-repository-name",
@@ -52,10 +68,14 @@ RULE = Rule(
         Case(job=JOB.replace("me/capybara-sft", "me/capybara sft"), at="output.push_to"),
         Case(job=JOB.replace("me/capybara-sft", "hub/me/capybara"), at="output.push_to"),
         Case(job=JOB.replace("me/capybara-sft", "me/capybara--sft"), at="output.push_to"),
+        Case(script=SCRIPT.replace("me/capybara-sft", "me/capybara sft"), at="train.hub_model_id"),
+        Case(script=SCRIPT.replace('"capybara"', '"me/my capybara"'), at="calls.4"),
     ),
     good=(
         Case(job=JOB),
+        Case(script=SCRIPT),
         Case(job=JOB.replace("me/capybara-sft", "capybara.sft_2")),
         Case(job=JOB.partition("output")[0]),
     ),
+    kinds=ANY_KIND,
 )

@@ -14,10 +14,10 @@ There is no automatic fix: how long is worth waiting only the user knows. `holdf
 
 from collections.abc import Iterator
 
+from holdfast.catalog.hub_jobs import timeout_s
 from holdfast.catalog.train_arguments import setting
 from holdfast.core.document import Document
 from holdfast.core.finding import Case, Finding, Rule, Severity
-from holdfast.core.job import parse_duration
 
 # Far less than any run was seen to need: 4.5 s to import TRL from a warm cache and 4 ms a step, for a model of one
 # layer and eight hidden units on a batch of one short row.
@@ -36,22 +36,22 @@ def check(job: Document) -> Iterator[Finding]:
             fault = f"without `where.timeout` the default of {backend} holds (Hugging Face Jobs: 30 minutes)"
             yield Finding("where.backend", fault, severity=Severity.WARNING)
         return
-    timeout_s, steps = _seconds(timeout), setting(job, "max_steps")
-    if timeout_s is None:
+    seconds, steps = _seconds(timeout), setting(job, "max_steps")
+    if seconds is None:
         return
     least_s = START_S + STEP_S * max(steps, 0) if isinstance(steps, int) else START_S
-    if timeout_s < least_s:
+    if seconds < least_s:
         yield Finding(
             "where.timeout", f"{timeout} cannot hold the run: its start and its steps take {least_s:.0f} s or more"
         )
-    elif timeout_s < USUAL_START_S:
+    elif seconds < USUAL_START_S:
         fault = f"{timeout} holds the smallest of runs only: the start alone takes up to a minute"
         yield Finding("where.timeout", fault, severity=Severity.WARNING)
 
 
 def _seconds(timeout: object) -> float | None:
     try:
-        return parse_duration(str(timeout))
+        return timeout_s(str(timeout))
     except ValueError:
         return None  # the schema says so
 

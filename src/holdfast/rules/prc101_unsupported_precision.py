@@ -2,7 +2,7 @@
 
 ## What it does
 Compares `bf16`, `fp16`, `tf32`, `use_cpu`, `model.dtype` and `model.attn_implementation` with the machine's GPUs, or
-with there being none.
+with there being none; for a job on Hugging Face Jobs, with those of its flavor (`where.hardware`).
 
 ## Why is this bad
 `tf32` and the flash attention kernels raise on a CPU and on GPUs older than Ampere (compute capability 8.0). bf16 with
@@ -17,6 +17,7 @@ Taking away what the machine does not have is safe: it could not have been used.
 
 from collections.abc import Iterator
 
+from holdfast.catalog.flavors import load_flavors
 from holdfast.core.document import Document, Remove, Set
 from holdfast.core.facts import Gpu, Machine
 from holdfast.core.finding import Case, Finding, Fix, MissingFactError, Rule, Severity
@@ -29,12 +30,13 @@ FLASH = ("flash_attention_2", "flash_attention_3")
 
 def check(job: Document, machine: Machine) -> Iterator[Finding]:
     """Object to each setting that the machine cannot follow."""
-    if any(gpu.capability == UNKNOWN for gpu in machine.gpus):
+    gpus = _gpus(job, machine)
+    if any(gpu.capability == UNKNOWN for gpu in gpus):
         raise MissingFactError("machine", "no driver says what its GPUs are")
-    old = next((gpu for gpu in machine.gpus if not gpu.bf16), None)
-    if machine.gpus and old is None:
+    old = next((gpu for gpu in gpus if not gpu.bf16), None)
+    if gpus and old is None:
         return
-    lacks = f"{old.name} (compute capability {_capability(old)})" if old else "this machine has no GPU, and a CPU"
+    lacks = f"{old.name} (compute capability {_capability(old)})" if old else "the job has no GPU, and a CPU"
     if job.get(TF32, default=False) is True:
         yield Finding(TF32, f"{lacks} does not compute in tf32", Fix("take `tf32` out", (Remove(TF32),)))
     attention = job.get(ATTENTION, None)
@@ -44,10 +46,25 @@ def check(job: Document, machine: Machine) -> Iterator[Finding]:
     yield from _old_gpu(job, lacks) if old else _without_gpu(job)
 
 
+def _gpus(job: Document, machine: Machine) -> tuple[Gpu, ...]:
+    """Return what the job will have.
+
+    Raises:
+        MissingFactError: It runs elsewhere, and nobody says on what.
+    """
+    if job.get("where.backend", "local") == "local":
+        return machine.gpus
+    hardware = job.get("where.hardware", None)
+    flavor = load_flavors().get(hardware) if isinstance(hardware, str) else None
+    if flavor is None or job.get("where.backend") != "hf-jobs":
+        raise MissingFactError("where.hardware", "what the backend runs it on is not known")
+    return flavor.gpus
+
+
 def _without_gpu(job: Document) -> Iterator[Finding]:
     if job.get(CPU, None) is False and True in (job.get(BF16, None), job.get("train.bf16_full_eval", None)):
         fix = Fix("leave it to holdfast", (Remove(CPU),))
-        yield Finding(CPU, "this machine has no GPU, and without `use_cpu` bf16 needs one", fix)
+        yield Finding(CPU, "there is no GPU, and without `use_cpu` bf16 needs one", fix)
 
 
 def _old_gpu(job: Document, lacks: str) -> Iterator[Finding]:
@@ -78,6 +95,7 @@ BF = JOB + "  bf16: true\n"
 FLASHED = JOB.replace("float32", "float32, attn_implementation: flash_attention_2")
 T4 = {"machine": Machine(cpus=4, gpus=(Gpu(name="Tesla T4", memory_bytes=15 << 30, capability=(7, 5)),))}
 A100 = {"machine": Machine(cpus=12, gpus=(Gpu(name="NVIDIA A100", memory_bytes=80 << 30, capability=(8, 0)),))}
+T4_SMALL = "where: {backend: hf-jobs, hardware: t4-small, timeout: 2h}\n"
 NO_GPU = {"machine": Machine(cpus=2)}
 
 RULE = Rule(
@@ -98,6 +116,8 @@ RULE = Rule(
         Case(job=BF + "  use_cpu: false\n", facts=NO_GPU, at=CPU, fixed=BF),
         Case(job=BF, facts=T4, at=BF16, fixed=JOB + "  fp16: true\n"),
         Case(job=JOB.replace("float32", "bfloat16"), facts=T4, at=DTYPE),
+        Case(job=TF + T4_SMALL, facts=A100, at=TF32, fixed=JOB + T4_SMALL),
+        Case(job=BF + T4_SMALL, facts=A100, at=BF16, fixed=JOB + "  fp16: true\n" + T4_SMALL),
         Case(job=JOB.replace("float32", "float16"), facts=T4, at=DTYPE, fixed=JOB),
     ),
     good=(
@@ -105,6 +125,7 @@ RULE = Rule(
         Case(job=JOB + "  use_cpu: true\n", facts=NO_GPU),
         Case(job=TF + "  bf16: true\n", facts=A100),
         Case(job=FLASHED, facts=A100),
+        Case(job=BF + T4_SMALL.replace("t4-small", "a10g-large"), facts=T4),
         Case(job=JOB + "  fp16: true\n", facts=T4),
         Case(job=JOB.replace("float32", "float16") + "peft: {r: 8}\n", facts=T4),
     ),

@@ -1,7 +1,8 @@
 """Two half precisions at once.
 
 ## What it does
-Looks for `fp16` beside `bf16`, and for `fp16_full_eval` beside `bf16_full_eval`.
+Looks for `fp16` beside `bf16`, and for `fp16_full_eval` beside `bf16_full_eval`. In a script the config class's own
+checks are run, with the defaults of the versions at hand: some of TRL's configs choose bf16 where nothing is said.
 
 ## Why is this bad
 A step is computed in one precision. The config class raises ValueError for two.
@@ -12,18 +13,37 @@ bf16 needs no loss scaling, and fp16 runs on older GPUs: which of them was meant
 
 from collections.abc import Iterator
 
+from holdfast.catalog.api import Api
+from holdfast.catalog.constructions import refusals
 from holdfast.core.document import Document, Remove
-from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 PAIRS = (("train.bf16", "train.fp16"), ("train.bf16_full_eval", "train.fp16_full_eval"))
 
 
-def check(job: Document) -> Iterator[Finding]:
+def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to the second of two precisions."""
+    return _in_job_file(job) if job.kind == "job" else _in_program(job, api)
+
+
+def _in_job_file(job: Document) -> Iterator[Finding]:
     for brain, half in PAIRS:
         if job.get(brain, default=False) is True and job.get(half, default=False) is True:
-            fix = Fix(f"keep `{brain}`", (Remove(half),), safe=False)
-            yield Finding(half, f"`{brain}` is true as well, and only one of them can be", fix)
+            yield Finding(half, f"`{brain}` is true as well, and only one of them can be", _keep(brain, half))
+
+
+def _in_program(job: Document, api: Api) -> Iterator[Finding]:
+    for made, raised in refusals(job, api, "two-precisions"):
+        ending = "_full_eval" if "full eval" in raised.message else ""
+        brain, half = f"bf16{ending}", f"fp16{ending}"
+        written = {brain, half} <= set(made.call.arguments)
+        fix = _keep(brain, f"{made.call.key}.{half}") if written else None
+        message = f"`{made.call.name}` of {made.versions(api)} takes only one of `{brain}` and `{half}`"
+        yield Finding(made.key(job, raised), message, fix)
+
+
+def _keep(brain: str, half: str) -> Fix:
+    return Fix(f"keep `{brain}`", (Remove(half),), safe=False)
 
 
 JOB = """
@@ -34,12 +54,19 @@ train:
   bf16: true
 """
 
+SCRIPT = """
+from trl import SFTConfig
+
+args = SFTConfig(output_dir="out", bf16=True, fp16=True)
+"""
+
 RULE = Rule(
     code="PRC102",
     name="two-precisions",
     explain=__doc__,
     severity=Severity.ERROR,
     check=check,
+    kinds=ANY_KIND,
     source="transformers 5.23, `TrainingArguments._validate_args`. Each example was given to `SFTConfig`.",
     bad=(
         Case(job=JOB + "  fp16: true\n", at="train.fp16", fixed=JOB),
@@ -48,6 +75,13 @@ RULE = Rule(
             at="train.fp16_full_eval",
             fixed=JOB.replace("bf16", "bf16_full_eval"),
         ),
+        Case(script=SCRIPT, at="calls.0.fp16", fixed=SCRIPT.replace(", fp16=True", "")),
     ),
-    good=(Case(job=JOB), Case(job=JOB + "  fp16: false\n"), Case(job=JOB.replace("bf16", "fp16"))),
+    good=(
+        Case(job=JOB),
+        Case(job=JOB + "  fp16: false\n"),
+        Case(job=JOB.replace("bf16", "fp16")),
+        Case(script=SCRIPT.replace("bf16=True, ", "")),
+        Case(script=SCRIPT.replace("fp16=True", "fp16=False")),
+    ),
 )

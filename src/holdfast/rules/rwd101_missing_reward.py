@@ -1,11 +1,13 @@
 """A method that learns from rewards, without a reward; or rewards that nobody asks for.
 
 ## What it does
-For grpo and rloo, looks for `rewards`. For the other methods, looks whether there are any.
+For grpo and rloo, looks for `rewards` in a job file, and for `reward_funcs` of the trainer in a script. For the other
+methods of a job file, looks whether there are any.
 
 ## Why is this bad
-The trainer raises ValueError where nothing tells it what is good. The other trainers know no rewards: what stands there
-would have no effect, which is hardly what was meant.
+The trainer raises ValueError where nothing tells it what is good: "No reward source provided". Before TRL 1.8 the
+argument was required. The other trainers know no rewards: what stands there would have no effect, which is hardly
+what was meant.
 
 ## Fix safety
 There is no automatic fix: what is good only the user knows.
@@ -13,14 +15,22 @@ There is no automatic fix: what is good only the user knows.
 
 from collections.abc import Iterator
 
-from holdfast.core.document import Document
-from holdfast.core.finding import Case, Finding, Rule, Severity
+from holdfast.catalog.api import Api
+from holdfast.catalog.since import since
+from holdfast.core.calls import Call
+from holdfast.core.document import ABSENT, Document
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 METHODS = ("grpo", "rloo")
+TRAINERS = ("GRPOTrainer", "RLOOTrainer")
+FUNCTIONS = "trainer.reward_funcs"
 
 
-def check(job: Document) -> Iterator[Finding]:
+def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to rewards that are missing, and to those without effect."""
+    if job.kind != "job":
+        yield from _script(job, api)
+        return
     method, rewards = job.get("method"), job.get("rewards", None)
     if method in METHODS and not rewards:
         fault = f"{method} has nothing to learn from: name a reward, such as `rewards: [rewards.py:score]`"
@@ -31,11 +41,37 @@ def check(job: Document) -> Iterator[Finding]:
         )
 
 
+def _script(job: Document, api: Api) -> Iterator[Finding]:
+    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    if trainer is None or trainer.package != "trl" or trainer.name not in TRAINERS or trainer.guard.holds("ValueError"):
+        return
+    rewards = job.get(FUNCTIONS)
+    if rewards is ABSENT and since(api, "trl", "1.8.0") and _shows_all(trainer):
+        fault = f"{trainer.name} has nothing to learn from: give it `reward_funcs`"
+        yield Finding("trainer", fault, place=trainer.name_place)
+    elif rewards is not ABSENT and rewards in (None, []) and "environment_factory" not in trainer.arguments:
+        yield Finding(FUNCTIONS, f"{trainer.name} has nothing to learn from")
+
+
+def _shows_all(trainer: Call) -> bool:
+    """Tell whether a reward would be seen: by name, as the second by position, or from an environment."""
+    second = len(trainer.positional) > 1
+    return trainer.via == "call" and not trainer.open and not second and "environment_factory" not in trainer.arguments
+
+
 JOB = """
 method: grpo
 model: Qwen/Qwen2.5-0.5B-Instruct
 dataset: trl-lib/DeepMath-103K
 rewards: [accuracy_reward]
+"""
+SCRIPT = """
+from trl import GRPOConfig, GRPOTrainer
+from trl.rewards import accuracy_reward
+
+trainer = GRPOTrainer(
+    model="Qwen/Qwen2.5-0.5B", reward_funcs=accuracy_reward, args=GRPOConfig(output_dir="out"), train_dataset=rows
+)
 """
 
 RULE = Rule(
@@ -44,11 +80,24 @@ RULE = Rule(
     explain=__doc__,
     severity=Severity.ERROR,
     check=check,
-    source="trl 1.16, the `__init__` of both trainers. Tried with none and with an empty list: ValueError.",
+    source=(
+        "trl 1.16, the `__init__` of both trainers. Tried with none, with None and with an empty list: ValueError. "
+        "trl 0.14 to 1.7 has no default for it: a missing argument, which is another rule's."
+    ),
+    kinds=ANY_KIND,
     bad=(
         Case(job=JOB.partition("rewards")[0], at="method"),
         Case(job=JOB.replace("grpo", "rloo").replace("[accuracy_reward]", "[]"), at="rewards"),
         Case(job=JOB.replace("grpo", "sft"), at="rewards"),
+        Case(script=SCRIPT.replace(" reward_funcs=accuracy_reward,", ""), at="trainer"),
+        Case(script=SCRIPT.replace("=accuracy_reward", "=[]"), at=FUNCTIONS),
     ),
-    good=(Case(job=JOB), Case(job=JOB.partition("rewards")[0].replace("grpo", "sft"))),
+    good=(
+        Case(job=JOB),
+        Case(job=JOB.partition("rewards")[0].replace("grpo", "sft")),
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace('model="Qwen/Qwen2.5-0.5B", reward_funcs=', '"Qwen/Qwen2.5-0.5B", ')),
+        Case(script=SCRIPT.replace(" reward_funcs=accuracy_reward,", ""), versions={"trl": "1.7.1"}),
+        Case(script=SCRIPT.replace("reward_funcs=accuracy_reward", "environment_factory=print")),
+    ),
 )

@@ -1,0 +1,92 @@
+"""An argument that has another name in the versions at hand.
+
+## What it does
+Compares each argument of a call with what the class or function takes in the versions that the job will get, and tells
+those that were renamed from those that are gone. A config's arguments depend on two packages: most of `SFTConfig`'s are
+those of transformers' `TrainingArguments`.
+
+## Why is this bad
+The call raises `TypeError: … got an unexpected keyword argument`, after the environment was installed and the imports
+have run. No release of trl bounds the version of transformers, so a script that names no versions gets the newest of
+both. Much advice in circulation still gives the old names: `warmup_ratio`, `max_seq_length`, `evaluation_strategy`.
+
+## Fix safety
+Safe where the value means the same under the new name. `warmup_ratio` below 1 is `warmup_steps` below 1, a part of all
+steps; from 1 on, `warmup_steps` counts steps, and the fix is unsafe.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.arguments import Became, refused
+from holdfast.core.document import Document
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each argument that is called otherwise now."""
+    for each in refused(job, api, Became.RENAMED):
+        yield Finding(each.key, each.message, each.fix)
+
+
+OLD = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+train:
+  max_seq_length: 512  # enough
+  warmup_ratio: 0.1
+"""
+NEW = OLD.replace("max_seq_length", "max_length").replace("warmup_ratio", "warmup_steps")
+GROUPED = NEW.replace("warmup_steps: 0.1", "group_by_length: true")
+
+SCRIPT = """
+from datasets import load_dataset
+from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(
+    output_dir="capybara",
+    max_seq_length=512,  # enough
+    warmup_ratio=0.1,
+)
+trainer = SFTTrainer("Qwen/Qwen2.5-0.5B", args=args, train_dataset=load_dataset("trl-lib/Capybara", split="train"))
+trainer.train()
+"""
+SCRIPT_NEW = SCRIPT.replace("max_seq_length", "max_length").replace("warmup_ratio", "warmup_steps")
+TOKENIZED = (
+    SCRIPT_NEW.replace("args=args,", "args=args, tokenizer=AutoTokenizer.from_pretrained(BASE),")
+    .replace("from trl", "from transformers import AutoTokenizer\nfrom trl")
+    .replace("\nargs", '\nBASE = "Qwen/Qwen2.5-0.5B"\nargs', 1)
+)
+
+RULE = Rule(
+    code="ARG101",
+    name="renamed-argument",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "The history of releases in `catalog/api`, and `catalog/renames.toml`, whose entries each name the release where "
+        "they were read. Each example for the newest versions was run with trl 1.16 and transformers 5.23: the bad ones "
+        "raise TypeError. The older ones were read in the wheels of trl 0.15.2 and transformers 4.49.0."
+    ),
+    bad=(
+        Case(job=OLD, at="train.max_seq_length", fixed=NEW),
+        Case(
+            job=GROUPED,
+            at="train.group_by_length",
+            fixed=GROUPED.replace("group_by_length: true", "train_sampling_strategy: group_by_length"),
+        ),
+        Case(script=SCRIPT, at="train.max_seq_length", fixed=SCRIPT_NEW),
+        Case(
+            script=TOKENIZED, at="trainer.tokenizer", fixed=TOKENIZED.replace("tokenizer=Auto", "processing_class=Auto")
+        ),
+    ),
+    good=(
+        Case(job=NEW),
+        Case(script=SCRIPT_NEW),
+        Case(script=SCRIPT, versions={"trl": "0.15.2", "transformers": "4.49.0"}),
+        Case(script=TOKENIZED, versions={"trl": "0.15.2", "transformers": "4.49.0"}),
+    ),
+    kinds=ANY_KIND,
+)

@@ -1,0 +1,92 @@
+"""An argument that no release ever took, and no other call of the job takes.
+
+## What it does
+Compares each argument of a call with what the class or function takes in the versions that the job will get, and names
+the nearest one, or the config of another method that has it.
+
+## Why is this bad
+The call raises `TypeError: … got an unexpected keyword argument`, after the environment was installed and the imports
+have run.
+
+## Fix safety
+The nearest name is a guess: unsafe.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.arguments import Became, refused
+from holdfast.core.document import Document
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each argument that nothing knows."""
+    for each in refused(job, api, Became.UNKNOWN):
+        yield Finding(each.key, each.message, each.fix)
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+train:
+  max_length: 512
+"""
+MISSPELT = JOB.replace("max_length", "max_lenght")
+
+SCRIPT = """
+from datasets import load_dataset
+from trl import DPOConfig, DPOTrainer
+
+args = DPOConfig(
+    output_dir="dpo",
+    learning_rate=1e-6,
+)
+trainer = DPOTrainer(
+    "Qwen/Qwen2.5-0.5B",
+    args=args,
+    train_dataset=load_dataset("trl-lib/ultrafeedback_binarized", split="train"),
+)
+trainer.train()
+"""
+SLIP = SCRIPT.replace("learning_rate", "learing_rate")
+OWN = SCRIPT.replace(
+    "args = DPOConfig(",
+    '@dataclass\nclass Settings(DPOConfig):\n    notes: str = ""\n\n\nargs = Settings(notes="first try",',
+).replace("from datasets", "from dataclasses import dataclass\n\nfrom datasets")
+TOLERANT = """
+from trl import SFTConfig
+
+try:
+    args = SFTConfig("out", max_tokens=512)
+except TypeError:
+    args = SFTConfig("out", max_length=512)
+"""
+
+RULE = Rule(
+    code="ARG106",
+    name="unknown-argument",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "The history of releases in `catalog/api`. Each example was run with trl 1.16 and transformers 5.23: the bad ones "
+        "raise TypeError."
+    ),
+    bad=(
+        Case(job=MISSPELT, at="train.max_lenght", fixed=JOB),
+        Case(job=JOB.replace("sft", "dpo").replace("max_length: 512", "packing: true"), at="train.packing"),
+        Case(script=SLIP, at="train.learing_rate", fixed=SCRIPT),
+        Case(script=SCRIPT.replace("learning_rate=1e-6", "packing=True"), at="train.packing"),
+        Case(script=SCRIPT.replace("trainer.train()", "trainer.train(restart=True)"), at="calls.3.restart"),
+    ),
+    good=(
+        Case(job=JOB),
+        Case(script=SCRIPT),
+        Case(script=OWN),
+        Case(script=TOLERANT),
+        Case(script=SLIP.replace("learing_rate=1e-6", "**settings")),
+    ),
+    kinds=ANY_KIND,
+)

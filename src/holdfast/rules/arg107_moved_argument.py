@@ -1,0 +1,83 @@
+"""An argument that stands in the wrong call: the trainer's in the config, or the config's in the trainer.
+
+## What it does
+Looks for an argument that its call does not take, in the other of the two calls that make a trainer, under its name or
+the one it has there now. In a job file, looks for the key that stands for it.
+
+## Why is this bad
+The call raises `TypeError: … got an unexpected keyword argument`. TRL's trainers took `max_seq_length`, `packing`,
+`dataset_text_field`, `beta` and many others until trl 0.12.2; since 0.13.0 the configs alone do.
+
+## Fix safety
+A plain value is moved into the config that this trainer is given, unless that says it too: safe. Where there is no such
+call, or the value is computed, there is no fix. A value under `train` of a job file is moved to its key where nothing
+stands there yet.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.arguments import Became, refused
+from holdfast.core.document import Document
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each argument that is another call's."""
+    for each in refused(job, api, Became.MOVED):
+        yield Finding(each.key, each.message, each.fix)
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+train:
+  max_length: 512
+  lora_r: 16
+"""
+JOB_FIXED = JOB.replace("  lora_r: 16\n", "peft:\n  r: 16\n")
+
+SCRIPT = """
+from datasets import load_dataset
+from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="capybara")
+trainer = SFTTrainer(
+    "Qwen/Qwen2.5-0.5B",
+    args=args,
+    max_seq_length=512,
+    train_dataset=load_dataset("trl-lib/Capybara", split="train"),
+)
+trainer.train()
+"""
+FIXED = SCRIPT.replace("    max_seq_length=512,\n", "").replace('"capybara")', '"capybara", max_length=512)')
+TRAINER_OF_OLD = SCRIPT.replace("SFTConfig", "TrainingArguments").replace(
+    "from trl import TrainingArguments, ", "from transformers import TrainingArguments\nfrom trl import "
+)
+
+RULE = Rule(
+    code="ARG107",
+    name="moved-argument",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "The history of releases in `catalog/api`. Each example for the newest versions was run with trl 1.16 and "
+        "transformers 5.23: the bad ones raise TypeError. That trl 0.8.6 takes `max_seq_length` in `SFTTrainer` was read "
+        "in its wheel."
+    ),
+    bad=(
+        Case(job=JOB, at="train.lora_r", fixed=JOB_FIXED),
+        Case(job=JOB.replace("lora_r: 16", "tokenizer: gpt2"), at="train.tokenizer"),
+        Case(script=SCRIPT, at="trainer.max_seq_length", fixed=FIXED),
+        Case(script=TRAINER_OF_OLD, at="trainer.max_seq_length"),
+        Case(script=FIXED.replace("max_length=512", "peft_config=None"), at="train.peft_config"),
+    ),
+    good=(
+        Case(job=JOB_FIXED),
+        Case(script=FIXED),
+        Case(script=TRAINER_OF_OLD, versions={"trl": "0.8.6", "transformers": "4.41.2"}),
+    ),
+    kinds=ANY_KIND,
+)

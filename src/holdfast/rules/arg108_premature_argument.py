@@ -1,0 +1,59 @@
+"""An argument that comes with a later release than the one at hand.
+
+## What it does
+Compares each argument of a call with what the class or function takes in the versions that the job will get, and names
+the release that brought an argument, and what it is called until then.
+
+## Why is this bad
+The call raises `TypeError: … got an unexpected keyword argument`. It happens to scripts that pin an old release and
+follow the documentation of a new one.
+
+## Fix safety
+The name that the argument has in the versions at hand is written, where it means the same: safe. To require a later
+release is often better, but is not ours to decide.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.arguments import Became, refused
+from holdfast.core.document import Document
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each argument that is not there yet."""
+    for each in refused(job, api, Became.LATER):
+        yield Finding(each.key, each.message, each.fix)
+
+
+SCRIPT = """
+from trl import SFTConfig
+
+args = SFTConfig(output_dir="capybara", max_length=512)
+"""
+PACKED = SCRIPT.replace("max_length=512", 'packing_strategy="bfd"')
+OLD = {"trl": "0.15.2", "transformers": "4.49.0"}
+
+RULE = Rule(
+    code="ARG108",
+    name="premature-argument",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "The history of releases in `catalog/api`; that SFTConfig has neither argument in trl 0.15.2 was read in its wheel. "
+        "With trl 1.16 both were run."
+    ),
+    bad=(
+        Case(
+            script=SCRIPT,
+            versions=OLD,
+            at="calls.0.max_length",
+            fixed=SCRIPT.replace("max_length", "max_seq_length"),
+        ),
+        Case(script=PACKED, versions=OLD, at="calls.0.packing_strategy"),
+    ),
+    good=(Case(script=SCRIPT), Case(script=PACKED), Case(script=SCRIPT.replace("max_length", "packing"), versions=OLD)),
+    kinds=ANY_KIND,
+)

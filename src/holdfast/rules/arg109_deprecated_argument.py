@@ -1,0 +1,188 @@
+"""An argument that the versions at hand still take, with a warning that it will go.
+
+## What it does
+Looks for arguments whose values make the library warn: it evaluates the very condition under which the library does,
+with the values that are given. Where a later release has taken the argument away, that release is named.
+
+## Why is this bad
+Nothing yet. The next release may take it away, and a script that does not name its versions gets that release. The
+libraries' own warnings are no guide: `evaluation_strategy` was to go in transformers 4.46 and went in 4.51.0,
+`warmup_ratio` in 5.2 and went in 5.15.0.
+
+## Fix safety
+The new name is written where the value means the same: safe. Where it does not, or is not known to, the fix is unsafe.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from holdfast.catalog.api import Api, released
+from holdfast.catalog.arguments import called, config_of, has_edits, names_of, renaming_fix, subject
+from holdfast.catalog.commands import calls_of
+from holdfast.catalog.renames import Renamed, open_arguments, renamed
+from holdfast.catalog.spans import at_least
+from holdfast.core.api import REQUIRED, Deprecation, Signature
+from holdfast.core.calls import Call
+from holdfast.core.document import Document, Remove, Rename, Unknown
+from holdfast.core.evaluate import UNKNOWN, evaluate, truth
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+
+SENTENCE = re.compile(r"(?<=[.!])\s+")
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Tell of each argument that makes the library warn."""
+    for call in calls_of(job, api):
+        signature = api.signature(call.path)
+        warned = _warned(api, call)
+        for name in call.arguments if not call.guard.because else ():
+            deprecation = _deprecated(call, signature, name) if signature else None
+            if name not in call.own and (deprecation := deprecation or warned.get(name)):
+                yield _finding(job, api, call, name, deprecation)
+
+
+def _warned(api: Api, call: Call) -> dict[str, Deprecation]:
+    """Return the warnings that are not in the history: of what goes through several hands."""
+    names = (*names_of(api, call.path), called(call), call.path)
+    return {
+        change.old: Deprecation("")
+        for change in open_arguments(names)
+        if change.warns and change.new not in call.arguments and at_least(api, *change.warns)
+        if not isinstance(call.arguments.get(change.old), Unknown | None) and not _is_gone(api, call, change.old)
+    }
+
+
+def _is_gone(api: Api, call: Call, name: str) -> bool:
+    signature = api.signature(call.path)
+    return signature is not None and not signature.takes(name)
+
+
+def _deprecated(call: Call, signature: Signature, name: str) -> Deprecation | None:
+    """Return the warning or the error that the library gives for an argument as it is given."""
+    if name in signature.shims:
+        return Deprecation(f"it stands for {signature.shims[name]}")
+    parameter = signature.parameters.get(name)
+    deprecation = parameter.deprecation if parameter else None
+    if deprecation is None or deprecation.raises:
+        return None  # what raises is a combination's rule to tell
+    return deprecation if not deprecation.condition or _holds(deprecation.condition, call, signature) else None
+
+
+def _holds(condition: str, call: Call, signature: Signature) -> bool:
+    def lookup(node: ast.expr) -> Any:
+        if not isinstance(node, ast.Name):
+            return UNKNOWN
+        if node.id in call.arguments:
+            return call.arguments[node.id]
+        parameter = signature.parameters.get(node.id)
+        if parameter is None or parameter.default is REQUIRED or call.open or call.via == "partial":
+            return UNKNOWN
+        return parameter.default
+
+    try:
+        expression = ast.parse(condition, mode="eval").body
+    except SyntaxError:
+        return False
+    holds = truth(evaluate(expression, lookup))
+    return not isinstance(holds, Unknown) and holds
+
+
+def _finding(job: Document, api: Api, call: Call, name: str, deprecation: Deprecation) -> Finding:
+    change = renamed((*names_of(api, call.path), call.path), name)
+    signature = api.signature(call.path)
+    new = (signature.shims.get(name) if signature else "") or (change.new if change else "")
+    package, fate = _fate(api, call, name, change)
+    told = (fate, _instead(api, call, name, new, change) or _own_words(deprecation.message))
+    message = "; ".join((f"{subject(api, call, package)} takes `{name}` with a warning", *filter(None, told)))
+    key = f"{call.key}.{name}"
+    return Finding(key, message, _fix(key, new, call, change) if has_edits(job, call) else None)
+
+
+def _instead(api: Api, call: Call, name: str, new: str, change: Renamed | None) -> str:
+    """Return what to write, in words; nothing where nobody knows."""
+    if new:
+        return f"write `{new}`"
+    config = api.signature(config_of(call.path))
+    if config and name in config.parameters:
+        return f"write it in `{config.path.rpartition('.')[2]}`"
+    return change.note if change else ""
+
+
+def _own_words(message: str) -> str:
+    """Return the library's words without what they promise of later releases."""
+    return " ".join(each for each in SENTENCE.split(" ".join(message.split())) if "remove" not in each).rstrip(".")
+
+
+def _fate(api: Api, call: Call, name: str, change: Renamed | None) -> tuple[str, str]:
+    """Return the package that says so, and what its later releases do, as far as that is known."""
+    spans = [span for span in api.parameter_spans(call.path, name) if span.package in api.versions]
+    for span in spans:
+        releases = released(span.package)
+        now = releases.index(api.versions[span.package])
+        if span.after and releases.index(span.first) <= now < releases.index(span.after):
+            return span.package, f"it is gone since {span.package} {span.after}"
+    if change and change.refused:
+        return change.refused[0], f"it is refused since {' '.join(change.refused)}"
+    package = spans[-1].package if spans else call.package
+    return package, f"{package} {released(package)[-1]}, the newest known, still does" if spans else ""
+
+
+def _fix(key: str, new: str, call: Call, change: Renamed | None) -> Fix | None:
+    name = key.rpartition(".")[2]
+    if change and change.new:
+        return renaming_fix(call, change)
+    if new and new not in call.arguments:
+        return Fix(f"rename `{name}` to `{new}`", (Rename(key, new),))
+    if change and change.may_go(call.arguments[name]):
+        return Fix(f"take `{name}` out", (Remove(key),))
+    return None
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+train:
+  gradient_checkpointing: true
+"""
+SCRIPT = """
+from trl import SFTConfig
+
+args = SFTConfig(output_dir="capybara", gradient_checkpointing=True)
+"""
+RATIO = SCRIPT.replace("gradient_checkpointing=True", "warmup_ratio=0.1")
+
+RULE = Rule(
+    code="ARG109",
+    name="deprecated-argument",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "The warnings in the libraries' own code, with their conditions, in the history in `catalog/api`. Tried with "
+        "transformers 5.23: `gradient_checkpointing=True` gives a FutureWarning. `warmup_ratio` was read in the wheel of "
+        "5.10.1."
+    ),
+    bad=(
+        Case(job=JOB, at="train.gradient_checkpointing", fixed=JOB.replace("gradient_c", "activation_c")),
+        Case(
+            script=SCRIPT,
+            at="calls.0.gradient_checkpointing",
+            fixed=SCRIPT.replace("gradient_c", "activation_c"),
+        ),
+        Case(
+            script=RATIO,
+            versions={"trl": "1.10.0", "transformers": "5.10.1"},
+            at="calls.0.warmup_ratio",
+            fixed=RATIO.replace("ratio", "steps"),
+        ),
+    ),
+    good=(
+        Case(job=JOB.replace("gradient_c", "activation_c")),
+        Case(script=SCRIPT, versions={"trl": "1.10.0", "transformers": "5.10.1"}),
+        Case(script=RATIO, versions={"trl": "0.19.1", "transformers": "4.53.3"}),
+    ),
+    kinds=ANY_KIND,
+)

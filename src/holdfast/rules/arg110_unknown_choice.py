@@ -1,0 +1,116 @@
+"""A value that is none of those that its argument may have.
+
+## What it does
+Compares words, such as an optimizer's or a strategy's name, with the values that the versions at hand know. Where the
+library checks them itself this is an error; where only the command line does, and Python code is not told, a warning.
+
+## Why is this bad
+A name that is an enum's raises ValueError when the config is built. The others pass: an unknown
+`train_sampling_strategy` is silently the default one, and an unknown `loss_type` raises once the model and the data have
+been loaded.
+
+## Fix safety
+A value that was renamed is written by its new name: safe. The nearest one is a guess: unsafe.
+"""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Any
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.arguments import has_edits, signatures, subject
+from holdfast.catalog.renames import replaced
+from holdfast.core.api import Parameter
+from holdfast.core.calls import Call
+from holdfast.core.document import Document, Set
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+
+NEAR = 0.6
+MANY = 10
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each word that its argument does not know."""
+    for call, signature in signatures(job, api):
+        for name, value in call.arguments.items():
+            parameter = signature.parameters.get(name)
+            if parameter and parameter.choices and name not in call.own and _is_none_of(value, parameter):
+                yield _finding(job, api, call, parameter, value)
+
+
+def _is_none_of(value: Any, parameter: Parameter) -> bool:
+    """Tell whether a value, or one in a list of them, is a word and none of the choices."""
+    if isinstance(value, list | tuple):
+        return "list" in parameter.types and any(_is_none_of(each, parameter) for each in value)
+    return isinstance(value, str) and value not in parameter.choices
+
+
+def _finding(job: Document, api: Api, call: Call, parameter: Parameter, value: Any) -> Finding:
+    key = f"{call.key}.{parameter.name}"
+    words = [str(choice) for choice in parameter.choices if isinstance(choice, str)]
+    change = replaced("value", f"{parameter.name}={value}")
+    known = change is not None and change.new in words
+    nearest = get_close_matches(str(value), words, n=1, cutoff=NEAR)
+    new = change.new if change and known else nearest[0] if nearest and isinstance(value, str) else ""
+    fix = Fix(f"write `{new}`", (Set(key, new),), safe=known) if new and has_edits(job, call) else None
+    since = f"; {change.note}" if change and change.note else ""
+    package = parameter.home.partition(".")[0] or call.package
+    message = (
+        f"{value!r} is no `{parameter.name}` of {subject(api, call, package)}{since}; it knows {_listed(words, value)}"
+    )
+    refused = parameter.enforced or call.via == "parser"
+    return Finding(key, message, fix, None if refused else Severity.WARNING)
+
+
+def _listed(words: list[str], value: Any) -> str:
+    """Return the choices, the most alike first where there are many."""
+    if len(words) <= MANY:
+        return ", ".join(words)
+    alike = get_close_matches(str(value), words, n=MANY // 2, cutoff=0)
+    return f"{', '.join(alike)} and {len(words) - len(alike)} others"
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+train:
+  optim: adamw_torch_fused
+"""
+OPTIMIZER = JOB.replace("fused", "fuse")
+SAMPLED = JOB.replace("optim: adamw_torch_fused", "train_sampling_strategy: group_by_lenght")
+
+SCRIPT = """
+from transformers import TrainingArguments
+
+args = TrainingArguments(output_dir="out", optim="adamw_torch", save_strategy="best", load_best_model_at_end=False)
+"""
+OLD_OPTIMIZER = SCRIPT.replace("adamw_torch", "adamw_hf")
+UPPER = SCRIPT.replace('"best"', '"Epoch"')
+
+RULE = Rule(
+    code="ARG110",
+    name="unknown-choice",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "The enums and `metadata` choices in the history in `catalog/api`. Tried with trl 1.16 and transformers 5.23: a "
+        "choice that is an enum raises ValueError at once; `train_sampling_strategy`, `packing_strategy`, `loss_type` and "
+        "`truncation_mode` pass. The optimizers of transformers 4.49.0 and strategies of 4.46.3 were read in the wheels."
+    ),
+    bad=(
+        Case(job=OPTIMIZER, at="train.optim", fixed=JOB),
+        Case(job=SAMPLED, at="train.train_sampling_strategy", fixed=SAMPLED.replace("lenght", "length")),
+        Case(script=OLD_OPTIMIZER, at="calls.0.optim", fixed=SCRIPT),
+        Case(script=UPPER, at="calls.0.save_strategy", fixed=UPPER.replace("Epoch", "epoch")),
+        Case(script=SCRIPT, versions={"transformers": "4.46.3"}, at="calls.0.save_strategy"),
+    ),
+    good=(
+        Case(job=JOB),
+        Case(script=SCRIPT),
+        Case(script=OLD_OPTIMIZER.replace('"best"', '"no"'), versions={"transformers": "4.49.0"}),
+        Case(script=SCRIPT.replace('"best"', "STRATEGY")),
+    ),
+    kinds=ANY_KIND,
+)

@@ -1,0 +1,105 @@
+"""An argument that is taken and has no effect.
+
+## What it does
+Looks for `resume_from_checkpoint` in a training config where the program calls `train()` without it, and for arguments
+of functions that take any keyword and drop these: `low_cpu_mem_usage`, `safe_serialization`.
+
+## Why is this bad
+Nothing raises. `SFTConfig(resume_from_checkpoint=…)` trains from step 0 again: the trainer reads the argument of
+`train()` alone. Weights are saved as safetensors whatever `safe_serialization` says.
+
+## Fix safety
+What could have no effect is taken out: safe. How `train()` is to resume is left to you.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.arguments import called, has_edits, names_of
+from holdfast.catalog.commands import calls_of
+from holdfast.catalog.renames import open_arguments
+from holdfast.catalog.spans import at_least
+from holdfast.core.calls import Call
+from holdfast.core.document import Document, Remove, Unknown
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+
+RESUME = "resume_from_checkpoint"
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Tell of each argument that nothing reads."""
+    for call in calls_of(job, api):
+        if RESUME in call.arguments and _is_never_read(job, api, call):
+            message = (
+                f"`{called(call)}` takes `{RESUME}`, but nothing reads it: training starts at step 0; "
+                f"write `trainer.train({RESUME}=…)`, with a local folder"
+            )
+            yield Finding(f"{call.key}.{RESUME}", message)
+        yield from _dropped(job, api, call)
+
+
+def _is_never_read(job: Document, api: Api, call: Call) -> bool:
+    """Tell whether a config says where to resume, and every training of the program is started without."""
+    given = call.arguments[RESUME]
+    if (
+        call.via == "parser"
+        or not given
+        or isinstance(given, Unknown)
+        or "TrainingArguments" not in names_of(api, call.path)
+    ):
+        return False
+    starts = [each for each in job.calls if each.path.endswith("Trainer.train")]
+    resumed = any(each.positional or each.open or RESUME in each.arguments for each in starts)
+    return bool(starts) and not resumed
+
+
+def _dropped(job: Document, api: Api, call: Call) -> Iterator[Finding]:
+    for change in open_arguments((called(call), call.path)):
+        if change.old in call.arguments and change.ignored and at_least(api, *change.ignored):
+            package, version = change.ignored
+            value = call.arguments[change.old]
+            key = f"{call.key}.{change.old}"
+            fix = Fix(f"take `{change.old}` out", (Remove(key),))
+            message = (
+                f"`{called(call)}` of {package} {api.versions[package]} takes `{change.old}` without an effect, "
+                f"since {version}: {change.note}"
+            )
+            yield Finding(key, message, fix if change.may_go(value) and has_edits(job, call) else None)
+
+
+SCRIPT = """
+from datasets import load_dataset
+from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="capybara", resume_from_checkpoint="capybara/checkpoint-500")
+trainer = SFTTrainer("Qwen/Qwen2.5-0.5B", args=args, train_dataset=load_dataset("trl-lib/Capybara", split="train"))
+trainer.train()
+"""
+LOADED = """
+from transformers import AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B", low_cpu_mem_usage=True)
+"""
+
+RULE = Rule(
+    code="ARG111",
+    name="ignored-argument",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "Tried with trl 1.16 and transformers 5.23: `SFTConfig(resume_from_checkpoint=…)` trains from step 0; "
+        "`from_pretrained` and `save_pretrained` say nothing. Read in every wheel of transformers since 4.36: "
+        "`low_cpu_mem_usage` is dropped since 4.51.0, `safe_serialization` since 5.0.0."
+    ),
+    bad=(
+        Case(script=SCRIPT, at="train.resume_from_checkpoint"),
+        Case(script=LOADED, at="calls.0.low_cpu_mem_usage", fixed=LOADED.replace(", low_cpu_mem_usage=True", "")),
+    ),
+    good=(
+        Case(script=SCRIPT.replace(".train()", ".train(resume_from_checkpoint=args.resume_from_checkpoint)")),
+        Case(script=SCRIPT.replace('"capybara/checkpoint-500"', "None")),
+        Case(script=LOADED, versions={"transformers": "4.50.3"}),
+    ),
+    kinds=PROGRAMS,
+)

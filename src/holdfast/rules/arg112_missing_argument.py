@@ -1,0 +1,86 @@
+"""A call without an argument that it needs.
+
+## What it does
+Compares what a call is given with the parameters that have no default in the versions that the job will get.
+
+## Why is this bad
+The call raises `TypeError: … missing a required positional argument`. Which ones are needed changes: the first versions
+of TRL's trainers could do without a model, and `GRPOTrainer` needed `reward_funcs` until trl 1.7.1.
+
+## Fix safety
+What the argument should be is not known: there is no fix.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.arguments import signatures, subject
+from holdfast.core.api import REQUIRED, Signature
+from holdfast.core.calls import Call
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each call that lacks an argument."""
+    for call, signature in signatures(job, api):
+        most = signature.positional
+        countable = most is not None and len(call.positional) <= most  # with more, ARG113 tells what to write
+        if call.via in ("call", "super") and not call.open and countable:
+            missing = list(_missing(call, signature))
+            if missing:
+                names = " and ".join(f"`{name}`" for name in missing)
+                message = f"{subject(api, call)} needs {names}, which this call does not give"
+                yield Finding(call.key, message, place=call.name_place)
+
+
+def _missing(call: Call, signature: Signature) -> Iterator[str]:
+    by_position = list(signature.parameters)[: min(len(call.positional), signature.positional or 0)]
+    given = {*by_position, *call.arguments, *call.own}
+    given |= {new for old, new in signature.shims.items() if old in call.arguments and new}
+    for name, parameter in signature.parameters.items():
+        if parameter.default is REQUIRED and name not in given:
+            yield name
+
+
+SCRIPT = """
+from datasets import load_dataset
+from trl import GRPOConfig, GRPOTrainer
+
+trainer = GRPOTrainer(
+    "Qwen/Qwen2.5-0.5B",
+    args=GRPOConfig(output_dir="grpo"),
+    train_dataset=load_dataset("trl-lib/DeepMath-103K", split="train"),
+)
+trainer.train()
+"""
+UPLOAD = """
+from huggingface_hub import upload_file
+
+upload_file(path_or_fileobj="model.gguf", path_in_repo="model.gguf")
+"""
+REWARDED = SCRIPT.replace("    args=", "    reward_funcs=score,\n    args=").replace(
+    "\ntrainer",
+    "\n\ndef score(completions, **kwargs):\n    return [float(len(text)) for text in completions]\n\n\ntrainer",
+    1,
+)
+OLD = {"trl": "1.7.1", "transformers": "5.5.0"}
+
+RULE = Rule(
+    code="ARG112",
+    name="missing-argument",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "The signatures in the history in `catalog/api`. `upload_file` was run with huggingface_hub 2.4: TypeError. "
+        "GRPOTrainer's signature was read in the wheel of trl 1.7.1."
+    ),
+    bad=(Case(script=SCRIPT, versions=OLD, at="trainer"), Case(script=UPLOAD, at="calls.0")),
+    good=(
+        Case(script=REWARDED, versions=OLD),
+        Case(script=UPLOAD.replace("path_in_repo", 'repo_id="me/model", path_in_repo')),
+        Case(script=UPLOAD.replace("path_in_repo", "**where, path_in_repo")),
+    ),
+    kinds=PROGRAMS,
+)

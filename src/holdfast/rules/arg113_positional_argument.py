@@ -1,0 +1,62 @@
+"""More arguments by position than a call takes, or by position what goes by keyword alone.
+
+## What it does
+Counts the arguments that a call gives by position, and compares with how many the class or function takes that way in
+the versions that the job will get.
+
+## Why is this bad
+The call raises `TypeError: … takes 1 positional argument but 4 were given`. `HfApi.upload_file` takes its arguments by
+keyword alone; so do the last parameters of many functions, and more of them with each release.
+
+## Fix safety
+Which name each value should have is a guess for more than one release: there is no fix.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.arguments import signatures, subject
+from holdfast.core.api import Signature
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+SHOWN = 3
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each call with too many arguments by position."""
+    for call, signature in signatures(job, api):
+        count, most = len(call.positional), signature.positional
+        if most is not None and count > most and call.via in ("call", "super", "partial") and not call.own:
+            takes = f"takes {most} by position" if most else "takes none by position"
+            message = f"{subject(api, call)} {takes}, not {count}{_by_keyword(signature, most)}"
+            yield Finding(call.key, message, place=call.name_place)
+
+
+def _by_keyword(signature: Signature, most: int) -> str:
+    names = list(signature.parameters)[most : most + SHOWN]
+    return f": write {', '.join(f'`{name}=…`' for name in names)}" if names else ""
+
+
+SCRIPT = """
+from huggingface_hub import HfApi
+
+api = HfApi()
+api.upload_file("model.gguf", "model.gguf", "me/model")
+"""
+FIXED = SCRIPT.replace(
+    '"model.gguf", "model.gguf", "me/model"',
+    'path_or_fileobj="model.gguf", path_in_repo="model.gguf", repo_id="me/model"',
+)
+
+RULE = Rule(
+    code="ARG113",
+    name="positional-argument",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source="The signatures in the history in `catalog/api`. The example was run with huggingface_hub 2.4: TypeError.",
+    bad=(Case(script=SCRIPT, at="calls.1"),),
+    good=(Case(script=FIXED), Case(script=SCRIPT.replace('"model.gguf", "model.gguf", "me/model"', "*what"))),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,91 @@
+"""A trainer that is given the config of another one.
+
+## What it does
+Compares the class of a trainer's `args` with the one that its signature names in the versions that the job will get,
+as far as both are classes of trl or transformers.
+
+## Why is this bad
+The trainer raises AttributeError for the first setting that the other config does not have, or TypeError for the first
+that it does not know. `SFTTrainer` alone takes plain `TrainingArguments`, and makes an `SFTConfig` of them.
+
+## Fix safety
+The settings of one config are not those of the other: there is no fix.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.arguments import called, config_of, names_of, signatures, subject
+from holdfast.catalog.spans import at_least
+from holdfast.core.calls import Call, Made
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+SINCE = "0.29.0"
+"""Before it, some of TRL's trainers made do with plain TrainingArguments."""
+PLAIN = "TrainingArguments"
+CONVERTS = "SFTTrainer"
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each trainer that is given another one's config."""
+    for call, _ in signatures(job, api):
+        given = call.arguments.get("args")
+        wanted = config_of(call.path)
+        known = isinstance(given, Made) and call.package == "trl" and at_least(api, "trl", SINCE)
+        if known and isinstance(given, Made) and api.signature(wanted) and not _fits(api, call, given, wanted):
+            name = given.path.rpartition(".")[2]
+            message = f"{subject(api, call)} takes a `{wanted.rpartition('.')[2]}`, not a `{name}`"
+            yield Finding(f"{call.key}.args", message)
+
+
+def _fits(api: Api, call: Call, given: Made, wanted: str) -> bool:
+    names = names_of(api, given.path)
+    if PLAIN not in names:
+        return True  # of a class that is not known, or no config
+    if called(call) == CONVERTS and given.path.rpartition(".")[2] in (PLAIN, f"Seq2Seq{PLAIN}"):
+        return True
+    return wanted.rpartition(".")[2] in names
+
+
+SCRIPT = """
+from datasets import load_dataset
+from trl import DPOConfig, DPOTrainer
+
+trainer = DPOTrainer(
+    "Qwen/Qwen2.5-0.5B",
+    args=DPOConfig(output_dir="dpo"),
+    train_dataset=load_dataset("trl-lib/ultrafeedback_binarized", split="train"),
+)
+trainer.train()
+"""
+FOREIGN = SCRIPT.replace("import DPOConfig, ", "import SFTConfig, ").replace("args=DPOConfig", "args=SFTConfig")
+PLAIN_ARGUMENTS = (
+    SCRIPT.replace("DPOConfig, ", "")
+    .replace("args=DPOConfig", "args=TrainingArguments")
+    .replace("from trl", "from transformers import TrainingArguments\nfrom trl")
+)
+
+RULE = Rule(
+    code="ARG116",
+    name="foreign-config",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "Tried with trl 1.16 and transformers 5.23: each of the six stable trainers with each of the six configs and with "
+        "TrainingArguments, 42 pairs. All but a trainer's own raise while it is built, save SFTTrainer with "
+        "TrainingArguments."
+    ),
+    bad=(Case(script=FOREIGN, at="trainer.args"), Case(script=PLAIN_ARGUMENTS, at="trainer.args")),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=PLAIN_ARGUMENTS.replace("DPOTrainer", "SFTTrainer").replace("ultrafeedback_binarized", "Capybara")),
+        Case(
+            script=SCRIPT.replace("args=DPOConfig", "args=Settings").replace(
+                "\ntrainer", "\n\nclass Settings(DPOConfig):\n    pass\n\n\ntrainer", 1
+            )
+        ),
+    ),
+    kinds=PROGRAMS,
+)

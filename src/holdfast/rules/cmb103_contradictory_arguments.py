@@ -1,0 +1,113 @@
+"""Arguments that contradict each other, or that a class refuses for their values.
+
+## What it does
+Runs the checks that a class makes when it is constructed, on the arguments that are given and the defaults of the rest:
+those of configs, trainers, adapters and quantizations, taken from the source of exactly the versions at hand. What the
+source does not tell (the model, the data, the number of processes, the machine) may be either way, and an error is told
+only where it is certain. Where the class goes on and ignores an argument, that is a warning.
+
+## Why is this bad
+The class raises: after the imports, often after the model and the data were loaded, on every process. What it ignores was
+meant to have an effect.
+
+## Fix safety
+Which of the arguments was meant only the user knows; there is no fix. Where one is likely, another rule has it.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.arguments import subject
+from holdfast.catalog.constructions import Construction, constructions, is_told_elsewhere
+from holdfast.core.document import Document
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.program import Notice
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Tell of each class that refuses its arguments, and of arguments that it ignores."""
+    for each in constructions(job, api):
+        raised = each.outcome.raised
+        for notice in (raised,) if raised else each.outcome.warned:
+            if not is_told_elsewhere(notice, job) and not each.call.guard.holds(notice.exception or "Warning"):
+                yield _finding(job, api, each, notice)
+
+
+def _finding(job: Document, api: Api, made: Construction, notice: Notice) -> Finding:
+    whose = subject(api, made.call, notice.home.partition(".")[0])
+    says = f"raises {notice.exception}" if notice.exception else "warns"
+    words = notice.message.strip() or "these arguments are refused"
+    severity = None if notice.exception else Severity.WARNING
+    return Finding(made.key(job, notice), f"{whose} {says}: {words}", severity=severity)
+
+
+WORKERS = """
+from trl import SFTConfig
+
+args = SFTConfig(output_dir="out", dataloader_prefetch_factor=2)
+"""
+LOSSES = """
+from trl import DPOConfig
+
+args = DPOConfig(output_dir="out", loss_type=["sigmoid", "sft"], loss_weights=[1.0])
+"""
+REWARDS = """
+from datasets import load_dataset
+from trl import GRPOConfig, GRPOTrainer
+
+
+def long(completions, **kwargs):
+    return [len(text) for text in completions]
+
+
+trainer = GRPOTrainer(
+    model="Qwen/Qwen2.5-0.5B-Instruct",
+    args=GRPOConfig(output_dir="out", reward_weights=[1.0, 0.5]),
+    reward_funcs=[long],
+    train_dataset=load_dataset("trl-lib/DeepMath-103K", split="train"),
+)
+"""
+SYNCED = REWARDS.replace("reward_weights=[1.0, 0.5]", "sync_ref_model=True")
+BITS = """
+from transformers import BitsAndBytesConfig
+
+quantization = BitsAndBytesConfig(load_in_4bit=True, load_in_8bit=True)
+"""
+JOB = """
+method: dpo
+model: Qwen/Qwen2.5-0.5B-Instruct
+dataset: trl-lib/ultrafeedback_binarized
+train:
+  loss_type: [sigmoid, sft]
+  loss_weights: [1.0]
+"""
+
+RULE = Rule(
+    code="CMB103",
+    name="contradictory-arguments",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    kinds=ANY_KIND,
+    source=(
+        "`__init__` and `__post_init__` of each release, read by `ast`. Tried: some thousand combinations of arguments given "
+        "to the config, quantization and adapter classes of trl 1.16, transformers 5.23 and peft 0.21: each finding raises."
+    ),
+    bad=(
+        Case(script=WORKERS, at="calls.0.dataloader_prefetch_factor"),
+        Case(script=LOSSES, at="calls.0.loss_weights"),
+        Case(script=REWARDS, at="trainer.reward_funcs"),
+        Case(script=SYNCED, at="train.sync_ref_model"),
+        Case(script=BITS, at="calls.0.load_in_8bit"),
+        Case(job=JOB, at="train.loss_weights"),
+    ),
+    good=(
+        Case(script=WORKERS.replace("_factor=2", "_factor=2, dataloader_num_workers=2")),
+        Case(script=LOSSES.replace("[1.0]", "[1.0, 0.5]")),
+        Case(script=LOSSES, versions={"trl": "0.15.0", "transformers": "4.48.0"}),
+        Case(script=REWARDS.replace("[1.0, 0.5]", "[1.0]")),
+        Case(script=SYNCED.replace("sync_ref_model=True", "sync_ref_model=True, beta=0.04")),
+        Case(script=BITS.replace("load_in_8bit=True", "bnb_4bit_use_double_quant=True")),
+        Case(job=JOB.replace("[1.0]", "[1.0, 1.0]")),
+    ),
+)

@@ -1,0 +1,108 @@
+"""`max_length` that packing or padding-free training cannot use.
+
+## What it does
+For `SFTTrainer`, looks for `packing` without a `max_length`, and for `padding_free` with one but without `packing`.
+
+## Why is this bad
+Packed rows are filled up to `max_length`: without it, preparing the data raises ValueError. Rows that are not padded are
+not truncated either, so from TRL 1.0 on `padding_free` beside a `max_length` (1024 where nothing is said) raises ValueError
+if nothing packs them. Both come after the model was loaded.
+
+## Fix safety
+Without its own value `max_length` is 1024 again. Without any `max_length`, rows stay as long as they are, which may take
+more memory than there is. What was meant only the user knows: unsafe.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.constructions import constructions
+from holdfast.catalog.since import since
+from holdfast.catalog.train_arguments import setting
+from holdfast.core.calls import Made
+from holdfast.core.document import ABSENT, Document, Edit, Remove, Set
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+
+TRAINER = "trl.trainer.sft_trainer.SFTTrainer"
+NAMED = "0.20.0"  # until then it was `max_seq_length` too
+ENFORCED = "1.0.0"
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to a length that is missing, or that nothing keeps to."""
+    if job.kind == "job":
+        if job.get("method") == "sft":
+            yield from _judged("train", lambda name: setting(job, name), api)
+        return
+    made = {each.call.key: each for each in constructions(job, api)}
+    for each in made.values():
+        config = each.call.arguments.get("args")
+        if api.home(each.call.path) != TRAINER or not isinstance(config, Made) or each.call.guard.holds("ValueError"):
+            continue
+        outcome = made[config.key].outcome if config.key in made else None
+        if outcome and outcome.made:
+            held = {name: known.value for name, known in outcome.made.attributes.items()}
+            yield from _judged(config.key, held.get, api)
+
+
+def _judged(key: str, value: Callable[[str], Any], api: Api) -> Iterator[Finding]:
+    packing, longest = value("packing"), value("max_length")
+    prepared = value("dataset_kwargs") in (None, {}, ABSENT)
+    if packing is True and longest is None and prepared and since(api, "trl", NAMED):
+        fault = "packed rows are filled up to `max_length`, which is None"
+        yield _finding(f"{key}.max_length", fault, "go back to the default of 1024", Remove(f"{key}.max_length"))
+    free = value("padding_free") is True and packing is False
+    if free and isinstance(longest, int) and since(api, "trl", ENFORCED):
+        fault = f"nothing keeps to `max_length` ({longest}) where rows are neither padded nor packed"
+        yield _finding(f"{key}.padding_free", fault, "keep rows as long as they are", Set(f"{key}.max_length", None))
+
+
+def _finding(key: str, fault: str, title: str, edit: Edit) -> Finding:
+    return Finding(key, fault, Fix(title, (edit,), safe=False))
+
+
+PACKED = """
+from datasets import load_dataset
+from trl import SFTConfig, SFTTrainer
+
+trainer = SFTTrainer(
+    model="Qwen/Qwen2.5-0.5B",
+    args=SFTConfig(output_dir="out", packing=True, max_length=None),
+    train_dataset=load_dataset("trl-lib/Capybara", split="train"),
+)
+"""
+FREE = PACKED.replace("packing=True, max_length=None", "padding_free=True")
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+train:
+  packing: true
+  max_length: null
+"""
+
+RULE = Rule(
+    code="CMB104",
+    name="unusable-max-length",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    kinds=ANY_KIND,
+    source=(
+        "trl 1.16, `SFTTrainer.__init__` and `_prepare_dataset`; the releases from which it holds were read from the wheels. "
+        "Tried with a tiny model and a few rows: ValueError while the trainer is built."
+    ),
+    bad=(
+        Case(script=PACKED, at="train.max_length", fixed=PACKED.replace(", max_length=None", "")),
+        Case(script=FREE, at="train.padding_free", fixed=FREE.replace("free=True", "free=True, max_length=None")),
+        Case(job=JOB, at="train.max_length", fixed=JOB.replace("  max_length: null\n", "")),
+    ),
+    good=(
+        Case(script=PACKED.replace("max_length=None", "max_length=2048")),
+        Case(script=PACKED.replace("packing=True, ", "")),
+        Case(script=FREE.replace("padding_free=True", "padding_free=True, packing=True")),
+        Case(script=FREE, versions={"trl": "0.19.1", "transformers": "4.53.3"}),
+        Case(job=JOB.replace("null", "512")),
+    ),
+)

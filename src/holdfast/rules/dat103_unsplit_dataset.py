@@ -1,0 +1,76 @@
+"""A dictionary of splits where one of them is needed.
+
+## What it does
+Looks for a `load_dataset()` without a `split` whose result, mapped and filtered or not, is the trainer's `train_dataset`.
+
+## Why is this bad
+Without `split`, `load_dataset` gives a dictionary of all splits. The trainer raises: TRL 1.10 and later say so while it is
+built, older ones and transformers' own end with `KeyError` when they ask for the first row.
+
+## Fix safety
+`split="train"` is what a dataset of one file has, and what most others have: unsafe, since some have none of that name.
+"""
+
+import re
+from collections.abc import Iterator
+
+from holdfast.core.calls import Made
+from holdfast.core.document import ABSENT, Document, Set
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+
+# Methods that give a dictionary again where they are called on one.
+WHOLE = re.compile(
+    r"datasets\.load_dataset(\(\)\.(map|filter|shuffle|sort|cast|cast_column|rename_columns?|remove_columns|select_columns))*"
+)
+SPLIT = 4  # the position of `split` among load_dataset's parameters
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to a whole dictionary."""
+    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    given = trainer.arguments.get("train_dataset") if trainer else None
+    loads = [call for call in job.calls if call.path == "datasets.load_dataset"]
+    if not isinstance(given, Made) or not WHOLE.fullmatch(given.path) or len(loads) != 1:
+        return
+    load = loads[0]
+    if load.open or load.guard.because or len(load.positional) > SPLIT:
+        return
+    if job.get(f"{load.key}.split", ABSENT) in (ABSENT, None):
+        fix = Fix("take the split `train`", (Set(f"{load.key}.split", "train"),), safe=False)
+        fault = "this gives a dictionary of splits, and the trainer wants one of them: name the `split`"
+        yield Finding(load.key, fault, fix, place=load.name_place)
+
+
+SCRIPT = """from datasets import load_dataset
+from trl import SFTTrainer
+
+rows = load_dataset("trl-lib/Capybara", split="train")
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", train_dataset=rows)
+"""
+WHOLE_SET = SCRIPT.replace(', split="train"', "")
+
+RULE = Rule(
+    code="DAT103",
+    name="unsplit-dataset",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "trl 1.10, `SFTTrainer.__init__`. Tried with trl 1.16 and transformers 5.23: sft, dpo and grpo raise TypeError, a plain "
+        "Trainer KeyError; an evaluation set may be a dictionary."
+    ),
+    bad=(
+        Case(script=WHOLE_SET, at="dataset", fixed=SCRIPT),
+        Case(
+            script=WHOLE_SET.replace("dataset=rows", "dataset=rows.map(clean)"),
+            at="dataset",
+            fixed=SCRIPT.replace("dataset=rows", "dataset=rows.map(clean)"),
+        ),
+    ),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=WHOLE_SET.replace("dataset=rows", 'dataset=rows["train"]')),
+        Case(script=WHOLE_SET.replace("dataset=rows", "dataset=prepare(rows)")),
+    ),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,83 @@
+"""A stream that is used as if it were a table.
+
+## What it does
+For a script whose only `load_dataset()` has `streaming=True`, looks for `train_test_split`, `select` and `sort`, for `num_proc`,
+and for a slice in its `split`.
+
+## Why is this bad
+A stream has neither a length nor rows by number. It has no such methods (AttributeError), its `map` and `filter` take no
+`num_proc` (TypeError), and `train[:500]` is no split that it knows (ValueError).
+
+## Fix safety
+There is no automatic fix: `take(500)` and `skip(500)` part a stream; its order decides what lands where.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.calls import Call
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+TABLE_ONLY = ("train_test_split", "select", "sort")
+SERIAL = ("map", "filter")
+# What gives a stream again.
+STREAMING = (*SERIAL, "shuffle", "take", "skip", "")
+LOAD = "datasets.load_dataset"
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each thing that a stream cannot do."""
+    loads = [call for call in job.calls if call.path == LOAD]
+    if len(loads) != 1 or loads[0].open or job.get(f"{loads[0].key}.streaming", default=False) is not True:
+        return
+    if isinstance(split := job.get(f"{loads[0].key}.split", None), str) and "[" in split:
+        yield Finding(
+            f"{loads[0].key}.split", f"a stream has no rows by number, so {split!r} raises: use `take` and `skip`"
+        )
+    for call in job.calls:
+        if call.path.startswith(f"{LOAD}()") and not call.guard.because and (fault := _fault(call)):
+            yield Finding(call.key, fault, place=call.name_place)
+
+
+def _fault(call: Call) -> str | None:
+    steps = call.path.removeprefix(LOAD).replace("[]", "()").split("().")
+    if any(step not in (*STREAMING, "()") for step in steps[:-1]):
+        return None
+    if call.name in TABLE_ONLY and not call.guard.holds("AttributeError"):
+        return f"a stream has no `{call.name}`: use `take` and `skip`, or load without `streaming`"
+    if call.name in SERIAL and call.arguments.get("num_proc") is not None and not call.guard.holds("TypeError"):
+        return f"`{call.name}` of a stream takes no `num_proc`: leave it out"
+    return None
+
+
+SCRIPT = """from datasets import load_dataset
+
+rows = load_dataset("trl-lib/Capybara", split="train", streaming=True)
+parts = rows.train_test_split(test_size=0.1)
+"""
+
+RULE = Rule(
+    code="DAT105",
+    name="streamed-table",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source="datasets 5.2, `IterableDataset`. Tried on a local file: each of these raises, on a stream of one split.",
+    bad=(
+        Case(script=SCRIPT, at="calls.1"),
+        Case(script=SCRIPT.replace("train_test_split(test_size=0.1)", "select(range(500))"), at="calls.1"),
+        Case(script=SCRIPT.replace("rows.train", "rows.shuffle(seed=1).train"), at="calls.2"),
+        Case(script=SCRIPT.replace("train_test_split(test_size=0.1)", "map(clean, num_proc=4)"), at="calls.1"),
+        Case(
+            script=SCRIPT.replace('"train"', '"train[:500]"').replace("train_test_split(test_size=0.1)", "take(5)"),
+            at="calls.0.split",
+        ),
+    ),
+    good=(
+        Case(script=SCRIPT.replace(", streaming=True", "")),
+        Case(script=SCRIPT.replace("train_test_split(test_size=0.1)", "take(500)")),
+        Case(script=SCRIPT.replace("train_test_split(test_size=0.1)", "map(clean)")),
+        Case(script=SCRIPT.replace("train_test_split(test_size=0.1)", "to_list().sort()")),
+    ),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,57 @@
+"""A dataset that is a program.
+
+## What it does
+With datasets 4.0 or newer, looks for `load_dataset()` of a file that ends in `.py`.
+
+## Why is this bad
+Datasets no longer runs programs to get at data: it raises `RuntimeError: Dataset scripts are no longer supported`, with
+`trust_remote_code=True` as well.
+
+## Fix safety
+There is no automatic fix: the data needs a copy as Parquet. On the Hub, that is often the branch `refs/convert/parquet`; for a
+program of your own, `Dataset.from_generator` takes its function.
+"""
+
+from collections.abc import Iterator
+
+from packaging.version import Version
+
+from holdfast.catalog.api import Api
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+RETIRED = Version("4.0.0")
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each program."""
+    datasets = api.versions.get("datasets")
+    if datasets is None or Version(datasets) < RETIRED:
+        return
+    for call in job.calls:
+        if call.path != "datasets.load_dataset" or call.guard.because:
+            continue
+        path = call.arguments.get("path", next(iter(call.positional), None))
+        if isinstance(path, str) and path.endswith(".py") and not call.guard.holds("RuntimeError"):
+            yield Finding(call.key, f"datasets {datasets} runs no programs such as {path!r}", place=call.name_place)
+
+
+SCRIPT = """from datasets import load_dataset
+
+rows = load_dataset("some/rows", split="train")
+"""
+
+RULE = Rule(
+    code="DAT106",
+    name="retired-dataset-script",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source="datasets 3.6 and 4.0, `load.py`. Tried with 5.2: a folder and a file with a program raise RuntimeError.",
+    bad=(Case(script=SCRIPT.replace("some/rows", "rows.py"), at="calls.0"),),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace("some/rows", "rows.py"), versions={"datasets": "3.6.0"}),
+    ),
+    kinds=PROGRAMS,
+)

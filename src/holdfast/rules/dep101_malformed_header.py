@@ -1,0 +1,126 @@
+"""A script header that uv refuses to read.
+
+## What it does
+Reads the block of comments in which a script names its dependencies (PEP 723), and looks for one that is not closed,
+for a second one, for what is no TOML, and for entries of the wrong kind.
+
+## Why is this bad
+`uv run` ends before it has made an environment. The usual causes are a comment line without a space after its `#`, an
+empty line in the middle, and a number where versions have to be written as text.
+
+## Fix safety
+There is no automatic fix: what was meant is for the author to say.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.text import Place
+
+OPENING, CLOSING = "# /// script", "# ///"
+# A requirement whose comparison is spelled as no tool spells it: `trl=>1.0`, `trl=1.0`.
+MISSPELLED = re.compile(r"[A-Za-z0-9][\w.-]*(?:\[[^\]]*\])?\s*(=>|=<|=(?!=))")
+COMPARISON = re.compile(r"\s*(==|>=|<=|!=|~=|>|<|$)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """One block of comments: the numbers of its first and last line, and the text between; None where it is open."""
+
+    first: int
+    last: int
+    content: str | None
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to the first thing that ends the reading of the header."""
+    if job.kind != "script" or job.path.endswith(".ipynb"):
+        return
+    blocks = list(_blocks(job.text.splitlines()))
+    for block in blocks[:1]:
+        fault = "it is not closed by `# ///`, each line of it beginning with `# `" if block.content is None else None
+        if fault := fault or _fault(block.content or ""):
+            yield _at(job, block.first, f"the script header cannot be read: {fault}")
+            return
+    for block in blocks[1:2]:
+        yield _at(job, block.first, "a second script header: a script has one, so put both into it")
+
+
+def _blocks(lines: list[str]) -> Iterator[Block]:
+    """Yield each header, as far as its lines are comments."""
+    index = 0
+    while index < len(lines):
+        start, index = index, index + 1
+        if lines[start] != OPENING:
+            continue
+        while index < len(lines) and (lines[index] == "#" or lines[index].startswith("# ")):
+            index += 1
+        inside = lines[start + 1 : index]
+        closed = CLOSING in inside
+        kept = inside[: len(inside) - 1 - inside[::-1].index(CLOSING)] if closed else []
+        yield Block(start + 1, index, "\n".join(line[2:] for line in kept) if closed else None)
+
+
+def _fault(content: str) -> str | None:
+    try:
+        header = tomllib.loads(content)
+    except tomllib.TOMLDecodeError as error:
+        return f"it is no TOML, {str(error)[:1].lower()}{str(error)[1:]}"
+    return _wrong_kind(header.get("dependencies", []), header.get("requires-python", ""))
+
+
+def _wrong_kind(dependencies: Any, python: Any) -> str | None:
+    if not isinstance(python, str) or not COMPARISON.match(python):
+        return f'`requires-python` is {python!r}: write it as in ">=3.11"'
+    if not isinstance(dependencies, list) or not all(isinstance(each, str) for each in dependencies):
+        return "`dependencies` is no list of texts"
+    for each in dependencies:
+        if found := MISSPELLED.match(each):
+            return f"{each!r} is no requirement: there is no `{found[1]}`"
+    return None
+
+
+def _at(job: Document, line: int, message: str) -> Finding:
+    return Finding("environment", message, place=Place(job.path, line, 1, line, len(OPENING) + 1))
+
+
+GOOD = """# /// script
+# requires-python = ">=3.11"
+# dependencies = ["trl==1.16.0"]
+# ///
+print("trained")
+"""
+
+RULE = Rule(
+    code="DEP101",
+    name="malformed-header",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source="PEP 723. Tried: `uv run` of uv 0.13.9 ends with an error for every bad example, and runs the good ones.",
+    bad=(
+        Case(script=GOOD.replace("# ///\n", ""), at="environment"),
+        Case(
+            script=GOOD.replace('# dependencies = ["trl==1.16.0"]', '#dependencies = ["trl==1.16.0"]'), at="environment"
+        ),
+        Case(script=GOOD.replace("# dep", "\n# dep"), at="environment"),
+        Case(script=GOOD.replace('"]', '"'), at="environment"),
+        Case(script=GOOD.replace('">=3.11"', "3.11"), at="environment"),
+        Case(script=GOOD.replace(">=3.11", "3.11"), at="environment"),
+        Case(script=GOOD.replace('["trl==1.16.0"]', '"trl"'), at="environment"),
+        Case(script=GOOD.replace("trl==", "trl=>"), at="environment"),
+        Case(script=GOOD.replace("print", GOOD + "print"), at="environment"),
+    ),
+    good=(
+        Case(script=GOOD),
+        Case(script='print("no header")\n'),
+        Case(script=GOOD.replace("# dep", "#\n# dep")),
+        Case(script=GOOD.replace("trl==1.16.0", "trl @ git+https://github.com/huggingface/trl@v1.16.0")),
+    ),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,58 @@
+"""A script header that looks like one, and that no tool sees.
+
+## What it does
+Looks for a line such as `#/// script` or `# ///script`, or one with a space at its end, followed by dependencies.
+
+## Why is this bad
+A header begins with `# /// script`, to the letter. Of anything else `uv run` takes no notice: it runs the script without
+a single dependency, and that ends at the first import.
+
+## Fix safety
+There is no automatic fix: the header is a comment, and the lines under it have to be in order too.
+"""
+
+import re
+from collections.abc import Iterator
+
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.text import Place
+
+OPENING = "# /// script"
+ALIKE = re.compile(r"\s*#\s*/{2,4}\s*[Ss]cript\s*")
+SAYS_SOMETHING = re.compile(r"\s*#\s*(dependencies|requires-python)\s*=")
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each near miss, unless a real header is there as well."""
+    lines = job.text.splitlines() if job.kind == "script" and not job.path.endswith(".ipynb") else []
+    if OPENING in lines:
+        return
+    for number, line in enumerate(lines, start=1):
+        following = lines[number : number + 3]
+        if ALIKE.fullmatch(line) and any(map(SAYS_SOMETHING.match, following)):
+            fault = f"{line!r} opens no script header, so its dependencies are not installed: write `{OPENING}`"
+            yield Finding("environment", fault, place=Place(job.path, number, 1, number, len(line) + 1))
+
+
+GOOD = """# /// script
+# dependencies = ["trl==1.16.0"]
+# ///
+import trl
+"""
+
+RULE = Rule(
+    code="DEP102",
+    name="ignored-header",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source="PEP 723. Tried: `uv run --offline` of uv 0.13.9 runs each bad example without looking for trl.",
+    bad=(
+        Case(script=GOOD.replace("# ///", "#///"), at="environment"),
+        Case(script=GOOD.replace("# /// script", "# /// script "), at="environment"),
+        Case(script="if True:\n" + "".join(f"    {line}\n" for line in GOOD.splitlines()), at="environment"),
+    ),
+    good=(Case(script=GOOD), Case(script="# script\nimport trl\n"), Case(script="#/// scripts like this one\n")),
+    kinds=PROGRAMS,
+)

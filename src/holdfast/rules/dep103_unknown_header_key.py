@@ -1,0 +1,67 @@
+"""A key of the script header that nothing reads.
+
+## What it does
+Looks for keys of the header other than `dependencies`, `requires-python` and `tool`.
+
+## Why is this bad
+PEP 723 knows these three, and uv takes no notice of any other. `requires_python` or `dependency` is as good as not
+written, and nobody says so.
+
+## Fix safety
+There is no automatic fix: the header is a comment, and a misspelt key may stand beside the right one.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.script_header import find_header
+from holdfast.core.text import Lines
+
+KNOWN = ("dependencies", "requires-python", "tool")
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each key that no tool knows."""
+    header = find_header(job.text) if job.kind == "script" else ""
+    try:
+        names = tomllib.loads("\n".join(line[2:] for line in header.splitlines()[1:-1]))
+    except tomllib.TOMLDecodeError:
+        return
+    for name in names:
+        if name in KNOWN:
+            continue
+        found = re.search(rf"(?m)^#\s*\[?\s*[\"']?(?P<key>{re.escape(name)})\b", header)
+        start = job.text.find(header) + (found.start("key") if found else 0)
+        close = get_close_matches(name, KNOWN, 1, 0.5)
+        meant = f": write `{close[0]}`" if close else f"; it knows {', '.join(f'`{each}`' for each in KNOWN)}"
+        place = Lines(job.text).place(job.path, start, start + len(name))
+        yield Finding("environment", f"a script header has no key `{name}`{meant}", place=place)
+
+
+GOOD = """# /// script
+# requires-python = ">=3.11"
+# dependencies = ["trl==1.16.0"]
+#
+# [tool.uv]
+# exclude-newer = "2026-11-20T00:00:00Z"
+# ///
+"""
+
+RULE = Rule(
+    code="DEP103",
+    name="unknown-header-key",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source="PEP 723. Tried: `uv run --offline` of uv 0.13.9 runs a script whose `dependency` cannot be had.",
+    bad=(
+        Case(script=GOOD.replace("requires-python", "requires_python"), at="environment"),
+        Case(script=GOOD.replace("dependencies", "dependency"), at="environment"),
+    ),
+    good=(Case(script=GOOD), Case(script='requires_python = ">=3.11"\n')),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,105 @@
+"""A script that imports what its header does not install.
+
+## What it does
+For a script with a header (PEP 723), follows what its dependencies bring along, and compares that with what the script
+imports. It says nothing if it does not know one of the dependencies, of imports in a `try`, and of scripts that install
+packages themselves. For an import in a function or under a condition it is a warning.
+
+## Why is this bad
+`uv run` makes an environment of the header alone; what happens to be installed on the machine is not there. The script
+ends with ModuleNotFoundError. Names differ too: `import yaml` needs `pyyaml`, `import sklearn` needs `scikit-learn`.
+
+## Fix safety
+There is no automatic fix: a header that pins its packages wants a pin for this one too.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.packages import installed, providers
+from holdfast.core.calls import Import
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, MissingFactError, Rule, Severity
+
+REQUIREMENTS = "environment.requirements"
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to the first import of each package that is not there."""
+    declared = job.get(REQUIREMENTS, None)
+    if not isinstance(declared, list) or _installs_itself(job):
+        return
+    at_hand = installed([each for each in declared if isinstance(each, str)], api.versions)
+    if at_hand is None:
+        raise MissingFactError(REQUIREMENTS, "what one of them brings along is not known")
+    told: set[str] = set()
+    for each in job.imports:
+        needed = providers(each.module)
+        if needed and at_hand.isdisjoint(needed) and not each.guard.holds("ModuleNotFoundError"):
+            package = needed[0]
+            if package not in told:
+                told.add(package)
+                fault = f"nothing that the header declares installs `{each.module.partition('.')[0]}`: add `{package}`"
+                yield Finding(REQUIREMENTS, fault, severity=_severity(job, each), place=each.place)
+
+
+def _severity(job: Document, each: Import) -> Severity | None:
+    """Return a milder one for an import that may not be reached: in a function, or under a condition."""
+    lines = [] if job.path.endswith(".ipynb") else job.text.splitlines()
+    number = each.place.line or 0
+    indented = 0 < number <= len(lines) and lines[number - 1][:1].isspace()
+    return Severity.WARNING if indented or each.place.path != job.path else None
+
+
+def _installs_itself(job: Document) -> bool:
+    """Tell whether the script runs an installer."""
+    calls = (call for call in job.calls if call.package in ("os", "subprocess", "pip"))
+    return any(_says(call.positional, "install") or _says(list(call.arguments.values()), "install") for call in calls)
+
+
+def _says(values: Any, word: str) -> bool:
+    if isinstance(values, list | tuple):
+        return any(_says(value, word) for value in values)
+    return isinstance(values, str) and word in values
+
+
+HEADER = """# /// script
+# dependencies = ["trl==1.16.0", "transformers==5.23.0"]
+# ///
+"""
+SCRIPT = HEADER + "import torch\nfrom datasets import load_dataset\nfrom trl import SFTTrainer\n"
+GUARDED = """try:
+    import wandb
+except ImportError:
+    wandb = None
+"""
+INSTALLING = 'import subprocess\nsubprocess.run(["pip", "install", "peft"], check=True)\nimport peft\n'
+
+RULE = Rule(
+    code="DEP104",
+    name="undeclared-import",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "The metadata of each release in the API history, and for other packages what uv 0.13.9 resolves. Tried: `uv pip "
+        "compile` of the headers here does not list peft, wandb or requests."
+    ),
+    bad=(
+        Case(script=SCRIPT + "from peft import LoraConfig\n", at=REQUIREMENTS),
+        Case(script=SCRIPT + "import sklearn.metrics\n", at=REQUIREMENTS),
+        Case(script=SCRIPT + "import requests\n", at=REQUIREMENTS),
+    ),
+    good=(
+        Case(script=SCRIPT + "import yaml, json, my_rewards\n"),
+        Case(script=SCRIPT + GUARDED),
+        Case(script=SCRIPT + INSTALLING),
+        Case(script=SCRIPT.removeprefix(HEADER) + "import peft\n"),
+        Case(
+            script=SCRIPT.replace("5.23.0", "4.57.6") + "import requests\n",
+            versions={"trl": "1.16.0", "transformers": "4.57.6"},
+        ),
+    ),
+    kinds=PROGRAMS,
+)

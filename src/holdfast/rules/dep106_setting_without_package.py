@@ -1,0 +1,134 @@
+"""A setting that needs a package which the header does not install.
+
+## What it does
+For a script with a header (PEP 723), looks at the settings that make a library import another one: `report_to`, `optim`,
+4 and 8 bits, `attn_implementation`, `use_vllm`, `use_liger_kernel`, `deepspeed`, TRL's mathematical rewards.
+
+## Why is this bad
+None of these packages comes along with trl or transformers. They are imported when the trainer is built, or at the first
+step, which is after the model was downloaded: ImportError.
+
+## Fix safety
+There is no automatic fix: a header that pins its packages wants a pin for this one too.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.packages import installed, parse_requirement
+from holdfast.core.calls import Named
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, MissingFactError, Rule, Severity
+
+REQUIREMENTS = "environment.requirements"
+TRACKERS = {"trackio": ("trackio",), "wandb": ("wandb",), "tensorboard": ("tensorboard", "tensorboardx")}
+TRACKERS |= {"mlflow": ("mlflow",), "swanlab": ("swanlab",), "comet_ml": ("comet-ml",)}
+# `paged_*` and `lion_*`, `ademamix*`, `*bnb*` and `adamw_8bit` are all bitsandbytes'; the torch ones are torchao's.
+OPTIMIZERS = {"adamw_torch_4bit": "torchao", "adamw_torch_8bit": "torchao", "adamw_8bit": "bitsandbytes"}
+OPTIMIZERS |= {"stable_adamw": "torch-optimi", "grokadamw": "grokadamw", "lomo": "lomo-optim", "adalomo": "lomo-optim"}
+STARTS = {"paged_": "bitsandbytes", "lion_": "bitsandbytes", "ademamix": "bitsandbytes", "rmsprop_bnb": "bitsandbytes"}
+STARTS |= {"adamw_bnb": "bitsandbytes", "schedule_free_": "schedulefree"}
+ATTENTION = {"flash_attention_2": ("flash-attn", "kernels"), "kernels-community/": ("kernels",)}
+SWITCHES = {"train.use_vllm": "vllm", "train.use_liger_kernel": "liger-kernel", "train.deepspeed": "deepspeed"}
+SWITCHES |= {"quantization.load_in_4bit": "bitsandbytes", "quantization.load_in_8bit": "bitsandbytes"}
+REWARDS = {"accuracy_reward", "reasoning_accuracy_reward"}
+Need = tuple[str, tuple[str, ...]]
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each setting that nothing declared can serve."""
+    declared = job.get(REQUIREMENTS, None)
+    if not isinstance(declared, list):
+        return
+    texts = [each for each in declared if isinstance(each, str)]
+    named = {parse_requirement(text).name for text in texts}
+    for key, packages in _needs(job):
+        if named.intersection(packages):
+            continue
+        at_hand = installed(texts, api.versions)
+        if at_hand is None:
+            raise MissingFactError(REQUIREMENTS, "what one of them brings along is not known")
+        if at_hand.isdisjoint(packages):
+            fault = f"this needs {' or '.join(f'`{each}`' for each in packages)}, which nothing in the header installs"
+            yield Finding(key, fault)
+
+
+def _needs(job: Document) -> Iterator[Need]:
+    """Yield the key of each setting that needs something, with the packages of which one will do."""
+    for tracker in _listed(job.get("train.report_to", None)):
+        if isinstance(tracker, str) and tracker in TRACKERS:
+            yield "train.report_to", TRACKERS[tracker]
+    if package := _optimizer(job.get("train.optim", None)):
+        yield "train.optim", (package,)
+    for key, package in SWITCHES.items():
+        if job.get(key, None):
+            yield key, (package,)
+    yield from _of_model(job)
+    if any(map(_is_mathematical, _listed(job.get("trainer.reward_funcs", None)))):
+        yield "trainer.reward_funcs", ("math-verify",)
+
+
+def _of_model(job: Document) -> Iterator[Need]:
+    attention = job.get("model.attn_implementation", None)
+    for start, packages in ATTENTION.items():
+        if isinstance(attention, str) and attention.startswith(start):
+            yield "model.attn_implementation", packages
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _is_mathematical(reward: Any) -> bool:
+    return isinstance(reward, Named) and reward.path.startswith("trl.") and reward.path.rpartition(".")[2] in REWARDS
+
+
+def _optimizer(name: Any) -> str | None:
+    if not isinstance(name, str):
+        return None
+    return OPTIMIZERS.get(name) or next((each for start, each in STARTS.items() if name.startswith(start)), None)
+
+
+SCRIPT = """# /// script
+# dependencies = ["trl==1.16.0", "transformers==5.23.0"]
+# ///
+from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", report_to="none")
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+"""
+REWARDED = """# /// script
+# dependencies = ["trl==1.16.0", "transformers==5.23.0"]
+# ///
+from trl import GRPOTrainer
+from trl.rewards import accuracy_reward
+
+trainer = GRPOTrainer(model="Qwen/Qwen2.5-0.5B", reward_funcs=[accuracy_reward], train_dataset=rows)
+"""
+
+RULE = Rule(
+    code="DEP106",
+    name="setting-without-package",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "transformers 5.23 and trl 1.16. Tried in an environment with neither of these packages: each setting raises while "
+        "the trainer is built, `use_liger_kernel` at the start of `train()`, `accuracy_reward` when it is first asked."
+    ),
+    bad=(
+        Case(script=SCRIPT.replace('"none"', '"trackio"'), at="train.report_to"),
+        Case(script=SCRIPT.replace("report_to", 'optim="paged_adamw_8bit", report_to'), at="train.optim"),
+        Case(script=SCRIPT.replace("report_to", "use_liger_kernel=True, report_to"), at="train.use_liger_kernel"),
+        Case(script=REWARDED, at="trainer.reward_funcs"),
+    ),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace('"none"', '"trackio"').replace("==5.23.0", '==5.23.0", "trackio')),
+        Case(script=SCRIPT.replace("report_to", 'optim="adamw_torch_fused", report_to')),
+        Case(script=REWARDED.replace("==5.23.0", '==5.23.0", "math-verify')),
+        Case(script=SCRIPT.replace('"none"', '"wandb"').partition("# ///\n")[2]),
+    ),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,70 @@
+"""Requirements that cannot be had together.
+
+## What it does
+Resolves what the job declares, from the dependencies of each release in the API history, and says which requirements
+exclude one another.
+
+## Why is this bad
+uv and pip find no set of packages to install, and the job ends before its first line. It is common after one pin was
+raised: `trl==1.16.0` asks for `datasets>=4.7.0` and Python 3.11, whatever was pinned beside it before.
+
+## Fix safety
+There is no automatic fix: which of the pins is to give way is for the author to say.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from holdfast.core.document import Document
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+
+REQUIREMENTS = "environment.requirements"
+
+
+class Resolution(Protocol):
+    """What is read of a resolution."""
+
+    @property
+    def conflict(self) -> str | None:
+        """Which requirements exclude one another."""
+
+    @property
+    def declared(self) -> Mapping[str, Any]:
+        """The requirement that names each package, with its place."""
+
+
+def check(job: Document, resolution: Resolution) -> Iterator[Finding]:
+    """Object to a conflict, at the first requirement that is part of it."""
+    if resolution.conflict:
+        texts = [each for each in resolution.declared.values() if f"`{each.text}`" in resolution.conflict]
+        place = texts[0].place if texts and texts[0].place.line else None
+        yield Finding(REQUIREMENTS, resolution.conflict, place=place or job.place(REQUIREMENTS))
+
+
+@dataclass(frozen=True)
+class Example:
+    """A resolution as the examples have it."""
+
+    conflict: str | None = None
+    declared: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+SCRIPT = """# /// script
+# dependencies = ["trl==1.16.0", "datasets==3.0.0"]
+# ///
+from trl import SFTTrainer
+"""
+CONFLICT = Example("`trl==1.16.0` and `datasets==3.0.0` cannot be had together: trl 1.16.0 needs datasets>=4.7.0")
+
+RULE = Rule(
+    code="DEP109",
+    name="unsatisfiable-requirements",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source="The metadata of every release in the API history. Tried: uv 0.13.9 finds no solution for the example either.",
+    bad=(Case(script=SCRIPT, facts={"resolution": CONFLICT}, at=REQUIREMENTS),),
+    good=(Case(script=SCRIPT.replace("==3.0.0", ">=4.7"), facts={"resolution": Example()}),),
+    kinds=ANY_KIND,
+)

@@ -1,0 +1,73 @@
+"""A library that comes from a repository or a URL: nobody can say which version it is.
+
+## What it does
+Looks for requirements of trl, transformers, peft, accelerate, datasets, huggingface_hub, trackio or bitsandbytes by
+address, such as `trl @ git+https://…`. It says so where a branch is followed.
+
+## Why is this bad
+What the library takes there is not in any release, so its arguments cannot be checked. And a branch moves: the same
+script gets another library tomorrow, and fails one day without a change of its own.
+
+## Fix safety
+There is no automatic fix. If the change that was needed has been released by now, pin that release; else name a commit:
+`trl @ git+https://github.com/huggingface/trl@<commit>`.
+"""
+
+import re
+from collections.abc import Iterator
+
+from holdfast.catalog.api import packages
+from holdfast.catalog.packages import parse_requirement
+from holdfast.core.document import Document
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+
+REQUIREMENTS = "environment.requirements"
+FIXED = re.compile(r"[0-9a-f]{7,40}|v?\d[\w.]*")
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Point out each library by address."""
+    declared = job.get(REQUIREMENTS, None)
+    for index, text in enumerate(declared if isinstance(declared, list) else ()):
+        asked = parse_requirement(text) if isinstance(text, str) else None
+        if asked and asked.address and asked.name.replace("-", "_") in packages():
+            moves = asked.address.startswith("git+") and not FIXED.fullmatch(_revision(asked.address))
+            what = "follows a branch, so it is another library every day" if moves else "comes from an address"
+            yield Finding(f"{REQUIREMENTS}.{index}", f"{asked.name} {what}, and what it takes cannot be checked")
+
+
+def _revision(address: str) -> str:
+    """Return the branch, tag or commit that an address names; empty where it names none."""
+    _, at, revision = address.rpartition("/")[2].partition("@")
+    return revision.partition("#")[0] if at else ""
+
+
+SCRIPT = """# /// script
+# dependencies = ["trl @ git+https://github.com/huggingface/trl", "torch"]
+# ///
+import trl
+"""
+
+RULE = Rule(
+    code="DEP111",
+    name="unverifiable-requirement",
+    explain=__doc__,
+    severity=Severity.INFO,
+    check=check,
+    source="PEP 508. By construction: the API history is made of releases. Tried: uv 0.13.9 resolves a branch to its head.",
+    bad=(
+        Case(script=SCRIPT, at=f"{REQUIREMENTS}.0"),
+        Case(script=SCRIPT.replace('/trl"', '/trl@main"'), at=f"{REQUIREMENTS}.0"),
+        Case(
+            script=SCRIPT.replace(
+                "git+https://github.com/huggingface/trl", "https://example.org/trl-1.0-py3-none-any.whl"
+            ),
+            at=f"{REQUIREMENTS}.0",
+        ),
+    ),
+    good=(
+        Case(script=SCRIPT.replace(" @ git+https://github.com/huggingface/trl", "==1.16.0")),
+        Case(script=SCRIPT.replace("trl @", "my-rewards @")),
+    ),
+    kinds=ANY_KIND,
+)

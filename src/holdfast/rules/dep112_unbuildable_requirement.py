@@ -1,0 +1,71 @@
+"""A package in a header that is built where torch is not at hand.
+
+## What it does
+Looks for `flash-attn` among the requirements of a script's header that does not tell uv how to build it.
+
+## Why is this bad
+Its authors publish no wheels on the index. uv and pip build it in an environment of its own, where its build script
+imports torch and finds none: ModuleNotFoundError, and no environment is made, whatever stands before it in the list.
+
+## Fix safety
+There is no automatic fix. `attn_implementation="flash_attention_2"` also works with `kernels` instead, which downloads a
+build that fits; or tell uv what the build needs: `[tool.uv.extra-build-dependencies]` with `flash-attn = ["torch"]`,
+in an image that has the CUDA compiler; or name one of the authors' wheels by its URL.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.packages import load_packages, parse_requirement
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.script_header import find_header
+
+REQUIREMENTS = "environment.requirements"
+TOLD = ("extra-build-dependencies", "no-build-isolation", "find-links", "[tool.uv.sources")
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each package whose build is bound to fail."""
+    declared = job.get(REQUIREMENTS, None)
+    header = find_header(job.text)
+    if not isinstance(declared, list) or any(each in header for each in TOLD):
+        return
+    for index, text in enumerate(declared):
+        asked = parse_requirement(text) if isinstance(text, str) else None
+        package = load_packages().get(asked.name) if asked and not asked.address else None
+        if asked and package and package.builds_with:
+            fault = f"`{asked.name}` has no wheel on the index, and its build imports {package.builds_with}, which is not there"
+            yield Finding(f"{REQUIREMENTS}.{index}", f"{fault}; `kernels` does the same without a build")
+
+
+SCRIPT = """# /// script
+# dependencies = ["trl==1.16.0", "kernels==0.18.2"]
+# ///
+import trl
+"""
+BUILT = SCRIPT.replace("kernels==0.18.2", "flash-attn==2.8.3.post2")
+
+RULE = Rule(
+    code="DEP112",
+    name="unbuildable-requirement",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "flash-attn 2.8.3.post2. Tried: `uv run` of uv 0.13.9 and `pip download` both end with `No module named 'torch'`; "
+        "transformers 5.23 asks for kernels 0.18.2 by name."
+    ),
+    bad=(Case(script=BUILT, at=f"{REQUIREMENTS}.1"),),
+    good=(
+        Case(script=SCRIPT),
+        Case(
+            script=BUILT.replace("# ///\ni", '# [tool.uv.extra-build-dependencies]\n# flash-attn = ["torch"]\n# ///\ni')
+        ),
+        Case(
+            script=BUILT.replace(
+                "==2.8.3.post2", " @ https://example.org/flash_attn-2.8.3-cp312-cp312-linux_x86_64.whl"
+            )
+        ),
+    ),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,78 @@
+"""A faster download that is no longer there to be switched on.
+
+## What it does
+With huggingface_hub 1.0 or newer, looks for the variable `HF_HUB_ENABLE_HF_TRANSFER`, and for the extra `hf_transfer`.
+
+## Why is this bad
+huggingface_hub 1.0 transfers files by Xet and no longer knows hf_transfer. The variable gets a warning and no effect; the
+extra does not exist, so uv installs nothing for it.
+
+## Fix safety
+There is no automatic fix: leave it out. `HF_XET_HIGH_PERFORMANCE=1` is what now asks for all of the bandwidth.
+"""
+
+from collections.abc import Iterator
+
+from packaging.version import Version
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.packages import parse_requirement
+from holdfast.core.document import Document
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+
+REQUIREMENTS, VARIABLE = "environment.requirements", "environment.variables.HF_HUB_ENABLE_HF_TRANSFER"
+RETIRED = Version("1.0.0")
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to both ways of asking for it."""
+    hub = api.versions.get("huggingface_hub")
+    if hub is None or Version(hub) < RETIRED:
+        return
+    if job.get(VARIABLE, None) in ("1", "ON", "YES", "TRUE", "True", "true", 1, True):
+        fault = f"huggingface_hub {hub} takes no notice of this; HF_XET_HIGH_PERFORMANCE=1 is what it knows"
+        yield Finding(VARIABLE, fault)
+    declared = job.get(REQUIREMENTS, None)
+    for index, text in enumerate(declared if isinstance(declared, list) else ()):
+        asked = parse_requirement(text) if isinstance(text, str) else None
+        if asked and asked.name == "huggingface-hub" and "hf-transfer" in asked.extras:
+            yield Finding(f"{REQUIREMENTS}.{index}", f"huggingface_hub {hub} has no extra `hf_transfer`: leave it out")
+
+
+SCRIPT = """# /// script
+# dependencies = ["huggingface_hub[hf_transfer]", "trl==1.16.0"]
+# ///
+import os
+"""
+VARIABLES = 'import os\nos.environ["HF_HUB_ENABLE_HF_TRANSFER"] = "1"\nimport trl\n'
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+environment: {variables: {HF_HUB_ENABLE_HF_TRANSFER: "1"}}
+"""
+
+RULE = Rule(
+    code="DEP113",
+    name="retired-transfer",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "huggingface_hub from 0.34 to 2.4: `constants.py` and the metadata. Tried with 2.4: a FutureWarning says that the "
+        "variable is not used, and no extra of that name is declared since 1.0."
+    ),
+    bad=(
+        Case(script=SCRIPT, at=f"{REQUIREMENTS}.0"),
+        Case(script=VARIABLES, at=VARIABLE),
+        Case(job=JOB, at=VARIABLE),
+    ),
+    good=(
+        Case(script=SCRIPT.replace("[hf_transfer]", "")),
+        Case(script=SCRIPT, versions={"huggingface_hub": "0.36.0"}),
+        Case(script=VARIABLES.replace('"1"', '"0"')),
+        Case(script=VARIABLES, versions={"huggingface_hub": "0.36.0"}),
+        Case(job=JOB.replace("HF_HUB_ENABLE_HF_TRANSFER", "HF_XET_HIGH_PERFORMANCE")),
+    ),
+    kinds=ANY_KIND,
+)

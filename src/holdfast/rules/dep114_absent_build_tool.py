@@ -1,0 +1,90 @@
+"""A program that the script starts, and that neither it nor its header installs.
+
+## What it does
+For a script with a header (PEP 723), which is meant to bring along all it needs, looks at the programs that it starts by
+`subprocess` or `os.system`: `cmake` and `ninja`. It is content if it finds an `apt-get install`, a package of that name
+among the requirements, or a look with `shutil.which`.
+
+## Why is this bad
+The images in which such scripts run on Hugging Face Jobs have git, make and a compiler, and no cmake. Converting to GGUF
+needs it, since llama.cpp can no longer be built with make; and it comes last, when the training has been paid for.
+
+## Fix safety
+There is no automatic fix: declare `cmake` or `ninja`, which are packages on the index too, or install it before the
+training begins.
+"""
+
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+from holdfast.catalog.packages import parse_requirement
+from holdfast.core.calls import Call
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+TOOLS = ("cmake", "ninja")
+STARTING = ("subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output", "subprocess.Popen")
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to the first start of each tool that nobody installs."""
+    declared = job.get("environment.requirements", None)
+    if not isinstance(declared, list):
+        return
+    named = {parse_requirement(text).name for text in declared if isinstance(text, str)}
+    started = [(call, _words(call)) for call in job.calls if call.path in (*STARTING, "os.system", "shutil.which")]
+    installed = {word for _, words in started if "install" in words for word in words}
+    looked_for = {word for call, words in started if call.path == "shutil.which" for word in words}
+    told = named | installed | looked_for
+    for call, words in started:
+        tool = words[0] if words else ""
+        if tool in TOOLS and tool not in told and not call.guard.holds("FileNotFoundError"):
+            told.add(tool)
+            fault = f"`{tool}` is started here, and nothing in this script installs it: declare `{tool}` in the header"
+            yield Finding(call.key, fault, place=call.name_place)
+
+
+def _words(call: Call) -> list[str]:
+    """Return the words of the command that a call starts, as far as they are known."""
+    given: Any = call.arguments.get("args", next(iter(call.positional), None))
+    if isinstance(given, list | tuple):
+        return [each for each in given if isinstance(each, str)]
+    try:
+        return shlex.split(given) if isinstance(given, str) else []
+    except ValueError:
+        return []
+
+
+SCRIPT = """# /// script
+# dependencies = ["trl==1.16.0"]
+# ///
+import subprocess
+
+subprocess.run(["git", "clone", "https://github.com/ggml-org/llama.cpp"], check=True)
+subprocess.run(["cmake", "-B", "build", "-S", "llama.cpp"], check=True)
+"""
+FIRST = 'subprocess.run(["apt-get", "install", "-y", "cmake"], check=True)\n'
+
+RULE = Rule(
+    code="DEP114",
+    name="absent-build-tool",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "The Dockerfile of buildpack-deps:bookworm, on which the default image of `run_uv_job` in huggingface_hub 2.4 stands; "
+        "llama.cpp's pull request 15449. Tried: `cmake` and `ninja` of the index put these programs on the path."
+    ),
+    bad=(
+        Case(script=SCRIPT, at="calls.1"),
+        Case(script=SCRIPT.replace('["cmake", "-B", "build", "-S", "llama.cpp"]', '"cmake -B build"'), at="calls.1"),
+    ),
+    good=(
+        Case(script=SCRIPT.replace('"trl==1.16.0"', '"trl==1.16.0", "cmake"')),
+        Case(script=SCRIPT.replace("subprocess.run", FIRST + "subprocess.run", 1)),
+        Case(script=SCRIPT.partition("# ///\n")[2]),
+        Case(script=SCRIPT.replace("cmake", "make")),
+    ),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,81 @@
+"""Unsloth beside a library that it does not take, so that an old Unsloth is installed.
+
+## What it does
+For an `unsloth` of no exact version, looks at the pins beside it: trl newer than 1.15, transformers newer than 5.17,
+datasets 5.
+
+## Why is this bad
+The newest Unsloth sets upper bounds to these. A resolver does not fail over that: it goes back until it finds an Unsloth
+that had no such bound yet, of July or September 2025, which was made for the TRL of that month. So the script gets a
+library more than a year old, which replaces the methods of a trainer that it does not know.
+
+## Fix safety
+There is no automatic fix: leave the versions of trl, transformers and datasets to Unsloth, or pin Unsloth itself.
+"""
+
+from collections.abc import Iterator
+
+from packaging.version import InvalidVersion, Version
+
+from holdfast.catalog.packages import parse_requirement
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+REQUIREMENTS = "environment.requirements"
+# What unsloth 2026.10.9 takes at most.
+HIGHEST = {"trl": Version("1.15.0"), "transformers": Version("5.17.0"), "datasets": Version("4.99")}
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each pin that Unsloth does not take."""
+    declared = job.get(REQUIREMENTS, None)
+    asked = (
+        [parse_requirement(text if isinstance(text, str) else "") for text in declared or ()]
+        if isinstance(declared, list)
+        else []
+    )
+    unsloth = [each for each in asked if each.name == "unsloth" and not each.pin and not each.address]
+    if not unsloth or "<" in unsloth[0].bounds:
+        return
+    for index, each in enumerate(asked):
+        if each.name in HIGHEST and each.pin and _is_newer(each.pin, HIGHEST[each.name]):
+            fault = f"the newest Unsloth takes no {each.name} {each.pin}, so an old one is installed, of 2025, which set no such bound"
+            yield Finding(f"{REQUIREMENTS}.{index}", fault)
+
+
+def _is_newer(pin: str, highest: Version) -> bool:
+    try:
+        return Version(pin) > highest
+    except InvalidVersion:
+        return False
+
+
+SCRIPT = """# /// script
+# dependencies = ["unsloth", "trl==1.15.0"]
+# ///
+from unsloth import FastLanguageModel
+"""
+
+RULE = Rule(
+    code="DEP115",
+    name="stale-unsloth",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "The metadata of unsloth 2026.10.9. Tried: uv 0.13.9 resolves `unsloth` with `trl==1.16.0` or `datasets==5.2.0` to "
+        "unsloth 2025.7.2, with `transformers==5.23.0` to 2025.9.5, and `unsloth` alone to 2026.10.7 with trl 1.15.0."
+    ),
+    bad=(Case(script=SCRIPT.replace("1.15.0", "1.16.0"), at=f"{REQUIREMENTS}.1"),),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace("==1.15.0", "")),
+        Case(script=SCRIPT.replace("1.15.0", "1.16.0").replace('"unsloth"', '"unsloth==2025.7.2"')),
+        Case(
+            script=SCRIPT.replace("1.15.0", "1.16.0")
+            .replace("unsloth", "peft")
+            .replace("FastLanguageModel", "LoraConfig")
+        ),
+    ),
+    kinds=PROGRAMS,
+)

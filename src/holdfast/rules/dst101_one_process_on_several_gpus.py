@@ -1,0 +1,93 @@
+"""Several GPUs for a job that starts one process.
+
+## What it does
+Looks at uv jobs on a flavor with more than one GPU that run one of TRL's own scripts or install TRL, and at `run_job`
+whose command is `python …` or `uv run …` with such a script.
+
+## Why is this bad
+`uv run` and `python` start one process, and the GPUs are not shared out by themselves. Since TRL 1.15 the trainers
+raise ValueError where one process sees several GPUs and the model lies on one of them; a model that is spread over
+them, as TRL loads a name, uses one GPU after the other. Older ones copy the model to each GPU in every step. Each GPU
+costs its price all the same.
+
+## Fix safety
+There is no automatic fix: start the script with `accelerate launch`, `torchrun`, or `trl sft … --num_processes`, or
+take a flavor with one GPU.
+"""
+
+import re
+from collections.abc import Iterator
+
+from holdfast.catalog.flavors import load_flavors
+from holdfast.catalog.hub_jobs import Submission, submissions
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+SCRIPTS = re.compile(r"(^|/)trl/scripts/(sft|dpo|grpo|kto|rloo|reward)\.py$")
+TRL = re.compile(r"trl(\W|$)", re.IGNORECASE)
+SHARES = ("vllm", "deepspeed", "accelerate", "ray", "torchrun", "sglang")  # it may start the others itself
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each job that pays for GPUs it does not use."""
+    for sent in submissions(job):
+        flavor = sent.given("flavor")
+        found = load_flavors().get(flavor) if isinstance(flavor, str) else None
+        if found and len(found.gpus) > 1 and (what := _one_process(sent)):
+            fault = f"{flavor} has {len(found.gpus)} GPUs, and {what} starts one process"
+            yield Finding(sent.key("flavor"), f"{fault}: launch it with accelerate or torchrun")
+
+
+def _one_process(sent: Submission) -> str | None:
+    """Return what surely starts one process that trains with TRL."""
+    if not sent.is_uv:
+        command = sent.given("command")
+        words = command if isinstance(command, list) and all(isinstance(word, str) for word in command) else []
+        starts = words[:1] == ["python"] or words[:2] == ["uv", "run"]
+        return f"`{words[0]}`" if starts and any(map(SCRIPTS.search, words)) and not _shares(words) else None
+    listed = sent.given("dependencies")
+    packages = [text for text in listed if isinstance(text, str)] if isinstance(listed, list | tuple) else []
+    script = sent.given("script")
+    trains = any(map(TRL.match, packages)) or (isinstance(script, str) and SCRIPTS.search(script))
+    return "`uv run`" if trains and not _shares(packages) else None
+
+
+def _shares(words: list[str]) -> bool:
+    return any(word.lower().startswith(SHARES) for word in words)
+
+
+SCRIPT = """
+from huggingface_hub import run_uv_job
+
+run_uv_job("train.py", dependencies=["trl"], flavor="a10g-largex2", timeout="4h")
+"""
+COMMAND = """
+from huggingface_hub import run_job
+
+run_job(image="me/trl", command=["python", "/app/trl/scripts/sft.py"], flavor="l4x4", timeout="4h")
+"""
+
+RULE = Rule(
+    code="DST101",
+    name="one-process-on-several-gpus",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "trl 1.15 and 1.16, the `__init__` of each trainer (`args.n_gpu > 1`), and transformers 5.23, "
+        "`TrainingArguments`; read, as is how TRL loads a name with `device_map='auto'`. Not run: there were no two"
+        " GPUs."
+    ),
+    kinds=PROGRAMS,
+    bad=(
+        Case(script=SCRIPT, at="calls.0.flavor"),
+        Case(script=SCRIPT.replace('"trl"', '"trl[peft]==1.16.0", "trackio"'), at="calls.0.flavor"),
+        Case(script=COMMAND, at="calls.0.flavor"),
+    ),
+    good=(
+        Case(script=SCRIPT.replace("a10g-largex2", "a10g-large")),
+        Case(script=SCRIPT.replace('"trl"', '"polars"')),
+        Case(script=SCRIPT.replace('"trl"', '"trl", "vllm"')),
+        Case(script=COMMAND.replace('"python"', '"accelerate", "launch"')),
+    ),
+)

@@ -1,0 +1,70 @@
+"""A model that was wrapped for several GPUs before the trainer gets it.
+
+## What it does
+Looks for `torch.nn.DataParallel` or `DistributedDataParallel` as the `model` of a trainer.
+
+## Why is this bad
+The trainer wraps the model itself. What it is given must be the model: TRL reads its `config`, which a wrapper does
+not have, and raises AttributeError; `Trainer` no longer finds the columns that the model takes.
+
+## Fix safety
+There is no automatic fix: give the trainer the model that went into the wrapper, and start with `accelerate launch`
+or `torchrun`.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.calls import Made
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+MODEL = "trainer.model"
+WRAPPERS = ("DataParallel", "DistributedDataParallel")
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to a wrapper in the place of a model."""
+    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    if trainer is None or trainer.guard.holds("AttributeError"):
+        return
+    model, key = job.get(MODEL), MODEL
+    if not isinstance(model, Made) and trainer.positional:
+        model, key = trainer.positional[0], "trainer"
+    name = model.path.rpartition(".")[2] if isinstance(model, Made) else ""
+    if name in WRAPPERS and trainer.package in ("trl", "transformers"):
+        severity = Severity.ERROR if trainer.package == "trl" else Severity.WARNING
+        fault = f"the trainer wraps the model itself, and cannot work with a {name} in its place"
+        yield Finding(key, fault, severity=severity, place=trainer.name_place if key == "trainer" else None)
+
+
+SCRIPT = """
+import torch
+from transformers import AutoModelForCausalLM
+from trl import SFTConfig, SFTTrainer
+
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B")
+model = torch.nn.DataParallel(model)
+trainer = SFTTrainer(model=model, args=SFTConfig(output_dir="out"), train_dataset=rows)
+"""
+
+RULE = Rule(
+    code="DST105",
+    name="wrapped-model",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "Tried with trl 1.16 and transformers 5.23 on a CPU: AttributeError, `'DataParallel' object has no "
+        "attribute 'config'`; with `Trainer` ValueError, no column matches. `Trainer` with "
+        "`remove_unused_columns=False` was not tried: a warning there."
+    ),
+    kinds=PROGRAMS,
+    bad=(
+        Case(script=SCRIPT, at=MODEL),
+        Case(script=SCRIPT.replace("model=model", "model"), at="trainer"),
+    ),
+    good=(
+        Case(script=SCRIPT.replace("model = torch.nn.DataParallel(model)\n", "")),
+        Case(script=SCRIPT.replace("torch.nn.DataParallel(model)", "torch.compile(model)")),
+    ),
+)

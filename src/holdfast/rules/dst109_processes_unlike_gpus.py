@@ -1,0 +1,85 @@
+"""More processes, or fewer, than the flavor has GPUs.
+
+## What it does
+On Hugging Face Jobs, compares the number of processes that a launcher starts on each machine (`torchrun
+--nproc-per-node`, `accelerate launch --num_processes`, `where.processes`) with the GPUs of the flavor.
+
+## Why is this bad
+Each process takes the GPU of its own number. One too many ends all of them: "CUDA error: invalid device ordinal".
+With fewer, GPUs are paid for that nobody uses.
+
+## Fix safety
+As many processes as GPUs change how many rows a step takes: unsafe, and not mended.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.flavors import load_flavors
+from holdfast.core.document import Document
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+
+BACKEND = "hf-jobs"
+SHARING = ("vllm", "sglang")  # a server may have the other GPUs
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to processes without a GPU, and to GPUs without a process."""
+    if job.get("where.backend", None) != BACKEND:
+        return
+    hardware = job.get("where.hardware", None)
+    flavor = load_flavors().get(hardware) if isinstance(hardware, str) else None
+    key, processes = _processes(job)
+    if flavor is None or not flavor.gpus or processes is None:
+        return
+    count = len(flavor.gpus)
+    if processes > count:
+        fault = (
+            f"{processes} processes on the {count} {'GPU' if count == 1 else 'GPUs'} of {hardware}: each needs its own"
+        )
+        yield Finding(key, fault)
+    elif processes < count and not any(word in job.text.lower() for word in SHARING):
+        fault = f"{hardware} has {count} GPUs, and {processes} of them will work"
+        yield Finding(key, fault, severity=Severity.WARNING)
+
+
+def _processes(job: Document) -> tuple[str, int | None]:
+    """Return what says how many processes each machine runs, and how many; None where nothing does."""
+    nodes = job.get("where.nodes", 1)
+    for key in ("where.processes", "where.world_size"):
+        number = job.get(key, None)
+        if isinstance(number, int) and not isinstance(number, bool) and number > 0:
+            if key == "where.world_size" and nodes != 1:
+                return key, None
+            return key, number
+    return "where.processes", None
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+where: {backend: hf-jobs, hardware: a10g-largex2, timeout: 2h, processes: 2}
+"""
+
+RULE = Rule(
+    code="DST109",
+    name="processes-unlike-gpus",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "accelerate 1.15, `PartialState`, and transformers 5.23, `TrainingArguments._setup_devices`: a process sets"
+        " the device of its local rank; read, not run, since there is no GPU here."
+    ),
+    kinds=ANY_KIND,
+    bad=(
+        Case(job=JOB.replace("processes: 2", "processes: 4"), at="where.processes"),
+        Case(job=JOB.replace("a10g-largex2", "l4x4"), at="where.processes"),
+    ),
+    good=(
+        Case(job=JOB),
+        Case(job=JOB.replace("processes: 2", "processes: auto")),
+        Case(job=JOB.replace("a10g-largex2", "cpu-upgrade")),
+        Case(job=JOB.replace("hf-jobs", "slurm")),
+    ),
+)

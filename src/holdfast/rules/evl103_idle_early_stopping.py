@@ -1,0 +1,98 @@
+"""`EarlyStoppingCallback` for a trainer that does not evaluate, or that watches no metric.
+
+## What it does
+For a trainer that is given `EarlyStoppingCallback`, looks whether its config evaluates (`eval_strategy`) and names what to
+watch: `metric_for_best_model`, or `load_best_model_at_end`, which watches the loss where nothing is said.
+
+## Why is this bad
+The callback looks at the metric after each evaluation. It raises AssertionError when training begins, after the model and
+the data were loaded; before transformers 4.49 without `load_best_model_at_end` too.
+
+## Fix safety
+The evaluation loss is what is watched where nothing is said: safe. How often to evaluate, and on what, only the user knows.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.constructions import Construction, constructions
+from holdfast.catalog.since import since
+from holdfast.core.calls import Made
+from holdfast.core.document import Document, Set
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+
+CALLBACK = "EarlyStoppingCallback"
+LENIENT = "4.49.0"  # from here on it does without `load_best_model_at_end`
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to early stopping that has nothing to go by."""
+    made = {each.call.key: each for each in constructions(job, api)}
+    for each in made.values():
+        config = each.call.arguments.get("args")
+        if _stops(each) and isinstance(config, Made) and config.key in made and each.outcome.made:
+            held = made[config.key].outcome.made
+            values = {name: known.value for name, known in held.attributes.items()} if held else {}
+            yield from _judged(api, each.call.key, config.key, values)
+
+
+def _stops(made: Construction) -> bool:
+    callbacks = made.call.arguments.get("callbacks")
+    given = callbacks if isinstance(callbacks, list | tuple) else ()
+    found = any(isinstance(each, Made) and each.path.rpartition(".")[2] == CALLBACK for each in given)
+    return found and not made.call.guard.holds("AssertionError")
+
+
+def _judged(api: Api, trainer: str, config: str, values: Mapping[str, Any]) -> Iterator[Finding]:
+    key = f"{trainer}.callbacks"
+    if "no" in (values.get("eval_strategy"), values.get("evaluation_strategy")):
+        yield Finding(key, f"`{CALLBACK}` stops by evaluations, and `eval_strategy` is 'no'")
+    elif values.get("load_best_model_at_end") is False and since(api, "transformers", LENIENT) is False:
+        yield Finding(key, f"`{CALLBACK}` needs `load_best_model_at_end=True` before transformers {LENIENT}")
+    elif values.get("metric_for_best_model", "") is None:
+        fix = Fix("watch the evaluation loss", (Set(f"{config}.metric_for_best_model", "eval_loss"),))
+        yield Finding(key, f"`{CALLBACK}` needs a metric to watch: `metric_for_best_model`", fix)
+
+
+BLIND = """
+from datasets import load_dataset
+from transformers import AutoModelForCausalLM, EarlyStoppingCallback, Trainer, TrainingArguments
+
+rows = load_dataset("imdb")
+trainer = Trainer(
+    AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B"),
+    args=TrainingArguments("out"),
+    train_dataset=rows["train"],
+    eval_dataset=rows["test"],
+    callbacks=[EarlyStoppingCallback(early_stopping_patience=3)],
+)
+"""
+UNWATCHED = BLIND.replace('TrainingArguments("out")', 'TrainingArguments("out", eval_strategy="epoch")')
+WATCHED = UNWATCHED.replace('"epoch")', '"epoch", metric_for_best_model="eval_loss")')
+
+RULE = Rule(
+    code="EVL103",
+    name="idle-early-stopping",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    kinds=PROGRAMS,
+    source=(
+        "`EarlyStoppingCallback.on_train_begin` of every release from transformers 4.36 on, read. Tried with transformers "
+        "5.23: AssertionError in `train()` for each bad example."
+    ),
+    bad=(
+        Case(script=BLIND, at="trainer.callbacks"),
+        Case(script=UNWATCHED, at="trainer.callbacks", fixed=WATCHED),
+        Case(script=WATCHED, versions={"transformers": "4.48.0"}, at="trainer.callbacks"),
+    ),
+    good=(
+        Case(script=WATCHED),
+        Case(script=BLIND.replace('"out")', '"out", **settings)')),
+        Case(
+            script=UNWATCHED.replace('"epoch")', '"epoch", save_strategy="epoch", load_best_model_at_end=True)'),
+            versions={"transformers": "4.48.0"},
+        ),
+    ),
+)

@@ -1,0 +1,68 @@
+"""A push to the Hub that is asked for, and of which nothing comes.
+
+## What it does
+With `push_to_hub=True`, looks for a way by which the model gets to the Hub: a save during training, `push_to_hub()` or
+`save_model()` afterwards. `save_strategy="no"` and `hub_strategy="end"` leave only the latter two.
+
+## Why is this bad
+The trainer pushes when it saves. With `save_strategy="no"` it never does, and with `hub_strategy="end"` it waits for
+`save_model()`, which training does not call. The repository is made and stays empty; in a job, the model is lost with the
+machine.
+
+## Fix safety
+There is no automatic fix, since it is a statement that is missing: end the script with `trainer.push_to_hub()`, which also
+waits for pushes that are still under way, and raises where those fail without a word.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+PUSH = "train.push_to_hub"
+# What puts files into a repository; a name that a script may have of its own is no proof of the contrary.
+PUSHING = ("push_to_hub", "save_model", "upload_folder", "upload_large_folder", "create_model_card")
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to a push that never comes."""
+    if job.get(PUSH, None) is not True or not any(call.name == "train" for call in job.calls):
+        return
+    if any(call.name in PUSHING for call in job.calls) or any(f".{name}(" in job.text for name in PUSHING):
+        return
+    never = job.get("train.save_strategy", "steps") == "no"
+    if never or job.get("train.hub_strategy", "every_save") == "end":
+        why = 'with `save_strategy="no"` nothing is saved' if never else '`hub_strategy="end"` waits for `save_model()`'
+        yield Finding(PUSH, f"{why}, so nothing is pushed: end with `trainer.push_to_hub()`")
+
+
+SCRIPT = """from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", push_to_hub=True, hub_model_id="me/capybara")
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+trainer.train()
+"""
+NEVER = SCRIPT.replace("push_to_hub=True", 'push_to_hub=True, save_strategy="no"')
+
+RULE = Rule(
+    code="HUB104",
+    name="unpushed-model",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "transformers from 4.36 to 5.23, `Trainer._push_from_checkpoint`. Tried with 5.23 and a Hub on loopback: no commit at "
+        "all for the bad examples, one or more for the good ones."
+    ),
+    bad=(
+        Case(script=NEVER, at=PUSH),
+        Case(script=SCRIPT.replace("push_to_hub=True", 'push_to_hub=True, hub_strategy="end"'), at=PUSH),
+    ),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=NEVER + "trainer.push_to_hub()\n"),
+        Case(script=NEVER + 'trainer.save_model("out/final")\n'),
+        Case(script=NEVER.replace("push_to_hub=True, ", "")),
+    ),
+    kinds=PROGRAMS,
+)

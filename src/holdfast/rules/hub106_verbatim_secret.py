@@ -1,0 +1,70 @@
+"""A secret that is sent as its own name.
+
+## What it does
+Looks at `secrets=` and `env=` of `run_job`, `run_uv_job` and their scheduled kin for values such as `"$HF_TOKEN"`.
+
+## Why is this bad
+The Python functions put what they are given into the job as it is: the job's `HF_TOKEN` is the nine characters `$HF_TOKEN`.
+The first push, or the first gated model, ends with 401 Unauthorized. Only the MCP tool puts the token in the place of its
+name, and the command line takes `--secrets HF_TOKEN` from the environment.
+
+## Fix safety
+There is no automatic fix: write `secrets={"HF_TOKEN": get_token()}` with `from huggingface_hub import get_token`, or
+`os.environ["HF_TOKEN"]`.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+STARTING = ("run_job", "run_uv_job", "create_scheduled_job", "create_scheduled_uv_job")
+NAME = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})")
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each value that stands for another and will not be looked up."""
+    for call in job.calls:
+        if call.package != "huggingface_hub" or call.name not in STARTING or call.guard.because:
+            continue
+        for argument in ("secrets", "env"):
+            if isinstance(call.arguments.get(argument), Mapping):
+                yield from _verbatim(job, f"{call.key}.{argument}", call.label)
+
+
+def _verbatim(job: Document, key: str, label: str) -> Iterator[Finding]:
+    given = job.get(key)
+    for name, value in given.items() if isinstance(given, Mapping) else ():
+        if isinstance(value, str) and NAME.fullmatch(value):
+            fault = f"`{label}` sends {value!r} as it stands, and the job's {name} is that text: use `get_token()`"
+            yield Finding(key, fault)
+            return
+
+
+SCRIPT = """from huggingface_hub import get_token, run_uv_job
+
+run_uv_job("train.py", flavor="a10g-large", timeout="4h", secrets={"HF_TOKEN": get_token()})
+"""
+
+RULE = Rule(
+    code="HUB106",
+    name="verbatim-secret",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "huggingface_hub from 0.34 to 2.4. Tried with 2.4 and a Hub on loopback: the request's body holds `$HF_TOKEN` to the "
+        "letter."
+    ),
+    bad=(
+        Case(script=SCRIPT.replace("get_token()", '"$HF_TOKEN"'), at="calls.0.secrets"),
+        Case(script=SCRIPT.replace("get_token()", '"${HF_TOKEN}"').replace("secrets", "env"), at="calls.0.env"),
+    ),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace("get_token()", 'os.environ["HF_TOKEN"]').replace("from", "import os\nfrom", 1)),
+        Case(script=SCRIPT.replace('"HF_TOKEN": get_token()', '"PRICE": "$5"')),
+    ),
+    kinds=PROGRAMS,
+)

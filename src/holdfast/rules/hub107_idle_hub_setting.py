@@ -1,0 +1,63 @@
+"""Settings of a push that is never made.
+
+## What it does
+Looks for `hub_model_id`, `hub_strategy`, `hub_revision` or `hub_always_push` in a config of a script in which there is no
+word of `push_to_hub`. Who writes `push_to_hub=False` means it.
+
+## Why is this bad
+Who names a repository means to have the model there. Without `push_to_hub` the trainer does not even make it; the script
+ends well, and the model is on the machine that trained it, which in a job is gone by then.
+
+## Fix safety
+To push is what the name says, but it makes something public that was not: unsafe.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.document import Document, Set
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+
+SETTINGS = ("hub_model_id", "hub_strategy", "hub_revision", "hub_always_push")
+PUSHING = ("push_to_hub", "upload_folder(", "upload_large_folder(")
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to the first setting of a push that is not made."""
+    call = next((call for call in job.calls if call.key == "train"), None)
+    if call is None or call.via != "call" or any(each in job.text for each in PUSHING):
+        return
+    for name in SETTINGS:
+        if job.get(f"train.{name}", None) not in (None, False):
+            fix = Fix("push to the Hub", (Set("train.push_to_hub", value=True),), safe=False)
+            fault = f"nothing is pushed, so `{name}` does nothing: it takes `push_to_hub=True` too"
+            yield Finding(f"train.{name}", fault, fix)
+            return
+
+
+SCRIPT = """from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", hub_model_id="me/capybara", push_to_hub=True)
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+trainer.train()
+"""
+UNPUSHED = SCRIPT.replace(", push_to_hub=True", "")
+
+RULE = Rule(
+    code="HUB107",
+    name="idle-hub-setting",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "transformers 5.23, `Trainer.__init__` and `push_to_hub`. Tried with a Hub on loopback: with `hub_model_id` alone no "
+        "repository is made, and a `trainer.push_to_hub()` at the end goes to the repository of that name."
+    ),
+    bad=(Case(script=UNPUSHED, at="train.hub_model_id", fixed=SCRIPT),),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=UNPUSHED + "trainer.push_to_hub()\n"),
+        Case(script=SCRIPT.replace("True", "False")),
+        Case(script=UNPUSHED.replace(', hub_model_id="me/capybara"', "")),
+    ),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,68 @@
+"""A token that a tokenizer or a config does not read.
+
+## What it does
+With transformers 5.0 or newer, looks for `use_auth_token=` where a tokenizer, a processor or a config is loaded.
+
+## Why is this bad
+The argument has been called `token` since 2023. Models refuse the old name; these classes take it, as they take any keyword, and
+drop it. So a gated repository answers 401, although a token was given.
+
+## Fix safety
+`token` takes the same values: safe.
+"""
+
+from collections.abc import Iterator
+
+from packaging.version import Version
+
+from holdfast.catalog.api import Api
+from holdfast.core.document import Document, Rename
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+
+NAME = "use_auth_token"
+REMOVED = Version("5.0.0")
+TAKING = ("transformers.AutoTokenizer.from_pretrained", "transformers.AutoConfig.from_pretrained")
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each call that drops it."""
+    transformers = api.versions.get("transformers")
+    if transformers is None or Version(transformers) < REMOVED:
+        return
+    for call in job.calls:
+        if call.path in TAKING and NAME in call.arguments and not call.guard.because and not call.own:
+            token = "token" in call.arguments
+            fix = None if token else Fix("call it `token`", (Rename(f"{call.key}.{NAME}", "token"),))
+            yield Finding(
+                f"{call.key}.{NAME}", f"`{call.label}` takes no notice of `{NAME}`: it is called `token`", fix
+            )
+
+
+SCRIPT = """from transformers import AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("meta-llama/Llama-3.2-1B", token=True)
+"""
+OLD = SCRIPT.replace("token=True", "use_auth_token=True")
+
+RULE = Rule(
+    code="HUB108",
+    name="unread-token",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source="transformers 4.57 and 5.0. Tried with 5.23: `AutoTokenizer` and `AutoConfig` take the name, and do nothing with it.",
+    bad=(
+        Case(script=OLD, at="calls.0.use_auth_token", fixed=SCRIPT),
+        Case(
+            script=OLD.replace("AutoTokenizer", "AutoConfig"),
+            at="calls.0.use_auth_token",
+            fixed=SCRIPT.replace("AutoTokenizer", "AutoConfig"),
+        ),
+    ),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=OLD, versions={"transformers": "4.57.6"}),
+        Case(script=OLD.replace("transformers", "mine")),
+    ),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,65 @@
+"""A name that its module no longer has.
+
+## What it does
+Compares each name that the program imports with what the module has in the versions that the job will get, and tells
+the last release that had it, and what took its place.
+
+## Why is this bad
+The program ends with `ImportError: cannot import name …` in its first lines, once the environment was installed.
+
+## Fix safety
+What takes a name's place is used differently: there is no fix.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.imports import Absence, absences
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each name that is gone."""
+    for each in absences(job, api, Absence.GONE):
+        yield Finding("imports", each.message, place=each.place)
+
+
+SCRIPT = """
+from transformers import AdamW
+from trl import SFTConfig, SFTTrainer, setup_chat_format
+"""
+GUARDED = """
+try:
+    from trl import DataCollatorForCompletionOnlyLM
+except ImportError:
+    DataCollatorForCompletionOnlyLM = None
+"""
+MODULE = """
+import trl
+
+config = trl.PPOConfig(learning_rate=1e-5)
+"""
+
+RULE = Rule(
+    code="IMP101",
+    name="missing-name",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "The names that each module had in each release, in the history in `catalog/api`, and `catalog/renames.toml`. The "
+        "examples were run with trl 1.16 and transformers 5.23; those for older versions were read in the wheels."
+    ),
+    bad=(
+        Case(script=SCRIPT, at="imports"),
+        Case(script=GUARDED.replace("ImportError", "ValueError"), at="imports"),
+        Case(script=MODULE, at="imports"),
+    ),
+    good=(
+        Case(script=SCRIPT, versions={"trl": "0.19.1", "transformers": "4.49.0"}),
+        Case(script=SCRIPT.replace(", setup_chat_format", "").replace("AdamW", "AutoTokenizer")),
+        Case(script=GUARDED),
+    ),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,48 @@
+"""A module that its package does not have.
+
+## What it does
+Compares each module that the program imports, or imports from, with those that the package has in the versions that the
+job will get.
+
+## Why is this bad
+The program ends with `ModuleNotFoundError` in its first lines, once the environment was installed.
+
+## Fix safety
+Where the names of a module went differs from name to name: there is no fix.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.imports import Absence, absences
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each module that is not there."""
+    for each in absences(job, api, Absence.MODULE):
+        yield Finding("imports", each.message, place=each.place)
+
+
+SCRIPT = """
+from trl.core import LengthSampler
+"""
+
+RULE = Rule(
+    code="IMP102",
+    name="missing-module",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "The modules of each release, in the history in `catalog/api`. The example was run with trl 1.16; that 0.24.0 has "
+        "`trl.core` was read in its wheel."
+    ),
+    bad=(Case(script=SCRIPT, at="imports"),),
+    good=(
+        Case(script=SCRIPT, versions={"trl": "0.24.0"}),
+        Case(script=SCRIPT.replace("core import LengthSampler", "rewards import accuracy_reward")),
+    ),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,48 @@
+"""A name or module that comes with a later release than the one at hand.
+
+## What it does
+Compares each name and module that the program imports with what the versions have that the job will get, and names the
+release that brought it.
+
+## Why is this bad
+The program ends with ImportError in its first lines, once the environment was installed.
+
+## Fix safety
+Whether to require a later release or to do without is not ours to decide: there is no fix.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.imports import Absence, absences
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each name that is not there yet."""
+    for each in absences(job, api, Absence.LATER):
+        yield Finding("imports", each.message, place=each.place)
+
+
+SCRIPT = """
+from trl import GRPOConfig, GRPOTrainer
+"""
+
+RULE = Rule(
+    code="IMP104",
+    name="premature-name",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "The names and modules of each release, in the history in `catalog/api`. That trl 0.12.2 has no `GRPOTrainer` and "
+        "0.13.0 no `trl.rewards` was read in their wheels."
+    ),
+    bad=(
+        Case(script=SCRIPT, versions={"trl": "0.12.2"}, at="imports"),
+        Case(script="from trl.rewards import accuracy_reward\n", versions={"trl": "0.13.0"}, at="imports"),
+    ),
+    good=(Case(script=SCRIPT), Case(script=SCRIPT, versions={"trl": "0.14.0"})),
+    kinds=PROGRAMS,
+)

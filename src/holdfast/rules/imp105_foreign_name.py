@@ -1,0 +1,46 @@
+"""A name that is imported from a package that never had it, and that another of the libraries has.
+
+## What it does
+Looks for a name that the module lacks in every release, among the names of trl, transformers, peft, accelerate,
+datasets and huggingface_hub; where none of them has it, for the nearest name of the module.
+
+## Why is this bad
+The program ends with `ImportError: cannot import name …` in its first lines, once the environment was installed.
+
+## Fix safety
+An import is not an argument: there is no fix.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.imports import Absence, absences
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each name that the package never had."""
+    for each in absences(job, api, Absence.NEVER):
+        yield Finding("imports", each.message, place=each.place)
+
+
+SCRIPT = """
+from transformers import SFTTrainer
+"""
+
+RULE = Rule(
+    code="IMP105",
+    name="foreign-name",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source="The names of each release, in the history in `catalog/api`. The examples were run with the newest versions.",
+    bad=(
+        Case(script=SCRIPT, at="imports"),
+        Case(script=SCRIPT.replace("SFTTrainer", "LoraConfig"), at="imports"),
+        Case(script="from trl import SFTTrainner\n", at="imports"),
+    ),
+    good=(Case(script=SCRIPT.replace("transformers", "trl")), Case(script="from trl.trainer import utils\n")),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,85 @@
+"""An import that fails for these versions together, although each package has what it should.
+
+## What it does
+Compares the versions that the job will get with pairs whose import was seen to fail: trl's trainers import parts of
+transformers that later releases took away, or take optional packages for installed that are not.
+
+## Why is this bad
+No release of trl but 0.12.2 bounds transformers from above. A script that pins trl alone gets the newest transformers, and
+ends in its first lines: `trl==0.9.6` to `0.22.2` cannot import `DPOTrainer` then. `GRPOTrainer` needed `requests` until
+trl 1.14.1, which trl never required, and which nothing has brought along since datasets 5.1: that is a warning, since
+another package may bring it.
+
+## Fix safety
+Which of the two versions is to change is not ours to decide: there is no fix.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.import_failures import ImportFailure, import_failures
+from holdfast.core.calls import Import
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+LIKELY = frozenset({"requests", "vllm", "liger-kernel"})
+"""Packages that are so often there for another reason that their absence cannot be told from the requirements."""
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each import that was seen to fail with these versions."""
+    for failure in import_failures():
+        if not failure.concerns(api) or _is_required(job.get("environment.requirements", ()), failure.lacks):
+            continue
+        for each in job.imports:
+            if _is_of(api, each, failure) and not each.guard.holds("ImportError"):
+                pair = ", ".join(f"{package} {api.versions[package]}" for package in ("trl", *failure.others))
+                message = f"`{each.name}` cannot be imported with {pair}: {failure.error}; {failure.instead}"
+                milder = Severity.WARNING if failure.lacks in LIKELY else None
+                yield Finding("imports", message, severity=milder, place=each.place)
+
+
+def _is_of(api: Api, each: Import, failure: ImportFailure) -> bool:
+    if each.name != failure.name.rpartition(".")[2]:
+        return False
+    path = f"{each.module}.{each.name}"
+    return path == failure.name or (api.home(path) is not None and api.home(path) == api.home(failure.name))
+
+
+def _is_required(requirements: Any, package: str) -> bool:
+    listed = requirements if isinstance(requirements, list | tuple) else ()
+    return bool(package) and any(str(each).lower().replace("_", "-").startswith(package) for each in listed)
+
+
+SCRIPT = """
+from trl import DPOConfig, DPOTrainer
+"""
+REWARDS = SCRIPT.replace("DPO", "GRPO")
+
+RULE = Rule(
+    code="IMP106",
+    name="failing-import",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "Run: each trainer of every release of trl from 0.9.2 to 1.16.0, imported beside transformers 5.23.0, huggingface_hub "
+        "2.4.0 and datasets 5.2.0; `catalog/import_failures.toml`. The first release of transformers that breaks each was "
+        "read in its wheel and run too: 5.0.0 or 5.3.0."
+    ),
+    bad=(
+        Case(script=SCRIPT, versions={"trl": "0.19.1", "transformers": "5.23.0"}, at="imports"),
+        Case(
+            script=REWARDS,
+            versions={"trl": "1.10.0", "transformers": "5.23.0", "datasets": "5.2.0", "huggingface_hub": "2.4.0"},
+            at="imports",
+        ),
+    ),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT, versions={"trl": "0.19.1", "transformers": "4.53.3"}),
+        Case(script=SCRIPT.replace("DPO", "SFT"), versions={"trl": "0.19.1", "transformers": "5.23.0"}),
+    ),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,78 @@
+"""A job on a GPU, sent without a timeout.
+
+## What it does
+Looks at the calls that send a job to Hugging Face Jobs with a `flavor` that has GPUs, and at what they give for
+`timeout`. Nothing, None, 0 and an empty text are all the same to the client: it sends no timeout.
+
+## Why is this bad
+The Hub stops such a job after 30 minutes, whatever it is doing, and what it has not pushed by then is lost with its
+disk. Installing torch and downloading a model take some of that time already.
+
+## Fix safety
+There is no automatic fix: how long is worth paying for only the user knows. Take what the run is expected to need,
+and a third more.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.flavors import load_flavors
+from holdfast.catalog.hub_jobs import DEFAULT_TIMEOUT, Submission, submissions
+from holdfast.core.document import ABSENT, Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each call that sends a job to a GPU and leaves its timeout to the Hub."""
+    for sent in submissions(job):
+        if not sent.complete:
+            continue
+        flavor, timeout = sent.given("flavor"), sent.given("timeout")
+        found = load_flavors().get(flavor) if isinstance(flavor, str) else None
+        if found is None or not found.gpus or not _sends_none(sent, timeout):
+            continue
+        if timeout is ABSENT:
+            fault = f"{sent.name} gives no `timeout`: the Hub stops the job after {DEFAULT_TIMEOUT}"
+            yield Finding(sent.key(), fault, place=sent.place())
+        else:
+            fault = f"`timeout={timeout!r}` is not sent: the Hub stops the job after {DEFAULT_TIMEOUT}"
+            yield Finding(sent.key("timeout"), fault)
+
+
+def _sends_none(sent: Submission, timeout: object) -> bool:
+    """Tell whether the client sends no timeout; on a command line all is text, and `0` is sent."""
+    if timeout is ABSENT or sent.call is None:
+        return timeout is ABSENT
+    return timeout is None or (isinstance(timeout, int | float | str) and not timeout)
+
+
+SCRIPT = """
+from huggingface_hub import run_uv_job
+
+run_uv_job("train.py", flavor="a10g-large")
+"""
+OTHER = """
+from huggingface_hub import HfApi
+
+api = HfApi()
+api.run_job(image="python:3.12", command=["python", "-V"], flavor="t4-small", timeout=0)
+"""
+
+RULE = Rule(
+    code="JOB104",
+    name="default-timeout",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "huggingface_hub 0.34 to 2.4, `_create_job_spec`: it was called with each of these values, and what it made"
+        " held no `timeoutSeconds`. The 30 minutes are Hugging Face's own word, and were not tried."
+    ),
+    kinds=PROGRAMS,
+    bad=(Case(script=SCRIPT, at="calls.0"), Case(script=OTHER, at="calls.1.timeout")),
+    good=(
+        Case(script=SCRIPT.replace('large"', 'large", timeout="2h"')),
+        Case(script=SCRIPT.replace("a10g-large", "cpu-upgrade")),
+        Case(script=SCRIPT.replace('"a10g-large"', '"a10g-large", **{"timeout": "2h"}')),
+        Case(script=OTHER.replace("=0", "=1800")),
+    ),
+)

@@ -1,0 +1,79 @@
+"""A timeout of a few seconds, where minutes or hours were surely meant.
+
+## What it does
+Looks for bare numbers up to 59 in `timeout` of the calls that send a job to Hugging Face Jobs, on a flavor with GPUs
+or as a uv job.
+
+## Why is this bad
+A number without a unit counts seconds: `timeout=30` stops the job before its packages are installed. Some tools count
+minutes and hours instead.
+
+## Fix safety
+Minutes are the likelier unit from 10 on, and hours below; which was meant the call does not say. Unsafe.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.flavors import load_flavors
+from holdfast.catalog.hub_jobs import Submission, submissions
+from holdfast.core.document import Document, Set
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+
+START_S = 60  # a container alone takes longer to start, and an environment to be installed
+LIKELY_MINUTES = 10
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each bare number that is too small for seconds."""
+    for sent in submissions(job):
+        timeout = sent.given("timeout")
+        number = _bare(timeout)
+        if number is None or not 0 < number < START_S or not _is_slow(sent):
+            continue
+        key = sent.key("timeout")
+        meant = f"{number:g}{'m' if number >= LIKELY_MINUTES else 'h'}"
+        fault = f"{timeout!r} means {number:g} seconds, which the start alone takes"
+        yield Finding(key, fault, Fix(f"write `{meant}`", (Set(key, meant),), safe=False))
+
+
+def _bare(timeout: object) -> float | None:
+    if isinstance(timeout, str) and timeout.isascii() and timeout.isdigit():
+        return int(timeout)
+    return timeout if isinstance(timeout, int | float) and not isinstance(timeout, bool) else None
+
+
+def _is_slow(sent: Submission) -> bool:
+    """Tell whether a job surely needs longer: it installs packages, or is worth a GPU."""
+    flavor = sent.given("flavor")
+    found = load_flavors().get(flavor) if isinstance(flavor, str) else None
+    return sent.is_uv or bool(found and found.gpus)
+
+
+SCRIPT = """
+from huggingface_hub import run_uv_job
+
+run_uv_job("train.py", flavor="a10g-large", timeout="30m")
+"""
+
+RULE = Rule(
+    code="JOB106",
+    name="seconds-for-minutes",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "huggingface_hub 2.4, `_create_job_spec`: 30 and `'30'` are both sent as 30 seconds. That a start takes "
+        "longer is judgement: importing TRL alone took 4.5 s here from a warm cache, and uv has to install it "
+        "first."
+    ),
+    kinds=PROGRAMS,
+    bad=(
+        Case(script=SCRIPT.replace('"30m"', "30"), at="calls.0.timeout", fixed=SCRIPT),
+        Case(script=SCRIPT.replace('"30m"', '"2"'), at="calls.0.timeout", fixed=SCRIPT.replace("30m", "2h")),
+    ),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace('"30m"', "1800")),
+        Case(script=SCRIPT.replace('"30m"', '"30s"')),
+    ),
+)

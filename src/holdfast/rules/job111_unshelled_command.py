@@ -1,0 +1,74 @@
+"""A line for a shell, in a job's command that no shell reads.
+
+## What it does
+Looks in the `command` of `run_job` and `create_scheduled_job` for `&&`, `|`, `>` and the like as words of their own,
+and for a first word with a space in it, where the command does not begin with a shell.
+
+## Why is this bad
+The words of the list are a program and its arguments, as they stand. `&&` becomes an argument of the first program,
+and what comes after it is never run; a program named `pip install trl` does not exist.
+
+## Fix safety
+The whole line given to `bash -c` is run as it was meant, in an image that has bash: unsafe.
+"""
+
+from collections.abc import Iterator
+from shlex import quote
+
+from holdfast.catalog.hub_jobs import IMAGES, submissions
+from holdfast.core.document import Document, Set
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+
+OPERATORS = frozenset({"&&", "||", "|", ";", ">", ">>", "<", "2>&1", "&"})
+SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ash"})
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each command that only a shell understands."""
+    for sent in submissions(job, IMAGES):
+        command = sent.given("command")
+        if not isinstance(command, list) or not command or not all(isinstance(word, str) for word in command):
+            continue
+        if command[0].rpartition("/")[2] in SHELLS:
+            continue
+        key = sent.key("command")
+        fix = Fix("have bash read it", (Set(key, ["bash", "-c", _line(command)]),), safe=False)
+        if found := next((word for word in command if word in OPERATORS), None):
+            yield Finding(key, f"`{found}` is given to {command[0]} as an argument: no shell reads the command", fix)
+        elif " " in command[0].strip():
+            yield Finding(key, f"there is no program named {command[0]!r}: no shell reads the command", fix)
+
+
+def _line(command: list[str]) -> str:
+    first = command[0] if " " in command[0] else quote(command[0])
+    return " ".join([first, *(word if word in OPERATORS else quote(word) for word in command[1:])])
+
+
+SCRIPT = """
+from huggingface_hub import run_job
+
+run_job(image="python:3.12", command=["bash", "-c", "pip install trl && python -V"])
+"""
+WORDS = SCRIPT.replace('"bash", "-c", "pip install trl && python -V"', '"pip", "install", "trl", "&&", "python", "-V"')
+
+RULE = Rule(
+    code="JOB111",
+    name="unshelled-command",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "huggingface_hub 2.4, `_create_job_spec`: tried, the list is sent as it stands. Containers start such a "
+        "list without a shell; that the Hub's do so too was not tried."
+    ),
+    kinds=PROGRAMS,
+    bad=(
+        Case(script=WORDS, at="calls.0.command", fixed=SCRIPT),
+        Case(script=SCRIPT.replace('"bash", "-c", ', ""), at="calls.0.command", fixed=SCRIPT),
+    ),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace('"bash", "-c", "pip install trl && python -V"', '"python", "-V"')),
+        Case(script=SCRIPT.replace('"bash", "-c", "pip install trl && python -V"', '"python", "-c", "a = 1 | 2"')),
+    ),
+)

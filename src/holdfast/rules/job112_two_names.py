@@ -1,0 +1,56 @@
+"""A job with two names: `name`, and one among its labels.
+
+## What it does
+Looks for `name` beside `labels` that hold the key `name`, in the calls that send a job to Hugging Face Jobs.
+
+## Why is this bad
+A job's name is the label `name`. The client raises ValueError where it is given twice, even if both say the same.
+
+## Fix safety
+There is no automatic fix: which of the two is meant the call does not say.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.hub_jobs import submissions
+from holdfast.catalog.since import since
+from holdfast.core.document import ABSENT, Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each second name."""
+    if not since(api, "huggingface_hub", "1.24.0"):
+        return
+    for sent in submissions(job):
+        name, labels = sent.given("name"), sent.given("labels")
+        twice = name not in (ABSENT, None) and isinstance(labels, Mapping) and "name" in labels
+        if twice and not sent.guard.holds("ValueError"):
+            yield Finding(sent.key("name"), "`labels` hold a `name` too, and the client takes only one")
+
+
+SCRIPT = """
+from huggingface_hub import run_uv_job
+
+run_uv_job("train.py", timeout="2h", name="first", labels={"name": "first", "team": "a"})
+"""
+
+RULE = Rule(
+    code="JOB112",
+    name="two-names",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "huggingface_hub 1.24 to 2.4, `_create_job_spec`, which was called with both: ValueError. Before, jobs had "
+        "no `name`."
+    ),
+    kinds=PROGRAMS,
+    bad=(Case(script=SCRIPT, at="calls.0.name"),),
+    good=(
+        Case(script=SCRIPT.replace('"name": "first", ', "")),
+        Case(script=SCRIPT.replace('name="first", ', "")),
+        Case(script=SCRIPT, versions={"huggingface_hub": "1.23.0"}),
+    ),
+)

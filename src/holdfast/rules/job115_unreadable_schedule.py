@@ -1,0 +1,71 @@
+"""A schedule that is neither a preset nor a cron expression.
+
+## What it does
+Looks at `schedule` in the calls that schedule a job on Hugging Face Jobs: one of `@hourly`, `@daily`, `@weekly`,
+`@monthly`, `@yearly`, `@annually`, or five fields of minutes, hours, days, months and weekdays.
+
+## Why is this bad
+The client hands any text on. The job is refused, or runs at other times than was meant.
+
+## Fix safety
+A preset without its `@` is clear: safe. Other texts are not mended.
+"""
+
+import re
+from collections.abc import Iterator
+
+from holdfast.catalog.hub_jobs import submissions
+from holdfast.core.document import Document, Set
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+
+SCHEDULED = frozenset({"create_scheduled_job", "create_scheduled_uv_job"})
+PRESETS = frozenset({"@annually", "@yearly", "@monthly", "@weekly", "@daily", "@hourly"})
+FIELD = re.compile(r"[0-9A-Za-z*/,\-?#]+")
+FIELDS = (5, 6)  # some clocks count seconds too: left to the Hub
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each schedule that is no time."""
+    for sent in submissions(job, SCHEDULED):
+        schedule = sent.given("schedule")
+        if not isinstance(schedule, str) or schedule in PRESETS or _is_cron(schedule):
+            continue
+        key = sent.key("schedule")
+        preset = f"@{schedule.lower().lstrip('@').strip()}"
+        fix = Fix(f"write `{preset}`", (Set(key, preset),)) if preset in PRESETS else None
+        yield Finding(key, f"{schedule!r} is neither a preset such as `@daily` nor cron's five fields", fix)
+
+
+def _is_cron(text: str) -> bool:
+    fields = text.split()
+    return len(fields) in FIELDS and all(map(FIELD.fullmatch, fields))
+
+
+SCRIPT = """
+from huggingface_hub import HfApi
+
+HfApi().create_scheduled_uv_job("train.py", schedule="@daily", timeout="2h")
+"""
+
+RULE = Rule(
+    code="JOB115",
+    name="unreadable-schedule",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "huggingface_hub 2.4, the documentation of `create_scheduled_uv_job`, which names the presets. Its code was"
+        " read: it does not look at the text. That the Hub refuses it was not tried."
+    ),
+    kinds=PROGRAMS,
+    bad=(
+        Case(script=SCRIPT.replace("@daily", "daily"), at="calls.1.schedule", fixed=SCRIPT),
+        Case(script=SCRIPT.replace("@daily", "every day at 9"), at="calls.1.schedule"),
+        Case(script=SCRIPT.replace("@daily", "2h"), at="calls.1.schedule"),
+    ),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace("@daily", "0 9 * * 1")),
+        Case(script=SCRIPT.replace("@daily", "*/5 * * * MON-FRI")),
+    ),
+)

@@ -1,0 +1,75 @@
+"""A training on Hugging Face Jobs that leaves its result on the job's disk.
+
+## What it does
+Looks at what is started with `hf jobs …`, and at scripts whose header is made for jobs (`[tool.hf-jobs]`): is the
+model pushed, uploaded, or written to a volume?
+
+## Why is this bad
+The disk of a job is gone with it. The training runs to its end, the job says COMPLETED, and there is no model.
+
+## Fix safety
+There is no automatic fix: `push_to_hub=True` and a final `trainer.push_to_hub()` keep the model, or a volume that the
+job mounts.
+"""
+
+import re
+from collections.abc import Iterator
+
+from holdfast.catalog.hub_jobs import submissions
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+FOR_JOBS = re.compile(r"^#\s*\[tool\.hf-jobs\]", re.MULTILINE)
+# Whatever the script may be doing with its result elsewhere than on the disk counts as keeping it.
+KEEPS = re.compile(r"push|upload|hf://|bucket|boto3|s3:|gs:|volume|rsync|/data\b|/mnt\b", re.IGNORECASE)
+COMMAND = re.compile(r"^trl \w+$")
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to a result that is lost with its machine."""
+    sent = any(each.call is None for each in submissions(job))
+    if not sent and not FOR_JOBS.search(job.text):
+        return
+    trains = [call for call in job.calls if call.name == "train" or COMMAND.match(call.path)]
+    config = next((call for call in job.calls if call.key == "train"), None)
+    hidden = config is None or config.open
+    if not trains or hidden or job.get("train.push_to_hub", None) is not None or KEEPS.search(job.text):
+        return
+    fault = "the model stays on the job's disk, which is gone with the job: push it, or write it to a volume"
+    yield Finding(trains[-1].key, fault, place=trains[-1].name_place)
+
+
+SCRIPT = """
+# /// script
+# dependencies = ["trl==1.16.0"]
+#
+# [tool.hf-jobs]
+# flavor = "a10g-large"
+# ///
+from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", push_to_hub=True)
+trainer = SFTTrainer("Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+trainer.train()
+"""
+KEPT = SCRIPT.replace(", push_to_hub=True", "")
+
+RULE = Rule(
+    code="JOB116",
+    name="unkept-result",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "huggingface_hub 2.4 reads `[tool.hf-jobs]` of a script's header for `hf jobs uv run`. That the disk goes "
+        "with the job is Hugging Face's own word, and was not tried."
+    ),
+    kinds=PROGRAMS,
+    bad=(Case(script=KEPT, at="calls.2"),),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=KEPT.replace("# [tool.hf-jobs]\n# flavor", "# [tool.uv]\n# cache")),
+        Case(script=KEPT + 'trainer.model.push_to_hub("me/model")\n'),
+        Case(script=KEPT.replace('"out"', '"/data/out"')),
+    ),
+)

@@ -1,0 +1,56 @@
+"""A model without the head that its trainer needs.
+
+## What it does
+Looks at the class by which the trainer's model is loaded: `AutoModel` for sft, dpo, grpo, kto and rloo.
+
+## Why is this bad
+`AutoModel` is the body alone: it gives hidden states, no words. TRL's trainers raise while they are built or at the first
+step, after the weights were loaded.
+
+## Fix safety
+There is no automatic fix: load it with `AutoModelForCausalLM`; or give the trainer the model's name, and it loads the right one
+itself.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.calls import Made
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+GENERATING = ("sft", "dpo", "grpo", "kto", "rloo")
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to a class that cannot be trained so."""
+    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    if trainer is None or trainer.package != "trl" or trainer.own or trainer.guard.because:
+        return
+    model = trainer.arguments.get("model", next(iter(trainer.positional), None))
+    loaded = next((call for call in job.calls if isinstance(model, Made) and call.key == model.key), None)
+    method = job.get("method", "")
+    if loaded is not None and loaded.path == "transformers.AutoModel.from_pretrained" and method in GENERATING:
+        fault = f"`AutoModel` has no head to give words with, and {method} needs one: use `AutoModelForCausalLM`"
+        yield Finding(loaded.key, fault, place=loaded.name_place)
+
+
+SCRIPT = """from transformers import AutoModelForCausalLM
+from trl import SFTConfig, SFTTrainer
+
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B")
+trainer = SFTTrainer(model=model, args=SFTConfig(output_dir="out"), train_dataset=rows)
+"""
+RULE = Rule(
+    code="MOD104",
+    name="headless-model",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source="Tried with trl 1.16 and a tiny model: `AutoModel` raises with sft, dpo, grpo, kto and rloo.",
+    bad=(Case(script=SCRIPT.replace("ForCausalLM", ""), at="model"),),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace("model=model", 'model="Qwen/Qwen2.5-0.5B"').replace("ForCausalLM", "")),
+    ),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,77 @@
+"""Frozen weights that are kept in 32 bits.
+
+## What it does
+With trl 0.27 or newer, looks for an adapter on a model that the trainer gets by its name, without a `dtype` in
+`model_init_kwargs`.
+
+## Why is this bad
+TRL loads a model that it is given by name in float32, whatever its checkpoint is stored in. Where all weights are trained,
+that is as it should be. Under an adapter they are only read, and take twice the memory that they need: 28 GB instead of 14
+for 7 billion parameters.
+
+## Fix safety
+The base weights are rounded to 16 bits, as most checkpoints are stored anyway; the adapter stays in float32: unsafe all the
+same, since it is another computation.
+"""
+
+from collections.abc import Iterator
+
+from packaging.version import Version
+
+from holdfast.catalog.api import Api
+from holdfast.core.calls import Made
+from holdfast.core.document import Document, Set
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+
+FULL = Version("0.27.0")
+TRAINERS = ("sft", "dpo", "grpo", "kto", "rloo", "reward")
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Point out a base model in twice the room."""
+    trl = api.versions.get("trl")
+    if trl is None or Version(trl) < FULL or job.get("method", "") not in TRAINERS:
+        return
+    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    if trainer is None or trainer.package != "trl" or trainer.open or not _adapts(job):
+        return
+    model = trainer.arguments.get("model", next(iter(trainer.positional), None))
+    config = next((call for call in job.calls if call.key == "train"), None)
+    if not isinstance(model, str) or config is None or config.open or "quantization_config" in trainer.arguments:
+        return
+    if job.get("train.model_init_kwargs", None) is None:
+        fix = Fix("load it in bfloat16", (Set("train.model_init_kwargs", {"dtype": "bfloat16"}),), safe=False)
+        fault = "trl loads this model in float32, and under an adapter half the memory would do: give a `dtype`"
+        yield Finding("train", fault, fix, place=config.name_place)
+
+
+def _adapts(job: Document) -> bool:
+    return isinstance(job.get("trainer.peft_config", None), Made)
+
+
+SCRIPT = """from peft import LoraConfig
+from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", model_init_kwargs={"dtype": "bfloat16"})
+trainer = SFTTrainer(model="Qwen/Qwen2.5-7B", args=args, train_dataset=rows, peft_config=LoraConfig())
+"""
+FULL_SIZE = SCRIPT.replace(', model_init_kwargs={"dtype": "bfloat16"}', "")
+
+RULE = Rule(
+    code="MOD106",
+    name="frozen-float32",
+    explain=__doc__,
+    severity=Severity.INFO,
+    check=check,
+    source=(
+        "trl from 0.27 to 1.16, `create_model_from_path`. Tried with 1.16 and a tiny model: the frozen weights are float32, "
+        "with the fix bfloat16, and the adapter's float32 in both."
+    ),
+    bad=(Case(script=FULL_SIZE, at="train", fixed=SCRIPT),),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=FULL_SIZE.replace(", peft_config=LoraConfig()", "")),
+        Case(script=FULL_SIZE, versions={"trl": "0.26.2"}),
+    ),
+    kinds=PROGRAMS,
+)

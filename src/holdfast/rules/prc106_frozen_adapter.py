@@ -1,0 +1,61 @@
+"""An adapter that is frozen as soon as it was added.
+
+## What it does
+Looks for `prepare_model_for_kbit_training` of what `get_peft_model` gave.
+
+## Why is this bad
+Preparing freezes every weight there is, to train the adapter that is added afterwards. The other way round it freezes
+the adapter too: nothing is left to train. The run goes to its end without an error, and the saved adapter is what it
+was at the start.
+
+## Fix safety
+There is no automatic fix: change the order of the two calls.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.calls import Made
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+PREPARE, ADAPT = "prepare_model_for_kbit_training", "get_peft_model"
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each adapter that is prepared instead of its base."""
+    for call in job.calls:
+        if call.package != "peft" or call.name != PREPARE or call.guard.because:
+            continue
+        model = call.positional[0] if call.positional else call.arguments.get("model")
+        if isinstance(model, Made) and model.path.startswith("peft.") and model.path.endswith(ADAPT):
+            fault = f"{PREPARE} freezes all weights, and the adapter is among them already: nothing will be trained"
+            yield Finding(call.key, fault, place=call.name_place)
+
+
+SCRIPT = """
+from peft import LoraConfig, get_peft_model, prepare_model_for_kbit_training
+from transformers import AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B")
+model = prepare_model_for_kbit_training(model)
+model = get_peft_model(model, LoraConfig(target_modules="all-linear"))
+"""
+FIRST, SECOND = SCRIPT.splitlines()[-2:]
+
+RULE = Rule(
+    code="PRC106",
+    name="frozen-adapter",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "Tried with peft 0.21, trl 1.16 and a tiny model: after the two calls in this order no parameter has "
+        "`requires_grad`, and `SFTTrainer.train` ends without an error."
+    ),
+    kinds=PROGRAMS,
+    bad=(Case(script="\n".join([*SCRIPT.splitlines()[:-2], SECOND, FIRST, ""]), at="calls.3"),),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace(f"{FIRST}\n", "")),
+    ),
+)

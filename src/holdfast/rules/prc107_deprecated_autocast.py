@@ -1,0 +1,59 @@
+"""Mixed precision by `torch.cuda.amp`, which torch gives up.
+
+## What it does
+Looks for calls of `torch.cuda.amp.autocast` and `torch.cuda.amp.GradScaler`, and of their twins in `torch.cpu.amp`.
+
+## Why is this bad
+They do the same as those in `torch.amp`, and give a FutureWarning at every use since torch 2.4. A release that takes
+them out breaks the script. Beside a trainer they are not needed at all: `bf16=True` or `fp16=True` in its config does
+it.
+
+## Fix safety
+There is no automatic fix: `torch.amp.autocast("cuda", …)` and `torch.amp.GradScaler("cuda", …)` take the device
+first.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+GONE = ("torch.cuda.amp", "torch.cpu.amp")
+NAMES = ("autocast", "GradScaler")
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each call of the old names."""
+    for call in job.calls:
+        module = next((module for module in GONE if call.path.startswith(f"{module}.")), None)
+        if module is None or call.name not in NAMES or call.guard.because:
+            continue
+        device = module.split(".")[1]
+        instead = f'torch.amp.{call.name}("{device}", …)'
+        yield Finding(call.key, f"`{call.label}` is deprecated since torch 2.4: use `{instead}`", place=call.name_place)
+
+
+SCRIPT = """
+import torch
+
+with torch.amp.autocast("cuda", dtype=torch.bfloat16):
+    pass
+"""
+
+RULE = Rule(
+    code="PRC107",
+    name="deprecated-autocast",
+    explain=__doc__,
+    severity=Severity.INFO,
+    check=check,
+    source=(
+        "Tried with torch 2.13: FutureWarning from `torch.cuda.amp.GradScaler()`, which names "
+        "`torch.amp.GradScaler('cuda')` instead."
+    ),
+    kinds=PROGRAMS,
+    bad=(
+        Case(script=SCRIPT.replace('amp.autocast("cuda", ', "cuda.amp.autocast("), at="calls.0"),
+        Case(script="\nfrom torch.cuda.amp import GradScaler\n\nscaler = GradScaler()\n", at="calls.0"),
+    ),
+    good=(Case(script=SCRIPT), Case(script='\nimport torch\n\nscaler = torch.amp.GradScaler("cuda")\n')),
+)

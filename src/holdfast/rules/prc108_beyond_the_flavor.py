@@ -1,0 +1,92 @@
+"""A precision or an attention kernel that the flavor's GPU does not have.
+
+## What it does
+For what is started with `hf jobs …`, and for jobs that `run_uv_job` sends with their options in `script_args`,
+compares `bf16`, `tf32` and `flash_attention_2` with the compute capability of the flavor's GPU.
+
+## Why is this bad
+`tf32` and flash attention need an Ampere GPU (8.0) or a newer one, and raise on a T4 (7.5). bfloat16 does not raise
+there: torch says that it is supported, emulates it, and training is slow.
+
+## Fix safety
+There is no automatic fix: `fp16` is what a T4 is fast in, and l4x1 and a10g-small are the next flavors up.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from holdfast.catalog.flavors import load_flavors
+from holdfast.catalog.hub_jobs import Submission, submissions
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+FLASH = ("flash_attention_2", "flash_attention_3")
+TRUE = (True, "true", "True", "1", "yes")
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to what the flavor's GPU cannot do."""
+    for sent in submissions(job):
+        flavor = sent.given("flavor")
+        found = load_flavors().get(flavor) if isinstance(flavor, str) else None
+        old = next((gpu for gpu in found.gpus if not gpu.bf16), None) if found else None
+        if old is None:
+            continue
+        settings = _settings(job) if sent.call is None else _options(sent)
+        lacks = f"the {old.name} of {flavor} (compute capability {old.capability[0]}.{old.capability[1]})"
+        for name, (key, value) in settings.items():
+            if name == "tf32" and value in TRUE:
+                yield Finding(key, f"{lacks} does not compute in tf32")
+            elif name == "attn_implementation" and value in FLASH:
+                yield Finding(key, f"{lacks} does not run {value}")
+            elif name == "bf16" and value in TRUE:
+                yield Finding(key, f"{lacks} emulates bfloat16, slowly", severity=Severity.WARNING)
+
+
+def _settings(job: Document) -> dict[str, tuple[str, Any]]:
+    keys = {"tf32": "train.tf32", "bf16": "train.bf16", "attn_implementation": "model.attn_implementation"}
+    return {name: (key, job.get(key, None)) for name, key in keys.items()}
+
+
+def _options(sent: Submission) -> Mapping[str, tuple[str, Any]]:
+    """Return the options in `script_args`; one without a value is true."""
+    words = sent.given("script_args")
+    if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
+        return {}
+    options: dict[str, tuple[str, Any]] = {}
+    for word, following in zip(words, [*words[1:], "--"], strict=True):
+        name, equals, inline = word.removeprefix("--").partition("=")
+        if word.startswith("--"):
+            value = inline if equals else True if following.startswith("--") else following
+            options[name.replace("-", "_")] = (sent.key("script_args"), value)
+    return options
+
+
+SCRIPT = """
+from huggingface_hub import run_uv_job
+
+run_uv_job("train.py", script_args=["--fp16"], flavor="t4-small", timeout="2h")
+"""
+
+RULE = Rule(
+    code="PRC108",
+    name="beyond-the-flavor",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "transformers 5.23, `TrainingArguments` (tf32: ValueError, tried where there is no such GPU), and "
+        "`torch.cuda.is_bf16_supported` of torch 2.13. What is said of a T4 was read, not run."
+    ),
+    kinds=PROGRAMS,
+    bad=(
+        Case(script=SCRIPT.replace("--fp16", "--bf16"), at="calls.0.script_args"),
+        Case(script=SCRIPT.replace('"--fp16"', '"--tf32", "true"'), at="calls.0.script_args"),
+        Case(script=SCRIPT.replace("--fp16", "--attn_implementation=flash_attention_2"), at="calls.0.script_args"),
+    ),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace("--fp16", "--bf16").replace("t4-small", "l4x1")),
+        Case(script=SCRIPT.replace('"--fp16"', '"--bf16", "false"')),
+    ),
+)

@@ -1,0 +1,68 @@
+"""Four-bit weights that are multiplied in float32.
+
+## What it does
+Looks for `BitsAndBytesConfig(load_in_4bit=True)` without `bnb_4bit_compute_dtype`, for a model that is trained in
+bf16 or fp16.
+
+## Why is this bad
+Its default is float32: every packed layer turns what comes in to float32 and multiplies there, whatever the trainer
+is set to. That is several times slower than half precision on a GPU that has it, and takes more memory. bitsandbytes
+gives one warning.
+
+## Fix safety
+Half precision rounds more: unsafe, though it is what the trainer was asked for.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.document import ABSENT, Document, Set
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+
+KEY = "quantization.bnb_4bit_compute_dtype"
+HALVES = {"train.bf16": "bfloat16", "train.fp16": "float16"}
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to packed weights that are multiplied in full precision."""
+    call = next((call for call in job.calls if call.key == "quantization"), None)
+    if call is None or call.name != "BitsAndBytesConfig" or call.open or call.guard.because:
+        return
+    if job.get("quantization.load_in_4bit", None) is not True or job.get(KEY) is not ABSENT:
+        return
+    half = next((name for key, name in HALVES.items() if job.get(key, None) is True), None)
+    if half is not None:
+        fix = Fix(f"multiply in {half}", (Set(KEY, half),), safe=False)
+        fault = f"the 4-bit layers multiply in float32 unless told otherwise, and the trainer is set to {half}"
+        yield Finding("quantization", fault, fix, place=call.name_place)
+
+
+SCRIPT = """
+from peft import LoraConfig
+from transformers import AutoModelForCausalLM, BitsAndBytesConfig
+from trl import SFTConfig, SFTTrainer
+
+bits = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype="bfloat16")
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B", quantization_config=bits)
+args = SFTConfig(output_dir="out", bf16=True)
+trainer = SFTTrainer(model=model, args=args, train_dataset=rows, peft_config=LoraConfig())
+"""
+SLOW = SCRIPT.replace(', bnb_4bit_compute_dtype="bfloat16"', "")
+
+RULE = Rule(
+    code="PRC109",
+    name="float32-arithmetic",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "transformers 5.23, `BitsAndBytesConfig`, which puts float32 where nothing is given, and bitsandbytes "
+        "0.50.2, `Linear4bit.forward`, which turns its input to that type where one was given. Read, not measured."
+    ),
+    kinds=PROGRAMS,
+    bad=(Case(script=SLOW, at="quantization", fixed=SCRIPT),),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SLOW.replace("4bit", "8bit")),
+        Case(script=SLOW.replace("bf16=True", "bf16=False")),
+    ),
+)

@@ -1,0 +1,62 @@
+"""An adapter that starts from other numbers in every run.
+
+## What it does
+Looks for `get_peft_model()` in a script that builds a trainer and sets no seed.
+
+## Why is this bad
+The trainer sets its seed when it is built. An adapter that was put on the model before that has drawn its weights already,
+from a generator that nobody has set, so that two runs of the same script differ from the first step on. With `peft_config=`
+the trainer puts the adapter on itself, after its seed.
+
+## Fix safety
+There is no automatic fix: call `transformers.set_seed(42)` first, or give the trainer `peft_config`.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+SEEDING = ("set_seed", "manual_seed", "seed_everything", "enable_full_determinism")
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Point out the first adapter that nothing fixes."""
+    trains = any(call.key == "trainer" and call.via == "call" for call in job.calls)
+    if not trains or any(each in job.text for each in SEEDING):
+        return
+    for call in job.calls:
+        if call.path == "peft.get_peft_model" and call.via == "call" and not call.guard.because:
+            fault = "the adapter's weights are drawn here, before the trainer sets its seed: call `set_seed` first"
+            yield Finding(call.key, fault, place=call.name_place)
+            return
+
+
+SCRIPT = """from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM, set_seed
+from trl import SFTTrainer
+
+set_seed(42)
+model = get_peft_model(AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B"), LoraConfig())
+trainer = SFTTrainer(model=model, train_dataset=rows)
+"""
+UNSEEDED = SCRIPT.replace(", set_seed", "").replace("set_seed(42)\n", "")
+
+RULE = Rule(
+    code="REP102",
+    name="unseeded-adapter",
+    explain=__doc__,
+    severity=Severity.INFO,
+    check=check,
+    source=(
+        "peft 0.21, trl 1.16. Tried in two processes: the weights of `get_peft_model` differ, those of SFTTrainer's "
+        "`peft_config` do not."
+    ),
+    bad=(Case(script=UNSEEDED, at="calls.0"),),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=UNSEEDED.replace("model =", "import torch\n\ntorch.manual_seed(1)\nmodel =")),
+        Case(script="from peft import LoraConfig\n\nconfig = LoraConfig()\n"),
+    ),
+    kinds=PROGRAMS,
+)

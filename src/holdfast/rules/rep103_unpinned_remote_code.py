@@ -1,0 +1,70 @@
+"""Code from the Hub that is run as it happens to be that day.
+
+## What it does
+Looks for `trust_remote_code=True` without a `revision`, where a model, a tokenizer or a pipeline is loaded from the Hub.
+
+## Why is this bad
+It runs what stands in the repository's `main` at that moment, with all that the process may do, its tokens among it. Whoever
+can write there can change what runs tomorrow; and without any malice, the same script trains another model, or none.
+
+## Fix safety
+There is no automatic fix: which commit was looked at is for the author to say. Many architectures need no code of their own
+any more: leave `trust_remote_code` out first, and see.
+"""
+
+import re
+from collections.abc import Iterator
+
+from holdfast.core.calls import Call
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+LOADING = ("from_pretrained", "pipeline")
+NAME = re.compile(r"[\w-][\w.-]*/[\w.-]+", re.ASCII)
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each load of code that may change."""
+    for call in job.calls:
+        if call.name not in LOADING or call.package != "transformers" or call.open or call.guard.because:
+            continue
+        if (
+            call.arguments.get("trust_remote_code") is not True
+            or "code_revision" in call.arguments
+            or not _is_remote(call)
+        ):
+            continue
+        key = f"{call.key}.trust_remote_code"
+        if job.get(key) is True and call.arguments.get("revision") is None:
+            yield Finding(key, "this runs whatever code is there that day: name the commit you have read in `revision`")
+
+
+def _is_remote(call: Call) -> bool:
+    """Tell whether it surely comes from the Hub."""
+    name = call.arguments.get("pretrained_model_name_or_path", call.arguments.get("model"))
+    given = name if name is not None else next((each for each in call.positional[-1:] if isinstance(each, str)), None)
+    return isinstance(given, str) and bool(NAME.fullmatch(given))
+
+
+SCRIPT = """from transformers import AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_pretrained("some/model", trust_remote_code=True, revision="8d5a1c2")
+"""
+UNPINNED = SCRIPT.replace(', revision="8d5a1c2"', "")
+
+RULE = Rule(
+    code="REP103",
+    name="unpinned-remote-code",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source="transformers 5.23, `from_pretrained`. Tried: where no revision is given, the files of `main` are asked for.",
+    bad=(Case(script=UNPINNED, at="calls.0.trust_remote_code"),),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=UNPINNED.replace("some/model", "./model")),
+        Case(script=UNPINNED.replace("trust_remote_code=True", "trust_remote_code=False")),
+        Case(script=UNPINNED.replace('"some/model"', "name").replace("model =", "name = input()\nmodel =")),
+    ),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,63 @@
+"""A job that runs a script from a branch.
+
+## What it does
+Looks at the URL that `run_uv_job` and its scheduled kin are given for one that names a branch, `main` or `master`, of GitHub
+or of the Hub.
+
+## Why is this bad
+The script is fetched when the job starts, not when it was read. Examples are moved and rewritten: `examples/scripts` of TRL
+is no longer there. A job that worked, or one that waits in a schedule, then runs something else, or gets a page that says
+404.
+
+## Fix safety
+There is no automatic fix: put a tag or a commit in the place of the branch, such as `v1.16.0`, or keep a copy.
+"""
+
+import re
+from collections.abc import Iterator
+
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+STARTING = ("run_uv_job", "create_scheduled_uv_job")
+BRANCH = re.compile(
+    r"https://(?:raw\.githubusercontent\.com/[^/]+/[^/]+/(?:refs/heads/)?|github\.com/[^/]+/[^/]+/raw/|"
+    r"huggingface\.co/(?:datasets/|spaces/)?[^/]+/[^/]+/(?:raw|resolve)/)(main|master)/.+"
+)
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each script that may change before it runs."""
+    for call in job.calls:
+        if call.package != "huggingface_hub" or call.name not in STARTING or call.guard.because:
+            continue
+        given = call.arguments.get("script", next(iter(call.positional), None))
+        found = BRANCH.fullmatch(given) if isinstance(given, str) else None
+        if found:
+            named = "script" in call.arguments
+            fault = f"this runs what is on the branch `{found[1]}` when the job starts: name a tag or a commit"
+            yield Finding(f"{call.key}.script" if named else call.key, fault, place=None if named else call.name_place)
+
+
+SCRIPT = """from huggingface_hub import run_uv_job
+
+run_uv_job("https://raw.githubusercontent.com/huggingface/trl/v1.16.0/trl/scripts/sft.py", timeout="4h")
+"""
+
+RULE = Rule(
+    code="REP104",
+    name="mutable-script",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "huggingface_hub 2.4: a URL is handed on to `uv run` as it is. Tried with a Hub on loopback: the request's command "
+        "holds the URL."
+    ),
+    bad=(
+        Case(script=SCRIPT.replace("v1.16.0", "main"), at="calls.0"),
+        Case(script=SCRIPT.replace("v1.16.0", "refs/heads/main"), at="calls.0"),
+    ),
+    good=(Case(script=SCRIPT), Case(script='from huggingface_hub import run_uv_job\n\nrun_uv_job("train.py")\n')),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,91 @@
+"""A checkpoint on the Hub, given to a trainer that looks for a folder.
+
+## What it does
+Looks at `resume_from_checkpoint` of `trainer.train(…)` for a URL, for `hf://…`, and for the repository that the run
+itself pushes to.
+
+## Why is this bad
+The trainer reads local folders only: "Can't find a valid checkpoint at …", ValueError, after model and data were
+loaded. What is pushed can be resumed from all the same, once it was downloaded.
+
+## Fix safety
+There is no automatic fix: `snapshot_download(repo, allow_patterns="last-checkpoint/*")` gives the folder, provided
+that `hub_strategy="checkpoint"` (or `"all_checkpoints"`) pushed one.
+"""
+
+import re
+from collections.abc import Iterator
+
+from holdfast.core.calls import Call
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.text import Place
+
+NAME = "resume_from_checkpoint"
+REMOTE = re.compile(r"^(https?://|hf://)|^(huggingface\.co|hf\.co)/")
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each checkpoint that is no folder."""
+    for call in job.calls:
+        if call.name != "train" or "Trainer" not in call.path or call.guard.holds("ValueError"):
+            continue
+        checkpoint = job.get(f"{call.key}.{NAME}", call.positional[0] if call.positional else None)
+        if isinstance(checkpoint, str) and (REMOTE.match(checkpoint) or _is_own_repository(job, checkpoint)):
+            fault = f"{checkpoint} is on the Hub, and the trainer resumes from a local folder only: download it first"
+            yield Finding(f"{call.key}.{NAME}", fault, place=_place(call))
+
+
+def _is_own_repository(job: Document, checkpoint: str) -> bool:
+    """Tell whether it is the repository that the run pushes to, and no folder of that name."""
+    repository, folder = job.get("train.hub_model_id", None), job.get("train.output_dir", None)
+    for given in (repository, folder):
+        if given is not None and not isinstance(given, str):
+            return False
+    inside = checkpoint == repository or checkpoint.startswith(f"{repository}/")
+    return inside and not (folder and checkpoint.startswith(folder))
+
+
+def _place(call: Call) -> Place | None:
+    return None if NAME in call.arguments else call.name_place
+
+
+SCRIPT = """
+from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", push_to_hub=True, hub_model_id="me/model", hub_strategy="checkpoint")
+trainer = SFTTrainer("Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+trainer.train(resume_from_checkpoint="out/checkpoint-500")
+"""
+
+RULE = Rule(
+    code="RSM101",
+    name="checkpoint-on-the-hub",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "Tried with transformers 5.23 and trl 1.16: ValueError for `me/model`, `me/model/checkpoint-2` and the URL."
+        " A name that may be a folder is left alone."
+    ),
+    kinds=PROGRAMS,
+    bad=(
+        Case(
+            script=SCRIPT.replace("out/checkpoint-500", "me/model/checkpoint-500"), at="calls.2.resume_from_checkpoint"
+        ),
+        Case(
+            script=SCRIPT.replace("out/checkpoint-500", "https://huggingface.co/me/model"),
+            at="calls.2.resume_from_checkpoint",
+        ),
+        Case(
+            script=SCRIPT.replace('resume_from_checkpoint="out/checkpoint-500"', '"me/model"'),
+            at="calls.2.resume_from_checkpoint",
+        ),
+    ),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace("out/checkpoint-500", "runs/first/checkpoint-500")),
+        Case(script=SCRIPT.replace('="out"', '="me/model"').replace("out/checkpoint-500", "me/model/checkpoint-500")),
+        Case(script=SCRIPT.replace('"out/checkpoint-500"', "True")),
+    ),
+)

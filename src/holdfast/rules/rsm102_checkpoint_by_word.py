@@ -1,0 +1,80 @@
+"""A word for the last checkpoint, where the trainer expects a folder or True.
+
+## What it does
+Looks at `resume_from_checkpoint` of `trainer.train(…)` for texts such as `"latest"`, `"last"`, `"auto"` and `"True"`.
+
+## Why is this bad
+Any text is a path. The trainer finds no folder of that name and raises ValueError, "Can't find a valid checkpoint at
+latest". Other tools have such words; here `True` stands for the last checkpoint in `output_dir`.
+
+## Fix safety
+`True` is what the word means: safe, except for `"False"` and `"None"`, which become what they say.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from holdfast.core.calls import Call
+from holdfast.core.document import Document, Set
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+
+NAME: Final = "resume_from_checkpoint"
+WORDS: Final = {"auto": True, "true": True, "yes": True, "false": False, "no": False, "none": None}
+LIKELY: Final = {"latest": True, "last": True}
+"""A folder, or a link, may be called so."""
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each word."""
+    for call in job.calls:
+        if call.name != "train" or "Trainer" not in call.path or call.guard.holds("ValueError"):
+            continue
+        checkpoint = job.get(f"{call.key}.{NAME}", call.positional[0] if call.positional else None)
+        word = checkpoint.strip().lower() if isinstance(checkpoint, str) else ""
+        if word in WORDS or word in LIKELY:
+            yield _object(call, str(checkpoint), (WORDS | LIKELY)[word], sure=word in WORDS)
+
+
+def _object(call: Call, word: str, meant: Any, *, sure: bool) -> Finding:
+    key = f"{call.key}.{NAME}"
+    by_name = NAME in call.arguments
+    return Finding(
+        key,
+        f"{word!r} is taken for a folder; write {meant} without quotes",
+        Fix(f"write {meant}", (Set(key, meant),)) if by_name else None,
+        None if sure else Severity.WARNING,
+        place=None if by_name else call.name_place,
+    )
+
+
+SCRIPT = """
+from trl import SFTConfig, SFTTrainer
+
+trainer = SFTTrainer("Qwen/Qwen2.5-0.5B", args=SFTConfig(output_dir="out"), train_dataset=rows)
+trainer.train(resume_from_checkpoint=True)
+"""
+KEY = "calls.2.resume_from_checkpoint"
+
+RULE = Rule(
+    code="RSM102",
+    name="checkpoint-by-word",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "Tried with transformers 5.23 and trl 1.16: ValueError for `latest` and for `True` as a text; `False` and "
+        "`None` without quotes train from the start."
+    ),
+    kinds=PROGRAMS,
+    bad=(
+        Case(script=SCRIPT.replace("=True", '="latest"'), at=KEY, fixed=SCRIPT),
+        Case(script=SCRIPT.replace("=True", '="True"'), at=KEY, fixed=SCRIPT),
+        Case(script=SCRIPT.replace("=True", '="None"'), at=KEY, fixed=SCRIPT.replace("=True", "=None")),
+        Case(script=SCRIPT.replace("resume_from_checkpoint=True", '"auto"'), at=KEY),
+    ),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace("=True", '="out/checkpoint-500"')),
+        Case(script=SCRIPT.replace("resume_from_checkpoint=True", "")),
+    ),
+)

@@ -1,0 +1,61 @@
+"""Resuming from a folder into which nothing saves checkpoints.
+
+## What it does
+Looks for `trainer.train(resume_from_checkpoint=True)` beside `save_strategy="no"`.
+
+## Why is this bad
+`True` stands for the last checkpoint in `output_dir`, and the trainer raises ValueError where there is none: "No
+valid checkpoint found in output directory". This run leaves none behind, so that each start of it fails, unless
+another run saved some into the same folder.
+
+## Fix safety
+There is no automatic fix: either checkpoints are wanted (`save_strategy="steps"`), or there is nothing to resume.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+NAME, STRATEGY = "resume_from_checkpoint", "train.save_strategy"
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to resuming where nothing is saved."""
+    strategy = job.get(STRATEGY, None)
+    if strategy != "no":
+        return
+    for call in job.calls:
+        if call.name != "train" or "Trainer" not in call.path or call.guard.holds("ValueError"):
+            continue
+        if job.get(f"{call.key}.{NAME}", call.positional[0] if call.positional else None) is True:
+            fault = 'it resumes from the last checkpoint in `output_dir`, and with `save_strategy="no"` there is none'
+            yield Finding(f"{call.key}.{NAME}", fault, place=None if NAME in call.arguments else call.name_place)
+
+
+SCRIPT = """
+from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", save_strategy="steps")
+trainer = SFTTrainer("Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+trainer.train(resume_from_checkpoint=True)
+"""
+
+RULE = Rule(
+    code="RSM103",
+    name="resume-without-checkpoints",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "Tried with transformers 5.23 and trl 1.16: ValueError from `train(resume_from_checkpoint=True)` in an "
+        "empty `output_dir`."
+    ),
+    kinds=PROGRAMS,
+    bad=(Case(script=SCRIPT.replace('"steps"', '"no"'), at="calls.2.resume_from_checkpoint"),),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace('"steps"', '"no"').replace("=True", "=False")),
+        Case(script=SCRIPT.replace('"steps"', '"no"').replace("=True", '="runs/first/checkpoint-500"')),
+    ),
+)

@@ -1,0 +1,61 @@
+"""A limit of checkpoints that keeps them all.
+
+## What it does
+Looks for `save_total_limit` of 0 or less.
+
+## Why is this bad
+It reads as "keep none", and means no limit: each checkpoint stays, with the optimizer about three times as large as
+the weights, until the disk is full.
+
+## Fix safety
+One keeps the last checkpoint, and the best beside it: what is deleted for it cannot be had back. Unsafe.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.document import Document, Set
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+
+KEY = "train.save_total_limit"
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to a limit that is none."""
+    limit = job.get(KEY, None)
+    if not isinstance(limit, int) or isinstance(limit, bool) or limit > 0:
+        return
+    if job.get("train.save_strategy", None) != "no":
+        fix = Fix("keep the last", (Set(KEY, 1),), safe=False)
+        yield Finding(KEY, f"{limit} means no limit: every checkpoint is kept", fix)
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+train:
+  save_total_limit: 1
+"""
+SCRIPT = """
+from trl import SFTConfig, SFTTrainer
+
+trainer = SFTTrainer("Qwen/Qwen2.5-0.5B", args=SFTConfig(output_dir="out", save_total_limit=1), train_dataset=rows)
+"""
+
+RULE = Rule(
+    code="RSM105",
+    name="endless-checkpoints",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "transformers 5.23, `rotate_checkpoints`. Tried: of four checkpoints 0 and -1 left four, and 1 left the "
+        "last; where another was the best, 1 leaves both by the code that was read."
+    ),
+    kinds=ANY_KIND,
+    bad=(
+        Case(script=SCRIPT.replace("limit=1", "limit=0"), at=KEY, fixed=SCRIPT),
+        Case(job=JOB.replace(": 1", ": 0"), at=KEY, fixed=JOB),
+    ),
+    good=(Case(script=SCRIPT), Case(script=SCRIPT.replace("limit=1", 'limit=0, save_strategy="no"')), Case(job=JOB)),
+)

@@ -1,0 +1,68 @@
+"""A training whose result nobody keeps.
+
+## What it does
+Looks for `trainer.train()` with `save_strategy="no"` in a script that saves and pushes nothing anywhere: no
+`save_model`, `save_pretrained`, `push_to_hub` or `torch.save`, in whatever way it may be written.
+
+## Why is this bad
+The weights are gone when the process ends.
+
+## Fix safety
+There is no automatic fix: `trainer.save_model()` after the training keeps its result. A test, or a study of the
+metrics alone, may do without it.
+"""
+
+import re
+from collections.abc import Iterator
+
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+KEY = "train.save_strategy"
+# Anything that may keep weights, called through whatever name: what the reader does not follow must count too.
+KEEPS = re.compile(r"(save|push|upload|export|state_dict|checkpoint|dump|merge)\w*\s*\(", re.IGNORECASE)
+ENOUGH_STEPS = 100  # fewer are a test of the script, whose model nobody wants
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to a result that is lost."""
+    if job.get(KEY, None) != "no" or KEEPS.search(job.text) or job.get("trainer.callbacks", None):
+        return
+    if job.get("train.push_to_hub", None) is True:
+        return  # that nothing is pushed is another rule's
+    steps = job.get("train.max_steps", -1)
+    short = isinstance(steps, int) and 0 < steps < ENOUGH_STEPS
+    for call in job.calls:
+        if call.name == "train" and "Trainer" in call.path and not call.guard.because and not short:
+            yield Finding(KEY, "nothing saves the trained model: its weights are gone when the script ends")
+            return
+
+
+SCRIPT = """
+from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", save_strategy="no")
+trainer = SFTTrainer("Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+trainer.train()
+"""
+
+RULE = Rule(
+    code="RSM106",
+    name="unsaved-model",
+    explain=__doc__,
+    severity=Severity.INFO,
+    check=check,
+    source=(
+        'Tried with transformers 5.23 and trl 1.16: after a run with `save_strategy="no"` there are no weights in '
+        '`output_dir`. With "steps" the last step is saved too, however few there were.'
+    ),
+    kinds=PROGRAMS,
+    bad=(Case(script=SCRIPT, at=KEY),),
+    good=(
+        Case(script=SCRIPT + 'trainer.save_model("out")\n'),
+        Case(script=SCRIPT.replace('"no"', '"no", push_to_hub=True')),
+        Case(script=SCRIPT.replace('"no"', '"steps"')),
+        Case(script=SCRIPT.replace('"no"', '"no", max_steps=5')),
+        Case(script=SCRIPT.replace("trainer.train()", "")),
+    ),
+)

@@ -1,0 +1,69 @@
+"""A reward that is given by its name, and taken for a model.
+
+## What it does
+Looks for texts among the `reward_funcs` of a trainer that are names of TRL's own rewards.
+
+## Why is this bad
+In Python a text is the id of a reward model on the Hub: the trainer asks the Hub for a model `accuracy_reward`, and
+ends with OSError. Names stand for functions only on the command line (`trl grpo --reward_funcs accuracy_reward`).
+
+## Fix safety
+There is no automatic fix: import the function from `trl.rewards`, and give it without quotes.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from holdfast.catalog.api import Api
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+KEY = "trainer.reward_funcs"
+WHERE = "trl.rewards"
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each text that names a function."""
+    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    if trainer is None or trainer.package != "trl" or trainer.guard.holds("OSError"):
+        return
+    given = job.get(KEY, trainer.positional[1] if len(trainer.positional) > 1 else None)
+    rewards: list[Any] = given if isinstance(given, list) else [given]
+    for reward in rewards:
+        if isinstance(reward, str) and reward in api.names(WHERE):
+            fault = (
+                f"{reward!r} is taken for a model on the Hub: import `{reward}` from {WHERE} and give it without quotes"
+            )
+            yield Finding(KEY, fault, place=None if "reward_funcs" in trainer.arguments else trainer.name_place)
+            return
+
+
+SCRIPT = """
+from trl import GRPOConfig, GRPOTrainer
+from trl.rewards import accuracy_reward
+
+trainer = GRPOTrainer(
+    "Qwen/Qwen2.5-0.5B", reward_funcs=accuracy_reward, args=GRPOConfig(output_dir="out"), train_dataset=rows
+)
+"""
+
+RULE = Rule(
+    code="RWD103",
+    name="reward-name-for-model",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "trl 0.14 to 1.16, the `__init__` of `GRPOTrainer`: a text goes to "
+        "`AutoModelForSequenceClassification.from_pretrained`. Tried with 1.16: OSError for `accuracy_reward`."
+    ),
+    kinds=PROGRAMS,
+    bad=(
+        Case(script=SCRIPT.replace("funcs=accuracy_reward", 'funcs="accuracy_reward"'), at=KEY),
+        Case(script=SCRIPT.replace("funcs=accuracy_reward", 'funcs=["think_format_reward", accuracy_reward]'), at=KEY),
+    ),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace("funcs=accuracy_reward", 'funcs="trl-lib/reward-model"')),
+    ),
+)

@@ -1,0 +1,69 @@
+"""What makes a reward, given in the place of the reward.
+
+## What it does
+Looks among `reward_funcs` for TRL's functions whose name begins with `get_`, given without being called.
+
+## Why is this bad
+`get_soft_overlong_punishment(…)` and its like return the reward. Given themselves they are called as if they were
+one, and raise TypeError: "got an unexpected keyword argument 'prompts'", after the first completions were generated.
+
+## Fix safety
+There is no automatic fix: call it with the lengths or weights that are wanted.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from holdfast.core.calls import Named
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+KEY = "trainer.reward_funcs"
+MAKERS = frozenset({"get_soft_overlong_punishment", "get_cosine_scaled_reward", "get_repetition_penalty_reward"})
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each maker that was not called."""
+    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    if trainer is None or trainer.package != "trl" or trainer.guard.holds("TypeError"):
+        return
+    given = job.get(KEY, trainer.positional[1] if len(trainer.positional) > 1 else None)
+    rewards: list[Any] = given if isinstance(given, list) else [given]
+    for reward in rewards:
+        name = reward.path.rpartition(".")[2] if isinstance(reward, Named) and reward.path.startswith("trl.") else ""
+        if name in MAKERS:
+            fault = f"`{name}` makes a reward, and is none: call it, such as `{name}(…)`"
+            yield Finding(KEY, fault, place=None if "reward_funcs" in trainer.arguments else trainer.name_place)
+            return
+
+
+SCRIPT = """
+from trl import GRPOConfig, GRPOTrainer
+from trl.rewards import get_soft_overlong_punishment
+
+trainer = GRPOTrainer(
+    "Qwen/Qwen2.5-0.5B",
+    reward_funcs=[get_soft_overlong_punishment(max_completion_len=512, soft_punish_cache=64)],
+    args=GRPOConfig(output_dir="out"),
+    train_dataset=rows,
+)
+"""
+UNMADE = SCRIPT.replace("(max_completion_len=512, soft_punish_cache=64)", "")
+
+RULE = Rule(
+    code="RWD104",
+    name="unmade-reward",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "trl 0.22 to 1.16, `trl.rewards`. Each of the three was given to `GRPOTrainer` 1.16 as it is, with a tiny "
+        "model: TypeError at the first step."
+    ),
+    kinds=PROGRAMS,
+    bad=(
+        Case(script=UNMADE, at=KEY),
+        Case(script=UNMADE.replace("[get_soft_overlong_punishment]", "get_soft_overlong_punishment"), at=KEY),
+    ),
+    good=(Case(script=SCRIPT),),
+)

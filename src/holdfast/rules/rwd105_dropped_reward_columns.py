@@ -1,0 +1,83 @@
+"""Columns that a reward needs, dropped before it is asked.
+
+## What it does
+Looks for `remove_unused_columns=True` in the config of GRPO or RLOO beside a reward function of the script that takes
+columns of the dataset by name.
+
+## Why is this bad
+The trainer then keeps `prompt` and what the model takes, and drops `answer`, `solution` and the like. The reward is
+called without them: TypeError, "missing 1 required positional argument", at the first step. The default, False, keeps
+them.
+
+## Fix safety
+False is what these trainers are made for: safe.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from holdfast.core.calls import Call, Local
+from holdfast.core.document import Document, Remove
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+
+KEY = "train.remove_unused_columns"
+TRAINERS = ("GRPOTrainer", "RLOOTrainer")
+PASSED = frozenset(
+    {"prompts", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric", "environments"}
+    | {"prompt", "image", "images", "tools"}
+)
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to columns that are dropped although a reward names them."""
+    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    if trainer is None or trainer.package != "trl" or trainer.name not in TRAINERS or trainer.guard.holds("TypeError"):
+        return
+    if job.get(KEY, None) is not True:
+        return
+    for reward in _rewards(job, trainer):
+        wanted = [name for name in reward.parameters if name not in PASSED] if isinstance(reward, Local) else []
+        if wanted:
+            fault = f"{reward.name} asks for the column `{wanted[0]}`, which is dropped before it is called"
+            yield Finding(KEY, fault, Fix("keep all columns", (Remove(KEY),)))
+            return
+
+
+def _rewards(job: Document, trainer: Call) -> list[Any]:
+    given = job.get("trainer.reward_funcs", trainer.positional[1] if len(trainer.positional) > 1 else None)
+    rewards = given if isinstance(given, list) else [given]
+    return [reward for reward in rewards if isinstance(reward, Local) and reward.kind == "function"]
+
+
+SCRIPT = '''
+from trl import GRPOConfig, GRPOTrainer
+
+
+def right(completions, answer, **kwargs):
+    """1 for the answer itself."""
+    return [float(one == two) for one, two in zip(completions, answer, strict=True)]
+
+
+args = GRPOConfig(output_dir="out")
+trainer = GRPOTrainer("Qwen/Qwen2.5-0.5B", reward_funcs=right, args=args, train_dataset=rows)
+'''
+DROPPED = SCRIPT.replace('"out"', '"out", remove_unused_columns=True')
+
+RULE = Rule(
+    code="RWD105",
+    name="dropped-reward-columns",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "Tried with trl 1.16 and a tiny model: TypeError at the first step for a reward with such a parameter, and "
+        "none with the default. A parameter may have a default of its own, which the script's reader does not tell:"
+        " a warning."
+    ),
+    kinds=PROGRAMS,
+    bad=(Case(script=DROPPED, at=KEY, fixed=SCRIPT),),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=DROPPED.replace("completions, answer", "prompts, completions")),
+    ),
+)

@@ -1,0 +1,64 @@
+"""Rewards that all count nothing.
+
+## What it does
+Looks for `reward_weights` that are all zero.
+
+## Why is this bad
+Every completion is worth the same, each advantage is zero, and no step changes the weights, but for the pull towards
+the reference model. Nothing raises, and the rewards that are logged one by one look alive.
+
+## Fix safety
+There is no automatic fix: without `reward_weights` each reward counts 1.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.document import Document
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+
+KEY = "train.reward_weights"
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to weights that are all zero."""
+    weights = job.get(KEY, None)
+    if isinstance(weights, list | tuple) and weights and all(_is_zero(weight) for weight in weights):
+        yield Finding(KEY, "every reward is weighted with 0: nothing is learned from any of them")
+
+
+def _is_zero(weight: object) -> bool:
+    return isinstance(weight, int | float) and not isinstance(weight, bool) and weight == 0
+
+
+JOB = """
+method: grpo
+model: Qwen/Qwen2.5-0.5B-Instruct
+dataset: trl-lib/DeepMath-103K
+rewards: [accuracy_reward]
+train:
+  reward_weights: [1.0]
+"""
+SCRIPT = """
+from trl import GRPOConfig, GRPOTrainer
+from trl.rewards import accuracy_reward, think_format_reward
+
+args = GRPOConfig(output_dir="out", reward_weights=[1.0, 0.0])
+trainer = GRPOTrainer(
+    "Qwen/Qwen2.5-0.5B", reward_funcs=[accuracy_reward, think_format_reward], args=args, train_dataset=rows
+)
+"""
+
+RULE = Rule(
+    code="RWD108",
+    name="weightless-rewards",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "Tried with trl 1.16 and a tiny model: it trains without a word. That the advantages are zero follows from "
+        "the sum that it takes."
+    ),
+    kinds=ANY_KIND,
+    bad=(Case(script=SCRIPT.replace("[1.0", "[0.0"), at=KEY), Case(job=JOB.replace("1.0", "0.0"), at=KEY)),
+    good=(Case(script=SCRIPT), Case(job=JOB)),
+)

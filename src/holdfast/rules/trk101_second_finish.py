@@ -1,0 +1,81 @@
+"""`trackio.finish()` after a trainer that has finished the run itself.
+
+## What it does
+With `report_to="trackio"` and transformers 4.54 or newer, looks for a call of `trackio.finish()` after `train()`, without a
+`trackio.init()` between the two.
+
+## Why is this bad
+The trainer opens a run when it begins and finishes it when it ends. Then there is none left, and trackio raises
+`RuntimeError: Call trackio.init() before trackio.finish()`: the model was trained and saved, and what the script would have
+done after that is not done. A job ends as failed.
+
+## Fix safety
+There is no automatic fix, since it is a statement that has to go: take `trackio.finish()` out.
+"""
+
+from collections.abc import Iterator
+
+from packaging.version import Version
+
+from holdfast.catalog.api import Api
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+CALLBACK, RAISING = Version("4.54.0"), Version("0.2.3")
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to a finish that finds no run."""
+    transformers, trackio = (api.versions.get(name) for name in ("transformers", "trackio"))
+    if transformers is None or trackio is None or Version(transformers) < CALLBACK or Version(trackio) < RAISING:
+        return
+    if not any(call.path == "trackio.finish" for call in job.calls):
+        return
+    said = job.get("train.report_to", None)
+    if "trackio" not in (said if isinstance(said, list) else [said]):
+        return
+    trained = False
+    for call in job.calls:
+        if call.name == "train" and call.path.rpartition(".")[0].endswith("Trainer"):
+            trained = not call.guard.because
+        elif call.path == "trackio.init":
+            trained = False
+        elif call.path == "trackio.finish" and trained and not call.guard.holds("RuntimeError"):
+            fault = (
+                "the trainer has finished its run by now, so there is none, and this raises RuntimeError: take it out"
+            )
+            yield Finding(call.key, fault, place=call.name_place)
+
+
+SCRIPT = """import trackio
+from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", report_to="trackio", project="capybara")
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+trainer.train()
+"""
+
+RULE = Rule(
+    code="TRK101",
+    name="second-finish",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "transformers from 4.54 to 5.23, `TrackioCallback.on_train_end`; trackio from 0.2.3 to 0.43, `finish`. Tried with "
+        "5.23 and 0.43, with and without a `trackio.init` of its own before: both raise."
+    ),
+    bad=(
+        Case(script=SCRIPT + "trackio.finish()\n", at="calls.3"),
+        Case(
+            script=SCRIPT.replace("args =", 'trackio.init(project="mine")\nargs =') + "trackio.finish()\n", at="calls.4"
+        ),
+    ),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace('report_to="trackio"', 'report_to="none"') + "trackio.finish()\n"),
+        Case(script=SCRIPT + 'trackio.init(project="after")\ntrackio.finish()\n'),
+        Case(script=SCRIPT + "try:\n    trackio.finish()\nexcept RuntimeError:\n    pass\n"),
+    ),
+    kinds=PROGRAMS,
+)

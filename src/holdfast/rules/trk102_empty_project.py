@@ -1,0 +1,76 @@
+"""`trackio.init()` before a trainer that opens a run of its own.
+
+## What it does
+With `report_to="trackio"` and transformers 4.54 or newer, looks for a `trackio.init(project=…)` before `train()`, whose
+project is not the one that the trainer will report to.
+
+## Why is this bad
+The trainer does not go on with the run that the script has opened: it finishes that one, and opens its own in the project
+that its config names, `huggingface` by default. The project that was asked for stays empty.
+
+## Fix safety
+There is no automatic fix: set `project=` (from transformers 4.57.1 on), `run_name=` and `trackio_space_id=` in the config,
+and take `trackio.init()` out, and `trackio.finish()` with it.
+"""
+
+from collections.abc import Iterator
+
+from packaging.version import Version
+
+from holdfast.catalog.api import Api
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+CALLBACK = Version("4.54.0")
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to a run that nothing will be reported to."""
+    transformers = api.versions.get("transformers")
+    opened = any(call.path == "trackio.init" for call in job.calls)
+    if transformers is None or Version(transformers) < CALLBACK or not opened:
+        return
+    said = job.get("train.report_to", None)
+    if "trackio" not in (said if isinstance(said, list) else [said]) or "TRACKIO_PROJECT" in job.text:
+        return
+    reported = job.get("train.project", "huggingface")
+    for call in job.calls:
+        if call.name == "train" and call.path.rpartition(".")[0].endswith("Trainer"):
+            return
+        given = call.arguments.get("project", next(iter(call.positional), None))
+        if call.path == "trackio.init" and not call.guard.because and isinstance(given, str) and given != reported:
+            fault = f"the trainer reports to the project {reported!r}, and {given!r} stays empty: use the config's `project`"
+            yield Finding(call.key, fault, place=call.name_place)
+
+
+SCRIPT = """import trackio
+from trl import SFTConfig, SFTTrainer
+
+trackio.init(project="capybara", name="first")
+args = SFTConfig(output_dir="out", report_to="trackio")
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+trainer.train()
+"""
+
+RULE = Rule(
+    code="TRK102",
+    name="empty-project",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "transformers from 4.54 to 5.23, `TrackioCallback.setup`. Tried with 5.23 and trackio 0.43: of the two projects, only "
+        "`huggingface` has a database after training."
+    ),
+    bad=(
+        Case(script=SCRIPT, at="calls.0"),
+        Case(script=SCRIPT.replace('report_to="trackio"', 'report_to=["trackio"], project="other"'), at="calls.0"),
+    ),
+    good=(
+        Case(script=SCRIPT.replace('report_to="trackio"', 'report_to="trackio", project="capybara"')),
+        Case(script=SCRIPT.replace('report_to="trackio"', 'report_to="none"')),
+        Case(script=SCRIPT.replace('trackio.init(project="capybara", name="first")\n', "")),
+        Case(script=SCRIPT.replace("trackio.init", "if False:\n    trackio.init")),
+    ),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,84 @@
+"""The name of a project where its tracker does not look for it.
+
+## What it does
+Compares where the project is named with what `report_to` names: `project=` in the config is trackio's alone, the variable
+`WANDB_PROJECT` is Weights & Biases' alone, and `TRACKIO_PROJECT` is read by nobody since transformers 5.2.
+
+## Why is this bad
+The name is ignored without a word, and the run goes to the project `huggingface`, among those of every other script.
+
+## Fix safety
+There is no automatic fix: for wandb, set `WANDB_PROJECT` before the trainer is built; for trackio, `project=` in the config.
+"""
+
+from collections.abc import Iterator
+
+from packaging.version import Version
+
+from holdfast.catalog.api import Api
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+WANDB, TRACKIO = "environment.variables.WANDB_PROJECT", "environment.variables.TRACKIO_PROJECT"
+ARGUMENT, UNREAD = Version("4.57.1"), Version("5.2.0")
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each name that the one tracker in use does not read."""
+    transformers = api.versions.get("transformers")
+    said = job.get("train.report_to", None)
+    trackers = said if isinstance(said, list) else [said]
+    if transformers is None or Version(transformers) < ARGUMENT or len(trackers) != 1:
+        return
+    if trackers == ["wandb"] and job.get("train.project", None) is not None and not _is_set(job, WANDB):
+        if not any(call.path == "wandb.init" for call in job.calls):
+            yield Finding("train.project", "wandb takes no notice of `project`, only of the variable WANDB_PROJECT")
+    elif trackers == ["trackio"] and job.get("train.project", None) is None:
+        if _is_set(job, WANDB):
+            yield Finding(WANDB, "trackio takes no notice of WANDB_PROJECT: set `project` in the config")
+        if _is_set(job, TRACKIO) and Version(transformers) >= UNREAD:
+            fault = f"transformers {transformers} no longer reads TRACKIO_PROJECT: set `project` in the config"
+            yield Finding(TRACKIO, fault)
+
+
+def _is_set(job: Document, key: str) -> bool:
+    return job.get(key, None) is not None
+
+
+SCRIPT = """import os
+from trl import SFTConfig, SFTTrainer
+
+os.environ["WANDB_PROJECT"] = "capybara"
+args = SFTConfig(output_dir="out", report_to="wandb")
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+"""
+NAMED = SCRIPT.replace('os.environ["WANDB_PROJECT"] = "capybara"\n', "").replace(
+    '"wandb"', '"wandb", project="capybara"'
+)
+
+RULE = Rule(
+    code="TRK103",
+    name="ignored-project",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "transformers from 4.57.1 to 5.23, `WandbCallback.setup` and `TrackioCallback.setup`. Tried with 5.23: with "
+        "`project=` alone, the run of wandb 0.31 is in the project `huggingface`."
+    ),
+    bad=(
+        Case(script=NAMED, at="train.project"),
+        Case(script=SCRIPT.replace('"wandb"', '"trackio"'), at=WANDB),
+        Case(script=SCRIPT.replace('"wandb"', '"trackio"').replace("WANDB", "TRACKIO"), at=TRACKIO),
+    ),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=NAMED.replace('"wandb"', '"trackio"')),
+        Case(script=NAMED.replace('"wandb"', '["wandb", "trackio"]')),
+        Case(
+            script=SCRIPT.replace('"wandb"', '"trackio"').replace("WANDB", "TRACKIO"),
+            versions={"transformers": "5.1.0"},
+        ),
+    ),
+    kinds=PROGRAMS,
+)

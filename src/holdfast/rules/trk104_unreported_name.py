@@ -1,0 +1,71 @@
+"""Settings of a report that is not made.
+
+## What it does
+With transformers 5.0 or newer and a config without `report_to`, or with `report_to="none"`, looks for settings that only a
+tracker reads: `run_name`, `project`, `trackio_space_id`.
+
+## Why is this bad
+Up to transformers 4.57 a config without `report_to` reported to every tracker that was installed. Since 5.0 it reports to
+none, and these settings do nothing: the run has no curve anywhere.
+
+## Fix safety
+There is no automatic fix: which tracker was meant is for the author to say. Set `report_to`, or leave the others out.
+"""
+
+from collections.abc import Iterator
+
+from packaging.version import Version
+
+from holdfast.catalog.api import Api
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+SILENT = Version("5.0.0")
+SETTINGS = ("train.run_name", "train.project", "train.trackio_space_id")
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to the first setting of a report that is not made."""
+    transformers = api.versions.get("transformers")
+    if transformers is None or Version(transformers) < SILENT:
+        return
+    if job.get("train.report_to", "none") not in ("none", [], ["none"]) or job.get("trainer.callbacks", None):
+        return
+    if any(call.name == "add_callback" for call in job.calls):
+        return
+    for key in SETTINGS:
+        if job.get(key, None) is not None:
+            fault = f"nothing is reported, so this does nothing: transformers {transformers} reports only what `report_to` names"
+            yield Finding(key, fault)
+            return
+
+
+SCRIPT = """from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", report_to="trackio", run_name="first")
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+"""
+
+RULE = Rule(
+    code="TRK104",
+    name="unreported-name",
+    explain=__doc__,
+    severity=Severity.INFO,
+    check=check,
+    source="transformers 4.57 and 5.0, the default of `report_to`. Tried with 5.23: no callback is added without `report_to`.",
+    bad=(
+        Case(script=SCRIPT.replace('report_to="trackio", ', ""), at="train.run_name"),
+        Case(script=SCRIPT.replace('"trackio"', '"none"').replace("run_name", "project"), at="train.project"),
+    ),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace('report_to="trackio", ', ""), versions={"transformers": "4.57.6"}),
+        Case(script=SCRIPT.replace(', run_name="first"', "")),
+        Case(
+            script=SCRIPT.replace('report_to="trackio", ', "")
+            .replace("rows", "rows, callbacks=[mine]")
+            .replace("from", "def mine(): ...\n\nfrom", 1)
+        ),
+    ),
+    kinds=PROGRAMS,
+)

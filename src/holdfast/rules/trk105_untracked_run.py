@@ -1,0 +1,79 @@
+"""A tracker that was opened, and to which the trainer does not report.
+
+## What it does
+With transformers 5.0 or newer, looks for `wandb.init()`, `trackio.init()` or `swanlab.init()` before `train()`, in a script
+whose config names no `report_to` and that logs nothing itself.
+
+## Why is this bad
+Up to transformers 4.57 a trainer found every tracker that was installed. Since 5.0 it reports to none unless it is told to:
+the run is opened, and stays empty.
+
+## Fix safety
+To report to the tracker that was opened is what the script means to do; with trackio, the trainer opens a run of its own,
+so there `trackio.init()` has to go. Unsafe.
+"""
+
+from collections.abc import Iterator
+
+from packaging.version import Version
+
+from holdfast.catalog.api import Api
+from holdfast.core.document import ABSENT, Document, Set
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+
+SILENT = Version("5.0.0")
+TRACKERS = ("wandb", "trackio", "swanlab")
+OPENING = tuple(f"{tracker}.init" for tracker in TRACKERS)
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to the first tracker that will see nothing."""
+    transformers = api.versions.get("transformers")
+    opened = [call for call in job.calls if call.path in OPENING and not call.guard.because]
+    if transformers is None or Version(transformers) < SILENT or not opened or _logs(job):
+        return
+    if not any(call.key == "train" for call in job.calls) or job.get("train.report_to") is not ABSENT:
+        return
+    if not job.get("trainer.callbacks", None):
+        first = opened[0]
+        fix = Fix(f"report to {first.package}", (Set("train.report_to", first.package),), safe=False)
+        fault = f"transformers {transformers} reports to no tracker unless `report_to` names it: this run stays empty"
+        yield Finding(first.key, fault, fix, place=first.name_place)
+
+
+def _logs(job: Document) -> bool:
+    """Tell whether the script reports by itself, or by what TRL had before 0.12 (`log_with`)."""
+    logging = (call.name == "add_callback" or (call.name == "log" and call.package in TRACKERS) for call in job.calls)
+    own = any(each.name and each.name.endswith("Callback") for each in job.imports)
+    return own or "log_with" in job.text or any(logging)
+
+
+SCRIPT = """import wandb
+from trl import SFTConfig, SFTTrainer
+
+wandb.init(project="capybara")
+args = SFTConfig(output_dir="out", report_to="wandb")
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+trainer.train()
+"""
+UNTOLD = SCRIPT.replace(', report_to="wandb"', "")
+
+RULE = Rule(
+    code="TRK105",
+    name="untracked-run",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "transformers 4.57 and 5.0, the default of `report_to`. Tried with 5.23 and trackio 0.43: a run that the script opens "
+        "holds no metric of the trainer's."
+    ),
+    bad=(Case(script=UNTOLD, at="calls.0", fixed=SCRIPT),),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=UNTOLD, versions={"transformers": "4.57.6"}),
+        Case(script=UNTOLD + 'wandb.log({"score": 1.0})\n'),
+        Case(script=UNTOLD.replace('"out"', '"out", report_to="none"')),
+    ),
+    kinds=PROGRAMS,
+)

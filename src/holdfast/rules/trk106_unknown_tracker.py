@@ -1,0 +1,101 @@
+"""A tracker that transformers does not know.
+
+## What it does
+Compares `report_to` with the names that the version of transformers knows. `None`, `True`, `False` and an empty text are
+none of them; before 5.0, `None` stood for all that are installed.
+
+## Why is this bad
+The config takes anything. It is the trainer that raises `ValueError: … is not supported`, after the model was loaded.
+
+## Fix safety
+For a misspelt name that is close to one that is known, that one: safe. For `None`, `False` and the like, `none` is what most
+mean: unsafe.
+"""
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from packaging.version import Version
+
+from holdfast.catalog.api import Api
+from holdfast.core.document import Document, Set
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+
+# Since which transformers each is known; those without a version are older than 4.36.
+KNOWN: Mapping[str, str] = dict.fromkeys(
+    ("azure_ml", "comet_ml", "mlflow", "neptune", "tensorboard", "wandb", "codecarbon", "clearml", "dagshub", "flyte"),
+    "0",
+) | {"dvclive": "0", "swanlab": "4.50.0", "trackio": "4.54.0", "kubeflow": "5.4.0"}
+STRICT = Version("5.0.0")
+KEY = "train.report_to"
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to the first name that the trainer will refuse."""
+    transformers = api.versions.get("transformers")
+    said = job.get(KEY, [])
+    if (
+        transformers is None
+        or said in ("all", "none", ["all"], ["none"])
+        or (said is None and Version(transformers) < STRICT)
+    ):
+        return
+    for name in said if isinstance(said, list | tuple) else [said]:
+        if isinstance(name, str | bool | None) and (fault := _fault(name, Version(transformers))):
+            yield Finding(KEY, fault, _mend(said, name))
+            return
+
+
+def _fault(name: Any, transformers: Version) -> str | None:
+    since = KNOWN.get(name) if isinstance(name, str) else None
+    if since is None:
+        return f"{name!r} is no tracker, and the trainer refuses it: `none` or one of {', '.join(sorted(KNOWN))}"
+    if transformers < Version(since):
+        return f"transformers {transformers} does not know {name!r} yet; {since} does"
+    return None
+
+
+def _mend(said: Any, name: Any) -> Fix | None:
+    if not isinstance(name, str) or name in ("", "None", "no", "off", "false"):
+        return Fix("report to none", (Set(KEY, "none"),), safe=False) if said is name else None
+    close = get_close_matches(name.lower(), KNOWN, 1, 0.8) if name not in KNOWN else []
+    if not close:
+        return None
+    return Fix(
+        f"report to {close[0]}",
+        (Set(KEY, close[0] if isinstance(said, str) else [close[0] if each == name else each for each in said]),),
+    )
+
+
+SCRIPT = """from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", report_to="wandb")
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+"""
+
+RULE = Rule(
+    code="TRK106",
+    name="unknown-tracker",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "transformers from 4.36 to 5.23, `INTEGRATION_TO_CALLBACK`. Tried with 5.23: the config takes each of these, and the "
+        "trainer raises ValueError; so it does for None, True, False, an empty text, `None`, `off` and `wandb,trackio`."
+    ),
+    bad=(
+        Case(script=SCRIPT.replace('"wandb"', '"wand"'), at=KEY, fixed=SCRIPT),
+        Case(script=SCRIPT.replace('"wandb"', "False"), at=KEY, fixed=SCRIPT.replace('"wandb"', '"none"')),
+        Case(script=SCRIPT.replace('"wandb"', "None"), at=KEY, fixed=SCRIPT.replace('"wandb"', '"none"')),
+        Case(script=SCRIPT.replace('"wandb"', '"trackio"'), versions={"transformers": "4.53.3"}, at=KEY),
+    ),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace('"wandb"', '"all"')),
+        Case(script=SCRIPT.replace('"wandb"', "[]")),
+        Case(script=SCRIPT.replace('"wandb"', '["trackio", "tensorboard"]')),
+        Case(script=SCRIPT.replace('"wandb"', "None"), versions={"transformers": "4.57.6"}),
+    ),
+    kinds=PROGRAMS,
+)

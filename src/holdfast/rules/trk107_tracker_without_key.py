@@ -1,0 +1,62 @@
+"""A job away from here that reports to Weights & Biases, and gets no key for it.
+
+## What it does
+For a job file that reports to wandb on another machine, looks whether `WANDB_API_KEY` is among `environment.secrets`.
+
+## Why is this bad
+Nobody is there to log in. Without a key, and without a terminal to ask for one, wandb raises `UsageError: No API key
+configured` as training begins: after the environment was made and the model was loaded, on hardware that is paid for.
+
+## Fix safety
+Naming the secret passes the key on, which is what the report asks for, but it leaves this machine: unsafe.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.document import Document, Set
+from holdfast.core.finding import JOB_FILES, Case, Finding, Fix, Rule, Severity
+
+SECRETS, KEY = "environment.secrets", "WANDB_API_KEY"
+OFFLINE = ("offline", "disabled", "dryrun")
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to a report that nobody is allowed to make."""
+    if job.get("track.with", None) != "wandb" or job.get("where.backend", "local") == "local":
+        return
+    variables = job.get("environment.variables", None)
+    if isinstance(variables, dict) and (KEY in variables or variables.get("WANDB_MODE") in OFFLINE):
+        return
+    secrets = job.get(SECRETS, None)
+    passed_on = secrets if isinstance(secrets, list) else []
+    if KEY not in passed_on:
+        fix = Fix(f"pass {KEY} on", (Set(SECRETS, [*passed_on, KEY]),), safe=False)
+        yield Finding("track.with", f"wandb gets no key there, and raises: name {KEY} in `{SECRETS}`", fix)
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+track: {with: wandb}
+where:
+  backend: hf-jobs
+  timeout: 4h
+"""
+
+RULE = Rule(
+    code="TRK107",
+    name="tracker-without-key",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source="wandb 0.31. Tried with transformers 5.23, no key and no terminal: `train()` raises UsageError.",
+    bad=(Case(job=JOB, at="track.with", fixed=JOB + "environment:\n  secrets: [WANDB_API_KEY]\n"),),
+    good=(
+        Case(job=JOB + "environment:\n  secrets: [WANDB_API_KEY]\n"),
+        Case(job=JOB + "environment:\n  variables: {WANDB_MODE: offline}\n"),
+        Case(job=JOB.replace("wandb", "trackio")),
+        Case(job=JOB.partition("where")[0]),
+    ),
+    kinds=JOB_FILES,
+)

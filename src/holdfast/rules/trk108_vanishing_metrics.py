@@ -1,0 +1,95 @@
+"""Metrics that are kept on a disk which is gone with the job.
+
+## What it does
+For trackio on Hugging Face Jobs, looks for a Space to send the metrics to: in a job file `track.space`, in a script whose
+header is made for such jobs (`[tool.hf-jobs]`) `trackio_space_id`, with transformers 5.6 or newer.
+
+## Why is this bad
+Without a Space, trackio keeps its database in the home folder. The machine of a job has no disk that outlives it, so the
+curves cannot be looked at while it runs, and are lost when it ends. Up to transformers 5.5 a Space called `trackio` was
+the default; since then there is none.
+
+## Fix safety
+There is no automatic fix: the Space's name is for the author to choose, and who may see it.
+"""
+
+from collections.abc import Iterator
+
+from packaging.version import Version
+
+from holdfast.catalog.api import Api
+from holdfast.core.document import Document
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.script_header import find_header
+
+LOCAL = Version("5.6.0")
+PLACES = ("trackio_space_id", "trackio_bucket_id", "push_to_hub")
+VARIABLES = ("TRACKIO_SPACE_ID", "TRACKIO_SERVER_URL", "TRACKIO_BUCKET_ID", "TRACKIO_DIR")
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to a report that nobody will be able to read."""
+    if job.kind == "job":
+        away = job.get("where.backend", "local") == "hf-jobs" and job.get("track.with", None) == "trackio"
+        if away and job.get("track.space", None) is None and not _elsewhere(job):
+            yield Finding(
+                "track.with", "these metrics stay on the job's disk, and go with it: name a Space in `track.space`"
+            )
+        return
+    transformers = api.versions.get("transformers")
+    if transformers is None or Version(transformers) < LOCAL or "[tool.hf-jobs" not in find_header(job.text):
+        return
+    said = job.get("train.report_to", None)
+    if "trackio" not in (said if isinstance(said, list) else [said]) or _elsewhere(job):
+        return
+    if all(job.get(f"train.{name}", None) in (None, False) for name in PLACES):
+        yield Finding("train.report_to", "these metrics stay on the job's disk, and go with it: set `trackio_space_id`")
+
+
+def _elsewhere(job: Document) -> bool:
+    """Tell whether the environment names another place."""
+    return any(name in job.text for name in VARIABLES)
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+track: {with: trackio, space: me/curves}
+where:
+  backend: hf-jobs
+  timeout: 4h
+"""
+SCRIPT = """# /// script
+# dependencies = ["trl==1.16.0", "transformers==5.23.0", "trackio==0.43.0"]
+#
+# [tool.hf-jobs]
+# flavor = "a10g-large"
+# ///
+from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", report_to="trackio", trackio_space_id="me/curves")
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+"""
+KEPT = SCRIPT.replace(', trackio_space_id="me/curves"', "")
+
+RULE = Rule(
+    code="TRK108",
+    name="vanishing-metrics",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "transformers 5.5 and 5.6, the default of `trackio_space_id`. Tried with 5.23 and trackio 0.43: a run without a Space "
+        "leaves its database in a local folder and nothing anywhere else."
+    ),
+    bad=(Case(job=JOB.replace(", space: me/curves", ""), at="track.with"), Case(script=KEPT, at="train.report_to")),
+    good=(
+        Case(job=JOB),
+        Case(job=JOB.replace(", space: me/curves", "").partition("where")[0]),
+        Case(script=SCRIPT),
+        Case(script=KEPT, versions={"transformers": "5.5.0"}),
+        Case(script=KEPT.replace('#\n# [tool.hf-jobs]\n# flavor = "a10g-large"\n', "")),
+    ),
+    kinds=ANY_KIND,
+)

@@ -1,0 +1,61 @@
+"""`WANDB_DISABLED`, which no longer switches anything off.
+
+## What it does
+With transformers 5.0 or newer, looks for the variable `WANDB_DISABLED` in a script that reports to wandb, or to all trackers.
+
+## Why is this bad
+Transformers 4 read it; 5.0 and later do not, nor does wandb itself. The run goes to Weights & Biases all the same, or ends
+for want of a key.
+
+## Fix safety
+There is no automatic fix: `report_to="none"`, or `WANDB_MODE=disabled`, does what was meant.
+"""
+
+from collections.abc import Iterator
+
+from packaging.version import Version
+
+from holdfast.catalog.api import Api
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+KEY = "environment.variables.WANDB_DISABLED"
+IGNORED = Version("5.0.0")
+ON = ("true", "True", "TRUE", "1", "yes", "on")
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to a switch without a wire."""
+    transformers = api.versions.get("transformers")
+    if transformers is None or Version(transformers) < IGNORED or job.get(KEY, None) not in ON:
+        return
+    said = job.get("train.report_to", None)
+    trackers = said if isinstance(said, list) else [said]
+    if ("wandb" in trackers or "all" in trackers) and job.get("environment.variables.WANDB_MODE", None) is None:
+        fault = f"transformers {transformers} takes no notice of WANDB_DISABLED, and `report_to` asks for wandb"
+        yield Finding(KEY, fault)
+
+
+SCRIPT = """import os
+from trl import SFTConfig, SFTTrainer
+
+os.environ["WANDB_DISABLED"] = "true"
+args = SFTConfig(output_dir="out", report_to="wandb")
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+"""
+
+RULE = Rule(
+    code="TRK109",
+    name="idle-switch",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source="transformers 4.57 and 5.0; wandb 0.31. Tried with 5.23: with the variable set, a run is opened and filled.",
+    bad=(Case(script=SCRIPT, at=KEY),),
+    good=(
+        Case(script=SCRIPT.replace('"wandb"', '"none"')),
+        Case(script=SCRIPT, versions={"transformers": "4.57.6"}),
+        Case(script=SCRIPT.replace("_DISABLED", "_MODE").replace('"true"', '"disabled"')),
+    ),
+    kinds=PROGRAMS,
+)
