@@ -7,8 +7,9 @@ from typing import Any, Literal, Protocol
 from holdfast.core.document import Document, Edit
 from holdfast.core.event import Answer, Event
 from holdfast.core.facts import Dataset, Machine, Model
-from holdfast.core.job import Data, Method
+from holdfast.core.job import Data
 from holdfast.core.job import Model as BaseModel
+from holdfast.core.methods import Method
 from holdfast.core.plan import Attempt
 from holdfast.core.text import TextEdit
 

@@ -12,7 +12,8 @@ from holdfast.adapters.tables import READERS, BadDataError, Head, read_head, suf
 from holdfast.catalog.builtin import builtin_columns
 from holdfast.core.errors import SourceError, Spot
 from holdfast.core.facts import Dataset
-from holdfast.core.job import Data, Method
+from holdfast.core.job import Data
+from holdfast.core.methods import Method
 
 BUILTIN = "builtin:"
 # The splits that each dataset has which holdfast makes.

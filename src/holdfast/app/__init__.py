@@ -11,7 +11,7 @@ from typing import Any
 VERBS: Mapping[str, str] = {
     "check": "holdfast.app.checking",
     "render": "holdfast.app.rendering",
-    "explain": "holdfast.app.checking",
+    "explain": "holdfast.app.explaining",
     "run": "holdfast.app.running",
     "resume": "holdfast.app.running",
     "stop": "holdfast.app.running",
@@ -20,6 +20,7 @@ VERBS: Mapping[str, str] = {
     "logs": "holdfast.app.asking",
     "watch": "holdfast.app.asking",
     "verify": "holdfast.app.asking",
+    "catalog": "holdfast.app.cataloguing",
 }
 
 

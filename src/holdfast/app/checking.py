@@ -1,102 +1,89 @@
-"""Saying what is wrong with a job before it costs anything, and explaining the rules."""
+"""Saying what is wrong with jobs before they cost anything."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
-from holdfast.adapters.datasets import LocalDatasets
-from holdfast.adapters.machine import LocalMachine
-from holdfast.adapters.models import LocalModels
-from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.adapters.targets import Target, read_target
-from holdfast.core.errors import UsageError, flatten
-from holdfast.core.finding import Finding, Skip
-from holdfast.core.job import job_schema
-from holdfast.engine.answers import Checked, Unread, answer_check
-from holdfast.engine.check import needed_facts, run_rules, select
-from holdfast.engine.gather import Sources, gather
-from holdfast.engine.pages import render_keys, render_page
-from holdfast.rules import all_rules
+from holdfast.app.checking_one import answer_question
+from holdfast.app.questions import Asked, Options, find_questions
+from holdfast.engine.answers import answer_check
 
 Answer = dict[str, Any]
 
 
-def check(
+def check(  # noqa: PLR0913 - a verb has as many arguments as its command has options
     targets: Sequence[str],
     *,
     sets: Sequence[str] = (),
+    arguments: Sequence[str] = (),
     only: Sequence[str] = (),
     ignore: Sequence[str] = (),
-    strict: bool = False,
+    strict: bool | None = None,
+    resolve: str | None = None,
+    force_exclude: bool = False,
+    cache: bool = True,
+    fix: bool = False,
+    unsafe_fixes: bool = False,
+    diff: bool = False,
 ) -> Answer:
     """Say what is wrong with jobs before they cost anything.
 
     Args:
-        targets: Job files.
-        sets: Overrides, `KEY=VALUE`.
-        only: Prefixes of the rule codes to ask; all where none is given.
-        ignore: Prefixes of the rule codes to leave out.
-        strict: Whether a rule that could not be asked counts as a failure.
+        targets: Job files, scripts, notebooks, and folders of them.
+        sets: Overrides of a job file's keys, `KEY=VALUE`.
+        arguments: A script's own arguments.
+        only: Beginnings of the rule codes to ask; those of a target's project where none is given.
+        ignore: Beginnings of the rule codes to leave out.
+        strict: Whether a rule that could not be asked counts as a failure. Default: as a target's project says.
+        resolve: Who says which versions a program gets: `catalog`, or `uv`. Default: as a target's project says, `catalog`.
+        force_exclude: Whether files that are named are passed over like those of a folder.
+        cache: Whether what was found before in an unchanged file is taken for true.
+        fix: Whether to make the fixes that keep what was meant, and check what comes of it.
+        unsafe_fixes: Whether to make those too that may not keep it.
+        diff: Whether to tell what the fixes would change instead, as `diff` of each target.
 
     Raises:
         UsageError: The only target cannot be read.
-        ExceptionGroup: Of a JobError for everything wrong with the only target's schema.
+        SourceError: A mended file cannot be written.
+        ExceptionGroup: Of a JobError for everything wrong with the only target's schema, or of a UsageError for
+            everything wrong with a project's settings.
     """
     begun = time.perf_counter()
-    checked = [_check_path(path, sets, only, ignore, alone=len(targets) == 1) for path in targets]
-    return answer_check(checked, elapsed_s=time.perf_counter() - begun, strict=strict)
-
-
-def _check_path(
-    path: str, sets: Sequence[str], only: Sequence[str], ignore: Sequence[str], *, alone: bool
-) -> Checked | Unread:
-    """Check one of several targets; that one cannot be read does not keep the others from being checked."""
-    try:
-        return check_target(_read_job(path, sets), only=only, ignore=ignore)
-    except (UsageError, ExceptionGroup) as error:
-        if alone or not (errors := flatten(error)):
-            raise
-        return Unread(path=path, errors=tuple(errors))
-
-
-def _read_job(path: str, sets: Sequence[str]) -> Target:
-    asked = read_target(path, sets)
-    if asked.job is None:
-        raise UsageError("`check` does not read scripts yet", where=path, fix="name job files (.yaml)")
-    return asked
-
-
-def check_target(asked: Target, *, only: Sequence[str] = (), ignore: Sequence[str] = ()) -> Checked:
-    """Ask the rules about one target. A script is read by rules that are still to come: none are asked."""
-    results = list(_ask(asked, tuple(only), tuple(ignore)))
-    return Checked(
-        document=asked.document,
-        method=asked.job.method.value if asked.job else None,
-        findings=tuple(result for result in results if isinstance(result, Finding)),
-        skips=tuple(result for result in results if isinstance(result, Skip)),
-        place_edits=JobFileReader().place_edits,
+    options = Options(
+        only=tuple(only),
+        ignore=tuple(ignore),
+        sets=tuple(sets),
+        arguments=tuple(arguments),
+        strict=strict,
+        resolve=resolve,
+        force_exclude=force_exclude,
     )
+    asked = find_questions(targets, options)
+    if fix or unsafe_fixes or diff:
+        answers = _mended(asked, unsafe=unsafe_fixes, write=not diff)
+    else:
+        answers = _answers(asked, cache=cache)
+    strictly = {question.path for question in asked.questions.values() if question.strict}
+    told = answer_check(answers, elapsed_s=time.perf_counter() - begun, strict=strictly)
+    passed_over = [{"path": path, "because": because} for path, because in asked.passed_over]
+    return {**told, "others": asked.others, "passed_over": passed_over}
 
 
-def _ask(asked: Target, only: tuple[str, ...], ignore: tuple[str, ...]) -> Iterator[Finding | Skip]:
-    if asked.job is None:
-        return
-    rules = list(select(all_rules(), only=only, ignore=ignore))
-    sources = Sources(datasets=LocalDatasets(), machines=LocalMachine(), models=LocalModels())
-    yield from run_rules(rules, asked.document, gather(needed_facts(rules), asked.job, sources))
+def _answers(asked: Asked, *, cache: bool) -> list[Answer]:
+    questions = list(asked.questions.values())
+    if asked.alone:
+        return [answer_question(questions[0], alone=True).answer]
+    if len(questions) == 1 and not cache:
+        return [answer_question(questions[0]).answer]
+    many = import_module("holdfast.app.checking_many")  # what one file needs none of
+    answers: list[Answer] = many.answer_all(questions, asked.caches if cache else None)
+    return answers
 
 
-def explain(code: str) -> Answer:
-    """Give a rule's page, or the schema of a job file.
-
-    Raises:
-        UsageError: There is no such rule.
-    """
-    if code == "job":
-        schema = job_schema()
-        return {"schema": 1, "verb": "explain", "about": schema, "text": render_keys(schema)}
-    for rule in all_rules():
-        if code.upper() == rule.code or code.lower() == rule.name:
-            return {"schema": 1, "verb": "explain", "about": rule.summary(), "text": render_page(rule)}
-    known = ", ".join(rule.code for rule in all_rules())
-    raise UsageError(f"no rule is called {code!r}", where="holdfast explain", fix=f"use one of {known}, or `job`")
+def _mended(asked: Asked, *, unsafe: bool, write: bool) -> list[Answer]:
+    fixing = import_module("holdfast.app.fixing")  # what no check needs
+    return [
+        fixing.answer_mended(question, unsafe=unsafe, write=write, alone=asked.alone)
+        for question in asked.questions.values()
+    ]

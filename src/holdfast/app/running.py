@@ -14,15 +14,15 @@ from holdfast.adapters.machine import LocalMachine
 from holdfast.adapters.resolved import resolved_yaml
 from holdfast.adapters.run_folder import load_plan, make_run_folder, save_plan, supervising, write_whole
 from holdfast.adapters.targets import Target, read_target
-from holdfast.app.checking import check_target
+from holdfast.app.checking_one import check_target
 from holdfast.app.rendering import script_of
 from holdfast.app.reporting import write_report
 from holdfast.app.runs import Nobody, Onlooker, Run, open_backend, open_run, runs_folder
 from holdfast.core.errors import UsageError
 from holdfast.core.event import Asked, Stage, StopAsked
 from holdfast.core.plan import Plan
-from holdfast.engine.answers import answer_check, answer_run
-from holdfast.engine.gather import process_count
+from holdfast.engine.answers import answer_check, answer_run, answer_target
+from holdfast.engine.job_facts import process_count
 from holdfast.engine.launch import apply_job, describe, name_job, place_plan, refusals
 from holdfast.engine.progress import follow
 from holdfast.engine.supervise import PERSON
@@ -62,7 +62,7 @@ def run(
     refused = refusals(checked.findings, despite)
     plan = make_plan(asked, arguments) if not refused else None  # may object too, before there is a run
     begun = _begin(asked, runs_folder(runs, asked.job.output.folder if asked.job else None))
-    told = answer_check([checked])
+    told = answer_check([answer_target(checked)])
     write_whole(begun.folder / "check.json", json.dumps(told))
     if plan is None:
         codes = ", ".join(sorted({finding.rule.code for finding in refused if finding.rule}))

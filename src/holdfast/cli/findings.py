@@ -1,40 +1,87 @@
 """Findings and skips as people read them, the way a compiler would say it."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from click import style
 
+from holdfast.core.text import LINE_BREAK
+from holdfast.engine.notebook_cells import notebook_cells
+
 COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
+SHOWN = 160  # of a line, characters: nobody reads a line of a thousand, and some have a million
+Answer = Mapping[str, Any]
 
 
-def render_findings(targets: Sequence[Mapping[str, Any]], sources: Mapping[str, str]) -> Iterator[str]:
-    """Yield the text of what `check` found in its targets: findings, skips, and what it comes to."""
-    for target in targets:
+def render_findings(answer: Answer, sources: Mapping[str, str], *, verbose: bool = False) -> Iterator[str]:
+    """Yield the text of what `check` found in its targets: findings, skips, and what it comes to.
+
+    Args:
+        answer: Of `check`.
+        sources: Text of the files by path; a finding in one of them shows its line.
+        verbose: Name each skip, and each finding that a comment lets pass, instead of counting them.
+    """
+    for target in answer["targets"]:
+        if "diff" in target:
+            yield from _diff(target["diff"])
+            continue
         for finding in target["findings"]:
             yield from render_finding(finding, sources.get(finding["path"], ""))
+    yield from render_outcome(answer, verbose=verbose)
+
+
+def render_outcome(answer: Answer, *, verbose: bool = False) -> Iterator[str]:
+    """Yield what there is to say beside the findings: skips, versions, and what it comes to."""
+    targets = answer["targets"]
     for target in targets:
-        yield from (_skip(skip, target["path"]) for skip in target["skipped"])
-    yield _summary(targets)
+        yield from _skips(target, verbose=verbose, alone=len(targets) == 1)
+        if verbose:
+            yield from map(_let_pass, target.get("suppressed", ()))
+    yield from (f"{passed['path']}: not checked: {passed['because']}" for passed in answer.get("passed_over", ()))
+    yield from _versions(targets)
+    yield from _mendable(targets)
+    yield _summary(answer)
 
 
-def render_finding(finding: Mapping[str, Any], source: str) -> Iterator[str]:
+def render_finding(finding: Answer, source: str) -> Iterator[str]:
     """Yield one finding's lines: where and what, the line itself with the place marked, and what mends it."""
     colour = COLOURS[finding["severity"]]
-    place = ":".join(str(part) for part in (finding["path"], finding["line"], finding["column"]) if part is not None)
     grade = "" if finding["severity"] == "error" else f"{finding['severity']}: "
-    yield f"{style(place, bold=True)}: {style(finding['code'], fg=colour, bold=True)} {grade}{finding['message']}"
-    lines = source.splitlines()
-    if finding["line"] and finding["line"] <= len(lines):
+    place, code = style(_place(finding), bold=True), style(finding["code"], fg=colour, bold=True)
+    yield f"{place}: {code} {grade}{finding['message']}"
+    lines = LINE_BREAK.split(_text(finding, source))
+    if finding["line"] and finding["line"] <= len(lines) and any(lines):
         yield from _excerpt(finding, lines[finding["line"] - 1], colour)
     if finding["fix"]:
-        yield f"    {style('fix:', fg='green')} {finding['fix']['title']}"
+        yield f"    {style('fix:' if finding['fix']['safe'] else 'unsafe fix:', fg='green')} {finding['fix']['title']}"
 
 
-def _excerpt(finding: Mapping[str, Any], line: str, colour: str) -> Iterator[str]:
+def _diff(diff: str) -> Iterator[str]:
+    colours = {"+": "green", "-": "red", "@": "cyan"}
+    yield from (style(line, fg=colours.get(line[0])) for line in diff.split("\n") if line)
+
+
+def _place(finding: Answer) -> str:
+    cell = f"cell {finding['cell']}" if finding.get("cell") else None
+    return ":".join(
+        str(part) for part in (finding["path"], cell, finding["line"], finding["column"]) if part is not None
+    )
+
+
+def _text(finding: Answer, source: str) -> str:
+    if not finding.get("cell"):
+        return source
+    cells = notebook_cells(source)
+    return cells[finding["cell"] - 1] if finding["cell"] <= len(cells) else ""
+
+
+def _excerpt(finding: Answer, line: str, colour: str) -> Iterator[str]:
     number, column = str(finding["line"]), finding["column"] or 1
     ends_here = finding["end_line"] in (None, finding["line"])
     end = (finding["end_column"] if ends_here else None) or len(line) + 1
+    cut = max(0, column - 1 - SHOWN // 2) if len(line) > SHOWN else 0
+    line, column, end = line[cut : cut + SHOWN], column - cut, min(end - cut, SHOWN + 1)
     yield f"    {style(number + ' |', dim=True)} {line}"
     # A tab before the place stays one, so that the mark stands under it whatever its width.
     margin = "".join("\t" if character == "\t" else " " for character in line[: column - 1])
@@ -42,25 +89,84 @@ def _excerpt(finding: Mapping[str, Any], line: str, colour: str) -> Iterator[str
     yield f"    {style(' ' * len(number) + ' |', dim=True)} {margin}{mark}"
 
 
-def _skip(skip: Mapping[str, Any], path: str) -> str:
+def _skips(target: Answer, *, verbose: bool, alone: bool) -> Iterator[str]:
+    """Yield what could not be asked: each by name, or in one line; of many targets, of those with findings alone."""
+    skipped = target["skipped"]
+    if verbose or len(skipped) == 1:
+        yield from (_skip(skip, target["path"]) for skip in skipped)
+    elif skipped and (alone or target["findings"]):
+        reasons = Counter(skip["because"] for skip in skipped)
+        told = "; ".join(f"{because} ({count})" for because, count in reasons.most_common())
+        yield f"{target['path']}: {style(f'{len(skipped)} rules skipped', dim=True)}: {told}; --verbose names them"
+
+
+def _skip(skip: Answer, path: str) -> str:
     needs = f" needs {', '.join(skip['missing'])}" if skip["missing"] else ""
     return f"{path}: {style(skip['code'] + ' skipped', dim=True)}:{needs} ({skip['because']})"
 
 
-def _summary(targets: Sequence[Mapping[str, Any]]) -> str:
+def _let_pass(finding: Answer) -> str:
+    by = finding["suppressed_by"]
+    reason = f": {by['reason']}" if by["reason"] else ""
+    told = style(f"{finding['code']} let pass by the comment in line {by['line']}", dim=True)
+    return f"{_place(finding)}: {told}{reason}"
+
+
+def _versions(targets: Sequence[Answer]) -> Iterator[str]:
+    """Yield which versions the targets were checked against, alike ones together."""
+    paths: dict[str, list[str]] = {}
+    for target in targets:
+        if resolved := target.get("resolved"):
+            versions = ", ".join(f"{name} {version}" for name, version in resolved.items())
+            because = f" ({target['because']})" if target.get("because") else ""
+            paths.setdefault(versions + because, []).append(target["path"])
+    for versions, names in paths.items():
+        which = names[0] if len(names) == 1 else _counted(len(names), "file")
+        yield style(f"{which}: checked against {versions}", dim=True)
+
+
+def _mendable(targets: Sequence[Answer]) -> Iterator[str]:
+    fixed = [fix for target in targets for fix in target.get("fixed", ())]
+    if any("fixed" in target for target in targets):
+        would = "would be " if any("diff" in target for target in targets) else ""
+        yield style(f"{_counted(len(fixed), 'finding')} {would}mended", fg="green" if fixed else None)
+        return
+    fixes = [finding["fix"]["safe"] for target in targets for finding in target["findings"] if finding["fix"]]
+    safe, unsafe = fixes.count(True), fixes.count(False)
+    told = [f"{safe} with --fix"] * bool(safe) + [f"{unsafe} with --unsafe-fixes"] * bool(unsafe)
+    if told:
+        yield f"{_counted(len(fixes), 'fix')}: {', '.join(told)}; --diff shows what changes"
+
+
+def _summary(answer: Answer) -> str:
+    targets = answer["targets"]
     grades = [finding["severity"] for target in targets for finding in target["findings"]]
-    skipped = sum(len(target["skipped"]) for target in targets)
     counts = [_counted(grades.count(grade), grade) for grade in COLOURS if grade in grades]
     colour = next((COLOURS[grade] for grade in COLOURS if grade in grades), "green")
+    if not targets:
+        counts, colour = ["nothing to check"], "yellow"
     told = style(", ".join(counts) or "nothing to object to", fg=colour, bold=True)
-    where = f" in {_counted(len(targets), 'file')}"
-    return f"{told}{where}" + (f"; {_counted(skipped, 'rule')} skipped, which is not a pass" if skipped else "")
+    return "; ".join([f"{told} in {_counted(len(targets), 'file')}", *_beside(answer)])
+
+
+def _beside(answer: Answer) -> Iterator[str]:
+    """Yield what the counts of findings leave out."""
+    targets = answer["targets"]
+    if skipped := sum(len(target["skipped"]) for target in targets):
+        yield f"{_counted(skipped, 'rule')} skipped, which is not a pass"
+    if suppressed := sum(len(target.get("suppressed", ())) for target in targets):
+        yield f"{_counted(suppressed, 'finding')} let pass by comments"
+    if passed := len(answer.get("passed_over", ())):
+        yield f"{_counted(passed, 'file')} not checked"
+    if others := answer.get("others", 0):
+        yield f"{_counted(others, 'other')} use{'s' if others == 1 else ''} none of the libraries"
 
 
 def _counted(count: int, what: str) -> str:
     """Return a count with its noun.
 
-    >>> _counted(1, "error"), _counted(2, "file")
-    ('1 error', '2 files')
+    >>> _counted(1, "error"), _counted(2, "fix")
+    ('1 error', '2 fixes')
     """
-    return f"{count} {what}{'' if count == 1 else 's'}"
+    ending = "" if count == 1 else "es" if what.endswith("x") else "s"
+    return f"{count} {what}{ending}"

@@ -4,7 +4,6 @@ import json
 import os
 import sys
 from importlib import import_module
-from importlib.metadata import version
 from itertools import pairwise
 
 import click
@@ -36,7 +35,7 @@ class LazyGroup(click.Group):
     # click takes colours out where there is no terminal; that NO_COLOR asks for the same it does not know.
     context_settings={"help_option_names": ["-h", "--help"], "color": False if os.environ.get("NO_COLOR") else None},
 )
-@click.version_option(version("holdfast"), message="holdfast %(version)s")
+@click.version_option(package_name="holdfast", message="holdfast %(version)s")  # looked up when it is asked for
 def cli() -> None:
     """Fine-tuning jobs that hold: checked, supervised, resumed, explained."""
 

@@ -33,14 +33,15 @@ def render_errors(errors: Sequence[HoldfastError]) -> str:
     return "\n".join(told)
 
 
-def render_check(answer: Answer, sources: Mapping[str, str] = NOTHING) -> str:
+def render_check(answer: Answer, sources: Mapping[str, str] = NOTHING, *, verbose: bool = False) -> str:
     """Tell the findings, the rules that could not be asked, and what it comes to.
 
     Args:
         answer: Of `check`.
         sources: Text of the files by path; a finding in one of them shows its line.
+        verbose: Name each rule that could not be asked.
     """
-    return "\n".join(render_findings(answer["targets"], sources))
+    return "\n".join(render_findings(answer, sources, verbose=verbose))
 
 
 def render_run(answer: Answer) -> str:

@@ -1,19 +1,20 @@
 """Answers of the verbs as JSON, to the letter of `contract.md` §2."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.catalog.train_arguments import versions
 from holdfast.core.checkpoint import Wholeness
 from holdfast.core.document import Document, Edit
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.event import AttemptState, RunState, Stage
-from holdfast.core.finding import Finding, Fix, Skip
+from holdfast.core.finding import Finding, Fix, Severity, Skip
 from holdfast.core.text import TextEdit
-from holdfast.engine.check import severity_of, verdict
+from holdfast.engine.check import severity_of
+from holdfast.engine.suppress import Ignore
 
 SCHEMA = 1
+JOB_FILES = (".yaml", ".yml")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,17 +22,23 @@ class Checked:
     """What the rules said of one target.
 
     Attributes:
-        document: What was asked about.
+        document: What was asked about; of several in one file, the first.
         method: The job's method, where it has one.
-        findings: What they object to.
+        resolved: The libraries' versions that the rules were asked about.
+        because: Where those versions come from, and the date of what is known of them.
+        findings: What the rules object to.
         skips: Those that could not be asked.
+        let_pass: Findings that a comment lets pass, each with the comment.
         place_edits: Turns a fix into edits of the document's text.
     """
 
     document: Document
     method: str | None
+    resolved: Mapping[str, str]
+    because: str = ""
     findings: tuple[Finding, ...]
     skips: tuple[Skip, ...]
+    let_pass: tuple[tuple[Finding, Ignore], ...] = ()
     place_edits: Callable[[Document, Iterable[Edit]], tuple[TextEdit, ...]]
 
 
@@ -44,19 +51,33 @@ class Unread:
 
 
 def answer_check(
-    checked: Sequence[Checked | Unread], *, elapsed_s: float = 0.0, strict: bool = False
+    targets: Sequence[Mapping[str, Any]], *, elapsed_s: float = 0.0, strict: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Return what the rules said of each target. With `strict`, a skip fails like an error."""
-    failed = any(
-        isinstance(one, Unread) or verdict(one.findings) == "fail" or (strict and one.skips) for one in checked
-    )
+    """Return the answers about several targets as one.
+
+    Args:
+        targets: What `answer_target` gives for each.
+        elapsed_s: How long it took.
+        strict: Paths of the targets in which a skip fails like an error.
+    """
+    failed = any(_fails(target, strict=target["path"] in strict) for target in targets)
     return {
         "schema": SCHEMA,
         "verb": "check",
         "verdict": "fail" if failed else "pass",
         "elapsed_s": round(elapsed_s, 3),
-        "targets": [_unread(one) if isinstance(one, Unread) else _target(one) for one in checked],
+        "targets": list(targets),
     }
+
+
+def answer_target(one: Checked | Unread) -> dict[str, Any]:
+    """Return what the rules said of one target, or why it could not be read."""
+    return _unread(one) if isinstance(one, Unread) else _target(one)
+
+
+def _fails(target: Mapping[str, Any], *, strict: bool) -> bool:
+    errors = (finding["severity"] == Severity.ERROR for finding in target["findings"])
+    return any(errors) or bool(strict and target["skipped"])
 
 
 def _unread(target: Unread) -> dict[str, Any]:
@@ -74,12 +95,13 @@ def _unread(target: Unread) -> dict[str, Any]:
             "end_line": None,
             "end_column": None,
             "why": "What cannot be read can be neither checked nor run.",
-            "source": "the schema of a job file: `holdfast explain job`",
+            "source": "the grammar of Python, or the schema of a job file: `holdfast explain job`",
             "fix": None,
         }
         for error in target.errors
     ]
-    return {"path": target.path, "kind": "job", "method": None, "resolved": {}, "findings": findings, "skipped": []}
+    kind = "job" if target.path.endswith(JOB_FILES) else "script"
+    return {"path": target.path, "kind": kind, "method": None, "resolved": {}, "findings": findings, "skipped": []}
 
 
 def _target(checked: Checked) -> dict[str, Any]:
@@ -87,17 +109,17 @@ def _target(checked: Checked) -> dict[str, Any]:
         "path": checked.document.path,
         "kind": checked.document.kind,
         "method": checked.method,
-        "resolved": _versions() if checked.document.kind == "job" else {},
+        "resolved": dict(checked.resolved),
+        "because": checked.because,
         "findings": [_finding(checked, finding) for finding in checked.findings],
         "skipped": [
             {"code": skip.rule.code, "missing": list(skip.missing), "because": skip.because} for skip in checked.skips
         ],
+        "suppressed": [
+            {**_finding(checked, finding), "suppressed_by": {"line": ignore.line, "reason": ignore.reason}}
+            for finding, ignore in checked.let_pass
+        ],
     }
-
-
-def _versions() -> dict[str, str]:
-    """Return the versions that the rules for job files speak of."""
-    return {name: version for name, version in versions().items() if name != "date"}
 
 
 def _finding(checked: Checked, finding: Finding) -> dict[str, Any]:
@@ -115,21 +137,27 @@ def _finding(checked: Checked, finding: Finding) -> dict[str, Any]:
         "end_column": place.end_column,
         "why": rule.why if rule else "",
         "source": rule.source if rule else "",
-        "fix": _fix(checked, finding.fix) if finding.fix else None,
+        "fix": _fix(checked, finding, finding.fix) if finding.fix else None,
+        **({"cell": place.cell} if place.cell else {}),
     }
 
 
-def _fix(checked: Checked, fix: Fix) -> dict[str, Any] | None:
+def _fix(checked: Checked, finding: Finding, fix: Fix) -> dict[str, Any] | None:
     """Return a fix as edits of the text; None where its key is not written there, but came from `--set`, say."""
     try:
-        edits = checked.place_edits(checked.document, fix.edits)
+        edits = checked.place_edits(finding.document or checked.document, fix.edits)
     except UsageError:
         return None
     return {
         "safe": fix.safe,
         "title": fix.title,
-        "edits": [{"start": list(edit.start), "end": list(edit.end), "text": edit.text} for edit in edits],
+        "edits": [_edit(edit) for edit in edits],
     }
+
+
+def _edit(edit: TextEdit) -> dict[str, Any]:
+    told = {"start": list(edit.start), "end": list(edit.end), "text": edit.text}
+    return {**told, "cell": edit.cell} if edit.cell else told
 
 
 def answer_run(run: str, state: RunState, verb: str = "run") -> dict[str, Any]:

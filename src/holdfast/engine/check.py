@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.finding import Finding, MissingFactError, Rule, Severity, Skip
+
+
+BROKEN: Final = "the rule itself broke, which is a bug of holdfast's to report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,9 @@ def _ask(rule: Rule, document: Document, facts: Mapping[str, object | Missing]) 
         return
     try:
         for finding in rule.check(**given):
-            yield replace(finding, rule=rule, place=finding.place or document.place(finding.key))
+            place = finding.place or document.place(finding.key)
+            yield replace(finding, rule=rule, place=place, document=document)
     except MissingFactError as missing:
         yield Skip(rule, (missing.name,), missing.because)
+    except Exception as error:  # noqa: BLE001 - one rule's mistake must not take all the others' findings away
+        yield Skip(rule, (), f"{BROKEN}: {type(error).__name__}: {error}")

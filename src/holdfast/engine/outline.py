@@ -7,7 +7,8 @@ from typing import Any
 
 from holdfast.catalog.builtin import CONFIG_FOR, DATASETS, MODELS
 from holdfast.core.errors import UsageError
-from holdfast.core.job import Data, Job, Method
+from holdfast.core.job import Data, Job
+from holdfast.core.methods import Method
 from holdfast.engine.carried_files import Function, map_function, reward_functions, template_file
 
 TRAINERS: Mapping[Method, str] = {

@@ -4,7 +4,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
+from holdfast.core.document import Kind
 from holdfast.core.finding import Case, Rule
+
+LANGUAGES: Mapping[Kind, str] = {"job": "yaml", "script": "python", "command": "sh"}
+PLURAL: Mapping[Kind, str] = {"job": "job files", "script": "scripts", "command": "command lines"}
+NEEDS = {"api": "the libraries' versions", "resolution": "the requirements"}
 
 
 def render_page(rule: Rule) -> str:
@@ -28,16 +33,19 @@ def render_page(rule: Rule) -> str:
 
 def _properties(rule: Rule) -> Iterator[str]:
     yield f"Severity: {rule.severity}"
-    needs = sorted(rule.needs - {"job"})
-    yield f"needs {', '.join(needs)}" if needs else "needs the job alone"
+    yield f"asked about {', '.join(PLURAL[kind] for kind in sorted(rule.kinds))}"
+    needs = sorted(NEEDS.get(name, name) for name in rule.needs - {"job"})
+    yield f"needs {', '.join(needs)}" if needs else "needs nothing else"
     yield "fixable" if rule.fixable else "no automatic fix"
 
 
 def _render_case(case: Case) -> str:
-    """Return one example as a block: what the outside said, the job, and the key that is objected to."""
+    """Return one example as a block: what the outside said, the source, and the key that is objected to."""
+    versions = ", ".join(f"{package} {version}" for package, version in case.versions.items())
     told = [f"# {name}: {_spell(fact)}" for name, fact in case.facts.items()]
+    told += [f"# with {versions}"] if versions else []
     found = [f"# objects to: {case.at}"] if case.at else []
-    return "\n".join(["```yaml", *told, case.job.strip(), *found, "```"])
+    return "\n".join([f"```{LANGUAGES[case.kind]}", *told, case.source.strip(), *found, "```"])
 
 
 def _spell(fact: object) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from holdfast.core.job import Job, Method
+from holdfast.core.job import Job
+from holdfast.core.methods import Method
 from holdfast.engine.carried_files import TRL, TRL_REWARDS, carried_files, referred_files
 from holdfast.engine.outline import TRAINERS, outline_loading, outline_reading, outline_training
 from holdfast.engine.python_source import render_block, render_imports, render_literal

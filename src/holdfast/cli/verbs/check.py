@@ -1,34 +1,124 @@
 """`holdfast check`."""
 
-from pathlib import Path
+import json
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
 
 import click
+from click import unstyle
 
+from holdfast.adapters.project import RESOLVERS
+from holdfast.adapters.targets import read_text
 from holdfast.app.checking import check
 from holdfast.cli import options
+from holdfast.cli.findings import render_outcome
 from holdfast.cli.text import render_check
+from holdfast.core.errors import UsageError
+from holdfast.engine.answers import exit_code
+from holdfast.rules import all_rules
+
+FORMATS = ("text", "json", "sarif", "github")
+ARGUMENTS = "holdfast.arguments"
 
 
-@click.command("check")
-@click.argument("targets", nargs=-1, required=True, metavar="TARGET…")
+class CheckCommand(click.Command):
+    """A command behind whose `--` stand a script's own arguments, or a command line to check."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep what stands behind the first `--` as it is."""
+        at = args.index("--") if "--" in args else len(args)
+        ctx.meta[ARGUMENTS] = tuple(args[at + 1 :])
+        return super().parse_args(ctx, args[:at])
+
+
+@click.command("check", cls=CheckCommand)
+@click.argument("targets", nargs=-1, metavar="TARGET… [-- ARGUMENT…]")
 @options.sets
 @click.option("--select", multiple=True, metavar="CODE", help="Ask only rules whose code begins so.")
 @click.option("--ignore", multiple=True, metavar="CODE", help="Leave out rules whose code begins so.")
-@click.option("--strict", is_flag=True, help="A rule that could not be asked counts as a failure.")
-@options.format_
+@click.option("--strict/--no-strict", default=None, help="A rule that could not be asked counts as a failure.")
+@click.option(
+    "--resolve", type=click.Choice(RESOLVERS), help="Who says which versions a script gets. Default: the catalog."
+)
+@click.option("--fix", is_flag=True, help="Make the fixes that keep what was meant.")
+@click.option("--unsafe-fixes", is_flag=True, help="Make those too that may not keep it.")
+@click.option("--diff", is_flag=True, help="Show what the fixes would change, and write nothing.")
+@click.option("--force-exclude", is_flag=True, help="Pass over named files like those of a folder.")
+@click.option("--no-cache", is_flag=True, help="Check unchanged files again.")
+@click.option("--verbose", "-v", is_flag=True, help="Name each rule that could not be asked, and why.")
+@click.option("--format", "format_", type=click.Choice(FORMATS), default="text", help="How to answer.")
+@click.pass_context
 def command(
+    ctx: click.Context,
     targets: tuple[str, ...],
     sets: tuple[str, ...],
     select: tuple[str, ...],
     ignore: tuple[str, ...],
-    strict: bool,
+    strict: bool | None,
+    resolve: str | None,
+    fix: bool,
+    unsafe_fixes: bool,
+    diff: bool,
+    force_exclude: bool,
+    no_cache: bool,
+    verbose: bool,
     format_: str,
 ) -> int:
-    """Say what is wrong with job files before they cost anything."""
-    answer = check(targets, sets=sets, only=select, ignore=ignore, strict=strict)
-    return options.put_out(answer, format_, lambda told: render_check(told, read_sources(targets)))
+    """Say what is wrong with scripts, notebooks, command lines and job files before they cost anything.
+
+    A TARGET is a file, a folder, or `-` for a script on standard input. Behind `--` stand a script's own arguments; without a
+    target, a command line such as `trl sft --model …`.
+    """
+    arguments = ctx.meta[ARGUMENTS]
+    if not targets and not arguments:
+        raise click.UsageError("name a target: a file, a folder, `-`, or a command line behind `--`", ctx)
+    answer = check(
+        targets,
+        sets=sets,
+        arguments=arguments,
+        only=select,
+        ignore=ignore,
+        strict=strict,
+        resolve=resolve,
+        force_exclude=force_exclude,
+        cache=not no_cache,
+        fix=fix,
+        unsafe_fixes=unsafe_fixes,
+        diff=diff,
+    )
+    click.echo(render(answer, format_, verbose=verbose))
+    return exit_code(answer)
 
 
-def read_sources(targets: tuple[str, ...]) -> dict[str, str]:
-    """Return the text of each target, for the lines that findings stand in."""
-    return {path: Path(path).read_text(encoding="utf-8") for path in targets if Path(path).is_file()}
+def render(answer: Mapping[str, Any], format_: str, *, verbose: bool) -> str:
+    """Return an answer in one of the formats."""
+    match format_:
+        case "json":
+            return json.dumps(answer, indent=2)
+        case "sarif":
+            sarif, metadata = import_module("holdfast.engine.formats.sarif"), import_module("importlib.metadata")
+            log = sarif.render_sarif(answer, all_rules(), read_sources(answer), version=metadata.version("holdfast"))
+            return json.dumps(log, indent=2)
+        case "github":
+            github = import_module("holdfast.engine.formats.github")
+            return unstyle("\n".join([*github.render_github(answer), *render_outcome(answer, verbose=verbose)]))
+        case _:
+            return render_check(answer, read_sources(answer), verbose=verbose)
+
+
+def read_sources(answer: Mapping[str, Any]) -> dict[str, str]:
+    """Return the text of each file with findings, for the lines that they stand in."""
+    return {path: text for path in _paths(answer) if (text := _source(path)) is not None}
+
+
+def _source(path: str) -> str | None:
+    try:
+        return read_text(path)
+    except UsageError:  # a command line, or a file that could not be read before either
+        return None
+
+
+def _paths(answer: Mapping[str, Any]) -> set[str]:
+    targets = answer["targets"]
+    return {found["path"] for target in targets for found in (*target["findings"], *target.get("suppressed", ()))}

@@ -4,7 +4,7 @@ import json
 
 import click
 
-from holdfast.app.checking import explain
+from holdfast.app.explaining import explain
 from holdfast.cli import options
 
 

@@ -1,0 +1,189 @@
+"""What was found in files before, kept on disk: an unchanged file need not be checked again.
+
+An entry holds for one file, named so, with one set of options. It counts as long as everything that it was made from is
+the same: holdfast with its rules and its catalog, the file, the modules beside it, and the requirements that it has.
+What is no entry, for whatever reason, is none: then the file is checked.
+"""
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+FOLDER: Final = ".holdfast_cache"
+PACKAGE: Final = Path(__file__).parents[1]
+DECLARATIONS: Final = re.compile(
+    r"pyproject\.toml|pylock\.toml|.*\.lock|.*requirements.*\.(?:txt|in)|.*constraints.*\.txt|setup\.(?:py|cfg)|Pipfile"
+    r"|environment\.ya?ml|(?:.*\.)?(?:Docker|Container)file.*|\.python-version"
+)
+"""Names of the files in which requirements can stand: rather too many than too few."""
+INCLUDE: Final = re.compile(rb"^[ \t]*(?:-[rc]|--requirement|--constraint)[ \t=]*(\S+)", re.MULTILINE)
+"""A line of a requirements file that takes in another."""
+OWN: Final = (".venv", "venv")
+"""Names of the folders in which projects keep an environment of their own."""
+Json = dict[str, Any]
+
+
+def cache_folder(project: Path | None, environ: Mapping[str, str]) -> Path:
+    """Return where entries are kept: beside a project's file, else where the user's caches are.
+
+    >>> str(cache_folder(None, {"XDG_CACHE_HOME": "/c"})), str(cache_folder(Path("/p"), {}))
+    ('/c/holdfast/check', '/p/.holdfast_cache')
+    """
+    if project:
+        return project / FOLDER
+    return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "holdfast", "check")
+
+
+@cache
+def holdfast_stamp() -> str:
+    """Return what tells this holdfast from any other: its files, those of rules and catalog among them, and Python."""
+    stats = ((path, path.stat()) for path in sorted(PACKAGE.rglob("*")) if path.suffix != ".pyc" and path.is_file())
+    files = [(str(path.relative_to(PACKAGE)), stat.st_size, stat.st_mtime_ns) for path, stat in stats]
+    return digest(json.dumps([sys.version, files]))
+
+
+def digest(*texts: str | None) -> str:
+    """Return what tells some texts from any others, in this order.
+
+    >>> digest("a", "bc") == digest("ab", "c"), digest(None) == digest("")
+    (False, False)
+    """
+    return sha256(json.dumps(texts).encode()).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """Return what tells a file's content from any other.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    return sha256(path.read_bytes()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Basis:
+    """What an entry is made from.
+
+    Attributes:
+        name: The file, as it was named, and the options.
+        content: Digest of the file, of what it requires, and of holdfast.
+        read_module: Gives the text of a module beside the file, None where there is none.
+    """
+
+    name: str
+    content: str
+    read_module: Callable[[str], str | None]
+
+
+class CheckCache:
+    """Entries in a folder, each in a file of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def load(self, basis: Basis) -> Json | None:
+        """Return what was found, or None where that is not known or no longer true."""
+        try:
+            checksum, _, body = self._path(basis).read_text(encoding="utf-8").partition("\n")
+            entry = json.loads(body) if checksum == digest(body) else {}
+        except (OSError, ValueError):
+            return None
+        if entry.get("content") != basis.content:
+            return None
+        if any(digest(basis.read_module(name)) != told for name, told in entry["modules"].items()):
+            return None
+        found: Json = entry["found"]
+        return found
+
+    def save(self, basis: Basis, found: Json, modules: Iterable[str]) -> None:
+        """Keep what was found; where that cannot be written, it is not kept.
+
+        Args:
+            basis: What it was made from.
+            found: What was found.
+            modules: Names of the modules that were looked for beside the file.
+        """
+        told = {name: digest(basis.read_module(name)) for name in sorted(modules)}
+        body = json.dumps({"content": basis.content, "modules": told, "found": found})
+        with suppress(OSError):
+            self._make_folder()
+            _write_whole(self._path(basis), f"{digest(body)}\n{body}")
+
+    def _path(self, basis: Basis) -> Path:
+        return self._folder / f"{digest(basis.name)[:40]}.json"
+
+    def _make_folder(self) -> None:
+        """Make the folder, which git is told to leave alone."""
+        if not (self._folder / ".gitignore").exists():
+            self._folder.mkdir(parents=True, exist_ok=True)
+            _write_whole(self._folder / ".gitignore", "*\n")
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write a file so that nobody sees half of it, whoever else writes it at the same time."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+class Surroundings:
+    """What an answer rests on beside the file itself: holdfast, the libraries at hand, and what is declared near it."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        at_hand = filter(None, [sys.prefix, environ.get("VIRTUAL_ENV"), environ.get("CONDA_PREFIX")])
+        self._everywhere = digest(holdfast_stamp(), *(name for root in at_hand for name in _installed(Path(root))))
+        self._near: dict[Path, str] = {}
+
+    def stamp(self, folder: Path) -> str:
+        """Return what tells the surroundings of the files in a folder from any others."""
+        if folder not in self._near:
+            above = self._everywhere if _is_top(folder) else self.stamp(folder.parent)
+            installed = (name for own in OWN for name in _installed(folder / own))
+            self._near[folder] = digest(above, *_declared(folder), "-", *installed)
+        return self._near[folder]
+
+
+def _is_top(folder: Path) -> bool:
+    return folder.parent == folder or (folder / ".git").exists()
+
+
+def _declared(folder: Path) -> Iterator[str]:
+    """Yield the names and contents of the files of a folder in which requirements can stand, and of those they take in."""
+    todo = sorted(path for path in _listed(folder) if DECLARATIONS.fullmatch(path.name))
+    todo += sorted(_listed(folder / "requirements"))
+    seen: set[Path] = set()
+    while todo:
+        path = todo.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        with suppress(OSError):
+            content = path.read_bytes()
+            yield f"{path} {sha256(content).hexdigest()}"
+            todo += [path.parent / name.decode(errors="replace") for name in INCLUDE.findall(content)]
+
+
+def _installed(root: Path) -> Iterator[str]:
+    """Yield the names and versions of what is installed in an environment."""
+    for packages in sorted([*root.glob("lib/python*/site-packages"), *root.glob("Lib/site-packages")]):
+        yield str(packages)
+        yield from sorted(path.name for path in _listed(packages) if path.suffix in (".dist-info", ".egg-info"))
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []

@@ -1,0 +1,209 @@
+"""The files of a folder that are worth checking, the way git and the best linters would list them.
+
+Covered: `.gitignore` files of the folder, of those under it, and of those above it up to the repository's own; a
+project's own patterns; environments, caches and build outputs under their usual names. Folders behind links are not
+entered, so that a loop of links ends nothing.
+Not covered: git's `core.excludesFile` and `.git/info/exclude`.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from pathspec import GitIgnoreSpec
+
+from holdfast.core.errors import UsageError
+
+LEFT_OUT: Final = frozenset(
+    {".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", "build", "dist", "site-packages"}
+    | {".eggs", ".holdfast_cache", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pytest_cache", ".ruff_cache", ".tox"}
+)
+"""Names of folders that hold nothing of the user's own."""
+ENVIRONMENT: Final = "pyvenv.cfg"
+"""What every virtual environment has, whatever its folder is called."""
+
+LIBRARIES: Final = "trl|transformers|peft|accelerate|datasets|huggingface_hub|trackio|bitsandbytes|unsloth"
+# An import of a library, in Python or in a notebook's JSON, or a script header that asks for one. It may match too
+# much, never too little: the reader then finds that there is nothing to check.
+USES: Final = re.compile(
+    rf"\b(?:from|import)\b[^\n#]*\b(?:{LIBRARIES})\b|^#[^\n]*[\"'](?:{LIBRARIES}|huggingface-hub)\b".encode(),
+    re.MULTILINE,
+)
+JOB_KEYS: Final = re.compile(rb"^[\"']?(method|model|dataset)[\"']?[ \t]*:", re.MULTILINE)
+
+MB: Final = 1_000_000
+# The longest file of transformers has 0.3 MB; what is ten times longer was generated. Notebooks carry their pictures.
+MOST_BYTES: Final = {".py": 3 * MB, ".yaml": 3 * MB, ".yml": 3 * MB, ".ipynb": 50 * MB}
+LOOKED_AT: Final = 8_000
+"""Bytes in which git looks for a zero to call a file binary; so do we."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassedOver:
+    """What could have been checked, but was not.
+
+    Attributes:
+        path: The file or folder.
+        because: Why.
+    """
+
+    path: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What a folder holds.
+
+    Attributes:
+        files: Those worth checking, in the order of their paths.
+        others: How many scripts and notebooks use none of the libraries.
+        passed_over: What was too large, binary or unreadable.
+    """
+
+    files: tuple[str, ...]
+    others: int
+    passed_over: tuple[PassedOver, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """Patterns as in a `.gitignore`, and the folder that they speak of."""
+
+    folder: str
+    spec: GitIgnoreSpec
+
+    def match(self, path: str, *, is_folder: bool) -> bool | None:
+        """Tell whether they leave a real path out; None where they say nothing of it."""
+        root = self.folder.rstrip(os.sep) + os.sep
+        if not path.startswith(root):
+            return None
+        return self.spec.check_file(path[len(root) :].replace(os.sep, "/") + "/" * is_folder).include
+
+
+@dataclass(frozen=True, slots=True)
+class OtherUse:
+    """A script that uses none of the libraries."""
+
+
+def parse_patterns(lines: Iterable[str], folder: str) -> Patterns:
+    """Return patterns as in a `.gitignore` of a folder."""
+    return Patterns(os.path.realpath(folder), GitIgnoreSpec.from_lines(lines))
+
+
+def find_files(folder: str, exclude: Patterns | None = None) -> Found:
+    """Return what a folder holds that is worth checking.
+
+    Args:
+        folder: The folder; it is walked whatever patterns say of it.
+        exclude: A project's own patterns.
+
+    Raises:
+        UsageError: The folder cannot be read.
+    """
+    real = os.path.realpath(folder)
+    seen = list(_walk(folder, real, tuple(_ignores_above(Path(real))), exclude))
+    if seen and isinstance(seen[0], PassedOver) and seen[0].path == folder:
+        raise UsageError(f"{folder} {seen[0].because}", where=folder, fix="check its permissions")
+    return Found(
+        files=tuple(one for one in seen if isinstance(one, str)),
+        others=sum(isinstance(one, OtherUse) for one in seen),
+        passed_over=tuple(one for one in seen if isinstance(one, PassedOver)),
+    )
+
+
+def judge_named(path: str, exclude: Patterns | None = None) -> str | OtherUse | PassedOver | None:
+    """Judge one file as if it had been found in a folder: the path if it is worth checking, None for what is not ours."""
+    if exclude and _is_excluded(exclude, path):
+        return None
+    return _judge(path)
+
+
+def _walk(
+    folder: str, real: str, layers: tuple[Patterns, ...], exclude: Patterns | None
+) -> Iterator[str | OtherUse | PassedOver]:
+    """Yield what is in a folder, given its real path too, and the patterns of those above it."""
+    try:
+        with os.scandir(real) as listed:
+            entries = sorted(listed, key=lambda entry: entry.name)
+    except OSError as error:
+        yield PassedOver(folder, f"cannot be read: {error.strerror}")
+        return
+    if any(entry.name == ".gitignore" for entry in entries):
+        layers = (*layers, _load_ignores(real))
+    for entry in entries:
+        is_folder = entry.is_dir(follow_symlinks=False)
+        if _wanted(entry, is_folder=is_folder) and not _is_ignored(entry.path, layers, exclude, is_folder=is_folder):
+            path = entry.name if folder == "." else f"{folder.rstrip(os.sep)}{os.sep}{entry.name}"
+            yield from _walk(path, entry.path, layers, exclude) if is_folder else _one(_judge(path))
+
+
+def _one(judged: str | OtherUse | PassedOver | None) -> Iterator[str | OtherUse | PassedOver]:
+    if judged is not None:
+        yield judged
+
+
+def _wanted(entry: os.DirEntry[str], *, is_folder: bool) -> bool:
+    if is_folder:
+        return entry.name not in LEFT_OUT and not Path(entry.path, ENVIRONMENT).exists()
+    return Path(entry.name).suffix in MOST_BYTES
+
+
+def _is_ignored(real: str, layers: Sequence[Patterns], exclude: Patterns | None, *, is_folder: bool) -> bool:
+    """Tell whether to pass a path by: the project's patterns come first, then the nearest `.gitignore` that knows it."""
+    if exclude and exclude.match(real, is_folder=is_folder):
+        return True
+    answers = (layer.match(real, is_folder=is_folder) for layer in reversed(layers))
+    return next((answer for answer in answers if answer is not None), False)
+
+
+def _is_excluded(exclude: Patterns, path: str) -> bool:
+    """Tell whether a project's patterns leave out a file, or a folder that it is in."""
+    whole = Path(path).resolve()
+    folders = [folder for folder in whole.parents if folder.is_relative_to(exclude.folder)][:-1]
+    if LEFT_OUT & {folder.name for folder in folders}:
+        return True
+    return bool(exclude.match(str(whole), is_folder=False)) or any(
+        exclude.match(str(folder), is_folder=True) for folder in folders
+    )
+
+
+def _judge(path: str) -> str | OtherUse | PassedOver | None:
+    """Tell what is to be done with a file: a quick look at its text, no more."""
+    suffix = Path(path).suffix
+    try:
+        if suffix not in MOST_BYTES or not Path(path).is_file():  # a pipe would never end
+            return None
+        size = Path(path).stat().st_size
+        if size > MOST_BYTES[suffix]:
+            return PassedOver(path, f"is too large: {size / MB:.0f} MB")
+        content = Path(path).read_bytes()
+    except OSError as error:
+        return PassedOver(path, f"cannot be read: {error.strerror}")
+    if suffix in (".yaml", ".yml"):
+        return path if len(set(JOB_KEYS.findall(content))) == len(("method", "model", "dataset")) else None
+    if b"\0" in content[:LOOKED_AT]:
+        return PassedOver(path, "is binary")
+    return path if USES.search(content) else OtherUse()
+
+
+def _ignores_above(folder: Path) -> Iterator[Patterns]:
+    """Yield the patterns of the folders above one, up to the root of the repository it is in, outermost first."""
+    parents = list(folder.parents)
+    root = next((number for number, parent in enumerate(parents) if (parent / ".git").exists()), None)
+    if root is None or (folder / ".git").exists():
+        return
+    for parent in reversed(parents[: root + 1]):
+        if (parent / ".gitignore").is_file():
+            yield _load_ignores(str(parent))
+
+
+def _load_ignores(folder: str) -> Patterns:
+    try:
+        lines = Path(folder, ".gitignore").read_bytes().decode(errors="replace").splitlines()
+    except OSError:  # as good as none, as for git
+        lines = []
+    return parse_patterns(lines, folder)

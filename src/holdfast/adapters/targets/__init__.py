@@ -1,0 +1,130 @@
+"""What a user names on the command line: a job file, a script, a notebook, a shell script, or standard input."""
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from io import BytesIO
+from pathlib import Path
+from tokenize import detect_encoding
+from typing import TYPE_CHECKING, Final, Protocol, TextIO
+
+from holdfast.core.document import Document, Edit
+from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.text import TextEdit
+
+if TYPE_CHECKING:
+    from holdfast.core.job import Job  # for the type alone: pydantic takes a third of a script's check
+
+KNOWN: Final = "name a job file (.yaml), a script (.py), a notebook (.ipynb) or a shell script (.sh)"
+# A reader is imported when a target is its own: a job file needs a YAML parser and a schema, a script neither.
+READERS: Final[Mapping[str, str]] = {
+    ".py": "holdfast.adapters.targets.scripts",
+    ".ipynb": "holdfast.adapters.targets.notebooks",
+    **dict.fromkeys((".sh", ".bash", ".slurm", ".sbatch", ".mk"), "holdfast.adapters.targets.commands"),
+}
+JOBS: Final = "holdfast.adapters.targets.jobs"
+
+
+class PlaceEdits(Protocol):
+    """Turns edits of a document into edits of its text."""
+
+    def __call__(self, document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:
+        """Return the text edits.
+
+        Raises:
+            UsageError: They cannot be made in this text.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What was named, read.
+
+    Attributes:
+        documents: What it says, with overrides in it: one document for each job that a script trains.
+        job: The job, of a job file; None of a script.
+        place_edits: Turns edits of one of the documents into edits of its text.
+        modules: Names of the modules that were looked for beside it.
+    """
+
+    documents: tuple[Document, ...]
+    job: "Job | None" = None
+    place_edits: PlaceEdits
+    modules: frozenset[str] = frozenset()
+
+    @property
+    def document(self) -> Document:
+        """What it says; of a script that trains several jobs, what it says of the first."""
+        return self.documents[0]
+
+
+def read_target(
+    path: str, sets: Iterable[str] = (), arguments: Iterable[str] = (), *, text: str | None = None
+) -> Target:
+    """Read a job file with its overrides, or a script or notebook with its own arguments.
+
+    Args:
+        path: The target.
+        sets: The overrides.
+        arguments: The arguments.
+        text: What is taken for the file's text; what it holds if None.
+
+    Raises:
+        UsageError: There is no such file, or it cannot be read.
+        ExceptionGroup: Of a JobError for every problem of a job file.
+    """
+    suffix = ".py" if path == "-" else ".mk" if Path(path).name == "Makefile" else Path(path).suffix
+    reader = READERS.get(suffix, JOBS)
+    target: Target = import_module(reader).read(
+        read_text(path) if text is None else text, path, tuple(sets), tuple(arguments)
+    )
+    return target
+
+
+def read_text(path: str) -> str:
+    """Return a file's text, or standard input's for `-`.
+
+    Raises:
+        UsageError: It cannot be read.
+    """
+    try:
+        return _read_whole(sys.stdin) if path == "-" else _decoded(Path(path).read_bytes(), path)
+    except FileNotFoundError:
+        raise UsageError(f"no such file: {path}", where=str(Path.cwd()), fix=KNOWN) from None
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is no {error.encoding} text: {error.reason}", where=path, fix=KNOWN) from error
+    except SyntaxError as error:  # what a script says of its own encoding
+        raise UsageError(f"{path} cannot be read: {error.msg}", where=path, fix=KNOWN) from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}", where=path, fix=KNOWN) from error
+
+
+@lru_cache(maxsize=1)
+def _read_whole(stream: TextIO) -> str:
+    """Return all that standard input holds, as often as it is asked for."""
+    return stream.read()
+
+
+def _decoded(content: bytes, path: str) -> str:
+    """Return a file's text, in the encoding that a script may name; a mark at the beginning is no part of it."""
+    encoding = detect_encoding(BytesIO(content).readline)[0] if path.endswith(".py") else "utf-8-sig"
+    return content.decode(encoding)
+
+
+def read_referred(names: Iterable[str], job_path: str) -> dict[str, str]:
+    """Return the text of each Python file that a job names, found from here or from the job file's folder.
+
+    Raises:
+        SourceError: One is not there.
+    """
+    return {name: _read_referred(name, Path(job_path).parent) for name in names}
+
+
+def _read_referred(name: str, beside: Path) -> str:
+    for path in (Path(name), beside / name):
+        if path.is_file():
+            return path.read_text(encoding="utf-8")
+    raise SourceError(f"no such file: {name}", where=str(Path.cwd()), fix="correct the name, or write the file")

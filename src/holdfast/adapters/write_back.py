@@ -1,0 +1,36 @@
+"""Writing a text back into the file that it was read from."""
+
+import os
+import shutil
+from io import BytesIO
+from pathlib import Path
+from tokenize import detect_encoding
+
+from holdfast.core.errors import SourceError
+
+MARK = b"\xef\xbb\xbf"
+
+
+def write_back(path: str, text: str) -> None:
+    """Write a file anew, in its own encoding and with its own permissions; whoever reads it sees all of it or the one before.
+
+    Raises:
+        SourceError: It cannot be written.
+    """
+    target = Path(os.path.realpath(path))
+    partial = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        partial.write_bytes(text.encode(_encoding(target)))
+        shutil.copymode(target, partial)
+        partial.replace(target)
+    except (OSError, UnicodeEncodeError) as error:
+        partial.unlink(missing_ok=True)
+        what = f"{path} cannot be written: {error.strerror if isinstance(error, OSError) else error.reason}"
+        raise SourceError(what, where=path, fix="check its permissions, or use `--diff`") from error
+
+
+def _encoding(path: Path) -> str:
+    content = path.read_bytes()
+    if path.suffix == ".py":
+        return detect_encoding(BytesIO(content).readline)[0]
+    return "utf-8-sig" if content.startswith(MARK) else "utf-8"

@@ -1,0 +1,92 @@
+"""Checking many files: those about which nothing has changed from the cache, the others on every core."""
+
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from holdfast.adapters.check_cache import Basis, CheckCache, Surroundings, cache_folder, digest, file_digest
+from holdfast.adapters.targets.scripts import read_module
+from holdfast.app.checking_one import CATALOG, PROGRAMS, Question, Told, answer_question
+
+Json = dict[str, Any]
+FILES_PER_PROCESS: Final = 25
+"""Fewer do not make up for starting another process, and gathering what it found."""
+
+
+def answer_all(questions: Sequence[Question], caches: Sequence[Path | None] | None) -> list[Json]:
+    """Return the answers to questions about several targets, in their order.
+
+    Args:
+        questions: The questions.
+        caches: For each question the folder of the project whose cache keeps its answer, None for the user's own;
+            None where nothing shall be read from a cache, and nothing kept.
+    """
+    if caches is None:
+        return [told.answer for told in share_out(questions, answer_question)]
+    surroundings = Surroundings(os.environ)
+    kept = [
+        Kept(question, CheckCache(cache_folder(folder, os.environ)), surroundings)
+        for question, folder in zip(questions, caches, strict=True)
+    ]
+    answers = [each.load() for each in kept]
+    open_ = [number for number, answer in enumerate(answers) if answer is None]
+    for number, told in zip(open_, share_out([questions[number] for number in open_], answer_question), strict=True):
+        kept[number].save(told)
+        answers[number] = told.answer
+    return [answer for answer in answers if answer is not None]
+
+
+def share_out(
+    questions: Sequence[Question], answer: Callable[[Question], Told], processes: int | None = None
+) -> Iterator[Told]:
+    """Yield the answers, in order, worked out by as many processes as pay.
+
+    Where the system cannot copy a process, one after the other: to start Python anew takes as long as fifty files.
+    """
+    count = processes or min(
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1, len(questions) // FILES_PER_PROCESS
+    )
+    if count < 2 or sys.platform != "linux":  # noqa: PLR2004 - one process is this one
+        yield from map(answer, questions)
+        return
+    with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("fork")) as pool:
+        yield from pool.map(answer, questions, chunksize=max(1, len(questions) // (count * 8)))
+
+
+class Kept:
+    """The answer to one question, in the cache, as far as it can be kept there."""
+
+    def __init__(self, question: Question, cache: CheckCache, surroundings: Surroundings) -> None:
+        self._cache = cache
+        self._basis = _basis(question, surroundings)
+
+    def load(self) -> Json | None:
+        """Return the answer, or None where it is not known."""
+        return self._cache.load(self._basis) if self._basis else None
+
+    def save(self, told: Told) -> None:
+        """Keep the answer."""
+        if self._basis:
+            self._cache.save(self._basis, told.answer, told.modules)
+
+
+def _basis(question: Question, surroundings: Surroundings) -> Basis | None:
+    """Return what the answer rests on. A job file's rests on data and machine too, uv's on the registry: none is kept."""
+    path = Path(question.path)
+    if path.suffix not in PROGRAMS or question.resolve != CATALOG:
+        return None
+    try:
+        text = file_digest(path)
+    except OSError:
+        return None
+    options = (*question.only, "-", *question.ignore, "-", *question.arguments)
+    return Basis(
+        name=digest(question.path, str(path.absolute()), *options),
+        content=digest(surroundings.stamp(path.absolute().parent), text),
+        read_module=partial(read_module, path.parent),
+    )

@@ -1,0 +1,124 @@
+"""Checking one target: reading it, asking the rules, and taking out what a comment lets pass."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any, NamedTuple, Protocol
+
+from holdfast.adapters.targets import Target, read_target
+from holdfast.core.errors import HoldfastError, UsageError, flatten
+from holdfast.core.finding import Finding, Rule
+from holdfast.core.text import Place
+from holdfast.engine.answers import Checked, Unread, answer_target
+from holdfast.engine.check import select
+from holdfast.engine.suppress import part_findings
+from holdfast.rules import all_rules
+
+PROGRAMS = (".py", ".ipynb")
+STANDARD_INPUT = "-"
+CATALOG = "catalog"
+COMMAND_LINE = "command line"
+"""In the place of a target's path: what is asked about is a command line itself."""
+
+
+class Checker(Protocol):
+    """Asks rules about one kind of target."""
+
+    def __call__(self, asked: Target, rules: Sequence[Rule], resolve: str, /) -> Checked:
+        """Return what they said."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked about one target.
+
+    Attributes:
+        path: The target.
+        only: Beginnings of the rule codes to ask; all where none is given.
+        ignore: Beginnings of the rule codes to leave out.
+        sets: Overrides of a job file's keys, `KEY=VALUE`.
+        arguments: A script's own arguments; for a command line, its words.
+        strict: Whether a rule that could not be asked counts as a failure.
+        resolve: Who says which versions a program gets: `catalog`, or `uv`.
+    """
+
+    path: str
+    only: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    strict: bool = False
+    resolve: str = CATALOG
+
+
+class Told(NamedTuple):
+    """The answer about one target.
+
+    Attributes:
+        answer: As `contract.md` §2 spells it.
+        modules: Names of the modules that were looked for beside it.
+    """
+
+    answer: dict[str, Any]
+    modules: frozenset[str]
+
+
+def answer_question(question: Question, *, alone: bool = False) -> Told:
+    """Return the answer about one target. What keeps it from being read is a finding of its own.
+
+    Args:
+        question: The question.
+        alone: Whether nothing else is asked about: then a target that is not there, or a job file that breaks its
+            schema, is a wrong question. A script that is no Python never is.
+
+    Raises:
+        UsageError: It is, and cannot be read.
+        ExceptionGroup: It is, and breaks the schema of a job file.
+    """
+    try:
+        asked = read_question(question)
+        checked = check_target(asked, only=question.only, ignore=question.ignore, resolve=question.resolve)
+    except (UsageError, ExceptionGroup) as error:
+        errors = flatten(error)
+        if not errors or (alone and not _is_broken_program(question.path, errors)):
+            raise
+        return Told(answer_target(Unread(path=question.path, errors=tuple(errors))), frozenset())
+    return Told(answer_target(checked), asked.modules)
+
+
+def read_question(question: Question, text: str | None = None) -> Target:
+    """Read a question's target, or, in the place of what the file holds, another text.
+
+    Raises:
+        UsageError: It cannot be read.
+        ExceptionGroup: It breaks the schema of a job file.
+    """
+    if question.path == COMMAND_LINE:
+        target: Target = import_module("holdfast.adapters.targets.commands").read_line(question.arguments)
+        return target
+    return read_target(question.path, question.sets, question.arguments, text=text)
+
+
+def check_target(
+    asked: Target, *, only: Sequence[str] = (), ignore: Sequence[str] = (), resolve: str = CATALOG
+) -> Checked:
+    """Ask the rules about one target."""
+    rules = list(select(all_rules(), only=tuple(only), ignore=tuple(ignore)))
+    # What a job file needs, its schema and its facts, takes longer to import than a script takes to check.
+    kind = "jobs" if asked.job else "programs"
+    check: Checker = import_module(f"holdfast.app.checking_{kind}").check
+    checked = check(asked, rules, resolve)
+    standing, passed = part_findings(checked.findings, asked.documents)
+    return replace(checked, findings=tuple(sorted(standing, key=_position)), let_pass=tuple(passed))
+
+
+def _position(finding: Finding) -> tuple[str, int, int, int, str]:
+    """Return where a finding stands in the order of its file."""
+    place = finding.place or Place("")
+    code = finding.rule.code if finding.rule else ""
+    return place.path, place.cell or 0, place.line or 0, place.column or 0, code
+
+
+def _is_broken_program(path: str, errors: Sequence[HoldfastError]) -> bool:
+    return path.endswith((*PROGRAMS, STANDARD_INPUT)) and all(error.spot.line is not None for error in errors)

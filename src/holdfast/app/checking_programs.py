@@ -1,0 +1,96 @@
+"""Asking the rules about a program: a script, a notebook, or the commands that start one."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from itertools import groupby
+
+from holdfast.adapters.declared import find_declared
+from holdfast.adapters.targets import Target
+from holdfast.catalog.api import packages
+from holdfast.core.document import Document
+from holdfast.core.errors import SourceError
+from holdfast.core.finding import Finding, Rule, Skip
+from holdfast.core.requirement import Declared
+from holdfast.engine.answers import Checked
+from holdfast.engine.check_program import Footing, check_program
+from holdfast.engine.launched import with_launched
+from holdfast.engine.resolve import IMPORTANCE, Resolution, choose_python, resolved_by
+from holdfast.engine.resolve_once import resolve_once
+
+UV = "uv"
+
+
+def check(asked: Target, rules: Sequence[Rule], resolve: str) -> Checked:
+    """Return what the rules say of a program. Each script that a command starts stands on its own requirements."""
+    results: list[Finding | Skip] = []
+    resolved: dict[str, str] = {}
+    because: dict[str, None] = {}
+    for path, documents in _by_path(asked.documents):
+        footing = stand(path, documents, resolve)
+        results += check_program(rules, documents, footing)
+        resolved |= _named(footing.resolution, documents)
+        as_uv = f"by {footing.declared.origin}; as uv resolves it"
+        because[as_uv if _asks_uv(footing.declared, resolve) else footing.because] = None
+    return Checked(
+        document=asked.document,
+        method=next(
+            (method for document in asked.documents if isinstance(method := document.get("method"), str)), None
+        ),
+        resolved=resolved,
+        because="; ".join(because),
+        findings=tuple(result for result in results if isinstance(result, Finding)),
+        skips=tuple(result for result in results if isinstance(result, Skip)),
+        place_edits=asked.place_edits,
+    )
+
+
+def stand(path: str, documents: Sequence[Document], resolve: str) -> Footing:
+    """Return the versions that a program gets, by what is declared in it or around it, and what launches it.
+
+    An environment says so only if it has all the libraries that the program uses; the script will run in another then.
+    """
+    declared = find_declared(path, documents[0].text)
+    if declared.kind == "environment" and not all(declared.named(package) for package in _used(documents)):
+        declared = Declared()
+    declared = with_launched(declared, documents[0])
+    resolution = _by_uv(declared) if _asks_uv(declared, resolve) else resolve_once(declared)
+    return Footing(resolution=resolution, declared=declared)
+
+
+def _asks_uv(declared: Declared, resolve: str) -> bool:
+    """Tell whether uv has anything to say: where nothing is declared, or the versions themselves, it has not."""
+    return resolve == UV and bool(declared.requirements) and not declared.exact
+
+
+def _by_uv(declared: Declared) -> Resolution:
+    """Return the versions that uv would install; where it cannot say, nothing is known of any, and why."""
+    uv = import_module("holdfast.adapters.declared.uv")
+    python = choose_python(declared.python)
+    try:
+        newest, lowest = uv.ask_uv(declared, python), uv.ask_uv(declared, python, lowest=True)
+    except SourceError as error:
+        known = resolve_once(declared)
+        return replace(known, newest={}, lowest=None, conflict=None, unknown=dict.fromkeys(known.declared, error.what))
+    return resolved_by(declared, newest, lowest=lowest, python=python)
+
+
+def _by_path(documents: Iterable[Document]) -> Iterator[tuple[str, list[Document]]]:
+    for (path, _), group in groupby(documents, key=lambda document: (document.path, document.get("launch", None))):
+        yield path, list(group)
+
+
+def _named(resolution: Resolution, documents: Sequence[Document]) -> Mapping[str, str]:
+    """Return the versions of the libraries that matter to a program: those it uses, and what they rest on."""
+    used = _used(documents)
+    if "trl" in used:
+        used.add("transformers")
+    named = sorted(used & resolution.newest.keys(), key=lambda name: (name not in IMPORTANCE, name != "trl", name))
+    return {package: resolution.newest[package] for package in named}
+
+
+def _used(documents: Sequence[Document]) -> set[str]:
+    """Return the libraries that a program imports or calls, of those whose history is known."""
+    used = {imported.module.partition(".")[0] for document in documents for imported in document.imports}
+    used |= {call.package for document in documents for call in document.calls}
+    return used & set(packages())

@@ -1,0 +1,26 @@
+"""Explaining the rules and the job file."""
+
+from typing import Any
+
+from holdfast.core.errors import UsageError
+from holdfast.core.job import job_schema
+from holdfast.engine.pages import render_keys, render_page
+from holdfast.rules import all_rules
+
+Answer = dict[str, Any]
+
+
+def explain(code: str) -> Answer:
+    """Give a rule's page, or the schema of a job file.
+
+    Raises:
+        UsageError: There is no such rule.
+    """
+    if code == "job":
+        schema = job_schema()
+        return {"schema": 1, "verb": "explain", "about": schema, "text": render_keys(schema)}
+    for rule in all_rules():
+        if code.upper() == rule.code or code.lower() == rule.name:
+            return {"schema": 1, "verb": "explain", "about": rule.summary(), "text": render_page(rule)}
+    known = ", ".join(rule.code for rule in all_rules())
+    raise UsageError(f"no rule is called {code!r}", where="holdfast explain", fix=f"use one of {known}, or `job`")

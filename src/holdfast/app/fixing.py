@@ -1,0 +1,102 @@
+"""Mending what was found: every fix that can be made at once, and again until none is left."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from holdfast.adapters.write_back import write_back
+from holdfast.app.checking_one import STANDARD_INPUT, Question, answer_question, check_target, read_question
+from holdfast.core.errors import UsageError
+from holdfast.core.finding import Finding
+from holdfast.core.text import TextEdit, apply_text_edits
+from holdfast.engine.fix import mend, render_diff
+
+Json = dict[str, Any]
+ROUNDS = 10
+"""A fix may be in the way of another, or bring to light what another rule objects to; more would be two that quarrel."""
+
+
+@dataclass(slots=True)
+class Mending:
+    """What becomes of a target's text.
+
+    Attributes:
+        before: The text.
+        after: The text with the fixes in it.
+        fixed: What they mend.
+    """
+
+    before: str
+    after: str
+    fixed: list[Finding] = field(default_factory=list[Finding])
+
+
+def answer_mended(question: Question, *, unsafe: bool, write: bool, alone: bool = False) -> Json:
+    """Return the answer about a target after its fixes were made; where they are not written, before.
+
+    Args:
+        question: The question.
+        unsafe: Whether to make fixes too that may change what the user meant.
+        write: Whether to write the file; else the answer holds what would change.
+        alone: As for `answer_question`.
+
+    Raises:
+        UsageError: As for `answer_question`; standard input is to be written.
+        SourceError: The file cannot be written.
+    """
+    if write and question.path == STANDARD_INPUT:
+        raise UsageError("standard input cannot be written", where="-", fix="use `--diff`")
+    mending = _mended(question, unsafe=unsafe)
+    if mending and write and mending.fixed:
+        write_back(question.path, mending.after)
+    answer = answer_question(question, alone=alone).answer
+    if mending is None:
+        return answer
+    diff = render_diff(question.path, mending.before, mending.after)
+    return {**answer, "fixed": [_told(finding) for finding in mending.fixed], **({} if write else {"diff": diff})}
+
+
+def _mended(question: Question, *, unsafe: bool) -> Mending | None:
+    """Return what becomes of a target's text; None where it cannot be read. Files that it runs are left alone."""
+    try:
+        asked = read_question(question)
+    except (UsageError, ExceptionGroup):
+        return None
+    mending = Mending(asked.document.text, asked.document.text)
+    for _ in range(ROUNDS):
+        found = check_target(asked, only=question.only, ignore=question.ignore, resolve=question.resolve).findings
+        made = mend(_own(found, question.path), asked.place_edits, unsafe=unsafe)
+        text = _applied(question.path, mending.after, made.edits)
+        if text == mending.after:
+            break
+        try:
+            asked = read_question(question, text)
+        except (UsageError, ExceptionGroup):  # what cannot be read is no better
+            break
+        mending.after = text
+        mending.fixed += made.fixed
+    return mending
+
+
+def _own(findings: Iterable[Finding], path: str) -> list[Finding]:
+    return [each for each in findings if each.document is not None and each.document.path == path]
+
+
+def _applied(path: str, text: str, edits: Iterable[TextEdit]) -> str:
+    if path.endswith(".ipynb"):
+        changed: str = import_module("holdfast.adapters.readers.notebook_edits").apply_notebook_edits(text, edits)
+        return changed
+    return apply_text_edits(text, edits)
+
+
+def _told(finding: Finding) -> Json:
+    place, fix = finding.place, finding.fix
+    return {
+        "code": finding.rule.code if finding.rule else "",
+        "message": finding.message,
+        "title": fix.title if fix else "",
+        "safe": fix.safe if fix else True,
+        "line": place.line if place else None,
+        **({"cell": place.cell} if place and place.cell else {}),
+    }

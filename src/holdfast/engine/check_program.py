@@ -1,0 +1,195 @@
+"""Checking a program against the versions that it will get, and against the oldest that it allows.
+
+What is wrong with the versions that its requirements come to is wrong. What is wrong only with others that they admit is
+a warning, with the floor that would be right. Where nothing says which versions there will be, nothing is certain.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TypeGuard
+
+from holdfast.catalog.api import Api, released
+from holdfast.core.document import ABSENT, Document
+from holdfast.core.errors import SourceError
+from holdfast.core.finding import Finding, Rule, Severity, Skip
+from holdfast.core.requirement import Declared
+from holdfast.engine.check import needed_facts, run_rules, severity_of
+from holdfast.engine.gather import gather
+from holdfast.engine.resolve import Resolution
+
+Results = list[Finding | Skip]
+TRAINING = ("trl", "transformers")
+ELSEWHERE = "a script does not say where it will run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Footing:
+    """What a program is checked against.
+
+    Attributes:
+        resolution: The versions of the libraries that it will get, or may get.
+        declared: What says so.
+    """
+
+    resolution: Resolution
+    declared: Declared
+
+    @property
+    def firm(self) -> bool:
+        """Whether anything says which versions there will be."""
+        return self.declared.kind != "nothing" and not self.declared.unsure
+
+    @property
+    def because(self) -> str:
+        """Where the versions come from, for people."""
+        origin = f"by {self.declared.origin}" if self.firm else "nothing declares them: the newest"
+        return f"{origin}; catalog of {self.resolution.date}"
+
+
+@lru_cache(maxsize=256)
+def _api(versions: tuple[tuple[str, str], ...]) -> Api:
+    """Return what the libraries take: of many scripts with the same versions, once."""
+    return Api(dict(versions))
+
+
+class ProgramFacts:
+    """What is known beside a program itself, by the names that rules give their parameters."""
+
+    def __init__(self, footing: Footing, versions: Mapping[str, str], document: Document) -> None:
+        self._footing, self._versions, self._document = footing, versions, document
+
+    @property
+    def api(self) -> Api:
+        """What the libraries take at these versions."""
+        return _api(tuple(self._versions.items()))
+
+    @property
+    def resolution(self) -> Resolution:
+        """Which versions the program gets."""
+        return self._footing.resolution
+
+    @property
+    def declared(self) -> Declared:
+        """What it or its project declares."""
+        return self._footing.declared
+
+    @property
+    def processes(self) -> int:
+        """Training processes on all machines together, as far as what launches it says."""
+        return count_processes(self._document)
+
+
+def count_processes(document: Document) -> int:
+    """Return how many processes a program's launchers start on all machines together.
+
+    Raises:
+        SourceError: They do not say.
+    """
+    world, here, nodes = (document.get(f"where.{key}") for key in ("world_size", "processes", "nodes"))
+    count = world if world is not ABSENT else _times(here, 1 if nodes is ABSENT else nodes)
+    if not _is_count(count):
+        raise SourceError("nothing says how many processes it will run in", where=document.path, fix="name a launcher")
+    return count
+
+
+def _times(here: object, nodes: object) -> int | None:
+    return here * nodes if _is_count(here) and _is_count(nodes) else None
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def check_program(rules: Iterable[Rule], documents: Sequence[Document], footing: Footing) -> Results:
+    """Return what the rules object to in a program, each thing once, and which of them could not be asked.
+
+    Args:
+        rules: The rules.
+        documents: What the program says of each job that it trains.
+        footing: What they are asked about it against.
+    """
+    rules = list(rules)
+    results = _ask(rules, documents, footing, footing.resolution.newest)
+    if not footing.firm:
+        results = [_unsure(result, footing) if isinstance(result, Finding) else result for result in results]
+    told = {_identity(result) for result in results}
+    return [*results, *(each for each in _older(rules, documents, footing) if _identity(each) not in told)]
+
+
+def _ask(rules: Sequence[Rule], documents: Sequence[Document], footing: Footing, at: Mapping[str, str]) -> Results:
+    """Return what the rules say at some versions; what they say of several documents alike is told once."""
+    needed = needed_facts(rules)
+    found = (
+        result
+        for document in documents
+        for result in run_rules(
+            rules, document, gather(needed, ProgramFacts(footing, at, document), otherwise=ELSEWHERE)
+        )
+    )
+    return list({_identity(result): result for result in found}.values())
+
+
+def _identity(result: Finding | Skip) -> object:
+    if isinstance(result, Skip):
+        return (result.rule.code, result.missing)
+    return (result.rule.code if result.rule else "", result.place, result.key if result.place is None else "")
+
+
+def _unsure(finding: Finding, footing: Footing) -> Finding:
+    """Return a finding that rests on a guess at the versions as what it is: a warning."""
+    if not finding.rule or "api" not in finding.rule.needs or severity_of(finding) is not Severity.ERROR:
+        return finding
+    concerned = _concerned(finding, footing.resolution.newest)
+    newest = ", ".join(f"{package} {version}" for package, version in concerned.items())
+    told = f"{finding.message} (nothing pins {' or '.join(concerned)}: checked against the newest, {newest})"
+    return replace(finding, severity=Severity.WARNING, message=told)
+
+
+def _concerned(finding: Finding, versions: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the versions that a finding speaks of; if it spells out none, those of the libraries that train."""
+    told = {package: version for package, version in versions.items() if f"{package} {version}" in finding.message}
+    return told or {package: version for package, version in versions.items() if package in TRAINING}
+
+
+def _older(rules: Sequence[Rule], documents: Sequence[Document], footing: Footing) -> Iterator[Finding]:
+    """Yield what is wrong with the oldest versions that the requirements admit, as warnings."""
+    if not footing.resolution.lowest:
+        return
+    bound = [rule for rule in rules if "api" in rule.needs]
+    for finding in _ask(bound, documents, footing, footing.resolution.lowest):
+        if isinstance(finding, Finding) and severity_of(finding) is Severity.ERROR:
+            asked = "; ".join(f"require `{name}>={version}`" for name, version in _floors(finding, footing).items())
+            message = f"{finding.message} (not with the newest, but with the oldest versions that are allowed: {asked})"
+            yield replace(finding, severity=Severity.WARNING, message=message, fix=None)
+
+
+def _floors(finding: Finding, footing: Footing) -> dict[str, str]:
+    """Return the lowest version of one package from which the finding is gone, or of all where one is not enough."""
+    newest, lowest = footing.resolution.newest, footing.resolution.lowest or {}
+    declared = [name for name in footing.resolution.declared if name in newest and lowest.get(name) != newest[name]]
+    for package in sorted(declared, key=lambda name: name not in finding.message):
+        at = _first_good(finding, footing, package)
+        if at is not None:
+            return {package: at}
+    return {package: newest[package] for package in declared}
+
+
+def _first_good(finding: Finding, footing: Footing, package: str) -> str | None:
+    """Return the first release of a package, after the lowest, at which the finding is gone; None where it never is."""
+    newest, lowest = footing.resolution.newest, footing.resolution.lowest or {}
+    if package not in lowest:
+        return None
+    every = released(package)
+    later = every[every.index(lowest[package]) + 1 : every.index(newest[package]) + 1]
+    first = bisect_left(later, 1, key=lambda version: int(_gone(finding, footing, {package: version})))
+    return later[first] if first < len(later) else None
+
+
+def _gone(finding: Finding, footing: Footing, versions: Mapping[str, str]) -> bool:
+    """Tell whether its rule finds it no more with other versions in the place of the lowest."""
+    if finding.document is None or finding.rule is None:
+        return False
+    results = _ask([finding.rule], [finding.document], footing, {**(footing.resolution.lowest or {}), **versions})
+    return _identity(finding) not in map(_identity, results)

@@ -1,0 +1,1 @@
+"""Answers of `check` in the formats of other programs."""

@@ -1,0 +1,153 @@
+"""Findings as SARIF 2.1.0, which code scanning and editors read.
+
+Source: OASIS, "Static Analysis Results Interchange Format (SARIF) Version 2.1.0", of 27 March 2020.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+from urllib.parse import quote
+
+from holdfast.core.finding import Rule
+from holdfast.core.text import LINE_BREAK
+from holdfast.engine.pages import render_page
+
+SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}
+STANDARD_INPUT: Final = "stdin"
+Json = dict[str, Any]
+
+
+def render_sarif(answer: Mapping[str, Any], rules: Iterable[Rule], texts: Mapping[str, str], *, version: str) -> Json:
+    """Return an answer of `check` as a SARIF log.
+
+    A finding in a notebook stands in its file without a line, since lines are counted in cells: the cell is a logical
+    location, and the message names it. What a comment lets pass is a suppressed result; what could not be asked is a
+    notification of the run.
+
+    Args:
+        answer: Of `check`.
+        rules: Every rule that there is.
+        texts: Text of the files by path, to count columns in UTF-16 code units.
+        version: Of holdfast.
+    """
+    found = [finding for target in answer["targets"] for finding in _all_findings(target)]
+    codes = list(dict.fromkeys(finding["code"] for finding in found))
+    known = {rule.code: rule for rule in rules}
+    driver = {
+        "name": "holdfast",
+        "semanticVersion": version,
+        "rules": [_describe(code, known.get(code)) for code in codes],
+    }
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "utf16CodeUnits",
+        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": list(_notifications(answer))}],
+        "results": [_result(finding, codes.index(finding["code"]), texts) for finding in found],
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _all_findings(target: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield from target["findings"]
+    yield from target.get("suppressed", ())
+
+
+def _describe(code: str, rule: Rule | None) -> Json:
+    """Return a rule as SARIF tells of it; what could not be read at all has none."""
+    if rule is None:
+        text = "The file cannot be read: a syntax error, or a key that is unknown or wrong."
+        return {"id": code, "name": "unreadable", "shortDescription": {"text": text}}
+    page = render_page(rule)
+    return {
+        "id": code,
+        "name": rule.name,
+        "shortDescription": {"text": (rule.explain or rule.name).partition("\n")[0]},
+        "fullDescription": {"text": rule.why or rule.name},
+        "help": {"text": page, "markdown": page},
+        "defaultConfiguration": {"level": LEVELS[rule.severity.value]},
+        "properties": {"tags": [code[:3]]},
+    }
+
+
+def _notifications(answer: Mapping[str, Any]) -> Iterator[Json]:
+    for target in answer["targets"]:
+        if target["skipped"]:
+            told = "; ".join(f"{skip['code']}: {skip['because']}" for skip in target["skipped"])
+            yield _note(target["path"], f"{len(target['skipped'])} rules skipped, which is not a pass. {told}")
+    for passed in answer.get("passed_over", ()):
+        yield _note(passed["path"], f"not checked: {passed['because']}")
+
+
+def _note(path: str, text: str) -> Json:
+    location = {"physicalLocation": {"artifactLocation": _artifact(path)}}
+    return {"level": "note", "message": {"text": text}, "locations": [location]}
+
+
+def _result(finding: Mapping[str, Any], index: int, texts: Mapping[str, str]) -> Json:
+    cell = finding.get("cell")
+    where = f"Cell {cell}, line {finding['line']}: " if cell else ""
+    result: Json = {
+        "ruleId": finding["code"],
+        "ruleIndex": index,
+        "level": LEVELS[finding["severity"]],
+        "message": {"text": where + finding["message"]},
+        "locations": [_location(finding, texts)],
+        "suppressions": [],
+    }
+    if "suppressed_by" in finding:
+        reason = finding["suppressed_by"]["reason"]
+        result["suppressions"] = [{"kind": "inSource", **({"justification": reason} if reason else {})}]
+    if finding["fix"] and not cell:
+        result["fixes"] = [_fix(finding, texts)]
+    return result
+
+
+def _location(finding: Mapping[str, Any], texts: Mapping[str, str]) -> Json:
+    path, cell = finding["path"], finding.get("cell")
+    physical: Json = {"artifactLocation": _artifact(path)}
+    location: Json = {"physicalLocation": physical}
+    if cell:
+        location["logicalLocations"] = [{"name": f"cell {cell}", "kind": "module"}]
+    elif finding["line"]:
+        start = (finding["line"], finding["column"])
+        physical["region"] = _region(start, (finding["end_line"], finding["end_column"]), texts.get(path, ""))
+    return location
+
+
+def _fix(finding: Mapping[str, Any], texts: Mapping[str, str]) -> Json:
+    fix, text = finding["fix"], texts.get(finding["path"], "")
+    replacements = [
+        {"deletedRegion": _region(edit["start"], edit["end"], text), "insertedContent": {"text": edit["text"]}}
+        for edit in fix["edits"]
+    ]
+    title = fix["title"] if fix["safe"] else f"{fix['title']} (unsafe: it may change what the program does)"
+    change = {"artifactLocation": _artifact(finding["path"]), "replacements": replacements}
+    return {"description": {"text": title}, "artifactChanges": [change]}
+
+
+def _region(start: Iterable[int | None], end: Iterable[int | None], text: str) -> Json:
+    """Return a range of characters as a region, in UTF-16 code units; ends are exclusive in both."""
+    lines = LINE_BREAK.split(text)
+    (line, column), (end_line, end_column) = start, end
+    told = {
+        "startLine": line,
+        "startColumn": _column(lines, line, column),
+        "endLine": end_line,
+        "endColumn": _column(lines, end_line or line, end_column),
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _column(lines: list[str], line: int | None, column: int | None) -> int | None:
+    if column is None or line is None or line > len(lines):
+        return column
+    before = lines[line - 1][: column - 1]
+    return column + sum(ord(character) > 0xFFFF for character in before)  # noqa: PLR2004 - outside the first plane: two
+
+
+def _artifact(path: str) -> Json:
+    """Return a file as SARIF names it: a relative URI, or an absolute one."""
+    if path == "-":
+        return {"uri": STANDARD_INPUT}
+    uri = quote(path.replace("\\", "/"))
+    return {"uri": f"file://{uri}" if uri.startswith("/") else uri.removeprefix("./")}

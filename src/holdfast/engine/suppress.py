@@ -1,0 +1,183 @@
+"""Comments that tell a checker to let something pass: `# holdfast: ignore[ARG101] why it is right here`.
+
+Such a comment speaks of the statement whose first line it ends, of the line that it ends, or, on a line of its own,
+of the line or statement below. `ignore-file` speaks of the whole file. Codes are given by their beginnings, as to
+`--ignore`; without brackets, all are meant.
+"""
+
+import re
+import tokenize
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from io import StringIO
+from typing import Final
+
+from holdfast.core.document import Document, leaves
+from holdfast.core.finding import Finding
+from holdfast.core.text import LINE_BREAK, Place
+from holdfast.engine.notebook_cells import notebook_cells
+
+MARK: Final = "holdfast:"
+COMMENT: Final = re.compile(
+    r"#\s*holdfast:\s*ignore(?P<file>-file)?(?:\[(?P<codes>[^\]#]*)\])?(?P<reason>\s[^#]*)?(?=#|$)"
+)
+# IPython's own lines are no Python; where they stand, nothing can be found.
+MAGIC: Final = re.compile(r"(?m)^[ \t]*[%!?][^\r\n]*")
+BLANKS: Final = (tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+ALL: Final = ("",)
+LAST_LINE: Final = 10**9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ignore:
+    """What one comment lets pass.
+
+    Attributes:
+        codes: Beginnings of rule codes.
+        reason: Why, in the user's words; may be empty.
+        line: Where the comment stands.
+        first: The first line that it speaks of.
+        last: The last line that it speaks of.
+        cell: Of a notebook, the cell it speaks of; None for the whole file.
+    """
+
+    codes: tuple[str, ...]
+    reason: str
+    line: int
+    first: int
+    last: int
+    cell: int | None = None
+
+    def covers(self, code: str, place: Place) -> bool:
+        """Tell whether a finding is let pass."""
+        here = self.cell in (None, place.cell) and self.first <= (place.line or self.first) <= self.last
+        return here and code.startswith(self.codes)
+
+
+def part_findings(
+    findings: Iterable[Finding], documents: Iterable[Document]
+) -> tuple[list[Finding], list[tuple[Finding, Ignore]]]:
+    """Return the findings that stand, and those that a comment of their file lets pass, each with the comment.
+
+    A finding without a line, such as a missing header, is let pass by `ignore-file` alone.
+
+    Args:
+        findings: What was found.
+        documents: What was asked about; those of one path are of one text.
+    """
+    texts = {document.path: document for document in documents}
+    ignores = {path: find_ignores(document) for path, document in texts.items()}
+    standing: list[Finding] = []
+    passed: list[tuple[Finding, Ignore]] = []
+    for finding in findings:
+        known = ignores.get(finding.place.path if finding.place else "", ())
+        ignore = next((one for one in known if _lets_pass(one, finding)), None)
+        if ignore:
+            passed.append((finding, ignore))
+        else:
+            standing.append(finding)
+    return standing, passed
+
+
+def find_ignores(document: Document) -> tuple[Ignore, ...]:
+    """Return what the comments of a document let pass."""
+    if MARK not in document.text:
+        return ()
+    if document.kind == "job":
+        return tuple(_in_yaml(document))
+    if document.kind == "command":
+        return tuple(_in_shell(document.text))
+    if document.path.endswith(".ipynb"):
+        cells = enumerate(notebook_cells(document.text), start=1)
+        return tuple(ignore for number, text in cells for ignore in _in_python(MAGIC.sub("", text), number))
+    return tuple(_in_python(document.text, None))
+
+
+def _lets_pass(ignore: Ignore, finding: Finding) -> bool:
+    if not finding.rule:
+        return False
+    place = finding.place or Place("")
+    whole_file = ignore.last == LAST_LINE
+    return (whole_file or place.line is not None) and ignore.covers(finding.rule.code, place)
+
+
+def _in_python(text: str, cell: int | None) -> Iterator[Ignore]:
+    """Yield the ignores of Python source; those before the first error where it is none."""
+    if MARK not in text:
+        return
+    comments: list[tuple[int, re.Match[str], bool]] = []
+    statements: dict[int, int] = {}
+    lines = LINE_BREAK.split(text)
+    first: int | None = None
+    for token in _tokens(text):
+        row, column = token.start
+        if token.type == tokenize.NEWLINE:
+            statements[first or row] = row
+            first = None
+        elif token.type != tokenize.COMMENT:
+            first = first or row
+        elif found := COMMENT.search(token.string):
+            comments.append((row, found, not lines[row - 1][:column].strip()))
+    for row, found, alone in comments:
+        yield _ignore(found, row, cell, lines, statements, alone=alone)
+
+
+def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:
+    """Yield the tokens of Python source that stand for something, up to the first error."""
+    try:
+        tokens = tokenize.generate_tokens(StringIO(text, newline=None).readline)
+        yield from (token for token in tokens if token.type not in BLANKS)
+    except (tokenize.TokenError, SyntaxError):
+        return
+
+
+def _in_yaml(document: Document) -> Iterator[Ignore]:
+    """Yield the ignores of a job file: comments, and no text that looks like one."""
+    lines = LINE_BREAK.split(document.text)
+    values = [document.places[key] for key, _ in leaves(document.values) if key in document.places]
+    for row, line in enumerate(lines, start=1):
+        found = COMMENT.search(line)
+        if found and not any(_holds(place, row, found.start() + 1) for place in values):
+            alone = not line[: found.start()].strip()
+            if alone or line[found.start() - 1] in " \t":
+                yield _ignore(found, row, None, lines, {}, alone=alone)
+
+
+def _in_shell(text: str) -> Iterator[Ignore]:
+    """Yield the ignores of a shell script or a Makefile; a command goes on behind a backslash at the end of a line."""
+    lines = LINE_BREAK.split(text)
+    statements: dict[int, int] = {}
+    first = 1
+    for row, line in enumerate(lines, start=1):
+        statements[first] = row
+        first = first if line.endswith("\\") else row + 1
+    for row, line in enumerate(lines, start=1):
+        found = COMMENT.search(line)
+        before = line[: found.start()] if found else ""
+        if found and not before[-1:].strip() and before.count("'") % 2 == before.count('"') % 2 == 0:
+            yield _ignore(found, row, None, lines, statements, alone=not before.strip())
+
+
+def _holds(place: Place, line: int, column: int) -> bool:
+    start = (place.line or 0, place.column or 0)
+    end = (place.end_line or 0, place.end_column or 0)
+    return start <= (line, column) < end
+
+
+def _ignore(
+    found: re.Match[str], row: int, cell: int | None, lines: list[str], statements: dict[int, int], *, alone: bool
+) -> Ignore:
+    if found["file"]:
+        first, last, cell = 0, LAST_LINE, None
+    else:
+        first = _next_code(lines, row) if alone else row
+        last = statements.get(first, first)
+    codes = ALL if found["codes"] is None else tuple(code.strip() for code in found["codes"].split(",") if code.strip())
+    return Ignore(codes=codes, reason=(found["reason"] or "").strip(), line=row, first=first, last=last, cell=cell)
+
+
+def _next_code(lines: list[str], row: int) -> int:
+    """Return the line after a comment that is no comment itself."""
+    while row < len(lines) and lines[row].lstrip().startswith("#"):
+        row += 1
+    return row + 1
