@@ -344,7 +344,7 @@ def test_checks_of_the_bases_come_after_its_own(folder: Path) -> None:
     """As `super().__post_init__()` makes them."""
     found = api(folder).checks("trl.SFTConfig")
 
-    assert [(each.home, each.steps) for each in found] == [
+    assert [(each.home, each.text) for each in found] == [
         ("trl.trainer.sft_config.SFTConfig", "own"),
         ("transformers.training_args.TrainingArguments", "check"),
     ]
@@ -404,11 +404,11 @@ def test_what_a_line_leaves_out_is_put_back(tmp_path: Path) -> None:
     assert late.parameters["y"].deprecation is not None
     assert (method.open, method.parameters["far"].default) == (True, REQUIRED)
     assert third.home("lib.Other") == "lib.a.Plain"
-    assert [(each.method, each.steps) for each in second.checks("lib.Config")] == [
+    assert [(each.method, each.text) for each in second.checks("lib.Config")] == [
         ("__post_init__", "a()"),
         ("__init__", "d()"),
     ]
-    assert [each.steps for each in third.checks("lib.Config")] == ["a()\nb()\nc()"]
+    assert [each.text for each in third.checks("lib.Config")] == ["a()\nb()\nc()"]
     assert third.parameter_spans("lib.Config", "z") == (Span("lib", "3"),)
 
 

@@ -1,6 +1,8 @@
 """Command lines are read as a shell and the launchers would read them."""
 
 import shlex
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,10 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.adapters.readers.command_line import CommandLine, read_commands
+from holdfast.adapters.readers.command_line.slurm import read_directives
 from holdfast.adapters.readers.command_line.trl import command_document
 from holdfast.adapters.readers.command_line.words import split_commands
-from holdfast.core.document import Unknown
+from holdfast.adapters.readers.script import read_script
+from holdfast.adapters.readers.settings import read_settings
+from holdfast.adapters.targets import read_target
+from holdfast.adapters.targets.commands import read_line
+from holdfast.core.document import ABSENT, Document, Rename, Unknown
+from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.core.requirement import Declared
 from holdfast.core.text import Place
+from holdfast.engine.launched import with_launched
+from holdfast.engine.resolve_once import resolve_once
 
 
 def only(text: str) -> CommandLine:
@@ -109,3 +120,243 @@ def test_a_command_of_trl_is_a_call() -> None:
     assert document.get("dataset.path") == "a/b"
     assert document.key_places["train", "learning_rate"] == Place("run.sh", 1, 9, 1, 24)
     assert document.places["train", "learning_rate"] == Place("run.sh", 1, 25, 1, 29)
+
+
+FILES = {
+    "recipe.yaml": "model_name_or_path: a/b\nlearning_rate: 2e-5\npacking: on\neval_strategy: 'no'\nnum_processes: 4\nenv: {A: 1}\n",
+    "z.yaml": "distributed_type: DEEPSPEED\nnum_processes: 6\ndeepspeed_config: {zero_stage: 3}\nmixed_precision: 'no'\n",
+    "one.yaml": "distributed_type: NO\nnum_processes: 8\n",
+}
+
+
+def files(name: str) -> Document | None:
+    return read_settings(FILES[name], name) if name in FILES else None
+
+
+def command(text: str) -> Document:
+    document = command_document(only(text), text, "run.sh", files)
+    assert document
+    return document
+
+
+def test_a_recipe_gives_a_command_its_defaults() -> None:
+    """What `--config` names is read as PyYAML reads it, the command line counts before it, and nothing else is open."""
+    document = command("trl sft --learning_rate 1e-4 --config recipe.yaml")
+    (call,) = document.calls
+
+    assert call.arguments == {
+        "model_name_or_path": "a/b",
+        "learning_rate": "1e-4",
+        "packing": True,
+        "eval_strategy": "no",
+        "num_processes": 4,
+    }
+    assert (call.open, call.defaults) == (
+        False,
+        frozenset({"model_name_or_path", "packing", "eval_strategy", "num_processes"}),
+    )
+    assert document.key_places["train", "packing"] == Place("recipe.yaml", 3, 1, 3, 8)
+    assert document.key_places["train", "learning_rate"].path == "run.sh"
+    assert (document.get("where.world_size"), document.get("train.learning_rate")) == (4, 1e-4)
+
+
+@pytest.mark.parametrize("text", ["trl sft --config other.yaml", 'trl sft "$@"', "trl sft --config $RECIPE"])
+def test_a_command_that_cannot_be_seen_whole_is_open(text: str) -> None:
+    """A recipe that is not at hand, or the shell's own arguments, may give anything."""
+    assert command(text).calls[0].open
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--accelerate_config zero3", {"world_size": 8, "nodes": 1, "distributed_type": "DEEPSPEED", "mixed_precision": "bf16", "deepspeed": {"zero_stage": 3}}),
+        ("--accelerate_config zero3 --num_processes 2", {"world_size": 2, "distributed_type": "DEEPSPEED"}),
+        ("--accelerate_config z.yaml", {"world_size": 6, "deepspeed": {"zero_stage": 3}, "mixed_precision": "no"}),
+        ("--config_file z.yaml --num_processes 1", {"world_size": 1, "distributed_type": "DEEPSPEED"}),
+        ("--accelerate_config one.yaml", {"world_size": 1}),
+        ("--accelerate_config single_gpu", {"world_size": 1, "distributed_type": "NO"}),
+        ("--accelerate_config nothing", {}),
+    ],
+)  # fmt: skip
+def test_accelerates_settings_say_how_many_processes_there_are(options: str, said: dict[str, Any]) -> None:
+    """In TRL's own files, by their names, or in one that is at hand; options count before them."""
+    document = command(f"trl sft --model_name_or_path x {options}")
+    assert {name: document.get(f"where.{name}") for name in said} == said
+    if not said:
+        assert document.get("where.world_size") is ABSENT
+
+
+def test_one_process_in_the_file_and_several_in_an_option_leave_it_open() -> None:
+    """Which of the two counts depends on more than they say."""
+    document = command("trl sft --accelerate_config one.yaml --num_processes 2")
+    assert isinstance(document.get("where.world_size"), Unknown)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("srun -N2 -n 8 --exclusive python train.py", "train.py"),
+        ("timeout 2h python train.py", "train.py"),
+        ("sudo -E python train.py", "train.py"),
+        ("if ! python train.py; then echo; fi", "train.py"),
+        ("bash -c 'cd x && torchrun --nproc_per_node 2 train.py'", "train.py"),
+        ("hf jobs run --flavor t4-small me/img bash -c 'pip install trl && python train.py'", "train.py"),
+        ("uvx --from trl==1.0.0 trl sft --a 1", "trl"),
+        ("conda run -n env --no-capture-output python train.py", "train.py"),
+        ("python -m accelerate.commands.launch --num_processes 2 train.py", "train.py"),
+        ("uv run --exclude-newer 2025-01-01 --no-progress train.py", "train.py"),
+    ],
+)
+def test_what_stands_before_a_program_is_passed_over(text: str, expected: str) -> None:
+    """Wrappers, a shell's own words, and shells that are given commands as text."""
+    line = only(text)
+    assert line.program
+    assert line.program.name.text == expected
+
+
+def test_requirements_that_launchers_add_are_told_apart() -> None:
+    """A comma parts two; within one, it stands before an operator or within brackets."""
+    line = only("uv run --with 'trl[peft,vllm]>=0.12,<1,datasets' --with peft train.py")
+    assert line.launch.values["environment.requirements"] == ["trl[peft,vllm]>=0.12,<1", "datasets", "peft"]
+
+
+def test_a_batch_scripts_directives_say_where_it_runs() -> None:
+    """Machines, GPUs and the time limit are Slurm's, whatever form they have."""
+    text = "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gres gpu:a100:4 # four\n#SBATCH -t 1-00:30\n#SBATCH -N3\n"
+    launch = read_directives(text, "job.sbatch")
+
+    assert launch
+    assert launch.values == {
+        "where.backend": "slurm",
+        "where.nodes": 3,
+        "where.gpus_per_node": 4,
+        "where.timeout": f"{24 * 3600 + 30 * 60}s",
+    }
+    assert launch.places["where", "gpus_per_node"] == Place("job.sbatch", 3, 16, 3, 26)
+    assert read_directives("python train.py", "run.sh") is None
+
+
+TRAIN = """\
+from trl import ModelConfig, ScriptArguments, SFTConfig, SFTTrainer, TrlParser
+
+script, args, model = TrlParser((ScriptArguments, SFTConfig, ModelConfig)).parse_args_and_config()
+SFTTrainer(model.model_name_or_path, args=args)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a script and a recipe, which is the current one."""
+    (tmp_path / "train.py").write_text(TRAIN, encoding="utf-8")
+    (tmp_path / "recipe.yaml").write_text("torch_dtype: bfloat16\nmax_length: 8\nlora_r: 4\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_script_is_read_with_the_command_line_that_starts_it(folder: Path) -> None:
+    """Each dataclass gets its own arguments, from the options and from the recipe, with their places."""
+    path = folder / "run.sh"
+    path.write_text("torchrun --nproc_per_node 2 train.py --config recipe.yaml --seed 1\n", encoding="utf-8")
+    (document,) = read_target(str(path)).documents
+    arguments = {call.label: dict(call.arguments) for call in document.calls if call.via == "parser"}
+
+    assert arguments == {
+        "ScriptArguments": {},
+        "SFTConfig": {"max_length": 8, "seed": "1"},
+        "ModelConfig": {"torch_dtype": "bfloat16", "lora_r": 4},
+    }
+    assert not any(call.open for call in document.calls if call.via == "parser")
+    assert document.place("train.max_length") == Place("recipe.yaml", 2, 1, 2, 11)
+    assert (document.get("where.processes"), document.get("train.seed")) == (2, 1)
+
+
+def test_a_value_that_the_shell_computes_hides_itself_alone(folder: Path) -> None:
+    """Where it stands after an option; elsewhere it may be options of any kind."""
+    path = folder / "run.sh"
+    path.write_text("python train.py --seed $SEED --max_length 8\npython train.py --seed 1 $MORE\n", encoding="utf-8")
+    one, other = read_target(str(path)).documents
+
+    assert (one.get("train.seed"), one.get("train.max_length")) == (Unknown("a variable of the shell"), 8)
+    assert not any(call.open for call in one.calls if call.via == "parser")
+    assert all(call.open for call in other.calls if call.via == "parser")
+
+
+def test_what_the_script_installs_before_it_starts_the_program_counts(folder: Path) -> None:
+    """So does what uv is told to add; each command has its own versions."""
+    path = folder / "run.sh"
+    path.write_text(
+        "pip install -q trl==0.19.1\npython train.py\nuv run --with trl==0.20.0 train.py\n", encoding="utf-8"
+    )
+    versions = [
+        resolve_once(with_launched(Declared(), document)).newest["trl"] for document in read_target(str(path)).documents
+    ]
+    assert versions == ["0.19.1", "0.20.0"]
+
+
+@pytest.mark.parametrize(
+    "text", ["python ../x.py; cd src && python pkg/run.py", "python src/pkg/run.py", "cd src\npython -m pkg.run"]
+)
+def test_a_script_is_looked_for_where_the_commands_go(folder: Path, text: str) -> None:
+    """From here, from the folder of the shell script and those above it, and from where `cd` leads."""
+    (folder / "scripts").mkdir()
+    (folder / "src" / "pkg").mkdir(parents=True)
+    (folder / "src" / "pkg" / "run.py").write_text(TRAIN, encoding="utf-8")
+    path = folder / "scripts" / "run.sh"
+    path.write_text(text, encoding="utf-8")
+    (document,) = read_target(str(path)).documents
+
+    assert Path(document.path).resolve() == folder / "src" / "pkg" / "run.py"
+
+
+def test_a_job_that_a_script_submits_is_read_too(folder: Path) -> None:
+    """The script that lies beside, or the command that is written out, with what the call says of where it runs."""
+    path = folder / "submit.py"
+    path.write_text(
+        "from huggingface_hub import run_job, run_uv_job\n"
+        'run_uv_job("train.py", flavor="t4-small", dependencies=["trl==0.19.1"], script_args=["--seed", "1"])\n'
+        'run_job(image="i", command=["bash", "-c", "trl sft --packing"], timeout="2h")\n'
+        'run_uv_job("gone.py")\n',
+        encoding="utf-8",
+    )
+    target = read_target(str(path))
+    _, script, line = target.documents
+
+    assert target.reads_more
+    assert (script.path, script.get("where.hardware"), script.get("train.seed")) == ("train.py", "t4-small", 1)
+    assert script.get("launch.requirements") == ["trl==0.19.1"]
+    assert (line.calls[0].path, line.get("where.timeout")) == ("trl sft", "2h")
+    with pytest.raises(UsageError, match="not edited"):
+        target.place_edits(line, [Rename("train.packing", "x")])
+
+
+def test_an_edit_of_what_a_recipe_says_is_not_made_in_the_command(folder: Path) -> None:
+    """It stands in another file."""
+    path = folder / "run.sh"
+    path.write_text("trl sft --config recipe.yaml --seed 1\n", encoding="utf-8")
+    target = read_target(str(path))
+
+    with pytest.raises(UsageError, match="cannot change"):
+        target.place_edits(target.document, [Rename("train.torch_dtype", "dtype")])
+    assert target.place_edits(target.document, [Rename("train.seed", "data_seed")])
+
+
+WORDS = st.lists(st.one_of(st.sampled_from(["--config", "--a", "=", "-m", "--", "uv", "run", "trl", "sft", "bash", "-c", "hf", "jobs", "torchrun", "recipe.yaml", "\0"]), st.text(max_size=8)), max_size=12)  # fmt: skip
+
+
+@given(WORDS)
+def test_any_command_line_is_read_or_refused(words: list[str]) -> None:
+    """Nothing raises but our own errors, whatever stands on it."""
+    with suppress(HoldfastError):
+        read_line(words)
+
+
+@given(WORDS)
+def test_any_arguments_go_with_a_script(words: list[str]) -> None:
+    """The script is read whatever it is given."""
+    assert read_script(TRAIN, "train.py", argv=words, files=files)
+
+
+@given(st.text(alphabet="#SBATCH -=:\n0123gputnN"))
+def test_any_directives_are_read(text: str) -> None:
+    """No batch script raises."""
+    read_directives(text, "job.sbatch")

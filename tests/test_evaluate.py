@@ -80,9 +80,17 @@ def test_what_it_does_not_decide_is_unknown(text: str) -> None:
     assert isinstance(value_of(text), Unknown)
 
 
-@pytest.mark.parametrize(("text", "expected"), [("x and False", False), ("x or 1", True), ("1 < x < 2 < 1", False)])
+@pytest.mark.parametrize(("text", "expected"), [("x and False", False), ("x or True", True), ("1 < x < 2 < 1", False)])
 def test_what_one_part_decides_is_known_whatever_the_others_are(text: str, expected: object) -> None:
     assert value_of(text) is expected
+
+
+def test_of_a_choice_after_an_unknown_value_only_its_truth_may_be_known() -> None:
+    """`x or "none"` is not `True`."""
+    chosen = value_of("x or 'none'")
+
+    assert isinstance(chosen, Unknown)
+    assert truth(chosen) is True
 
 
 def test_a_value_that_is_not_known_keeps_its_reason() -> None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from holdfast.adapters.readers.command_line.trl import command_document
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.script.edits import place_edits
+from holdfast.app.examples import objections
 from holdfast.catalog.api import Api, packages, released
 from holdfast.core.document import Document, Kind, Set, Unknown, apply_edits, leaves, render_key
 from holdfast.core.finding import Case, Finding, Rule, Skip
@@ -190,7 +191,7 @@ def test_survives_odd_values(rule: Rule) -> None:
 @pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
 def test_page_is_whole(rule: Rule) -> None:
     """The page has its headings in order, the kept copy is up to date, and code, file and name agree."""
-    page = render_page(rule)
+    page = render_page(rule, partial(objections, rule))
     found = [page.find(heading) for heading in HEADINGS]
 
     assert -1 not in found

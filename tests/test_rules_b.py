@@ -243,6 +243,14 @@ def test_hidden_timeout_is_not_judged(value: str) -> None:
     assert [keys(code, text) for code in ("JOB104", "JOB105", "JOB106")] == [[], [], []]
 
 
+@pytest.mark.parametrize(("code", "version"), [("JOB112", {"huggingface_hub": "1.23.0"}), ("RWD101", {"trl": "1.7.1"})])
+def test_leaves_to_others_what_older_versions_refuse(code: str, version: dict[str, str]) -> None:
+    """An argument that a release lacks, or needs, is what the rules about arguments object to."""
+    case = next(case for case in MINE[code].bad if case.script)
+    assert keys(code, case.script)
+    assert not keys(code, case.script, Api({**newest(), **version}))
+
+
 # --- that the rules are true ------------------------------------------------------------------------------------------
 
 # What the real library says to each example, as far as a CPU and a tiny model can show it.
@@ -276,7 +284,7 @@ NOT_TRIED = {
     "PRC104-good1": "needs the Hub",
     "RWD101-good2": "needs math-verify",
     "RWD101-good3": "needs math-verify",
-    "RWD101-good5": "an environment that is none",
+    "RWD101-good4": "an environment that is none",
     "RWD106-good0": "needs math-verify",
     "RWD102-good3": "needs the Hub",
     "RSM102-good0": "no checkpoint to resume from",

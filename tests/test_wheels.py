@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.history_files import newest_folder, save_text, writable_folder
+from holdfast.adapters.history_files import save_text, writable_folder
+from holdfast.catalog.api.folders import newest_folder
 from holdfast.adapters.wheels import read_installed, read_wheel
 from holdfast.core.errors import SourceError
 

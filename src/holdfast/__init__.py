@@ -11,7 +11,8 @@ from holdfast.app import VERBS, load_verb
 
 if TYPE_CHECKING:
     from holdfast.app.asking import logs, runs, show, verify, watch
-    from holdfast.app.checking import check, explain
+    from holdfast.app.checking import check
+    from holdfast.app.explaining import explain
     from holdfast.app.rendering import render
     from holdfast.app.running import resume, run, stop
 

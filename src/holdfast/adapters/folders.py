@@ -32,7 +32,16 @@ USES: Final = re.compile(
     rf"\b(?:from|import)\b[^\n#]*\b(?:{LIBRARIES})\b|^#[^\n]*[\"'](?:{LIBRARIES}|huggingface-hub)\b".encode(),
     re.MULTILINE,
 )
-JOB_KEYS: Final = re.compile(rb"^[\"']?(method|model|dataset)[\"']?[ \t]*:", re.MULTILINE)
+TOP_KEYS: Final = re.compile(rb"""^["']?(\w+)["']?[ \t]*:""", re.MULTILINE)
+JOBS: Final = (
+    {b"method", b"model", b"dataset"},
+    {b"base_model", b"datasets"},
+    {b"base_model", b"pretraining_dataset"},
+    {b"stage", b"model_name_or_path", b"output_dir"},
+    {b"model_name_or_path", b"dataset_name"},
+    {b"model_name_or_path", b"per_device_train_batch_size"},
+)
+"""Keys at the top of a job file: ours, axolotl's, LLaMA-Factory's, and a recipe of TRL's."""
 
 MB: Final = 1_000_000
 # The longest file of transformers has 0.3 MB; what is ten times longer was generated. Notebooks carry their pictures.
@@ -184,7 +193,8 @@ def _judge(path: str) -> str | OtherUse | PassedOver | None:
     except OSError as error:
         return PassedOver(path, f"cannot be read: {error.strerror}")
     if suffix in (".yaml", ".yml"):
-        return path if len(set(JOB_KEYS.findall(content))) == len(("method", "model", "dataset")) else None
+        keys = set(TOP_KEYS.findall(content))
+        return path if any(keys >= job for job in JOBS) else None
     if b"\0" in content[:LOOKED_AT]:
         return PassedOver(path, "is binary")
     return path if USES.search(content) else OtherUse()

@@ -11,10 +11,11 @@ from typing import Any, Final
 from packaging.version import Version
 
 from holdfast.adapters.clock import SystemClock
-from holdfast.adapters.history_files import load_texts, newest_folder, save_text, writable_folder
+from holdfast.adapters.history_files import load_texts, save_text, writable_folder
 from holdfast.adapters.registry import Registry
 from holdfast.adapters.wheels import read_wheel
 from holdfast.catalog.api import BUILTIN
+from holdfast.catalog.api.folders import newest_folder
 from holdfast.core.errors import UsageError
 from holdfast.engine.extract.coverage import PACKAGES
 from holdfast.engine.extract.entries import Release

@@ -26,6 +26,8 @@ def check(  # noqa: PLR0913 - a verb has as many arguments as its command has op
     fix: bool = False,
     unsafe_fixes: bool = False,
     diff: bool = False,
+    checklist: bool = False,
+    edits: bool = True,
 ) -> Answer:
     """Say what is wrong with jobs before they cost anything.
 
@@ -42,6 +44,8 @@ def check(  # noqa: PLR0913 - a verb has as many arguments as its command has op
         fix: Whether to make the fixes that keep what was meant, and check what comes of it.
         unsafe_fixes: Whether to make those too that may not keep it.
         diff: Whether to tell what the fixes would change instead, as `diff` of each target.
+        checklist: Whether to go through the three checklists too, as `checklist` of each target.
+        edits: Whether each fix is told with its edits of the text, which take longer to work out than all else.
 
     Raises:
         UsageError: The only target cannot be read.
@@ -58,6 +62,8 @@ def check(  # noqa: PLR0913 - a verb has as many arguments as its command has op
         strict=strict,
         resolve=resolve,
         force_exclude=force_exclude,
+        checklist=checklist,
+        edits=edits,
     )
     asked = find_questions(targets, options)
     if fix or unsafe_fixes or diff:

@@ -70,8 +70,8 @@ class Kept:
         return self._cache.load(self._basis) if self._basis else None
 
     def save(self, told: Told) -> None:
-        """Keep the answer."""
-        if self._basis:
+        """Keep the answer, unless it rests on files that are not looked at again."""
+        if self._basis and not told.reads_more:
             self._cache.save(self._basis, told.answer, told.modules)
 
 
@@ -84,7 +84,15 @@ def _basis(question: Question, surroundings: Surroundings) -> Basis | None:
         text = file_digest(path)
     except OSError:
         return None
-    options = (*question.only, "-", *question.ignore, "-", *question.arguments)
+    options = (
+        *question.only,
+        "-",
+        *question.ignore,
+        "-",
+        *question.arguments,
+        *["checklist"] * question.checklist,
+        f"edits={question.edits}",
+    )
     return Basis(
         name=digest(question.path, str(path.absolute()), *options),
         content=digest(surroundings.stamp(path.absolute().parent), text),

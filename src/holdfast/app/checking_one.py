@@ -41,6 +41,8 @@ class Question:
         arguments: A script's own arguments; for a command line, its words.
         strict: Whether a rule that could not be asked counts as a failure.
         resolve: Who says which versions a program gets: `catalog`, or `uv`.
+        checklist: Whether to go through the checklists too.
+        edits: Whether fixes are told with their edits of the text.
     """
 
     path: str
@@ -50,6 +52,8 @@ class Question:
     arguments: tuple[str, ...] = ()
     strict: bool = False
     resolve: str = CATALOG
+    checklist: bool = False
+    edits: bool = True
 
 
 class Told(NamedTuple):
@@ -58,10 +62,12 @@ class Told(NamedTuple):
     Attributes:
         answer: As `contract.md` §2 spells it.
         modules: Names of the modules that were looked for beside it.
+        reads_more: Whether it rests on other files too.
     """
 
     answer: dict[str, Any]
     modules: frozenset[str]
+    reads_more: bool = False
 
 
 def answer_question(question: Question, *, alone: bool = False) -> Told:
@@ -84,7 +90,7 @@ def answer_question(question: Question, *, alone: bool = False) -> Told:
         if not errors or (alone and not _is_broken_program(question.path, errors)):
             raise
         return Told(answer_target(Unread(path=question.path, errors=tuple(errors))), frozenset())
-    return Told(answer_target(checked), asked.modules)
+    return Told(answer_target(checked, edits=question.edits) | _checklist(question, asked, checked), asked.modules, asked.reads_more)
 
 
 def read_question(question: Question, text: str | None = None) -> Target:
@@ -110,7 +116,25 @@ def check_target(
     check: Checker = import_module(f"holdfast.app.checking_{kind}").check
     checked = check(asked, rules, resolve)
     standing, passed = part_findings(checked.findings, asked.documents)
-    return replace(checked, findings=tuple(sorted(standing, key=_position)), let_pass=tuple(passed))
+    return replace(
+        checked, findings=tuple(sorted(standing, key=_position)), let_pass=tuple(passed), can_place=asked.can_place
+    )
+
+
+def _checklist(question: Question, asked: Target, checked: Checked) -> dict[str, Any]:
+    """Return the checklists, where they are asked for, under their name."""
+    if not question.checklist:
+        return {}
+    checklist = import_module("holdfast.engine.checklist")  # what no other check needs
+    chosen = {rule.code for rule in select(all_rules(), only=question.only, ignore=question.ignore)}
+    rows = checklist.checklist(
+        asked.documents,
+        checked.findings,
+        checked.skips,
+        let_pass=[finding for finding, _ in checked.let_pass],
+        left_out=[rule for rule in all_rules() if rule.code not in chosen],
+    )
+    return {"checklist": checklist.render_rows(rows)}
 
 
 def _position(finding: Finding) -> tuple[str, int, int, int, str]:

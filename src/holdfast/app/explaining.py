@@ -1,7 +1,9 @@
 """Explaining the rules and the job file."""
 
+from functools import partial
 from typing import Any
 
+from holdfast.app.examples import objections
 from holdfast.core.errors import UsageError
 from holdfast.core.job import job_schema
 from holdfast.engine.pages import render_keys, render_page
@@ -21,6 +23,7 @@ def explain(code: str) -> Answer:
         return {"schema": 1, "verb": "explain", "about": schema, "text": render_keys(schema)}
     for rule in all_rules():
         if code.upper() == rule.code or code.lower() == rule.name:
-            return {"schema": 1, "verb": "explain", "about": rule.summary(), "text": render_page(rule)}
+            page = render_page(rule, partial(objections, rule))
+            return {"schema": 1, "verb": "explain", "about": rule.summary(), "text": page}
     known = ", ".join(rule.code for rule in all_rules())
     raise UsageError(f"no rule is called {code!r}", where="holdfast explain", fix=f"use one of {known}, or `job`")

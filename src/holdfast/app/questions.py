@@ -30,6 +30,8 @@ class Options:
         strict: Whether a rule that could not be asked counts as a failure; what projects say where it is None.
         resolve: Who says which versions a program gets; what projects say where it is None.
         force_exclude: Whether files that are named are judged as those of a folder are.
+        checklist: Whether to go through the checklists too.
+        edits: Whether fixes are told with their edits of the text.
     """
 
     only: tuple[str, ...] = ()
@@ -39,6 +41,8 @@ class Options:
     strict: bool | None = None
     resolve: str | None = None
     force_exclude: bool = False
+    checklist: bool = False
+    edits: bool = True
 
 
 @dataclass(slots=True)
@@ -119,6 +123,8 @@ def _add(asked: Asked, path: str, project: Project, options: Options) -> None:
         arguments=options.arguments,
         strict=project.strict if options.strict is None else options.strict,
         resolve=options.resolve or project.resolve or CATALOG,
+        checklist=options.checklist,
+        edits=options.edits,
     )
 
 

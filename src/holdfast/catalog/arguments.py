@@ -7,12 +7,13 @@ from enum import Enum
 from typing import Any, Final
 
 from holdfast.catalog.api import Api, released
+from holdfast.catalog.api.commands import HANDED_ON
 from holdfast.catalog.commands import calls_of, is_command
 from holdfast.catalog.renames import Renamed, former_names, job_key, job_note, open_arguments, renamed
 from holdfast.catalog.spans import at_least, comes_with, gone_since
 from holdfast.core.api import Signature, Span
 from holdfast.core.calls import Call, Local, Made, Named
-from holdfast.core.document import ABSENT, Document, Edit, Remove, Rename, Set
+from holdfast.core.document import ABSENT, Document, Edit, Remove, Rename, Set, Unknown
 from holdfast.core.evaluate import is_known
 from holdfast.core.finding import Fix
 from holdfast.core.lately import lately
@@ -177,12 +178,16 @@ def _takes(call: Call, signature: Signature, name: str) -> bool:
         return True
     if signature.swallows:
         return signature.home.rpartition(".")[2] != QUANTIZES or name in READ_BACK
-    return call.via == "parser" and _is_short_for_a_flag(signature, name)
+    return call.via == "parser" and name not in call.defaults and _is_short_for_a_flag(signature, name)
 
 
 def _is_short_for_a_flag(signature: Signature, name: str) -> bool:
-    """Tell whether a command line takes it: the beginning of a flag, or a switch's `no_`."""
-    return any(each.startswith(name) for each in signature.parameters) or name.startswith("no_")
+    """Tell whether a command line takes it: the beginning of one flag, or `no_` before a switch that is on by itself."""
+    positive = name.removeprefix("no_")
+    if positive != name:
+        defaults = (each.default for whole, each in signature.parameters.items() if whole.startswith(positive))
+        return any(default is True or isinstance(default, Unknown) for default in defaults)
+    return sum(each.startswith(name) for each in signature.parameters) == 1
 
 
 def _is_method(api: Api, path: str) -> bool:
@@ -202,7 +207,10 @@ class _Argument:
 
     def judged(self) -> Refused | None:
         """Return what became of it, by the first of these that knows; None where the history contradicts itself."""
-        found = self._renamed() or self._moved() or self._of_past_or_future() or self._unknown()
+        if is_command(self.job, self.call) and self.name in HANDED_ON:
+            return None
+        moved = None if is_command(self.job, self.call) else self._moved()
+        found = self._renamed() or moved or self._of_past_or_future() or self._unknown()
         if found and self._is_adapter() and found.became in (Became.RENAMED, Became.UNKNOWN):
             return Refused(self.call, self.name, Became.ADAPTER, found.message, found.fix, self.signature.swallows)
         return found
@@ -268,7 +276,9 @@ class _Argument:
         if made.name != config.rpartition(".")[2] or new in made.arguments or made.via != "call" or made.open:
             return None
         edits = (Remove(f"trainer.{self.name}"), Set(f"train.{new}", value))
-        return Fix(f"move it to `{made.label}`", edits)
+        config_made = Made(made.path, made.key)
+        users = [each for each in self.job.calls if config_made in (*each.positional, *each.arguments.values())]
+        return Fix(f"move it to `{made.label}`", edits, safe=len(users) == 1)
 
     def _moved_in_job_file(self) -> Refused | None:
         target, note = job_key(self.name), job_note(self.name)
@@ -317,8 +327,8 @@ class _Argument:
         return self._told(Became.LATER, what, None, comes.package)
 
     def _unknown(self) -> Refused | None:
-        if is_command(self.job, self.call):
-            return None  # it may be a flag of `accelerate launch`
+        if is_command(self.job, self.call) and self.call.open:
+            return None  # a recipe may be for a script with settings of its own
         others = self._others()
         if others:
             return self._told(Became.UNKNOWN, f"it belongs to {', '.join(f'`{other}`' for other in others)}")

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from enum import Enum
 from functools import cache
@@ -13,7 +13,8 @@ from holdfast.catalog.renames import replaced
 from holdfast.catalog.spans import span_after, span_before
 from holdfast.core.api import Span
 from holdfast.core.calls import Guard
-from holdfast.core.document import Document
+from holdfast.core.document import Document, Set
+from holdfast.core.finding import Fix
 from holdfast.core.text import Place
 
 LIBRARIES: Final = ("trl", "transformers", "peft", "accelerate", "datasets", "huggingface_hub", "trackio")
@@ -41,11 +42,28 @@ class Absent:
         absence: Why.
         message: What is wrong, since when, and what to write instead.
         place: Where it is imported.
+        fix: What imports it from where it is, if that can be known.
     """
 
     absence: Absence
     message: str
     place: Place
+    fix: Fix | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Instead:
+    """What to write instead of a name.
+
+    Attributes:
+        words: The same for people; empty where nobody knows.
+        path: Where it is now, dotted; empty where what to do is not to import something else.
+        safe: Whether that is the same thing.
+    """
+
+    words: str = ""
+    path: str = ""
+    safe: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,26 +115,25 @@ def _module_absent(api: Api, use: _Use) -> Absent | None:
         return None
     spans = api.name_spans(above, last)
     whose = _whose(api, use.module)
-    instead = _instead(api, "module", use.module) or _instead(api, "name", f"{use.module}.{use.name}")
-    instead = instead or _elsewhere(api, use.name)
     if later := span_after(api, spans):
         return _absent(Absence.LATER, f"{whose} has no module `{use.module}`: it comes with {later.first}", use)
+    instead = _of_module(api, use) or _renamed(api, f"{use.module}.{use.name}") or _elsewhere(api, use.name)
     gone = span_before(api, spans)
-    return _absent(Absence.MODULE, f"{whose} has no module `{use.module}`{_ended(gone)}{instead}", use)
+    return _absent(Absence.MODULE, f"{whose} has no module `{use.module}`{_ended(gone)}", use, instead)
 
 
 def _name_absent(api: Api, use: _Use, name: str) -> Absent:
     spans = api.name_spans(use.module, name)
     said = f"{_whose(api, use.module)} has no `{name}`" + ("" if "." not in use.module else f" in `{use.module}`")
-    gone, instead = span_before(api, spans), _instead(api, "name", f"{use.module}.{name}")
+    gone, instead = span_before(api, spans), _renamed(api, f"{use.module}.{name}")
     home = _experimental(api, name) if use.module.startswith("trl") else ""
     if home:
-        return _absent(Absence.EXPERIMENTAL, f"{said}{_ended(gone)}; write `from {home} import {name}`", use)
+        return _absent(Absence.EXPERIMENTAL, f"{said}{_ended(gone)}", use, _from(home, name))
     if later := span_after(api, spans) if gone is None else None:
         return _absent(Absence.LATER, f"{said}: it comes with {later.package} {later.first}", use)
     if gone or instead:
-        return _absent(Absence.GONE, f"{said}{_ended(gone)}{instead or _elsewhere(api, name)}", use)
-    return _absent(Absence.NEVER, f"{said}{_elsewhere(api, name) or _nearest(api, use.module, name)}", use)
+        return _absent(Absence.GONE, f"{said}{_ended(gone)}", use, instead or _elsewhere(api, name))
+    return _absent(Absence.NEVER, said, use, _elsewhere(api, name) or _nearest(api, use.module, name))
 
 
 def _moving(api: Api, use: _Use, name: str) -> Absent | None:
@@ -133,16 +150,16 @@ def _moving(api: Api, use: _Use, name: str) -> Absent | None:
         return None
     gone = next((span.after for span in api.name_spans(use.module, name) if span.after), None)
     until = f", and is gone from there since {gone}" if gone else ""
-    message = f"`{name}` of {_whose(api, use.module)} warns in its old place{until}; write `from {home} import {name}`"
-    return _absent(Absence.MOVING, message, use)
+    message = f"`{name}` of {_whose(api, use.module)} warns in its old place{until}"
+    return _absent(Absence.MOVING, message, use, _from(home, name))
 
 
 def _promoted(api: Api, use: _Use, name: str) -> Absent | None:
     here, there = api.signature(f"{use.module}.{name}"), api.signature(f"trl.{name}")
     if here is None or there is None or not here.deprecated or there.deprecated:
         return None
-    message = f"`{name}` of {_whose(api, use.module)} warns in `{use.module}`; write `from trl import {name}`"
-    return _absent(Absence.PROMOTED, message, use)
+    message = f"`{name}` of {_whose(api, use.module)} warns in `{use.module}`"
+    return _absent(Absence.PROMOTED, message, use, _from("trl", name))
 
 
 def _experimental(api: Api, name: str) -> str:
@@ -161,26 +178,45 @@ def _experimental_modules() -> tuple[str, ...]:
     return tuple(sorted(modules, key=lambda module: (module.endswith(".utils"), module)))
 
 
-def _instead(api: Api, kind: str, old: str, further: int = 3) -> str:
-    """Return what became of a name or a module, in words; nothing where nobody knows, or that is gone too."""
-    change = replaced(kind, old)
+def _from(module: str, name: str) -> _Instead:
+    return _Instead(f"; write `from {module} import {name}`", f"{module}.{name}", safe=True)
+
+
+def _of_module(api: Api, use: _Use) -> _Instead | None:
+    """Return where a whole module went; nothing where nobody knows."""
+    change = replaced("module", use.module)
+    if change is None:
+        return None
+    known = bool(change.new and use.name and api.has_name(change.new, use.name))
+    return _Instead(f"; {change.instead}", f"{change.new}.{use.name}" if known else "", safe=True)
+
+
+def _renamed(api: Api, old: str, further: int = 3) -> _Instead | None:
+    """Return what became of a name; nothing where nobody knows, or that is gone too."""
+    change = replaced("name", old)
     if change is None or not further:
-        return ""
+        return None
     module, _, name = change.new.rpartition(".")
     if change.new and api.has_name(module, name) is False:
-        return _instead(api, kind, change.new, further - 1)
-    return f"; {change.instead}"
+        return _renamed(api, change.new, further - 1)
+    return _Instead(f"; {change.instead}", change.new if change.same is not None else "", safe=change.same or False)
 
 
-def _elsewhere(api: Api, name: str | None) -> str:
-    """Return which of the libraries has a name, in words; nothing where none has."""
+def _elsewhere(api: Api, name: str | None) -> _Instead | None:
+    """Return which of the libraries has a name; nothing where none has. A class that only one has is the one that is meant."""
     homes = [library for library in LIBRARIES if name and library in api.versions and api.has_name(library, name)]
-    return f"; write `from {homes[0]} import {name}`" if homes else ""
+    if not homes or not name:
+        return None
+    return replace(_from(homes[0], name), safe=len(homes) == 1 and name[:1].isupper())
 
 
-def _nearest(api: Api, module: str, name: str) -> str:
+def _nearest(api: Api, module: str, name: str) -> _Instead:
     nearest = get_close_matches(name, api.names(module), n=1, cutoff=NEAR)
-    return f": did you mean `{nearest[0]}`?" if nearest else ", nor had any release"
+    return (
+        _Instead(f": did you mean `{nearest[0]}`?", f"{module}.{nearest[0]}")
+        if nearest
+        else _Instead(", nor had any release")
+    )
 
 
 def _ended(gone: Span | None) -> str:
@@ -192,5 +228,16 @@ def _whose(api: Api, module: str) -> str:
     return f"{package} {api.versions[package]}"
 
 
-def _absent(absence: Absence, message: str, use: _Use) -> Absent:
-    return Absent(absence, message, use.place)
+def _absent(absence: Absence, message: str, use: _Use, instead: _Instead | None = None) -> Absent:
+    if instead is None:
+        return Absent(absence, message, use.place)
+    return Absent(absence, message + instead.words, use.place, _fix(use, instead))
+
+
+def _fix(use: _Use, instead: _Instead) -> Fix | None:
+    """Return the edit that imports what is meant; `module.name` in the middle of the program is left alone."""
+    if use.name is None or not instead.path or use.raises != "ImportError":
+        return None
+    module, _, name = instead.path.rpartition(".")
+    title = f"import `{name}` from `{module}`" if name == use.name else f"write `{name}` for `{use.name}`"
+    return Fix(title, (Set(f"imports.{use.module}.{use.name}", instead.path),), safe=instead.safe)

@@ -74,6 +74,7 @@ class Replaced:
         new: What took its place; empty where nothing did.
         note: What to do instead.
         argument: Of a value, whose it is.
+        same: Of a name, whether the new one is the same thing; None where it is used differently.
         source: Where that was read or tried.
     """
 
@@ -81,6 +82,7 @@ class Replaced:
     new: str = ""
     note: str = ""
     argument: str = ""
+    same: bool | None = None
     source: str
 
     @property

@@ -29,10 +29,12 @@ def render_checklist(target: Answer) -> str:
     told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in STYLES if counts[verdict])
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("verdict", no_wrap=True)
-    table.add_column("item", ratio=2)
-    table.add_column("because", ratio=3)
+    table.add_column("item")
+    table.add_column("on", style="dim")
+    table.add_column("because", ratio=1)
     for row in rows:
-        table.add_row(Text(row["verdict"], STYLES[row["verdict"]]), row["asks"], Text(_because(row, target["path"])))
+        cells = (row["asks"], ", ".join(row["lists"]), _because(row, target["path"]))
+        table.add_row(Text(row["verdict"], STYLES[row["verdict"]]), *map(Text, cells))
     return f"{style('checklist', bold=True)} of {target['path']}: {told}\n{_drawn(table)}"
 
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from click import style
@@ -113,16 +114,32 @@ def _let_pass(finding: Answer) -> str:
 
 
 def _versions(targets: Sequence[Answer]) -> Iterator[str]:
-    """Yield which versions the targets were checked against, alike ones together."""
-    paths: dict[str, list[str]] = {}
+    """Yield which versions the targets were checked against; those that stand on the same ground together."""
+    groups: list[_Ground] = []
     for target in targets:
-        if resolved := target.get("resolved"):
-            versions = ", ".join(f"{name} {version}" for name, version in resolved.items())
-            because = f" ({target['because']})" if target.get("because") else ""
-            paths.setdefault(versions + because, []).append(target["path"])
-    for versions, names in paths.items():
-        which = names[0] if len(names) == 1 else _counted(len(names), "file")
-        yield style(f"{which}: checked against {versions}", dim=True)
+        resolved, because = target.get("resolved"), target.get("because", "")
+        if resolved:
+            ground = next((each for each in groups if each.carries(because, resolved)), None)
+            if ground is None:
+                groups.append(ground := _Ground(because))
+            ground.versions.update(resolved)
+            ground.paths.append(target["path"])
+    for ground in groups:
+        which = ground.paths[0] if len(ground.paths) == 1 else _counted(len(ground.paths), "file")
+        told = ", ".join(f"{name} {version}" for name, version in ground.versions.items())
+        yield style(f"{which}: checked against {told}" + (f" ({ground.because})" if ground.because else ""), dim=True)
+
+
+@dataclass
+class _Ground:
+    """Versions that no two of some targets disagree on, and why it is these."""
+
+    because: str
+    versions: dict[str, str] = field(default_factory=dict[str, str])
+    paths: list[str] = field(default_factory=list[str])
+
+    def carries(self, because: str, versions: Mapping[str, str]) -> bool:
+        return self.because == because and all(self.versions.get(name, it) == it for name, it in versions.items())
 
 
 def _mendable(targets: Sequence[Answer]) -> Iterator[str]:

@@ -115,6 +115,7 @@ class Call:
         guard: What stands around it.
         via: How it comes to be called. `partial` gives only some arguments; `parser` reads them from a command line
             or a file, all as text or plain YAML values, and raises for names that it does not know.
+        defaults: Arguments that a parser takes from a file, as its own defaults: it does not compare them with choices.
     """
 
     path: str
@@ -128,6 +129,7 @@ class Call:
     name_place: Place
     guard: Guard = field(default_factory=Guard)
     via: Literal["call", "partial", "super", "parser", "file"] = "call"
+    defaults: frozenset[str] = frozenset()
 
     @property
     def package(self) -> str:

@@ -39,9 +39,11 @@ class Unknown:
 
     Attributes:
         because: Why it cannot be known, for a skip's reason.
+        holds: Whether it counts as true, where that alone is known: what `x or "none"` yields does.
     """
 
     because: str = "computed at run time"
+    holds: bool | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,8 @@ def is_known(value: Any) -> bool:
 
 def truth(value: Any) -> bool | Unknown:
     """Return whether a value counts as true, where that is known; a container is true if it holds anything."""
+    if isinstance(value, Unknown) and value.holds is not None:
+        return value.holds
     if isinstance(value, Unknown) or not isinstance(value, PLAIN):
         return reason_among([value])
     return bool(value)
@@ -199,7 +201,7 @@ def _binary(node: ast.BinOp, lookup: Lookup) -> Any:
 
 
 def _boolean(node: ast.BoolOp, lookup: Lookup) -> Any:
-    """Return the operand that decides; what comes before it and is unknown does not matter if it decides alike."""
+    """Return the operand that decides; after an unknown one, whether the whole counts as true may be all that is known."""
     decides = isinstance(node.op, ast.Or)
     unsure = False
     value: Any = UNKNOWN
@@ -207,7 +209,7 @@ def _boolean(node: ast.BoolOp, lookup: Lookup) -> Any:
         value = evaluate(operand, lookup)
         holds = truth(value)
         if holds is decides:
-            return decides if unsure else value
+            return value if not unsure or value is decides else Unknown(holds=decides)
         unsure = unsure or isinstance(holds, Unknown)
     return UNKNOWN if unsure else value
 

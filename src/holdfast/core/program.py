@@ -84,7 +84,7 @@ def construct(
         versions: The libraries' versions, for checks that ask for them.
         ancestors: Gives the dotted paths of a class and its bases, for checks of a value's type.
 
-    >>> text = "def __post_init__(self):\\n    if self.a and self.b:\\n        raise ValueError(f'not both, {self.a}')"
+    >>> text = "def __post_init__(self):\n    if self.a and self.b:\n        raise ValueError(f'not both, {self.a}')"
     >>> both = {"a": Known(1, frozenset({"train.a"})), "b": Known(True)}
     >>> construct("lib.Config", [Program("lib.Config", "__post_init__", text)], both).raised.message
     'not both, 1'

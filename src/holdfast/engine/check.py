@@ -7,7 +7,6 @@ from typing import Any, Final, Literal
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.finding import Finding, MissingFactError, Rule, Severity, Skip
 
-
 BROKEN: Final = "the rule itself broke, which is a bug of holdfast's to report"
 
 

@@ -21,6 +21,8 @@ from holdfast.engine.resolve import Resolution
 
 Results = list[Finding | Skip]
 TRAINING = ("trl", "transformers")
+PROCESSES = "processes"
+COUNTS = ("where.world_size", "where.processes")
 ELSEWHERE = "a script does not say where it will run"
 
 
@@ -120,15 +122,18 @@ def check_program(rules: Iterable[Rule], documents: Sequence[Document], footing:
 
 def _ask(rules: Sequence[Rule], documents: Sequence[Document], footing: Footing, at: Mapping[str, str]) -> Results:
     """Return what the rules say at some versions; what they say of several documents alike is told once."""
-    needed = needed_facts(rules)
-    found = (
-        result
-        for document in documents
-        for result in run_rules(
-            rules, document, gather(needed, ProgramFacts(footing, at, document), otherwise=ELSEWHERE)
-        )
-    )
+    found = (result for document in documents for result in _ask_about(rules, document, footing, at))
     return list({_identity(result): result for result in found}.values())
+
+
+def _ask_about(
+    rules: Sequence[Rule], document: Document, footing: Footing, at: Mapping[str, str]
+) -> Iterator[Finding | Skip]:
+    """Yield what the rules say of one document; a script for which no launcher counts them is not asked about processes."""
+    counted = any(document.get(key) is not ABSENT for key in COUNTS)
+    asked = [rule for rule in rules if counted or PROCESSES not in rule.needs]
+    facts = gather(needed_facts(asked), ProgramFacts(footing, at, document), otherwise=ELSEWHERE)
+    return run_rules(asked, document, facts)
 
 
 def _identity(result: Finding | Skip) -> object:

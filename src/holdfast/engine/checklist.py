@@ -8,11 +8,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from holdfast.catalog.hub_jobs import submissions
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Rule, Severity, Skip
 from holdfast.core.text import Place
 from holdfast.engine.check import severity_of
-from holdfast.engine.checklist_items import ITEMS, Item, Seen, Status
+from holdfast.engine.checklist_items import ITEMS, SCRIPT, Item, Seen, Status
 
 WORST_FIRST: Final = (Status.FAIL, Status.UNKNOWN, Status.PASS, Status.NOT_APPLICABLE)
 
@@ -92,13 +93,24 @@ def _row(item: Item, documents: Sequence[Document], objections: Sequence[Finding
     if against:
         evidence = tuple(Evidence(_code(each), each.place) for each in against)
         return Row(item, Status.FAIL, against[0].message, evidence)
-    seen = [item.look(document) for document in documents]
+    seen = [item.look(document) for document in _judged(item, documents)]
     worst = min(seen, key=lambda each: WORST_FIRST.index(each.status), default=Seen(Status.UNKNOWN, "nothing was read"))
     silent = [code for code in item.codes if code in unasked]
     if worst.status is Status.PASS and silent:
-        because = "; ".join(f"{code} {unasked[code]}" for code in silent)
+        reasons = {unasked[code]: [each for each in silent if unasked[each] == unasked[code]] for code in silent}
+        because = "; ".join(f"{', '.join(codes)} {reason}" for reason, codes in reasons.items())
         return Row(item, Status.UNKNOWN, because, tuple(map(Evidence, silent)))
     return Row(item, worst.status, worst.because, (Evidence(place=worst.place),) if worst.place else ())
+
+
+def _judged(item: Item, documents: Sequence[Document]) -> Sequence[Document]:
+    """Return what an item is about: of a script that sends another, where quality is asked for, the other."""
+    others = [document for document in documents if not _only_sends(document)]
+    return others if others and SCRIPT in item.lists else documents
+
+
+def _only_sends(document: Document) -> bool:
+    return not isinstance(document.get("method"), str) and any(each.call for each in submissions(document))
 
 
 def _code(finding: Finding) -> str:

@@ -6,19 +6,19 @@ needs something that shows it, and what nobody can see from here is unknown. Sou
 """
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 from holdfast.catalog.hub_jobs import DEFAULT_TIMEOUT, submissions
 from holdfast.catalog.packages import parse_requirement, providers
-from holdfast.core.calls import EVERYTHING, Call
-from holdfast.core.document import ABSENT, Document, Unknown
+from holdfast.core.document import ABSENT, Document, Unknown, parse_key
 from holdfast.core.text import Place
-from holdfast.engine.started import Start, starts
+from holdfast.engine.control_flow import is_conditional, swallowing_line
+from holdfast.engine.started import starts
 
-PREFLIGHT, SCRIPT, JOB = "pre-flight", "script quality", "job configuration"
+PREFLIGHT, SCRIPT, JOB = "pre-flight", "script", "job"
 REQUIREMENTS = "environment.requirements"
 PUSHING = ("push_to_hub", "upload_folder", "upload_large_folder")
 HERE = ("builtin:", ".", "/", "~")
@@ -95,7 +95,7 @@ def _repositories(job: Document) -> Seen:
     if not named and not _trains(job):
         return _not_applicable("it names no model and no data")
     told = " and ".join(f"`{name}`" for name in named if isinstance(name, str))
-    return _unknown(f"nobody has looked whether {told} exists" if told else "it does not say which model and data")
+    return _unknown(f"nobody has looked for {told}: the Hub is not asked" if told else "which they are is not known")
 
 
 def _known_good(_: Document) -> Seen:
@@ -118,17 +118,19 @@ def _dependencies(job: Document) -> Seen:
         return _unknown("it installs packages by itself")
     if strange:
         return _unknown(f"`{strange[0]}` is neither Python's nor of a package that is known here")
-    return _pass("what the header declares installs all that is imported", job.place(REQUIREMENTS))
+    return _pass("what the header declares installs all that is imported", _at(job, REQUIREMENTS))
 
 
 def _build_tools(job: Document) -> Seen:
     if job.kind == "job":
         system = job.get("environment.system", None)
         told = f"the script installs {', '.join(map(str, system))} first" if isinstance(system, list) and system else ""
-        return _pass(told, job.place("environment.system")) if told else _not_applicable("it starts no other program")
+        return _pass(told, _at(job, "environment.system")) if told else _not_applicable("it starts no other program")
     started = list(starts(job))
     declared = job.get(REQUIREMENTS)
-    named = {parse_requirement(each).name for each in declared if isinstance(each, str)} if _is_list(declared) else set()
+    named = (
+        {parse_requirement(each).name for each in declared if isinstance(each, str)} if _is_list(declared) else set()
+    )
     installed = named | {word for each in started if "install" in each.words for word in each.words}
     foreign = [each for each in started if not each.is_always_there]
     missing = next((each for each in foreign if each.program not in installed), None)
@@ -144,19 +146,19 @@ def _timeout(job: Document) -> Seen:
     if job.kind == "job":
         given = job.get("where.timeout", None)
         if given is not None:
-            return _pass(f"it is {given}", job.place("where.timeout"))
+            return _pass(f"it is {given}", _at(job, "where.timeout"))
         return _not_applicable("a run on this machine has no timeout")  # elsewhere, JOB101 objects
     sent = list(submissions(job))
     for each in sent:
         given = each.given("timeout")
         if given is ABSENT:
             why = f"the Hub's own, {DEFAULT_TIMEOUT}, holds" if each.complete else "not all that is given can be seen"
-            return _unknown(why, each.place() or job.place(each.key()))
+            return _unknown(why, each.place() or _at(job, each.key()))
         if isinstance(given, Unknown):
-            return _unknown(f"`timeout`: {given.because}", job.place(each.key("timeout")))
+            return _unknown(f"`timeout`: {given.because}", _at(job, each.key("timeout")))
     if not sent:
         return _unknown("it does not say where it will run")
-    return _pass(f"it is {sent[0].given('timeout')}", job.place(sent[0].key("timeout")))
+    return _pass(f"it is {sent[0].given('timeout')}", _at(job, sent[0].key("timeout")))
 
 
 def _time_enough(job: Document) -> Seen:
@@ -168,21 +170,23 @@ def _time_enough(job: Document) -> Seen:
 def _pushed(job: Document) -> Seen:
     if job.kind == "job":
         if job.get("output.push_to", None):
-            return _pass("the script pushes the model, and waits for it", job.place("output.push_to"))
+            return _pass("the script pushes the model, and waits for it", _at(job, "output.push_to"))
         local = job.get("where.backend", "local") == "local"
         return _not_applicable("the model stays on this machine") if local else _unknown("it is not pushed")
     place = _pushes(job)
     if place:
-        return _pass("it is pushed here", place)
+        hidden = job.path.endswith(".ipynb") or is_conditional(job.text, place.line or 0)
+        surely = job.get("train.push_to_hub", None) is True or not hidden
+        return _pass("it is pushed here", place) if surely else _unknown("it may be pushed here", place)
     if isinstance(job.get("train.push_to_hub"), Unknown):
-        return _unknown("whether `push_to_hub` is on is not known", job.place("train.push_to_hub"))
+        return _unknown("whether `push_to_hub` is on is not known", _at(job, "train.push_to_hub"))
     return _unknown("it is not pushed, as far as can be seen") if _trains(job) else _not_applicable("it trains nothing")
 
 
 def _token(job: Document) -> Seen:
     secrets = job.get("environment.secrets", None)
     if _is_list(secrets) and "HF_TOKEN" in secrets:
-        return _pass("HF_TOKEN is among the secrets", job.place("environment.secrets"))
+        return _pass("HF_TOKEN is among the secrets", _at(job, "environment.secrets"))
     if job.kind == "job":
         pushes = job.get("output.push_to", None)
         return _pass("a token is at hand here") if pushes else _not_applicable("it pushes nothing")
@@ -190,11 +194,11 @@ def _token(job: Document) -> Seen:
     for each in sent:
         given = job.get(each.key("secrets"))
         if not isinstance(given, dict) or "HF_TOKEN" not in given:
-            return _unknown("it is sent without HF_TOKEN, as far as can be seen", each.place() or job.place(each.key()))
+            return _unknown("it is sent without HF_TOKEN, as far as can be seen", each.place() or _at(job, each.key()))
     if sent:
-        return _pass("HF_TOKEN is sent along", job.place(sent[0].key("secrets")))
+        return _pass("HF_TOKEN is sent along", _at(job, sent[0].key("secrets")))
     if job.get("where.backend", None) == "hf-jobs":
-        return _unknown("HF_TOKEN is not among the secrets", job.place("where.backend"))
+        return _unknown("HF_TOKEN is not among the secrets", _at(job, "where.backend"))
     pushes = _pushes(job)
     return _unknown("whether a token is at hand shows where it runs", pushes) if pushes else _not_applicable("no push")
 
@@ -206,12 +210,15 @@ def _errors(job: Document) -> Seen:
     started = list(starts(job))
     if not training and not started:
         return _not_applicable("it neither trains nor starts a program by itself")
-    for call in training:
-        if call.guard.catches & EVERYTHING:
-            return _unknown("what `train()` raises is caught here", call.name_place)
+    if job.path.endswith(".ipynb"):
+        return _unknown("nobody has looked into the cells for what catches errors")
+    if training and (line := swallowing_line(job.text)):
+        return _unknown("what `train()` raises may be caught", Place(job.path, line))
     for each in started:
         if not each.checked:
-            return _unknown("this goes on where the program fails, unless its result is looked at", each.call.name_place)
+            return _unknown(
+                "this goes on where the program fails, unless its result is looked at", each.call.name_place
+            )
     return _pass("nothing catches what `train()` raises, and each program that it starts is checked")
 
 
@@ -221,11 +228,16 @@ def _self_contained(job: Document) -> Seen:
     if job.kind == "command":
         return _not_applicable("the program is a library's own")
     beside = next((each for each in job.imports if each.place.path != job.path), None)
-    data, strange = job.get("dataset.path"), sorted(_strange(job))
+    data = job.get("dataset.path")
     if beside:
         return _fail(f"it needs {beside.place.path} beside it", beside.place)
     if isinstance(data, str) and data.startswith(HERE):
-        return _fail(f"it reads {data}, which lies on this machine", job.place("dataset.path"))
+        return _fail(f"it reads {data}, which lies on this machine", _at(job, "dataset.path"))
+    return _declared_alone(job)
+
+
+def _declared_alone(job: Document) -> Seen:
+    strange = sorted(_strange(job))
     if strange:
         return _unknown(f"`{strange[0]}` may be a module that lies beside it")
     if job.get(REQUIREMENTS) is ABSENT:
@@ -252,7 +264,7 @@ def _progress(job: Document) -> Seen:
     if config is None or config.open or isinstance(strategy, Unknown):
         return _unknown("not all of the trainer's settings can be seen")
     if strategy == "no":
-        return _unknown("the trainer does not write its loss", job.place("train.logging_strategy"))
+        return _unknown("the trainer does not write its loss", _at(job, "train.logging_strategy"))
     return _pass("the trainer writes its loss as it goes", config.name_place)
 
 
@@ -264,7 +276,7 @@ def _kept_settings(job: Document) -> Seen:
     told = job.get("train.report_to")
     named = {each for each in (told if _is_list(told) else [told]) if isinstance(each, str)}
     if kept := sorted(named & KEEPING):
-        return _pass(f"{kept[0]} keeps the trainer's settings with the run", job.place("train.report_to"))
+        return _pass(f"{kept[0]} keeps the trainer's settings with the run", _at(job, "train.report_to"))
     return _unknown("no tracker is named that would keep the settings")
 
 
@@ -272,7 +284,7 @@ def _variables(job: Document) -> Seen:
     if job.kind != "job":
         return _unknown("which variables are set shows where it runs")
     if job.get("environment.secrets", None) or job.get("environment.variables", None):
-        return _pass("every secret that it names is set here", job.place("environment"))
+        return _pass("every secret that it names is set here", _at(job, "environment"))
     return _not_applicable("it asks for none")
 
 
@@ -280,6 +292,12 @@ def _cost(job: Document) -> Seen:
     if job.kind == "job" and job.get("where.backend", "local") == "local":
         return _not_applicable("nobody sends a bill for this machine")
     return _unknown(f"what it will cost is not known: {NO_PLAN}")
+
+
+def _at(job: Document, key: str) -> Place | None:
+    """Return where a key is written, and nothing where only its parent is."""
+    path = parse_key(key)
+    return job.key_places.get(path) or job.places.get(path)
 
 
 def _trains(job: Document) -> bool:
@@ -290,7 +308,7 @@ def _trains(job: Document) -> bool:
 def _pushes(job: Document) -> Place | None:
     """Return where a program asks for a push to the Hub."""
     if job.get("train.push_to_hub", None) is True:
-        return job.place("train.push_to_hub")
+        return _at(job, "train.push_to_hub") or Place(job.path)
     return next((call.name_place for call in job.calls if call.name in PUSHING and not call.guard.because), None)
 
 
@@ -324,7 +342,9 @@ ITEMS: Final = (
         _hardware,
     ),
     Item("dependencies", "All that is imported is declared", (PREFLIGHT, SCRIPT), HEADER, _dependencies),
-    Item("build-tools", "Programs that it starts are installed", (PREFLIGHT, SCRIPT), ("DEP114", "JOB110"), _build_tools),
+    Item(
+        "build-tools", "Programs that it starts are installed", (PREFLIGHT, SCRIPT), ("DEP114", "JOB110"), _build_tools
+    ),
     Item(
         "timeout",
         "The timeout is not the backend's own",
@@ -346,9 +366,9 @@ ITEMS: Final = (
         ("HUB101", "HUB104", "HUB107", "JOB116"),
         _pushed,
     ),
-    Item("token", "The push has a token", (PREFLIGHT, JOB), ("HUB102", "HUB103", "HUB106", "HUB108"), _token),
+    Item("token", "The push has a token", (PREFLIGHT, JOB), ("HUB102", "HUB103", "HUB106"), _token),
     Item("errors", "What fails says so, and ends the run", (PREFLIGHT, SCRIPT), (), _errors),
-    Item("self-contained", "The script runs alone", (SCRIPT,), (), _self_contained),
+    Item("self-contained", "The script runs alone", (SCRIPT,), ("DEP101", "DEP102", "DEP104"), _self_contained),
     Item(
         "progress",
         "Progress can be seen from outside",

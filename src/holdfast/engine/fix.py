@@ -1,12 +1,12 @@
 """Choosing which fixes are made together, and showing what they change. Pure: texts in, texts out."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import unified_diff
 
-from holdfast.core.document import Document, Edit
+from holdfast.core.document import Document, Edit, Rename
 from holdfast.core.errors import UsageError
-from holdfast.core.finding import Finding
+from holdfast.core.finding import Finding, Fix
 from holdfast.core.text import TextEdit
 
 PlaceEdits = Callable[[Document, Iterable[Edit]], tuple[TextEdit, ...]]
@@ -26,27 +26,70 @@ class Mended:
 
 
 def mend(findings: Iterable[Finding], place_edits: PlaceEdits, *, unsafe: bool = False) -> Mended:
-    """Return the edits of every fix that can be made at once. One that meets another's text waits for the next round.
+    """Return the edits of every fix that can be made at once. One that meets another waits for the next round.
 
     Args:
         findings: What was found.
         place_edits: Turns edits of a finding's document into edits of its text; refuses by UsageError.
         unsafe: Whether to make fixes too that may change what the user meant.
     """
-    made: dict[TextEdit, None] = {}
-    fixed: list[Finding] = []
-    for finding in findings:
-        if finding.fix is None or finding.document is None or not (finding.fix.safe or unsafe):
-            continue
+    made = _Made(place_edits)
+    fixed = tuple(
+        finding
+        for finding in findings
+        if finding.fix
+        and finding.document
+        and (finding.fix.safe or unsafe)
+        and made.adds(finding.document, finding.fix)
+    )
+    return Mended(made.text_edits(), fixed)
+
+
+@dataclass(slots=True)
+class _Made:
+    """The fixes that are made so far: of each document its edits, and what they are in its text.
+
+    A file that trains several jobs is several documents of one text.
+    """
+
+    place_edits: PlaceEdits
+    edits: dict[int, list[Edit]] = field(default_factory=dict[int, list[Edit]])
+    placed: dict[int, tuple[TextEdit, ...]] = field(default_factory=dict[int, tuple[TextEdit, ...]])
+
+    def adds(self, document: Document, fix: Fix) -> bool:
+        """Make a fix too, and tell whether it can be, together with the others."""
+        known = self.edits.get(id(document), [])
+        new = [edit for edit in fix.edits if edit not in known]
+        if any(_quarrel(edit, other) for edit in new for other in known):
+            return False
         try:
-            edits = place_edits(finding.document, finding.fix.edits)
+            placed = self.place_edits(document, [*known, *new])
         except UsageError:
-            continue
-        others = [each for each in made if each not in edits]
-        if edits and not any(_meet(edit, other) for edit in edits for other in others):
-            made |= dict.fromkeys(edits)
-            fixed.append(finding)
-    return Mended(tuple(made), tuple(fixed))
+            return False
+        others = {each for key, edits in self.placed.items() if key != id(document) for each in edits}
+        if not placed or any(_meet(edit, other) for edit in placed for other in others - set(placed)):
+            return False
+        self.edits[id(document)], self.placed[id(document)] = [*known, *new], placed
+        return True
+
+    def text_edits(self) -> tuple[TextEdit, ...]:
+        """Return all that is to be done."""
+        return tuple(dict.fromkeys(edit for edits in self.placed.values() for edit in edits))
+
+
+def _quarrel(edit: Edit, other: Edit) -> bool:
+    """Tell whether two different edits are about one key, or a key within the other's."""
+    return any(
+        f"{one}.".startswith(f"{two}.") or f"{two}.".startswith(f"{one}.")
+        for one in _touched(edit)
+        for two in _touched(other)
+    )
+
+
+def _touched(edit: Edit) -> tuple[str, ...]:
+    if isinstance(edit, Rename):
+        return edit.key, f"{edit.key.rpartition('.')[0]}.{edit.name}"
+    return (edit.key,)
 
 
 def _meet(edit: TextEdit, other: TextEdit) -> bool:

@@ -1,29 +1,44 @@
 """What a launcher adds to the requirements that a program or its project declares: `uv run --with trl==0.19.1`.
 
-Source: uv 0.9, `uv run --help`; huggingface_hub 2.4, `run_uv_job`. What is given by `--with` stands beside a script's
+What the same shell script installs before it starts the program is what the program gets, whatever its project declares.
+
+Source: uv 0.13, `uv run --help`; huggingface_hub 2.4, `run_uv_job`. What is given by `--with` stands beside a script's
 header; without one, beside the project's own. `uv run` reads no requirements file, and a job on Hugging Face Jobs is given
 nothing of the project around the script.
 """
 
+import re
 from dataclasses import replace
 from typing import Final
 
 from holdfast.core.document import Document
 from holdfast.core.requirement import Declared, Requirement, parse_requirement
 
+PYTHON: Final = re.compile(r"3(?:\.[0-9]{1,3}){1,2}")
+DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 UV_RUN, UV_JOB, IMAGE_JOB = "uv run", "hf jobs uv run", "hf jobs run"
 ISOLATED: Final = frozenset({UV_JOB, "uvx", "uv tool run"})
 """Launchers that know nothing of the project around a script."""
+CORE: Final = frozenset({"trl", "transformers"})
+"""What is installed counts where it names one of these."""
+BRINGS_ITS_OWN: Final = frozenset({UV_RUN, *ISOLATED})
+WITH_THEIR_OWN: Final = frozenset({"LLaMA-Factory"})
+"""Programs that read a file of their own, and require the libraries in versions that they say."""
 READ_BY_UV: Final = frozenset({"header", "project", "lock"})
 
 
 def with_launched(declared: Declared, document: Document) -> Declared:
     """Return what a program runs with, given what it or its project declares and what its launchers say."""
     by = _texts(document, "launch.by")
+    added = _requirements(document, "launch.requirements")
+    installed = _requirements(document, "launch.installs")
+    if any(each.name in CORE for each in installed) and not BRINGS_ITS_OWN & set(by):
+        return Declared(kind="command", origin="the commands before it", requirements=installed, python=declared.python)
     if not by:
         return declared
-    added = _requirements(document)
-    if IMAGE_JOB in by and declared.kind != "header":
+    if by[-1] in WITH_THEIR_OWN:
+        base = Declared(kind="command", origin=f"what {by[-1]} requires")
+    elif IMAGE_JOB in by and declared.kind != "header":
         base = Declared()  # the image holds the libraries
     elif ISOLATED & set(by) and declared.kind != "header":
         base = Declared(kind="command", origin="the command line")
@@ -31,12 +46,12 @@ def with_launched(declared: Declared, document: Document) -> Declared:
         base = Declared(kind="command", origin="the command line", python=declared.python)
     else:
         base = declared
-    return _with_python(_joined(base, added), document)
+    return _with_limits(_joined(base, added), document)
 
 
-def _requirements(document: Document) -> tuple[Requirement, ...]:
+def _requirements(document: Document, key: str) -> tuple[Requirement, ...]:
     place = document.place("environment.requirements")
-    parsed = (parse_requirement(text, place) for text in _texts(document, "launch.requirements"))
+    parsed = (parse_requirement(text, place) for text in _texts(document, key))
     return tuple(each for each in parsed if isinstance(each, Requirement))
 
 
@@ -53,11 +68,15 @@ def _joined(declared: Declared, added: tuple[Requirement, ...]) -> Declared:
     return replace(declared, requirements=(*kept, *added), origin=origin, unsure=unsure)
 
 
-def _with_python(declared: Declared, document: Document) -> Declared:
-    named = document.get("launch.python", None)
-    if not isinstance(named, str) or not named.replace(".", "").isdigit():
-        return declared
-    return replace(declared, python=f"=={named}.*" if named.count(".") == 1 else f"=={named}")
+def _with_limits(declared: Declared, document: Document) -> Declared:
+    """Return the same with the Python and the day that the command line names; in doubt, where it names a file."""
+    python, before = document.get("launch.python", None), document.get("launch.before", None)
+    if isinstance(python, str) and PYTHON.fullmatch(python):
+        declared = replace(declared, python=f"=={python}.*" if python.count(".") == 1 else f"=={python}")
+    if isinstance(before, str) and DAY.fullmatch(before):
+        declared = replace(declared, before=before)
+    unread = document.get("launch.unread", None)
+    return replace(declared, unsure=declared.unsure or f"{unread} is not read") if unread else declared
 
 
 def _texts(document: Document, key: str) -> list[str]:

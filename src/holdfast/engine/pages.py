@@ -1,8 +1,9 @@
 """A rule's page, made from the rule alone."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from typing import Any
+from textwrap import fill
+from typing import Any, Final
 
 from holdfast.core.document import Kind
 from holdfast.core.finding import Case, Rule
@@ -10,10 +11,21 @@ from holdfast.core.finding import Case, Rule
 LANGUAGES: Mapping[Kind, str] = {"job": "yaml", "script": "python", "command": "sh"}
 PLURAL: Mapping[Kind, str] = {"job": "job files", "script": "scripts", "command": "command lines"}
 NEEDS = {"api": "the libraries' versions", "resolution": "the requirements"}
+WIDTH: Final = 110  # characters of a line below an example
 
 
-def render_page(rule: Rule) -> str:
-    """Return a rule's page in Markdown: its docstring, its examples, and what it rests on."""
+def named_by_key(case: Case) -> tuple[str, ...]:
+    """Return the key that a bad example is objected to for: what can be said of it without reading it."""
+    return (f"objects to: {case.at}",) if case.at else ()
+
+
+def render_page(rule: Rule, objections: Callable[[Case], Iterable[str]] = named_by_key) -> str:
+    """Return a rule's page in Markdown: its docstring, its examples, and what it rests on.
+
+    Args:
+        rule: The rule.
+        objections: Gives what the rule says of one of its bad examples.
+    """
     summary, _, sections = (rule.explain or "").partition("\n")
     before, _, safety = sections.strip().partition("## Fix safety\n")
     parts = [
@@ -22,9 +34,11 @@ def render_page(rule: Rule) -> str:
         " · ".join(_properties(rule)),
         before.strip(),
         "## Example",
-        *map(_render_case, rule.bad),
+        *(_render_case(case, objections(case)) for case in rule.bad),
         "## Use instead",
-        *map(_render_case, rule.good),
+        _render_case(rule.good[0]),
+        *(["## Also fine"] if rule.good[1:] else []),
+        *map(_render_case, rule.good[1:]),
         f"## Fix safety\n{safety.strip()}",
         f"## References\n{rule.source}",
     ]
@@ -39,13 +53,14 @@ def _properties(rule: Rule) -> Iterator[str]:
     yield "fixable" if rule.fixable else "no automatic fix"
 
 
-def _render_case(case: Case) -> str:
-    """Return one example as a block: what the outside said, the source, and the key that is objected to."""
+def _render_case(case: Case, objections: Iterable[str] = ()) -> str:
+    """Return one example as a block: what the outside said, the source, and what is objected to in it."""
     versions = ", ".join(f"{package} {version}" for package, version in case.versions.items())
-    told = [f"# {name}: {_spell(fact)}" for name, fact in case.facts.items()]
-    told += [f"# with {versions}"] if versions else []
-    found = [f"# objects to: {case.at}"] if case.at else []
-    return "\n".join([f"```{LANGUAGES[case.kind]}", *told, case.source.strip(), *found, "```"])
+    told = [f"{name}: {spelled}" for name, fact in case.facts.items() if (spelled := _spell(fact))]
+    told += [f"with {versions}"] if versions else []
+    found = [fill(each, WIDTH, initial_indent="# ", subsequent_indent="#   ") for each in objections]
+    block = "\n".join([f"```{LANGUAGES[case.kind]}", case.source.strip(), *found, "```"])
+    return "\n\n".join([f"*{'; '.join(told)}*", block]) if told else block
 
 
 def _spell(fact: object) -> str:

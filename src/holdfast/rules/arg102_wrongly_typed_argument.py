@@ -24,12 +24,17 @@ from holdfast.catalog.arguments import has_edits, names_of, signatures
 from holdfast.core.api import Parameter
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Set
+from holdfast.core.evaluate import is_known
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 SWITCHES = {"yes": True, "on": True, "true": True, "no": False, "off": False, "false": False}
+PARSED_SWITCHES = {"yes", "true", "t", "y", "1", "no", "false", "f", "n", "0"}  # `string_to_bool` of transformers
+NOTHING = {"none", "null"}
 SCALARS = {"bool", "int", "float", "null"}
 WORDS = {"bool": "`True` or `False`", "float": "a number", "int": "a whole number"}
 IN_YAML = {"bool": "`true` or `false`"}
+LORA = {"r", "lora_alpha", "lora_dropout"}
+"""What an adapter calculates with as soon as it is put on a model."""
 # What does no harm although it is declared otherwise: a decimal number, or none.
 DECIMAL = {"ddp_bucket_cap_mb", "ddp_timeout", "eval_accumulation_steps", "save_total_limit"}
 NONE = {"ddp_timeout", "local_rank", "save_steps"}
@@ -38,17 +43,19 @@ NONE = {"ddp_timeout", "local_rank", "save_steps"}
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each value that its argument cannot be."""
     for call, signature in signatures(job, api):
-        if "TrainingArguments" not in names_of(api, call.path):
+        names = names_of(api, call.path)
+        if call.via != "parser" and "TrainingArguments" not in names and "LoraConfig" not in names:
             continue
         for name, value in call.arguments.items():
             parameter = signature.parameters.get(name)
-            if parameter is not None and name not in call.own and parameter.types and parameter.types <= SCALARS:
+            judged = _is_calculated(name, value) if "LoraConfig" in names else name not in call.own
+            if parameter is not None and judged and parameter.types and parameter.types <= SCALARS:
                 yield from _judged(job, call, parameter, value)
 
 
 def _judged(job: Document, call: Call, parameter: Parameter, value: Any) -> Iterator[Finding]:
     if (
-        not isinstance(value, bool | int | float | str | None)
+        not (isinstance(value, bool | int | float | str | None) or _is_collection(call, value, parameter))
         or _fits(value, parameter)
         or _is_read(call, value, parameter)
     ):
@@ -59,16 +66,33 @@ def _judged(job: Document, call: Call, parameter: Parameter, value: Any) -> Iter
     meant = _read(value, parameter)
     shown = str(meant).lower() if call.via == "file" else str(meant)
     fix = None if meant is None or not has_edits(job, call) else Fix(f"write `{shown}`", (Set(key, meant),))
-    silently = ", and text counts as true" if "bool" in parameter.types and isinstance(value, str) else ""
-    yield Finding(
-        key, f"`{parameter.name}` is {value!r}, not {wanted}{silently}", fix, _severity(call, value, parameter)
-    )
+    silent = "bool" in parameter.types and isinstance(value, str) and call.via != "parser"
+    silently = ", and text counts as true" if silent else ""
+    given = "given no value" if call.via == "parser" and value is True else repr(value)
+    yield Finding(key, f"`{parameter.name}` is {given}, not {wanted}{silently}", fix, _severity(call, value, parameter))
+
+
+def _is_calculated(name: str, value: Any) -> bool:
+    """Tell whether an adapter calculates with an argument, which it does with a decimal number as well."""
+    return name in LORA and not isinstance(value, float)
+
+
+def _is_collection(call: Call, value: Any, parameter: Parameter) -> bool:
+    """Tell whether a list or a mapping stands in the place of a number."""
+    is_number = not parameter.types & {"bool"} and call.via == "call"
+    return is_number and isinstance(value, list | tuple | dict) and is_known(value)
 
 
 def _is_read(call: Call, value: Any, parameter: Parameter) -> bool:
-    """Tell whether a command line's text is read as what the argument needs; what else comes from there is not judged."""
-    if call.via != "parser" or not isinstance(value, str) or "bool" in parameter.types:
-        return call.via == "parser"
+    """Tell whether a parser takes a value from a command line, or from a file, for what the argument needs."""
+    if call.via != "parser":
+        return False
+    if not isinstance(value, str):  # an option without a value is true; what a file holds is taken as it is
+        return value is not True or "bool" in parameter.types or parameter.name in call.defaults
+    if value.lower() in NOTHING and "null" in parameter.types:
+        return True
+    if "bool" in parameter.types:
+        return value.lower() in PARSED_SWITCHES or not parameter.types <= {"bool", "null"}
     try:
         return isfinite(float(value) if "float" in parameter.types else int(value))
     except ValueError:
@@ -77,6 +101,8 @@ def _is_read(call: Call, value: Any, parameter: Parameter) -> bool:
 
 def _severity(call: Call, value: Any, parameter: Parameter) -> Severity | None:
     """Return a warning for what was seen to run all the same."""
+    if call.via == "parser":
+        return None  # it ends there
     harmless = isinstance(value, bool) or (isinstance(value, float) and parameter.name in DECIMAL)
     switch = "bool" in parameter.types and call.via != "file"
     return Severity.WARNING if harmless or switch else None
@@ -132,6 +158,11 @@ args = SFTConfig(output_dir="capybara", learning_rate="2e-5", packing=True)
 trainer = SFTTrainer("Qwen/Qwen2.5-0.5B", args=args, train_dataset=load_dataset("trl-lib/Capybara", split="train"))
 trainer.train()
 """
+ADAPTER = """
+from peft import LoraConfig
+
+lora = LoraConfig(r="16", lora_alpha=32.0, task_type="CAUSAL_LM")
+"""
 FIXED = SCRIPT.replace('"2e-5"', "2e-05")
 
 RULE = Rule(
@@ -143,7 +174,8 @@ RULE = Rule(
     source=(
         "Tried with trl 1.16 on a tiny model, one argument of SFTConfig at a time, up to the end of the first step. Text "
         "for a number: 28 of 32 raise. A decimal number for a whole one: all but those of DECIMAL raise, or may. `True` for "
-        "a number runs in 29 of 32, as 1: a warning. Text for a switch never raises."
+        "a number runs in 29 of 32, as 1: a warning. Text for a switch never raises. Adapters of peft 0.21 with text or a list "
+        "for `r`, `lora_alpha` or `lora_dropout` were put on a model: TypeError."
     ),
     bad=(
         Case(job=QUOTED, at="train.learning_rate", fixed=PLAIN),
@@ -153,11 +185,14 @@ RULE = Rule(
         Case(script=SCRIPT, at="train.learning_rate", fixed=FIXED),
         Case(script=FIXED.replace("=True", '="no"'), at="train.packing", fixed=FIXED.replace("=True", "=False")),
         Case(script=FIXED.replace("packing", "logging_steps"), at="train.logging_steps"),
+        Case(script=FIXED.replace("packing=True", "max_steps=[100]"), at="train.max_steps"),
+        Case(script=ADAPTER, at="calls.0.r", fixed=ADAPTER.replace('"16"', "16")),
     ),
     good=(
         Case(job=PLAIN),
         Case(job=PLAIN.replace("learning_rate: 2e-05", "max_length: null\n  packing: false\n  warmup_steps: 0.1")),
         Case(script=FIXED),
+        Case(script=ADAPTER.replace('"16"', "16")),
         Case(script=SCRIPT.replace('"2e-5"', "2 * 10**-5")),
     ),
     kinds=ANY_KIND,

@@ -9,9 +9,9 @@ The call raises `TypeError: … got an unexpected keyword argument`. TRL's train
 `dataset_text_field`, `beta` and many others until trl 0.12.2; since 0.13.0 the configs alone do.
 
 ## Fix safety
-A plain value is moved into the config that this trainer is given, unless that says it too: safe. Where there is no such
-call, or the value is computed, there is no fix. A value under `train` of a job file is moved to its key where nothing
-stands there yet.
+A plain value is moved into the config that this trainer is given, unless that says it too: safe; unsafe where another
+trainer is given the same config. Where there is no such call, or the value is computed, there is no fix. A value under
+`train` of a job file is moved to its key where nothing stands there yet.
 """
 
 from collections.abc import Iterator

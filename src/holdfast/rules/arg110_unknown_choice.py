@@ -27,6 +27,8 @@ from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 NEAR = 0.6
 MANY = 10
+REFUSED_LATER = {"peft.tuners.lora.config.LoraConfig.bias"}
+"""What the config takes, and the making of the adapter does not."""
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
@@ -34,8 +36,13 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     for call, signature in signatures(job, api):
         for name, value in call.arguments.items():
             parameter = signature.parameters.get(name)
-            if parameter and parameter.choices and name not in call.own and _is_none_of(value, parameter):
+            if parameter is None or not parameter.choices or name in call.own:
+                continue
+            if _is_none_of(value, parameter):
                 yield _finding(job, api, call, parameter, value)
+            elif value is False and name in call.defaults and parameter.enforced and "no" in parameter.choices:
+                what = "YAML takes `no` for false here, which is none of its words: put it in quotes"
+                yield Finding(f"{call.key}.{name}", f"`{name}` of {subject(api, call)}: {what}")
 
 
 def _is_none_of(value: Any, parameter: Parameter) -> bool:
@@ -58,7 +65,8 @@ def _finding(job: Document, api: Api, call: Call, parameter: Parameter, value: A
     message = (
         f"{value!r} is no `{parameter.name}` of {subject(api, call, package)}{since}; it knows {_listed(words, value)}"
     )
-    refused = parameter.enforced or call.via == "parser"
+    later = f"{parameter.home}.{parameter.name}" in REFUSED_LATER
+    refused = parameter.enforced or later or (call.via == "parser" and parameter.name not in call.defaults)
     return Finding(key, message, fix, None if refused else Severity.WARNING)
 
 
@@ -85,6 +93,11 @@ from transformers import TrainingArguments
 
 args = TrainingArguments(output_dir="out", optim="adamw_torch", save_strategy="best", load_best_model_at_end=False)
 """
+BIASED = """
+from peft import LoraConfig
+
+lora = LoraConfig(r=16, bias="both", task_type="CAUSAL_LM")
+"""
 OLD_OPTIMIZER = SCRIPT.replace("adamw_torch", "adamw_hf")
 UPPER = SCRIPT.replace('"best"', '"Epoch"')
 
@@ -97,9 +110,10 @@ RULE = Rule(
     source=(
         "The enums and `metadata` choices in the history in `catalog/api`. Tried with trl 1.16 and transformers 5.23: a "
         "choice that is an enum raises ValueError at once; `train_sampling_strategy`, `packing_strategy`, `loss_type` and "
-        "`truncation_mode` pass. The optimizers of transformers 4.49.0 and strategies of 4.46.3 were read in the wheels."
+        "`truncation_mode` pass; LoRA's `bias` raises NotImplementedError when the adapter is put on a model. The optimizers of transformers 4.49.0 and strategies of 4.46.3 were read in the wheels."
     ),
     bad=(
+        Case(script=BIASED, at="calls.0.bias"),
         Case(job=OPTIMIZER, at="train.optim", fixed=JOB),
         Case(job=SAMPLED, at="train.train_sampling_strategy", fixed=SAMPLED.replace("lenght", "length")),
         Case(script=OLD_OPTIMIZER, at="calls.0.optim", fixed=SCRIPT),

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.arguments import signatures, subject
-from holdfast.core.api import Signature
+from holdfast.core.api import REQUIRED, Signature
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -34,7 +34,9 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _by_keyword(signature: Signature, most: int) -> str:
-    names = list(signature.parameters)[most : most + SHOWN]
+    """Return how to write those that were meant, as far as that is known: those that it needs come first."""
+    rest = list(signature.parameters.values())[most:]
+    names = [each.name for each in sorted(rest, key=lambda each: each.default is not REQUIRED)][:SHOWN]
     return f": write {', '.join(f'`{name}=…`' for name in names)}" if names else ""
 
 

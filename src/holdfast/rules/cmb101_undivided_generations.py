@@ -19,34 +19,42 @@ from collections.abc import Iterator
 from math import gcd
 from typing import Any, TypeGuard
 
-from holdfast.catalog.train_arguments import setting
+from holdfast.catalog.api import Api
+from holdfast.catalog.train_arguments import arguments_of, setting
 from holdfast.core.document import ABSENT, Document, Remove, Set
-from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 METHODS = ("grpo", "rloo")
 BATCH, GENERATIONS = "train.per_device_train_batch_size", "train.num_generations"
 FEWEST = 2  # one completion alone has no advantage over another
 
 
-def check(job: Document, processes: int) -> Iterator[Finding]:
+def check(job: Document, processes: int, api: Api) -> Iterator[Finding]:
     """Object to each batch that does not hold whole groups."""
-    if job.get("method") not in METHODS:
+    if job.get("method") not in METHODS or not _is_all_said(job, api):
         return
-    if setting(job, "auto_find_batch_size") is True:
+    if setting(job, "auto_find_batch_size", api) is True:
         yield Finding("train.auto_find_batch_size", "a batch that shrinks would not hold whole groups of completions")
-    generations = setting(job, "num_generations")
+    generations = setting(job, "num_generations", api)
     if not isinstance(generations, int):
         return
     if generations < FEWEST:
         yield Finding(GENERATIONS, f"{generations} generations: advantages need at least {FEWEST} for each prompt")
         return
-    yield from _training(job, generations, processes)
-    yield from _evaluation(job, generations, processes)
+    yield from _training(job, generations, processes, api)
+    yield from _evaluation(job, generations, processes, api)
 
 
-def _training(job: Document, generations: int, processes: int) -> Iterator[Finding]:
-    batch, whole = setting(job, "per_device_train_batch_size"), setting(job, "generation_batch_size")
-    steps = setting(job, "steps_per_generation")
+def _is_all_said(job: Document, api: Api) -> bool:
+    """Tell whether what is not given has the class's own default, in a release that checks as those from 0.18 on do."""
+    call = next((call for call in job.calls if call.key == "train"), None)
+    known = call is None or not (call.open or call.own or call.via == "partial" or call.guard.because)
+    return known and "steps_per_generation" in arguments_of(job, api)
+
+
+def _training(job: Document, generations: int, processes: int, api: Api) -> Iterator[Finding]:
+    batch, whole = setting(job, "per_device_train_batch_size", api), setting(job, "generation_batch_size", api)
+    steps = setting(job, "steps_per_generation", api)
     if not _is_count(batch):
         return
     once = batch * processes
@@ -58,7 +66,7 @@ def _training(job: Document, generations: int, processes: int) -> Iterator[Findi
             fault = f"{whole} completions at once make no whole steps of {once} and groups of {generations}"
             yield Finding("train.generation_batch_size", fault)
     else:
-        yield from _steps(job, steps or setting(job, "gradient_accumulation_steps"), once, generations)
+        yield from _steps(job, steps or setting(job, "gradient_accumulation_steps", api), once, generations)
 
 
 def _steps(job: Document, steps: Any, once: int, generations: int) -> Iterator[Finding]:
@@ -70,11 +78,14 @@ def _steps(job: Document, steps: Any, once: int, generations: int) -> Iterator[F
     yield Finding(_written(job, BATCH, GENERATIONS), fault, fix)
 
 
-def _evaluation(job: Document, generations: int, processes: int) -> Iterator[Finding]:
+def _evaluation(job: Document, generations: int, processes: int, api: Api) -> Iterator[Finding]:
     named = (job.get("dataset.eval_split", None), job.get("dataset.eval_fraction", None)) != (None, None)
     if job.get("train.eval_strategy", "steps" if named else "no") == "no":  # left open, holdfast evaluates by steps
         return
-    batch, wanted = setting(job, "per_device_eval_batch_size"), setting(job, "num_generations_eval") or generations
+    batch, wanted = (
+        setting(job, "per_device_eval_batch_size", api),
+        setting(job, "num_generations_eval", api) or generations,
+    )
     if not _is_count(batch) or not _is_count(wanted) or batch * processes % wanted == 0:
         return
     key = "train.per_device_eval_batch_size"
@@ -147,4 +158,5 @@ RULE = Rule(
         Case(job=EVALUATED + "  eval_strategy: 'no'\n", facts={"processes": 1}),
         Case(job=JOB.replace("grpo", "sft"), facts={"processes": 1}),
     ),
+    kinds=ANY_KIND,
 )

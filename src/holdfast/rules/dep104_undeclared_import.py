@@ -10,7 +10,8 @@ packages themselves. For an import in a function or under a condition it is a wa
 ends with ModuleNotFoundError. Names differ too: `import yaml` needs `pyyaml`, `import sklearn` needs `scikit-learn`.
 
 ## Fix safety
-There is no automatic fix: a header that pins its packages wants a pin for this one too.
+The one package that lets the program import that name is added to the header: safe. It is not pinned, which `REP105`
+points out where it matters. Where several packages do, such as the builds of OpenCV, which one is yours to say.
 """
 
 from collections.abc import Iterator
@@ -19,8 +20,8 @@ from typing import Any
 from holdfast.catalog.api import Api
 from holdfast.catalog.packages import installed, providers
 from holdfast.core.calls import Import
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.document import Document, Set
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, MissingFactError, Rule, Severity
 
 REQUIREMENTS = "environment.requirements"
 
@@ -41,7 +42,9 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
             if package not in told:
                 told.add(package)
                 fault = f"nothing that the header declares installs `{each.module.partition('.')[0]}`: add `{package}`"
-                yield Finding(REQUIREMENTS, fault, severity=_severity(job, each), place=each.place)
+                added = Fix(f"add `{package}` to the header", (Set(REQUIREMENTS, [*declared, package]),))
+                fix = added if len(needed) == 1 else None
+                yield Finding(REQUIREMENTS, fault, fix, _severity(job, each), place=each.place)
 
 
 def _severity(job: Document, each: Import) -> Severity | None:
@@ -69,6 +72,16 @@ HEADER = """# /// script
 # ///
 """
 SCRIPT = HEADER + "import torch\nfrom datasets import load_dataset\nfrom trl import SFTTrainer\n"
+ADAPTED = SCRIPT + "from peft import LoraConfig\n"
+FLOORS = """# /// script
+# requires-python = ">=3.11"
+# dependencies = [
+#     "trl==1.16.0",
+#     "transformers>=5.0",
+# ]
+# ///
+from trl import SFTTrainer
+"""
 GUARDED = """try:
     import wandb
 except ImportError:
@@ -87,9 +100,13 @@ RULE = Rule(
         "compile` of the headers here does not list peft, wandb or requests."
     ),
     bad=(
-        Case(script=SCRIPT + "from peft import LoraConfig\n", at=REQUIREMENTS),
-        Case(script=SCRIPT + "import sklearn.metrics\n", at=REQUIREMENTS),
-        Case(script=SCRIPT + "import requests\n", at=REQUIREMENTS),
+        Case(script=ADAPTED, at=REQUIREMENTS, fixed=ADAPTED.replace("5.23.0", '5.23.0", "peft')),
+        Case(
+            script=FLOORS + "import sklearn.metrics\n",
+            at=REQUIREMENTS,
+            fixed=FLOORS.replace('0",\n# ]', '0",\n#     "scikit-learn",\n# ]') + "import sklearn.metrics\n",
+        ),
+        Case(script=SCRIPT + "import cv2\n", at=REQUIREMENTS),
     ),
     good=(
         Case(script=SCRIPT + "import yaml, json, my_rewards\n"),

@@ -9,7 +9,8 @@ None of these packages comes along with trl or transformers. They are imported w
 step, which is after the model was downloaded: ImportError.
 
 ## Fix safety
-There is no automatic fix: a header that pins its packages wants a pin for this one too.
+The package is added to the header: safe; unsafe for vLLM, whose releases each want a PyTorch of their own. Where one of
+several will do, which one is yours to say.
 """
 
 from collections.abc import Iterator
@@ -18,8 +19,8 @@ from typing import Any
 from holdfast.catalog.api import Api
 from holdfast.catalog.packages import installed, parse_requirement
 from holdfast.core.calls import Named
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.document import Document, Set
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, MissingFactError, Rule, Severity
 
 REQUIREMENTS = "environment.requirements"
 TRACKERS = {"trackio": ("trackio",), "wandb": ("wandb",), "tensorboard": ("tensorboard", "tensorboardx")}
@@ -51,7 +52,12 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
             raise MissingFactError(REQUIREMENTS, "what one of them brings along is not known")
         if at_hand.isdisjoint(packages):
             fault = f"this needs {' or '.join(f'`{each}`' for each in packages)}, which nothing in the header installs"
-            yield Finding(key, fault)
+            yield Finding(key, fault, _adding(packages, declared))
+
+
+def _adding(packages: tuple[str, ...], declared: list[Any]) -> Fix | None:
+    edits = (Set(REQUIREMENTS, [*declared, packages[0]]),)
+    return Fix(f"add `{packages[0]}` to the header", edits, safe=packages[0] != "vllm") if len(packages) == 1 else None
 
 
 def _needs(job: Document) -> Iterator[Need]:
@@ -98,6 +104,9 @@ from trl import SFTConfig, SFTTrainer
 args = SFTConfig(output_dir="out", report_to="none")
 trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
 """
+TRACKED = SCRIPT.replace('"none"', '"trackio"')
+PAGED = SCRIPT.replace("report_to", 'optim="paged_adamw_8bit", report_to')
+FUSED = SCRIPT.replace("report_to", "use_liger_kernel=True, report_to")
 REWARDED = """# /// script
 # dependencies = ["trl==1.16.0", "transformers==5.23.0"]
 # ///
@@ -118,14 +127,15 @@ RULE = Rule(
         "the trainer is built, `use_liger_kernel` at the start of `train()`, `accuracy_reward` when it is first asked."
     ),
     bad=(
-        Case(script=SCRIPT.replace('"none"', '"trackio"'), at="train.report_to"),
-        Case(script=SCRIPT.replace("report_to", 'optim="paged_adamw_8bit", report_to'), at="train.optim"),
-        Case(script=SCRIPT.replace("report_to", "use_liger_kernel=True, report_to"), at="train.use_liger_kernel"),
-        Case(script=REWARDED, at="trainer.reward_funcs"),
+        Case(script=TRACKED, at="train.report_to", fixed=TRACKED.replace("5.23.0", '5.23.0", "trackio')),
+        Case(script=SCRIPT.replace('"none"', '"tensorboard"'), at="train.report_to"),
+        Case(script=PAGED, at="train.optim", fixed=PAGED.replace("5.23.0", '5.23.0", "bitsandbytes')),
+        Case(script=FUSED, at="train.use_liger_kernel", fixed=FUSED.replace("5.23.0", '5.23.0", "liger-kernel')),
+        Case(script=REWARDED, at="trainer.reward_funcs", fixed=REWARDED.replace("5.23.0", '5.23.0", "math-verify')),
     ),
     good=(
         Case(script=SCRIPT),
-        Case(script=SCRIPT.replace('"none"', '"trackio"').replace("==5.23.0", '==5.23.0", "trackio')),
+        Case(script=TRACKED.replace("==5.23.0", '==5.23.0", "trackio')),
         Case(script=SCRIPT.replace("report_to", 'optim="adamw_torch_fused", report_to')),
         Case(script=REWARDED.replace("==5.23.0", '==5.23.0", "math-verify')),
         Case(script=SCRIPT.replace('"none"', '"wandb"').partition("# ///\n")[2]),

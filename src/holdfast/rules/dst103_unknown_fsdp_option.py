@@ -5,7 +5,7 @@ Compares the words of `train.fsdp` with those that transformers takes: `full_sha
 `offload`; and `no_shard`, `hybrid_shard`, `hybrid_shard_zero2`, which since 5.10 need `fsdp_config={"version": 1}`.
 
 ## Why is this bad
-The config class raises ValueError. Words are apart by spaces, not by commas.
+The config class raises ValueError. Several words are separated by spaces, not by commas.
 
 ## Fix safety
 Commas become spaces, and hyphens underscores: safe. A strategy that is gone is not replaced by another.

@@ -9,7 +9,7 @@ Each process takes the GPU of its own number. One too many ends all of them: "CU
 With fewer, GPUs are paid for that nobody uses.
 
 ## Fix safety
-As many processes as GPUs change how many rows a step takes: unsafe, and not mended.
+There is no automatic fix: as many processes as GPUs change how many rows a step takes, and with that the training.
 """
 
 from collections.abc import Iterator

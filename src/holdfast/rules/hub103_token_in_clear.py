@@ -78,8 +78,8 @@ RULE = Rule(
     severity=Severity.ERROR,
     check=check,
     source=(
-        "Hugging Face's own documentation of user access tokens, which begin with `hf_`; `job.yaml` and the rendered "
-        "script are kept in the run's folder as they are."
+        "Hugging Face's own documentation of user access tokens, which begin with `hf_`. Tried with holdfast 0.1: a token in "
+        "`environment.variables` stands in the rendered script, which the run's folder keeps beside `job.yaml`."
     ),
     bad=(
         Case(job=CLEAR, at="environment.variables.HF_TOKEN"),

@@ -8,7 +8,9 @@ the last release that had it, and what took its place.
 The program ends with `ImportError: cannot import name …` in its first lines, once the environment was installed.
 
 ## Fix safety
-What takes a name's place is used differently: there is no fix.
+Where the same thing has another name now, as `AutoModelForVision2Seq` has, the import and all uses are changed: safe.
+Where its name alone is taken over, as `AdamW` is by PyTorch with another weight decay, unsafe. What is used differently
+is left to you.
 """
 
 from collections.abc import Iterator
@@ -22,12 +24,25 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each name that is gone."""
     for each in absences(job, api, Absence.GONE):
-        yield Finding("imports", each.message, place=each.place)
+        yield Finding("imports", each.message, each.fix, place=each.place)
 
 
 SCRIPT = """
 from transformers import AdamW
 from trl import SFTConfig, SFTTrainer, setup_chat_format
+"""
+VISION = """
+from transformers import (
+    AutoModelForVision2Seq,  # any that sees
+    AutoProcessor,
+)
+
+model = AutoModelForVision2Seq.from_pretrained("HuggingFaceTB/SmolVLM-256M-Instruct")
+processor = AutoProcessor.from_pretrained("HuggingFaceTB/SmolVLM-256M-Instruct")
+"""
+OPTIMIZER = """
+from torch.optim import AdamW
+from trl import SFTConfig, SFTTrainer
 """
 GUARDED = """
 try:
@@ -52,7 +67,13 @@ RULE = Rule(
         "examples were run with trl 1.16 and transformers 5.23; those for older versions were read in the wheels."
     ),
     bad=(
-        Case(script=SCRIPT, at="imports"),
+        Case(script=SCRIPT.replace(", setup_chat_format", ""), at="imports", fixed=OPTIMIZER),
+        Case(script=SCRIPT.replace("AdamW", "AutoTokenizer"), at="imports"),
+        Case(
+            script=VISION,
+            at="imports",
+            fixed=VISION.replace("Vision2Seq", "ImageTextToText"),
+        ),
         Case(script=GUARDED.replace("ImportError", "ValueError"), at="imports"),
         Case(script=MODULE, at="imports"),
     ),

@@ -8,7 +8,8 @@ job will get.
 The program ends with `ModuleNotFoundError` in its first lines, once the environment was installed.
 
 ## Fix safety
-Where the names of a module went differs from name to name: there is no fix.
+Where only one of the libraries has a class of that name, or is known to have taken the module in, it is imported from
+there: safe.
 """
 
 from collections.abc import Iterator
@@ -22,12 +23,13 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each module that is not there."""
     for each in absences(job, api, Absence.MODULE):
-        yield Finding("imports", each.message, place=each.place)
+        yield Finding("imports", each.message, each.fix, place=each.place)
 
 
 SCRIPT = """
 from trl.core import LengthSampler
 """
+INNER = "from trl.trainer.sft import SFTConfig, SFTTrainer\n"
 
 RULE = Rule(
     code="IMP102",
@@ -39,7 +41,10 @@ RULE = Rule(
         "The modules of each release, in the history in `catalog/api`. The example was run with trl 1.16; that 0.24.0 has "
         "`trl.core` was read in its wheel."
     ),
-    bad=(Case(script=SCRIPT, at="imports"),),
+    bad=(
+        Case(script=SCRIPT, at="imports"),
+        Case(script=INNER, at="imports", fixed="from trl import SFTConfig, SFTTrainer\n"),
+    ),
     good=(
         Case(script=SCRIPT, versions={"trl": "0.24.0"}),
         Case(script=SCRIPT.replace("core import LengthSampler", "rewards import accuracy_reward")),

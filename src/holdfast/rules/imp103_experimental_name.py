@@ -9,7 +9,7 @@ For a few releases the old place still worked, with a FutureWarning: then this i
 raises. Some of the library's own warnings name a module that never was, such as `trl.experimental.xco`.
 
 ## Fix safety
-An import is not an argument, and other uses of the name may be elsewhere: there is no fix.
+The class is imported from where it is, under the same name: safe. Its arguments may have changed: other rules tell.
 """
 
 from collections.abc import Iterator
@@ -23,13 +23,27 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each name that is imported from its old place."""
     for each in absences(job, api, Absence.EXPERIMENTAL):
-        yield Finding("imports", each.message, place=each.place)
+        yield Finding("imports", each.message, each.fix, place=each.place)
     for each in absences(job, api, Absence.MOVING):
-        yield Finding("imports", each.message, severity=Severity.WARNING, place=each.place)
+        yield Finding("imports", each.message, each.fix, Severity.WARNING, place=each.place)
 
 
 SCRIPT = """
 from trl import ORPOConfig, ORPOTrainer
+"""
+MOVED = SCRIPT.replace("trl import", "trl.experimental.orpo import")
+AMONG = """
+from trl import (
+    ModelConfig,
+    ORPOConfig,  # one of those that moved
+    ORPOTrainer,
+)
+"""
+PARTED = """
+from trl import (
+    ModelConfig,
+)
+from trl.experimental.orpo import ORPOConfig, ORPOTrainer
 """
 
 RULE = Rule(
@@ -42,10 +56,14 @@ RULE = Rule(
         "The names of each release, in the history in `catalog/api`. With trl 1.16 the example raises ImportError and "
         "`from trl.experimental.orpo import ORPOTrainer` works: run. The warnings of 0.26 to 0.28 were read in the wheels."
     ),
-    bad=(Case(script=SCRIPT, at="imports"), Case(script=SCRIPT, versions={"trl": "0.27.2"}, at="imports")),
+    bad=(
+        Case(script=SCRIPT, at="imports", fixed=MOVED),
+        Case(script=AMONG, at="imports", fixed=PARTED),
+        Case(script=SCRIPT, versions={"trl": "0.27.2"}, at="imports", fixed=MOVED),
+    ),
     good=(
         Case(script=SCRIPT, versions={"trl": "0.24.0"}),
-        Case(script=SCRIPT.replace("trl import", "trl.experimental.orpo import")),
+        Case(script=MOVED),
     ),
     kinds=PROGRAMS,
 )

@@ -8,7 +8,7 @@ get, because they became stable.
 Nothing yet: each use of the name gives a FutureWarning. A later release will take the old place away.
 
 ## Fix safety
-An import is not an argument, and other uses of the name may be elsewhere: there is no fix.
+The class is imported from where it is, under the same name: safe.
 """
 
 from collections.abc import Iterator
@@ -22,12 +22,13 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Tell of each name that is imported from the place that it left."""
     for each in absences(job, api, Absence.PROMOTED):
-        yield Finding("imports", each.message, place=each.place)
+        yield Finding("imports", each.message, each.fix, place=each.place)
 
 
 SCRIPT = """
 from trl.experimental.kto import KTOConfig, KTOTrainer
 """
+PROMOTED = SCRIPT.replace("trl.experimental.kto", "trl")
 
 RULE = Rule(
     code="IMP107",
@@ -39,9 +40,9 @@ RULE = Rule(
         "The warnings of the classes themselves, in the history in `catalog/api`. Run with trl 1.16: a FutureWarning when "
         "the config is made. That 1.0.0 has no other place for them was read in its wheel."
     ),
-    bad=(Case(script=SCRIPT, at="imports"),),
+    bad=(Case(script=SCRIPT, at="imports", fixed=PROMOTED),),
     good=(
-        Case(script=SCRIPT.replace("trl.experimental.kto", "trl")),
+        Case(script=PROMOTED),
         Case(script=SCRIPT.replace("kto", "orpo").replace("KTO", "ORPO")),
         Case(script=SCRIPT, versions={"trl": "1.0.0"}),
     ),

@@ -9,7 +9,8 @@ A run that is stopped by its timeout has cost everything and gives a checkpoint 
 minutes where nothing else is said.
 
 ## Fix safety
-There is no automatic fix: how long is worth waiting only the user knows. `holdfast plan` estimates it.
+There is no automatic fix: how long is worth waiting only the user knows. Take what the run is expected to need, and a
+third more.
 """
 
 from collections.abc import Iterator

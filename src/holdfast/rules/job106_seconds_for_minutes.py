@@ -62,7 +62,7 @@ RULE = Rule(
     severity=Severity.WARNING,
     check=check,
     source=(
-        "huggingface_hub 2.4, `_create_job_spec`: 30 and `'30'` are both sent as 30 seconds. That a start takes "
+        "Tried with huggingface_hub 2.4, `_create_job_spec`: 30 and `'30'` are both sent as 30 seconds. That a start takes "
         "longer is judgement: importing TRL alone took 4.5 s here from a warm cache, and uv has to install it "
         "first."
     ),

@@ -43,14 +43,12 @@ RULE = Rule(
     severity=Severity.ERROR,
     check=check,
     source=(
-        "huggingface_hub 1.24 to 2.4, `_create_job_spec`, which was called with both: ValueError. Before, jobs had "
-        "no `name`."
+        "huggingface_hub 1.24 to 2.4, `_create_job_spec`. Tried with both: ValueError. Before, jobs had no `name`."
     ),
     kinds=PROGRAMS,
     bad=(Case(script=SCRIPT, at="calls.0.name"),),
     good=(
         Case(script=SCRIPT.replace('"name": "first", ', "")),
         Case(script=SCRIPT.replace('name="first", ', "")),
-        Case(script=SCRIPT, versions={"huggingface_hub": "1.23.0"}),
     ),
 )

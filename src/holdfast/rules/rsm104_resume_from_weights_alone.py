@@ -71,7 +71,7 @@ RULE = Rule(
         ),
     ),
     good=(
-        Case(script=SCRIPT.replace("resume_from_checkpoint=True", "")),
         Case(script=SCRIPT.replace(", save_only_model=True", "")),
+        Case(script=SCRIPT.replace("resume_from_checkpoint=True", "")),
     ),
 )

@@ -97,7 +97,6 @@ RULE = Rule(
         Case(job=JOB.partition("rewards")[0].replace("grpo", "sft")),
         Case(script=SCRIPT),
         Case(script=SCRIPT.replace('model="Qwen/Qwen2.5-0.5B", reward_funcs=', '"Qwen/Qwen2.5-0.5B", ')),
-        Case(script=SCRIPT.replace(" reward_funcs=accuracy_reward,", ""), versions={"trl": "1.7.1"}),
         Case(script=SCRIPT.replace("reward_funcs=accuracy_reward", "environment_factory=print")),
     ),
 )

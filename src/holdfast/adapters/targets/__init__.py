@@ -1,7 +1,7 @@
 """What a user names on the command line: a job file, a script, a notebook, a shell script, or standard input."""
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -47,13 +47,17 @@ class Target:
         documents: What it says, with overrides in it: one document for each job that a script trains.
         job: The job, of a job file; None of a script.
         place_edits: Turns edits of one of the documents into edits of its text.
+        can_place: Tells whether it could, in less time; where it is None, nothing is quicker than to do it.
         modules: Names of the modules that were looked for beside it.
+        reads_more: Whether other files were looked for too: scripts that it sends away, settings.
     """
 
     documents: tuple[Document, ...]
     job: "Job | None" = None
     place_edits: PlaceEdits
+    can_place: Callable[[Document, Iterable[Edit]], bool] | None = None
     modules: frozenset[str] = frozenset()
+    reads_more: bool = False
 
     @property
     def document(self) -> Document:

@@ -2,23 +2,32 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 
-from holdfast.adapters.readers.command_line import CommandLine, read_commands
+from holdfast.adapters.readers.command_line import CommandLine, command_document, read_commands, with_launch
 from holdfast.adapters.readers.command_line.accelerate import add_accelerate_config
 from holdfast.adapters.readers.command_line.edits import place_edits as place_command_edits
-from holdfast.adapters.readers.command_line.launched import with_launch
-from holdfast.adapters.readers.command_line.trl import command_document
+from holdfast.adapters.readers.command_line.launchers import NOT_SAID
+from holdfast.adapters.readers.command_line.programs import Program
+from holdfast.adapters.readers.command_line.slurm import read_directives
+from holdfast.adapters.readers.script.edits import can_place as can_place_in_script
 from holdfast.adapters.readers.script.edits import place_edits as place_script_edits
 from holdfast.adapters.targets import Target, read_text
 from holdfast.adapters.targets.scripts import SettingsBeside, read_documents
-from holdfast.core.document import Document, Edit
+from holdfast.core.document import Document, Edit, Unknown
 from holdfast.core.errors import UsageError
 from holdfast.core.text import TextEdit
 
 COMMAND_LINE = "command line"
 MAKE_VARIABLE = re.compile(r"^(?P<name>\w+)\s*[:?]?=\s*(?P<value>[^$\n]*?)\s*$", re.MULTILINE)
+MODULE = re.compile(r"\w+(?:\.\w+)*")
+HIGHEST = 4
+"""Folders to go up at most."""
+INSTALLS = re.compile(r"\binstall\b|\badd\b")
+INSTALL_LINES = "holdfast.adapters.declared.installs"
+INSTALLED = "launch.installs"
 RECIPE = re.compile(r"^\t[@+-]*")
 
 
@@ -29,8 +38,12 @@ def read(text: str, path: str, _: tuple[str, ...], __: tuple[str, ...]) -> Targe
         UsageError: Nothing in it trains, or a script that it runs cannot be read.
     """
     shell = recipes(text) if Path(path).name.lower() == "makefile" or path.endswith(".mk") else text
-    lines = read_commands(shell, path)
-    documents = tuple(document for line in lines for document in _documents(line, text, path))
+    batch = read_directives(text, path)
+    documents = tuple(
+        with_launch(document, batch) if batch else document
+        for line in read_commands(shell, path)
+        for document in read_line_documents(line, text, path)
+    )
     if not documents:
         fix = "name the script itself, or a file whose commands start one"
         raise UsageError(f"{path} runs no training that is known here", where=path, fix=fix)
@@ -65,29 +78,81 @@ def _recipe(line: str, variables: dict[str, str]) -> str:
     return text.replace("$$", "$")
 
 
-def _documents(line: CommandLine, text: str, path: str) -> Iterator[Document]:
-    """Yield what one command says: itself, where a library is its program, else the script that it runs."""
-    files = SettingsBeside(Path(path).parent)
+def read_line_documents(line: CommandLine, text: str, path: str) -> Iterator[Document]:
+    """Yield what one command says: itself, where a library is its program, else the script that it runs.
+
+    Args:
+        line: The command.
+        text: The source that it stands in.
+        path: That source's name; a script and files of settings are looked for from here, then beside it.
+    """
+    folders = tuple(_folders(path, line))
+    files = SettingsBeside(*folders)
+    _add_installed(line, Path(path).parent)
     program = line.program
-    if program and program.kind == "script" and (script := _found(program.name.text, path)):
-        arguments = tuple(word.text for word in program.arguments)
-        whole = all(word.known for word in program.arguments)
+    if program and (name := _script_name(program)):
+        arguments = tuple(word.text if word.known else NOT_SAID for word in program.arguments)
         add_accelerate_config(line.launch, files)
-        yield from (
-            with_launch(document, line.launch)
-            for document in read_documents(read_text(script), script, arguments if whole else None, files)
-        )
+        found = read_script_documents(name, folders, arguments)
+        yield from (with_launch(document, line.launch) for document in found)
     elif document := command_document(line, text, path, files):
         yield document
 
 
-def _found(name: str, path: str) -> str | None:
-    """Return where a script lies that a command names: from here, else beside the file that holds the command."""
-    if name == "-":
+def _script_name(program: Program) -> str:
+    """Return the file that a program is, of a module too; empty where it is none."""
+    if program.kind == "module" and MODULE.fullmatch(program.name.text):
+        return f"{program.name.text.replace('.', '/')}.py"
+    return program.name.text if program.kind == "script" else ""
+
+
+def _folders(path: str, line: CommandLine) -> Iterator[Path]:
+    """Yield where the files that a command names may lie: from where it goes, from here, beside its source, above that."""
+    beside = Path(path).parent
+    above = next((n for n, each in enumerate((beside, *beside.parents)) if (each / ".git").exists()), HIGHEST)
+    folders = [Path(), beside, *beside.parents[: min(above, HIGHEST)]]
+    gone = Path()
+    for words in line.before:
+        if words[0].text == "cd" and len(words) > 1 and words[1].known:
+            gone /= words[1].text
+            yield from (folder / gone for folder in folders)
+    yield from folders
+
+
+def read_script_documents(
+    name: str, folders: Sequence[Path], arguments: tuple[str | Unknown, ...] | None
+) -> tuple[Document, ...]:
+    """Return what a script says that a command names; nothing where it does not lie here.
+
+    Args:
+        name: The script.
+        folders: Where it may lie.
+        arguments: What the script is given; None where that is not known.
+
+    Raises:
+        UsageError: It cannot be read, or is no Python.
+    """
+    script = _found(name, folders)
+    if script is None:
+        return ()
+    return read_documents(read_text(script), script, arguments, SettingsBeside(*folders))
+
+
+def _add_installed(line: CommandLine, folder: Path) -> None:
+    """Note what the commands before one install."""
+    for words in line.before:
+        text = shlex.join(word.text for word in words)
+        if INSTALLS.search(text) and all(word.known for word in words):
+            for command in import_module(INSTALL_LINES).read_commands(text, words[0].place, folder):
+                for each in command.found.requirements:
+                    line.launch.add(INSTALLED, each.text, words[0].place)
+
+
+def _found(name: str, folders: Sequence[Path]) -> str | None:
+    if not name.endswith(".py"):
         return None
-    places = (Path(name), Path(path).parent / name)
     try:
-        return next((str(place) for place in places if place.is_file()), None)
+        return next((str(folder / name) for folder in folders if (folder / name).is_file()), None)
     except (OSError, ValueError):  # no name of a file at all
         return None
 
@@ -99,3 +164,14 @@ def place_edits(document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ..
         UsageError: One of them cannot be made.
     """
     return (place_command_edits if document.kind == "command" else place_script_edits)(document, edits)
+
+
+def can_place(document: Document, edits: Iterable[Edit]) -> bool:
+    """Tell whether edits can be made, in the command or in the script that it runs."""
+    if document.kind != "command":
+        return can_place_in_script(document, edits)
+    try:
+        place_command_edits(document, edits)
+    except UsageError:
+        return False
+    return True

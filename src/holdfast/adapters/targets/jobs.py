@@ -1,32 +1,67 @@
 """YAML files: jobs of ours, with the overrides of the environment and the command line in them, and those of others."""
 
 import os
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any, Final
 
 from holdfast.adapters.overrides import apply_overrides, environment_edits, parse_set
 from holdfast.adapters.readers.foreign import find_reader
 from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.adapters.targets import Target
-from holdfast.core.document import Document, Edit
-from holdfast.core.job import parse_job
+from holdfast.adapters.targets import KNOWN, Target
+from holdfast.core.document import Document, Edit, Unknown
+from holdfast.core.errors import UsageError
+from holdfast.core.job import Job, parse_job
 from holdfast.core.text import TextEdit
+
+TOP_KEY: Final = re.compile(r"""^["']?(\w+)["']?[ \t]*:""", re.MULTILINE)
+PARTS: Final = ("method", "model", "dataset", "train", "peft", "quantization")
+LEFT_OUT: Final = ("an anchor or alias", "tag `")
+"""How the objections begin to YAML that other programs read."""
 
 
 def read(text: str, path: str, sets: tuple[str, ...], _: tuple[str, ...]) -> Target:
     """Read a job file, or one of another program.
 
     Raises:
-        UsageError: An override is none.
+        UsageError: An override is none, or nothing in the file is a job's.
         ExceptionGroup: Of a JobError for every problem of the file.
     """
     reader = JobFileReader()
-    document = reader.read(text, path)
+    try:
+        document = reader.read(text, path)
+    except ExceptionGroup as errors:
+        unread = _unread(text, path, errors)
+        if unread is None:
+            raise
+        return Target(documents=(unread,), place_edits=place_foreign_edits)
     if foreign := find_reader(document.values):
         return Target(documents=(foreign(document),), place_edits=place_foreign_edits)
     overrides = (*environment_edits(os.environ), *map(parse_set, sets))
+    if not overrides and _is_anothers(document.values):
+        raise UsageError(f"{path} is no job, and no file of a program that is known here", where=path, fix=KNOWN)
     document = apply_overrides(document, overrides)
     return Target(documents=(document,), job=parse_job(document), place_edits=reader.place_edits)
+
+
+def _is_anothers(values: Mapping[str, Any]) -> bool:
+    """Tell whether a file names no method, and more of its keys are none of a job's than are."""
+    others = sum(name not in Job.model_fields for name in values)
+    return "method" not in values and 2 * others > len(values)
+
+
+def _unread(text: str, path: str, errors: ExceptionGroup[Exception]) -> Document | None:
+    """Return what is known of another program's file that uses more of YAML than is read here: nothing, and why."""
+    what = [str(getattr(error, "what", "")) for error in errors.exceptions]
+    if find_reader(dict.fromkeys(TOP_KEY.findall(text))) is None or not all(map(_is_left_out, what)):
+        return None
+    because = Unknown(f"{path} has {what[0]}, which are not read")
+    return Document(path=path, kind="command", text=text, values=dict.fromkeys(PARTS, because))
+
+
+def _is_left_out(what: str) -> bool:
+    return what.startswith(LEFT_OUT)
 
 
 def place_foreign_edits(document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:

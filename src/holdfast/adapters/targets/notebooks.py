@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from holdfast.adapters.readers.notebook import read_notebook
-from holdfast.adapters.readers.script.edits import place_edits
+from holdfast.adapters.readers.script.edits import can_place, place_edits
 from holdfast.adapters.targets import Target
 from holdfast.adapters.targets.scripts import Beside
 
@@ -16,4 +16,4 @@ def read(text: str, path: str, _: tuple[str, ...], __: tuple[str, ...]) -> Targe
     """
     beside = Beside(Path(path).parent)
     documents = read_notebook(text, path, beside=beside)
-    return Target(documents=documents, place_edits=place_edits, modules=frozenset(beside.asked))
+    return Target(documents=documents, place_edits=place_edits, can_place=can_place, modules=frozenset(beside.asked))

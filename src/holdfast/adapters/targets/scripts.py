@@ -1,13 +1,19 @@
 """Training scripts: any user's, read by `ast`, with the modules that lie beside them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
 
 from holdfast.adapters.readers.script import read_script
-from holdfast.adapters.readers.script.edits import place_edits
+from holdfast.adapters.readers.script.edits import can_place, place_edits
 from holdfast.adapters.readers.settings import ENDINGS, SettingsFiles, read_settings
 from holdfast.adapters.targets import Target
-from holdfast.core.document import Document
+from holdfast.catalog.hub_jobs import IMAGES, UV
+from holdfast.core.document import Document, Edit, Unknown
+from holdfast.core.errors import UsageError
+from holdfast.core.text import TextEdit
+
+SUBMITTED = "holdfast.adapters.targets.submitted"
 
 
 def read(text: str, path: str, _: tuple[str, ...], arguments: tuple[str, ...]) -> Target:
@@ -19,11 +25,37 @@ def read(text: str, path: str, _: tuple[str, ...], arguments: tuple[str, ...]) -
     beside = Beside(Path(path).parent)
     files = SettingsBeside(Path(path).parent)
     documents = read_script(text, path, beside=beside, argv=arguments or None, files=files)
-    return Target(documents=documents, place_edits=place_edits, modules=frozenset(beside.asked))
+    submits = any(call.name in UV | IMAGES for call in documents[0].calls)
+    if submits:
+        # What reads command lines is not imported for a script that sends nothing.
+        documents = (*documents, *import_module(SUBMITTED).read_submitted(documents))
+    return Target(
+        documents=documents,
+        place_edits=place_own_edits,
+        can_place=can_place_own,
+        modules=frozenset(beside.asked),
+        reads_more=submits or bool(files.asked),
+    )
+
+
+def place_own_edits(document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:
+    """Return the text edits that make the edits in a script, but not in a command that stands in one of its strings.
+
+    Raises:
+        UsageError: One of them cannot be made.
+    """
+    if document.kind == "script":
+        return place_edits(document, edits)
+    raise UsageError("a command in a string is not edited", where=document.path, fix="make the change by hand")
+
+
+def can_place_own(document: Document, edits: Iterable[Edit]) -> bool:
+    """Tell whether edits can be made in a script."""
+    return document.kind == "script" and can_place(document, edits)
 
 
 def read_documents(
-    text: str, path: str, arguments: Sequence[str] | None, files: SettingsFiles
+    text: str, path: str, arguments: Sequence[str | Unknown] | None, files: SettingsFiles
 ) -> tuple[Document, ...]:
     """Return what a script says of each job that it trains.
 
@@ -40,16 +72,22 @@ def read_documents(
 
 
 class SettingsBeside:
-    """Gives the settings of files by their names, from here or from a folder."""
+    """Gives the settings of files by their names, from here or from some folders.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    Attributes:
+        asked: Names of those that were asked for, whether they are there or not.
+    """
+
+    def __init__(self, *folders: Path) -> None:
+        self._folders = (Path(), *folders)
+        self.asked: set[str] = set()
 
     def __call__(self, name: str) -> Document | None:
         """Return what a file holds, or None where it is not there, or is none of settings."""
         if not name.endswith(ENDINGS):
             return None
-        for path in (Path(name), self._folder / name):
+        self.asked.add(name)
+        for path in (folder / name for folder in self._folders):
             try:
                 return read_settings(path.read_text(encoding="utf-8"), str(path))
             except (OSError, ValueError, ExceptionGroup):

@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from holdfast.catalog.api.entries import exported, whole
+from holdfast.catalog.api.folders import FOLDER
 from holdfast.core.api import Span
-
-BUILTIN: Final = Path(__file__).parent
-"""The folder of the histories that come with holdfast."""
 
 DETAILED: Final = frozenset({"c ", "f "})
 """Heads of entries that have parameters."""
@@ -155,7 +153,7 @@ def plain_version(version: str) -> str:
 
 
 @cache
-def load_history(package: str, folder: Path = BUILTIN) -> History | None:
+def load_history(package: str, folder: Path = FOLDER) -> History | None:
     """Return a package's history, by its importable name; None where there is none.
 
     Args:

@@ -8,7 +8,8 @@ from typing import Any, Final, NamedTuple
 
 from holdfast.catalog.api.build import FORWARDS, Kind, merge_fields, merge_forwarded, own_signature
 from holdfast.catalog.api.commands import PREFIX, command_classes, command_signature
-from holdfast.catalog.api.history import BUILTIN, History, Releases, at, is_in, load_history, run_of
+from holdfast.catalog.api.folders import FOLDER
+from holdfast.catalog.api.history import History, Releases, at, is_in, load_history, run_of
 from holdfast.core.api import Signature, Span
 from holdfast.core.program import Program
 
@@ -41,7 +42,7 @@ class Api:
     answer is None.
     """
 
-    def __init__(self, versions: Mapping[str, str], *, folder: Path = BUILTIN) -> None:
+    def __init__(self, versions: Mapping[str, str], *, folder: Path = FOLDER) -> None:
         """Take the versions in use.
 
         Args:

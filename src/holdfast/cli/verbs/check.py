@@ -19,6 +19,7 @@ from holdfast.engine.answers import exit_code
 from holdfast.rules import all_rules
 
 FORMATS = ("text", "json", "sarif", "github")
+WITH_EDITS = ("json", "sarif")
 ARGUMENTS = "holdfast.arguments"
 
 
@@ -46,6 +47,7 @@ class CheckCommand(click.Command):
 @click.option("--diff", is_flag=True, help="Show what the fixes would change, and write nothing.")
 @click.option("--force-exclude", is_flag=True, help="Pass over named files like those of a folder.")
 @click.option("--no-cache", is_flag=True, help="Check unchanged files again.")
+@click.option("--checklist", is_flag=True, help="Go through the checklists for before a job is sent, too.")
 @click.option("--verbose", "-v", is_flag=True, help="Name each rule that could not be asked, and why.")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="text", help="How to answer.")
 @click.pass_context
@@ -62,6 +64,7 @@ def command(
     diff: bool,
     force_exclude: bool,
     no_cache: bool,
+    checklist: bool,
     verbose: bool,
     format_: str,
 ) -> int:
@@ -86,6 +89,8 @@ def command(
         fix=fix,
         unsafe_fixes=unsafe_fixes,
         diff=diff,
+        checklist=checklist,
+        edits=format_ in WITH_EDITS,
     )
     click.echo(render(answer, format_, verbose=verbose))
     return exit_code(answer)
@@ -104,7 +109,16 @@ def render(answer: Mapping[str, Any], format_: str, *, verbose: bool) -> str:
             github = import_module("holdfast.engine.formats.github")
             return unstyle("\n".join([*github.render_github(answer), *render_outcome(answer, verbose=verbose)]))
         case _:
-            return render_check(answer, read_sources(answer), verbose=verbose)
+            told = render_check(answer, read_sources(answer), verbose=verbose)
+            return f"{_checklists(answer)}{told}"
+
+
+def _checklists(answer: Mapping[str, Any]) -> str:
+    """Return the checklists as text, above the findings; nothing where they were not asked for."""
+    if not any("checklist" in target for target in answer["targets"]):
+        return ""
+    tables: str = import_module("holdfast.cli.checklist").render_checklists(answer)  # which imports rich
+    return f"{tables}\n\n"
 
 
 def read_sources(answer: Mapping[str, Any]) -> dict[str, str]:

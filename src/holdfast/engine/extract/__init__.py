@@ -22,8 +22,9 @@ classes, functions, methods and parameters, what never changes is written as its
                 homes, nearest first, "kw": changes of null | "forward" | "open" | "swallow", "n": changes of how many
                 parameters may be positional (null: not known), "i": {home: {ranges: "a b"}}: parameters that are all the
                 while as in that class's line, "p": {name: ...}: its others, in positional order after these, "o": changes
-                of "a b c": that order where it is another one (of a dataclass the first eight), else null, "shims":
-                changes of {old: new or null}, "dep": changes of message or null,
+                of "a b c": that order where it is another one, else null; only of those given by position, of a dataclass
+                eight, and none of one that has bases in other packages, "shims": changes of {old: new
+                or null}, "dep": changes of message or null,
                 "m": {method: like a function's entry}: only its own methods, the others are its ancestors',
                 "x": [[ranges, method, lines], ...]: in each release, the lines that are there in it make the program of
                 that method's checks, in the order in which they stand}

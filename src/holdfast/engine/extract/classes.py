@@ -57,7 +57,7 @@ def read_class(package: Package, cls: Class) -> ClassEntry:
     entry.deprecated = _deprecation(scope, cls)
     methods = _methods(cls.node) if has_methods(cls.node.name) else ()
     entry.methods = {node.name: read_function(scope, node, bound=_is_bound(node)) for node in methods}
-    if has_checks(cls.node.name):
+    if has_checks(cls.home):
         entry.checks = dict(_programs(cls, scope))
     return entry
 

@@ -94,13 +94,15 @@ DESCRIBED: Final[Mapping[str, re.Pattern[str]]] = {
 MODEL: Final = re.compile(r"transformers\.models\.(?!auto\b)")
 MODEL_DEPTH: Final = 2
 """Dots in the path of the package of one model, `transformers.models.llama`."""
+EXPERIMENT: Final = re.compile(r"trl\.experimental\..*Trainer$")
+"""They change with each release and check mostly what stands in the data; a tenth of all that is kept, if it were."""
 CHECKED: Final = re.compile(r"(Config|Arguments|Trainer|Plugin)$")
 
 
 CALLED: Final = re.compile(
     r"Trainer$|Trainer(State|Control)$|^PreTrainedModel$|^PreTrainedTokenizer|^PushToHubMixin$|^_?BaseAuto"
     r"|^Auto|^PeftAdapterMixin$|^ModuleUtilsMixin$|^SpecialTokensMixin$|^TokenizersBackend$|^PythonBackend$|^ProcessorMixin$"
-    r"|^Peft\w*Model|^_BaseAutoPeftModel$|^BaseTuner$|^PeftConfig|^Dataset(Dict)?$|^IterableDataset(Dict)?$|^DatasetDict|Mixin$"
+    r"|^Peft\w*Model|^_BaseAutoPeftModel$|^BaseTuner$|^PeftConfig|^Dataset(Dict)?$|^IterableDataset(Dict)?$|^DatasetDict|^(DatasetInfo|Indexable|ModelHub)Mixin$"
     r"|^Features$|^HfApi$|^HfFolder$|^Repository$|^(Model|Dataset)Card$|^RepoCard$"
     r"|^Accelerator$|^PartialState$|Parser$|^TrainingArguments$|^GenerationConfig$|^PretrainedConfig$"
     r"|^PreTrainedConfig$|^Run$|^Table$|^Api$|^Artifact$|Optimizer|^Params4bit$|^Linear\w*bit|^GlobalOptimManager$|Callback$|^ConstantLengthDataset$"
@@ -137,13 +139,13 @@ def is_model(package: str, module: str) -> bool:
     return package == "transformers" and MODEL.match(module) is not None
 
 
-def has_checks(name: str) -> bool:
-    """Tell whether a class is one whose combination checks are kept.
+def has_checks(home: str) -> bool:
+    """Tell whether a class is one whose combination checks are kept: not of trainers that are experiments.
 
-    >>> has_checks("SFTConfig"), has_checks("TrainerState")
+    >>> has_checks("trl.trainer.sft_config.SFTConfig"), has_checks("trl.experimental.a.b.BTrainer")
     (True, False)
     """
-    return CHECKED.search(name) is not None
+    return CHECKED.search(home) is not None and EXPERIMENT.match(home) is None
 
 
 def is_told(package: str, module: str) -> bool:

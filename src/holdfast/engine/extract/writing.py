@@ -1,6 +1,6 @@
 """A thing through its releases as plain values for a line of text; the package's docstring tells what they mean."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from holdfast.engine.extract.nodes import Node
@@ -69,13 +69,15 @@ def _write_homes(homes: Mapping[str, list[str]]) -> str:
 def _write_parts(node: Node, newest: int, heads: Heads) -> dict[str, Any]:
     """Return the values and parts of a class, a function, a method or a command line."""
     parameters, spans = node.parts.get("p", {}), node.exists.spans()
-    inherited = {name: home for name, part in parameters.items() if (home := _inherited_from(name, part, heads))}
-    order = _order(node, inherited)
-    written = {**_written(node, (key for key in node.values if key != "o")), **_write_order(node, order)}
+    homes = {name: home for name, part in parameters.items() if (home := _inherited_from(name, part, heads))}
+    order = _order(node)
+    inherited = _write_inherited(parameters, [name for name in order if name in homes], homes, newest)
+    own = [name for name in order if name not in homes]
+    placed = [name for groups in inherited.values() for names in groups.values() for name in names.split(" ")]
+    written = {**_written(node, (key for key in node.values if key != "o")), **_write_order(node, [*placed, *own])}
     if inherited:
-        written["i"] = _write_inherited(parameters, [name for name in order if name in inherited], inherited, newest)
-    if len(order) > len(inherited):
-        own = [name for name in order if name not in inherited]
+        written["i"] = inherited
+    if own:
         written["p"] = {name: _write_parameter(parameters[name], newest, spans) for name in own}
     if node.parts.get("m"):
         written["m"] = {
@@ -91,20 +93,26 @@ def _write_parts(node: Node, newest: int, heads: Heads) -> dict[str, Any]:
     return written
 
 
-def _order(node: Node, inherited: Collection[str]) -> list[str]:
-    """Return all parameters, inherited ones first, in the order that most releases agree with.
+def _order(node: Node) -> list[str]:
+    """Return all parameters in the order that most releases agree with.
 
-    Of a dataclass, the newest release's order counts, and names that it no longer has are sorted: of a hundred fields,
-    only the first few are ever given by position.
+    Those that no release takes by position are sorted. Of a dataclass, the newest release's order counts: of a hundred
+    fields, only the first few are ever given by position.
     """
     if "o" not in node.values:
         return []
-    orders = [names.split() for _, names in reversed(node.values["o"].changes())]
-    if is_dataclass(node):
-        order = [*orders[0], *sorted(set(node.parts.get("p", {})) - set(orders[0]))]
-    else:
-        order = common_order(orders)
-    return sorted(order, key=lambda name: name not in inherited)
+    orders = [names if is_dataclass(node) else names[:most] for _, names, most in reversed(list(_orders(node)))]
+    order = orders[0] if is_dataclass(node) else common_order(orders)
+    return [*order, *sorted(set(node.parts.get("p", {})) - set(order))]
+
+
+def _orders(node: Node) -> Iterator[tuple[int, list[str], int | None]]:
+    """Yield for each release the order of its parameters, and how many of them are given by position."""
+    most = MOST_BY_POSITION if is_dataclass(node) else None
+    for first, last, names in node.values["o"].runs:
+        for index in range(first, last + 1):
+            positional = node.values["n"].at(index)
+            yield index, names.split(), positional if most is None else min(most, positional or 0)
 
 
 def is_dataclass(node: Node) -> bool:
@@ -112,17 +120,20 @@ def is_dataclass(node: Node) -> bool:
     return "k" in node.values and {kind for _, _, kind in node.values["k"].runs} == {"dataclass"}
 
 
+def _follows_others(node: Node) -> bool:
+    """Tell whether a dataclass's fields come after those of another package's, in all its releases."""
+    return is_dataclass(node) and all(bases for _, _, bases in node.values["b"].runs)
+
+
 def _write_order(node: Node, order: list[str]) -> dict[str, Any]:
     """Return the order of parameters where that in which they are written is not the one: null elsewhere."""
-    if "o" not in node.values:
+    if "o" not in node.values or _follows_others(node):
         return {}
-    most = MOST_BY_POSITION if is_dataclass(node) else None
     column = Column()
-    for first, last, text in node.values["o"].runs:
-        names = text.split()
-        place = {name: at for at, name in enumerate(order)}
+    place = {name: at for at, name in enumerate(order)}
+    for index, names, most in _orders(node):
         agrees = sorted(names, key=place.__getitem__)[:most] == names[:most]
-        column.runs.append((first, last, None if agrees else " ".join(names[:most])))
+        column.put(index, None if agrees else " ".join(names[:most]))
     changes = column.changes()
     return {"o": changes} if any(names is not None for _, names in changes) else {}
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from holdfast.catalog.api import BUILTIN, load_history, made, packages
+from holdfast.catalog.api import FOLDER, load_history, made, packages
 from holdfast.core.requirement import Declared, Requirement
 from holdfast.core.text import Place
 from holdfast.engine.resolve.doubt import between, capped, sources, spread
@@ -24,7 +24,7 @@ IMPORTANCE: Final = ("trl", "transformers", "peft", "accelerate", "datasets", "h
 """Where nothing is declared: whose newest release matters most."""
 
 
-def resolve(declared: Declared, *, python: str = USUAL_PYTHON, folder: Path = BUILTIN) -> Resolution:
+def resolve(declared: Declared, *, python: str = USUAL_PYTHON, folder: Path = FOLDER) -> Resolution:
     """Return which versions a project gets.
 
     Where it declares nothing at all, the newest of all packages that fit together.
@@ -61,7 +61,7 @@ def resolved_by(
     *,
     lowest: Mapping[str, str] | None = None,
     python: str = USUAL_PYTHON,
-    folder: Path = BUILTIN,
+    folder: Path = FOLDER,
 ) -> Resolution:
     """Return a resolution that something else made, such as uv; versions outside the history are unknown.
 

@@ -23,17 +23,19 @@ def with_launch(document: Document, launch: Launch) -> Document:
         for key, value in launch.values.items()
         if key != REQUIREMENTS and document.get(key) is ABSENT and not isinstance(document.get(_parent(key)), Unknown)
     }
-    edits = [Set(key, value) for key, value in (said | _launch(launch)).items()]
+    edits = [Set(key, value) for key, value in (said | _launch(document, launch)).items()]
     places = {key: place for key, place in launch.places.items() if ".".join(map(str, key)) in said}
-    joined = replace(
-        document, values=apply_edits(document.values, edits), places={**places, **document.places}
-    )
+    joined = replace(document, values=apply_edits(document.values, edits), places={**places, **document.places})
     added = launch.values.get(REQUIREMENTS, [])
     return _with_requirements(joined, added, launch.places) if added else joined
 
 
-def _launch(launch: Launch) -> Mapping[str, Any]:
-    said = {BY: list(launch.by), ADDED: launch.values.get(REQUIREMENTS), PYTHON: launch.values.get("environment.python")}
+def _launch(document: Document, launch: Launch) -> dict[str, Any]:
+    said = {
+        BY: [*launch.by, *document.get(BY, [])],
+        ADDED: launch.values.get(REQUIREMENTS),
+        PYTHON: launch.values.get("environment.python"),
+    }
     return {key: value for key, value in said.items() if value}
 
 

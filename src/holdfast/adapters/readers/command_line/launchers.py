@@ -1,7 +1,7 @@
 """What stands before a training program on a command line: launchers, environments, wrappers.
 
 Source: the argument parsers of torch 2.13 (`torch.distributed.run`), accelerate 1.15 (`accelerate launch`),
-huggingface_hub 2.4 (`hf jobs`), uv 0.9 (`uv run --help`), deepspeed's runner, and Slurm's srun.
+huggingface_hub 2.4 (`hf jobs`), uv 0.13 (`uv run --help`), deepspeed's runner, and Slurm's srun.
 """
 
 import re
@@ -70,9 +70,27 @@ TORCHRUN_FLAGS = frozenset({"--standalone", "--no-python", "--run-path", "--virt
 TORCHRUN_SAYS = {"where.processes": 1, "where.nodes": 1}
 """What torchrun does by itself: one process on one machine."""
 UV_FLAGS = frozenset(
-    {"--no-project", "--isolated", "--active", "--no-sync", "--locked", "--frozen", "--script", "-s", "--quiet", "-q"}
-    | {"--verbose", "-v", "--offline", "--all-extras", "--dev", "--no-dev", "--no-cache", "-n", "--refresh", "-U"}
-    | {
+    [
+        "--no-project",
+        "--isolated",
+        "--active",
+        "--no-sync",
+        "--locked",
+        "--frozen",
+        "--script",
+        "-s",
+        "--quiet",
+        "-q",
+        "--verbose",
+        "-v",
+        "--offline",
+        "--all-extras",
+        "--dev",
+        "--no-dev",
+        "--no-cache",
+        "-n",
+        "--refresh",
+        "-U",
         "--upgrade",
         "--exact",
         "--no-editable",
@@ -80,7 +98,24 @@ UV_FLAGS = frozenset(
         "--managed-python",
         "--no-managed-python",
         "--no-config",
-    }
+        "--all-groups",
+        "--all-packages",
+        "--compile-bytecode",
+        "--gui-script",
+        "--no-binary",
+        "--no-build",
+        "--no-build-isolation",
+        "--no-default-groups",
+        "--no-index",
+        "--no-progress",
+        "--no-python-downloads",
+        "--no-require-build-hashes",
+        "--no-sources",
+        "--only-dev",
+        "--reinstall",
+        "--require-build-hashes",
+        "--system-certs",
+    ]
 )
 REQUIREMENTS = "environment.requirements+"
 NEXT_REQUIREMENT = re.compile(r",(?=\s*[A-Za-z])(?![^\[]*\])")
@@ -90,6 +125,8 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 UV_KEYS = {
     **dict.fromkeys(("--with", "-w"), REQUIREMENTS),
     **dict.fromkeys(("--python", "-p"), "environment.python"),
+    "--exclude-newer": "launch.before",
+    "--with-requirements": "launch.unread",
 }
 JOB_KEYS = {
     "--flavor": "where.hardware",
@@ -134,13 +171,18 @@ LAUNCHERS: Final = (
         frozenset({"--no-ssh", "--module", "--no-python", "--no-local-rank", "--force-multi"}),
         {"--num-gpus": "where.processes", "--num-nodes": "where.nodes"},
     ),
-    Launcher(("srun",), frozenset({"--exclusive", "--label", "-l", "--unbuffered", "-u", "--overlap", "-v", "--verbose"})),
+    Launcher(
+        ("srun",), frozenset({"--exclusive", "--label", "-l", "--unbuffered", "-u", "--overlap", "-v", "--verbose"})
+    ),
     Launcher(("uv", "run"), UV_FLAGS, UV_KEYS),
     Launcher(("hf", "jobs", "uv", "run"), HUB_FLAGS, {**JOB_KEYS, **UV_KEYS}, ON_HUB),
     Launcher(("hf", "jobs", "run"), HUB_FLAGS, JOB_KEYS, ON_HUB, "where.options.image"),
     Launcher(("uvx",), UV_FLAGS, {**UV_KEYS, "--from": REQUIREMENTS}),
     Launcher(("uv", "tool", "run"), UV_FLAGS, {**UV_KEYS, "--from": REQUIREMENTS}),
-    *(Launcher((word, "run"), frozenset({"--no-capture-output", "--live-stream"})) for word in ("conda", "mamba", "micromamba")),
+    *(
+        Launcher((word, "run"), frozenset({"--no-capture-output", "--live-stream"}))
+        for word in ("conda", "mamba", "micromamba")
+    ),
     Launcher(("timeout",), frozenset({"--foreground", "--preserve-status", "-v", "--verbose"}), takes=PASSED),
     Launcher(("numactl",)),
     Launcher(("env",), frozenset({"-i", "--ignore-environment"})),
@@ -148,6 +190,7 @@ LAUNCHERS: Final = (
         Launcher((word,), frozenset({"-E", "-H", "-n", "-p", "-v", "-w", "-f"}))
         for word in ("nohup", "time", "exec", "sudo", "command", "setsid")
     ),
+    *(Launcher((word,)) for word in ("if", "then", "else", "elif", "while", "until", "do", "!", "{")),
     *(Launcher((word, "run")) for word in ("poetry", "pipenv", "pdm", "hatch", "rye")),
 )
 PYTHON: Final = re.compile(r"(?:.*/)?python(?:3(?:\.\d+)?)?")

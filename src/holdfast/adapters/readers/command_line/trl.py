@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from holdfast.adapters.readers.command_line import CommandLine
 from holdfast.adapters.readers.command_line.accelerate import add_accelerate_config
+from holdfast.adapters.readers.command_line.commands import CommandLine
 from holdfast.adapters.readers.command_line.launched import with_launch
 from holdfast.adapters.readers.command_line.launchers import Launch, read_number
 from holdfast.adapters.readers.command_line.programs import Flag, read_flags
 from holdfast.adapters.readers.command_line.words import Word
-from holdfast.adapters.readers.settings import SettingsFiles
+from holdfast.adapters.readers.settings import SettingsFiles, plain
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Key
 from holdfast.core.text import Place
@@ -79,12 +79,17 @@ def command_document(line: CommandLine, text: str, path: str, files: SettingsFil
         place=_whole(line),
         name_place=method.place,
         via="parser",
+        defaults=frozenset(given) - {flag.name for flag in flags},
     )
     document = Document(
         path=path,
         kind="command",
         text=text,
-        values={"method": method.text, "train": arguments, **_model_and_data(arguments)},
+        values={
+            "method": method.text,
+            "train": {name: plain(value) for name, value in arguments.items()},
+            **_model_and_data(arguments),
+        },
         places=_under_train({name: flag.place for name, flag in given.items()}),
         key_places=_under_train({name: flag.key_place for name, flag in given.items()}),
         calls=(call,),
@@ -107,6 +112,14 @@ def _given(flags: Sequence[Flag], configs: Sequence[Document]) -> dict[str, Flag
             given[name] = Flag(name, value, config.key_places.get(key, place), place)
     given |= {flag.name: flag for flag in flags}
     return {name: flag for name, flag in given.items() if name not in (CONFIG, ENV)}
+
+
+def _meant(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the arguments come to: numbers and switches as such, and `--no_x` as `x: false`."""
+    off = {
+        name.removeprefix("no_"): False for name, value in arguments.items() if name.startswith("no_") and value is True
+    }
+    return off | {name: plain(value) for name, value in arguments.items() if name.removeprefix("no_") not in off}
 
 
 def _launch(launch: Launch, given: Mapping[str, Flag], files: SettingsFiles) -> Launch:

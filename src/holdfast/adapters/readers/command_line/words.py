@@ -25,7 +25,7 @@ TOKEN = re.compile(
       | (?P<plain>[^\s\\'"`$;&|<>()]+|.)""",
     re.VERBOSE | re.DOTALL,
 )
-IN_QUOTES = re.compile(r"(?P<variable>\$(?:\w+|\{\w+\}))|(?P<computed>\$[({]|`)|\\(?P<escape>[\"\\$`\n])")
+IN_QUOTES = re.compile(r"(?P<variable>\$(?:\w+|\{\w+\}|[@*#?!$-]))|(?P<computed>\$[({]|`)|\\(?P<escape>[\"\\$`\n])")
 BETWEEN: Final = frozenset({"space", "comment", "end", "redirect", "here"})
 DECLARATIONS: Final = frozenset({"export", "declare", "local", "readonly"})
 ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)

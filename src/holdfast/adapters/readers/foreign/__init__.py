@@ -16,6 +16,7 @@ Reader = Callable[[Document], Document]
 
 MARKS: Final[tuple[tuple[frozenset[str], Reader], ...]] = (
     (frozenset({"base_model", "datasets"}), read_axolotl),
+    (frozenset({"base_model", "pretraining_dataset"}), read_axolotl),
     (frozenset({"stage", "model_name_or_path"}), read_llama_factory),
     (frozenset({"stage", "adapter_name_or_path"}), read_llama_factory),
     (frozenset({"model_name_or_path"}), read_recipe),

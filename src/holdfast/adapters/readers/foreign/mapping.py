@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from holdfast.core.calls import Call
-from holdfast.core.document import Document, Key, Set, Unknown, apply_edits, parse_key
+from holdfast.core.document import ABSENT, Document, Key, Set, Unknown, apply_edits, parse_key
 from holdfast.core.text import Place
 
 SWITCHES: Final = {"yes": True, "on": True, "no": False, "off": False}
@@ -25,19 +25,19 @@ def setting(document: Document, key: str) -> Any:
 
 
 def mapped(
-    document: Document, keys: Mapping[str, str], calls: Iterable[Call], constants: Mapping[str, Any]
+    document: Document, keys: Iterable[tuple[str, str]], calls: Iterable[Call], constants: Mapping[str, Any]
 ) -> Document:
     """Return a document with settings under other keys, and the calls that they come to.
 
     Args:
         document: What was read.
-        keys: Our key by theirs, both dotted.
+        keys: Their key and ours, both dotted. One setting may stand under several of ours.
         calls: What the settings are passed on to.
         constants: What the file means without saying so, by our key.
     """
-    said = {theirs: ours for theirs, ours in keys.items() if document.get(theirs)}
+    said = [(theirs, ours) for theirs, ours in keys if _is_said(document.get(theirs), ours)]
     edits = [Set(key, value) for key, value in constants.items()]
-    edits += [Set(ours, setting(document, theirs)) for theirs, ours in said.items()]
+    edits += [Set(ours, setting(document, theirs)) for theirs, ours in said]
     return replace(
         document,
         kind="command",
@@ -48,8 +48,18 @@ def mapped(
     )
 
 
-def _moved(places: Mapping[Key, Place], keys: Mapping[str, str]) -> dict[Key, Place]:
-    return {parse_key(ours): places[parse_key(theirs)] for theirs, ours in keys.items() if parse_key(theirs) in places}
+def _is_said(value: Any, key: str) -> bool:
+    """Tell whether a setting is one; a quantization that is switched off is none."""
+    return value is not ABSENT and value is not None and not (value is False and key.startswith("quantization."))
+
+
+def installed_by(program: str, requirements: Iterable[str]) -> dict[str, Any]:
+    """Return what says that a program runs with versions of its own choice, whatever is installed around its file."""
+    return {"launch.by": [program], "launch.requirements": list(requirements)}
+
+
+def _moved(places: Mapping[Key, Place], keys: Iterable[tuple[str, str]]) -> dict[Key, Place]:
+    return {parse_key(ours): places[parse_key(theirs)] for theirs, ours in keys if parse_key(theirs) in places}
 
 
 def passed_on(
@@ -70,6 +80,7 @@ def passed_on(
         label=label or path,
         key="train",
         arguments={name: setting(document, name) for name in names},
+        defaults=frozenset(names),
         open=True,
         own=own,
         place=whole,

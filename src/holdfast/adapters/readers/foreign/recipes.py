@@ -1,38 +1,49 @@
 """Recipes: the YAML that `trl sft --config …` and scripts with a TrlParser read into their dataclasses.
 
 A recipe does not name the command that it is for. Its name, its folder or its output folder often do; where they do
-not, it is compared with what any command of TRL takes. Keys that TRL never had may be a script's own: no claim is made.
+not, only the arguments that any trainer takes are compared. Keys that no library ever had may be a script's own: no claim
+is made of them.
 """
 
 import re
 from typing import Any, Final
 
 from holdfast.adapters.readers.foreign.mapping import mapped, passed_on
+from holdfast.catalog.parsed_fields import ever_takes
 from holdfast.core.document import Document
 
 COMMANDS: Final = ("sft", "dpo", "grpo", "reward", "kto", "rloo")
 WORD: Final = re.compile(r"[a-z0-9]+")
-KEYS: Final = {
-    "model_name_or_path": "model.path",
-    "model_revision": "model.revision",
-    "torch_dtype": "model.dtype",
-    "dtype": "model.dtype",
-    "attn_implementation": "model.attn_implementation",
-    "trust_remote_code": "model.trust_remote_code",
-    "dataset_name": "dataset.path",
-    "dataset_config": "dataset.config",
-    "load_in_4bit": "quantization.load_in_4bit",
-    "load_in_8bit": "quantization.load_in_8bit",
-    "num_processes": "where.world_size",
-    "num_machines": "where.nodes",
-}
+KEYS: Final = (
+    ("model_name_or_path", "model.path"),
+    ("model_revision", "model.revision"),
+    ("torch_dtype", "model.dtype"),
+    ("dtype", "model.dtype"),
+    ("attn_implementation", "model.attn_implementation"),
+    ("trust_remote_code", "model.trust_remote_code"),
+    ("dataset_name", "dataset.path"),
+    ("dataset_config", "dataset.config"),
+    ("load_in_4bit", "quantization.load_in_4bit"),
+    ("load_in_8bit", "quantization.load_in_8bit"),
+    ("num_processes", "where.world_size"),
+    ("num_machines", "where.nodes"),
+)
+ARGUMENTS: Final = "transformers.TrainingArguments"
+MARK: Final = "per_device_train_batch_size"
+"""What a file has only if it is for these arguments, or for a class that extends them."""
 
 
 def read_recipe(document: Document) -> Document:
-    """Return a recipe as a call of the command that it is for."""
+    """Return a recipe as a call of the command that it is for; else of the arguments that any trainer takes."""
     method = find_method(document)
-    call = passed_on(document, f"trl {method or 'any'}", document.values, label=f"trl {method}" if method else "trl")
-    keys = {**{name: f"train.{name}" for name in document.values}, **KEYS}
+    if method is None and MARK in document.values:
+        names = [name for name in document.values if ever_takes(ARGUMENTS, name)]
+        call = passed_on(document, ARGUMENTS, names)
+    else:
+        call = passed_on(
+            document, f"trl {method or 'any'}", document.values, label=f"trl {method}" if method else "trl"
+        )
+    keys = (*((name, f"train.{name}") for name in document.values), *KEYS)
     constants: dict[str, Any] = {"method": method} if method else {}
     return mapped(document, keys, [call], constants)
 

@@ -24,7 +24,7 @@ from holdfast.adapters.readers.script.places import Cell, Places
 from holdfast.adapters.readers.script.reading import Frame, Reading
 from holdfast.adapters.readers.script.source import parse
 from holdfast.adapters.readers.settings import SettingsFiles
-from holdfast.core.document import Document
+from holdfast.core.document import Document, Unknown
 
 EXPRESSIONS = {**expressions.RULES, **calls.RULES}
 STATEMENTS = {**walk.STATEMENTS, **definitions.STATEMENTS}
@@ -35,7 +35,7 @@ def read_script(
     path: str,
     *,
     beside: Callable[[str], str | None] | None = None,
-    argv: Sequence[str] | None = None,
+    argv: Sequence[str | Unknown] | None = None,
     files: SettingsFiles | None = None,
 ) -> tuple[Document, ...]:
     """Return what a script says: one Document for each trainer that it constructs, up to twelve; one if there is none.
@@ -53,14 +53,14 @@ def read_script(
     return read_program(text, path, beside=beside, argv=argv, files=files)
 
 
-def read_program(
+def read_program(  # noqa: PLR0913  a program's text, and what stands around it
     text: str,
     path: str,
     *,
     cells: Sequence[Cell] = (),
     source: str | None = None,
     beside: Callable[[str], str | None] | None = None,
-    argv: Sequence[str] | None = None,
+    argv: Sequence[str | Unknown] | None = None,
     files: SettingsFiles | None = None,
 ) -> tuple[Document, ...]:
     """Return what a program says, which may have been put together from a notebook's cells.

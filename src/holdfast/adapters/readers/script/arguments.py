@@ -1,140 +1,141 @@
-"""The arguments of one call changed as text, by LibCST: comments, quotes and layout of the others stay."""
+"""The arguments of one call, or the keys of one dict, changed as text by LibCST: comments, quotes and layout stay."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import Any
 
 import libcst
 
-from holdfast.adapters.readers.script.edits import render_value
+from holdfast.adapters.readers.script.render import render_value
+from holdfast.adapters.readers.script.rows import NOTHING, SPACE, Row, comma, written
 from holdfast.core.document import Edit, Remove, Set
-
-NOTHING = libcst.SimpleWhitespace("")
-SPACE = libcst.SimpleWhitespace(" ")
-LINE = libcst.TrailingWhitespace(whitespace=NOTHING)
 
 
 def change(source: str, edits: Iterable[Edit]) -> str | None:
-    """Return a call with its arguments changed, or None where the text is no call, or has no such argument.
+    """Return a call or a dict with its arguments changed, or None where the text is neither, or has no such argument.
 
     >>> change("SFTConfig(a=1, b=2)", [Remove("train.a"), Set("train.c", "x")])
     'SFTConfig(b=2, c="x")'
+    >>> change("{'a': 1, 'b': 2}", [Remove("train.a")])
+    "{'b': 2}"
     """
     try:
-        call = libcst.parse_expression(source)
+        node = libcst.parse_expression(source)
     except libcst.ParserSyntaxError:
         return None
-    if not isinstance(call, libcst.Call):
+    writer = WRITERS.get(type(node))
+    if writer is None:
         return None
-    row = Row.of(call)
+    row = writer.take(node)
     for edit in edits:
         name = edit.key.rpartition(".")[2]
-        if isinstance(edit, Set):
-            row.put(name, libcst.parse_expression(render_value(edit.value)))
-        elif name not in row.names:
+        names = [writer.name(item) for item in row.items]
+        if name not in names and not isinstance(edit, Set):
             return None
-        elif isinstance(edit, Remove):
-            row.drop(name)
-        else:
-            row.rename(name, edit.name)
-    return libcst.Module([]).code_for_node(row.apply_to(call))
+        row = _changed(writer, row, names, edit)
+    return written(writer.put(node, row), source)
 
 
-@dataclass
-class Row:
-    """A call's arguments, apart from what stands between them.
+def _changed(writer: Any, row: Row[Any], names: list[str], edit: Edit) -> Row[Any]:
+    """Return the row with one edit made; a new argument comes last, but before `**rest`."""
+    name = edit.key.rpartition(".")[2]
+    at = names.index(name) if name in names else -1
+    if isinstance(edit, Remove):
+        return row.drop(at)
+    if not isinstance(edit, Set):
+        return row.with_item(at, writer.named(row.items[at], edit.name))
+    value = libcst.parse_expression(render_value(edit.value))
+    if at >= 0:
+        return row.with_item(at, row.items[at].with_changes(value=value))
+    end = next((index for index, each in enumerate(row.items) if writer.is_rest(each)), len(row.items))
+    return row.insert(end, writer.new(name, value))
 
-    Attributes:
-        arguments: The arguments.
-        gaps: What stands before the first, and after each: spaces, or line breaks with comments.
-        trailing: Whether a comma stands after the last.
-    """
 
-    arguments: list[libcst.Arg]
-    gaps: list[libcst.BaseParenthesizableWhitespace]
-    trailing: bool
+class CallWriter:
+    """Takes a call apart, and puts it together."""
 
-    @classmethod
-    def of(cls, call: libcst.Call) -> "Row":
-        """Take a call's arguments apart."""
-        arguments = list(call.args)
-        return cls(
-            arguments=arguments,
-            gaps=[call.whitespace_before_args, *map(_gap, arguments)],
-            trailing=bool(arguments) and isinstance(arguments[-1].comma, libcst.Comma),
+    @staticmethod
+    def take(call: libcst.Call) -> Row[libcst.Arg]:
+        """Return its arguments."""
+        return Row.of(call.args, call.whitespace_before_args, lambda argument: argument.whitespace_after_arg)
+
+    @staticmethod
+    def put(call: libcst.Call, row: Row[libcst.Arg]) -> libcst.Call:
+        """Return it with other arguments."""
+        arguments = [
+            argument.with_changes(comma=comma(gap), whitespace_after_arg=NOTHING)
+            if parted
+            else argument.with_changes(comma=libcst.MaybeSentinel.DEFAULT, whitespace_after_arg=gap)
+            for argument, gap, parted in row.spaced()
+        ]
+        return call.with_changes(args=arguments, whitespace_before_args=row.gaps[0])
+
+    @staticmethod
+    def name(argument: libcst.Arg) -> str:
+        """Return an argument's keyword; nothing where it has none."""
+        return argument.keyword.value if argument.keyword else ""
+
+    @staticmethod
+    def named(argument: libcst.Arg, name: str) -> libcst.Arg:
+        """Return an argument with another keyword."""
+        return argument.with_changes(keyword=libcst.Name(name))
+
+    @staticmethod
+    def new(name: str, value: libcst.BaseExpression) -> libcst.Arg:
+        """Return an argument."""
+        return libcst.Arg(value, keyword=libcst.Name(name), equal=libcst.AssignEqual(NOTHING, NOTHING))
+
+    @staticmethod
+    def is_rest(argument: libcst.Arg) -> bool:
+        """Tell whether it is `**rest`."""
+        return argument.star == "**"
+
+
+class DictWriter:
+    """Takes a literal dict apart, and puts it together."""
+
+    @staticmethod
+    def take(node: libcst.Dict) -> Row[libcst.BaseDictElement]:
+        """Return its elements."""
+        return Row.of(node.elements, node.lbrace.whitespace_after, lambda _: node.rbrace.whitespace_before)
+
+    @staticmethod
+    def put(node: libcst.Dict, row: Row[libcst.BaseDictElement]) -> libcst.Dict:
+        """Return it with other elements."""
+        elements = [
+            element.with_changes(comma=comma(gap) if parted else libcst.MaybeSentinel.DEFAULT)
+            for element, gap, parted in row.spaced()
+        ]
+        # After a comma the gap is the comma's; without one it is the bracket's; with no element at all, one is enough.
+        last = NOTHING if row.trailing and elements else row.gaps[-1]
+        first = row.gaps[0] if elements else NOTHING
+        return node.with_changes(
+            elements=elements,
+            lbrace=node.lbrace.with_changes(whitespace_after=first),
+            rbrace=node.rbrace.with_changes(whitespace_before=last),
         )
 
-    @property
-    def names(self) -> list[str]:
-        """The keyword of each argument; empty where it has none."""
-        return [argument.keyword.value if argument.keyword else "" for argument in self.arguments]
+    @staticmethod
+    def name(element: libcst.BaseDictElement) -> str:
+        """Return an element's key; nothing where it is no plain text."""
+        key = element.key if isinstance(element, libcst.DictElement) else None
+        text = key.evaluated_value if isinstance(key, libcst.SimpleString) else ""
+        return text if isinstance(text, str) else ""
 
-    def put(self, name: str, value: libcst.BaseExpression) -> None:
-        """Give an argument a value; a new one comes last, but before `**rest`."""
-        if name in self.names:
-            at = self.names.index(name)
-            self.arguments[at] = self.arguments[at].with_changes(value=value)
-            return
-        at = next((index for index, each in enumerate(self.arguments) if each.star == "**"), len(self.arguments))
-        equal = libcst.AssignEqual(NOTHING, NOTHING)
-        self.arguments.insert(at, libcst.Arg(value, keyword=libcst.Name(name), equal=equal))
-        self.gaps[at : at + 1] = self._split(at)
+    @staticmethod
+    def named(element: libcst.DictElement, name: str) -> libcst.DictElement:
+        """Return an element with another key, quoted as before."""
+        quote = element.key.quote if isinstance(element.key, libcst.SimpleString) else '"'
+        return element.with_changes(key=libcst.SimpleString(f"{quote}{name}{quote}"))
 
-    def drop(self, name: str) -> None:
-        """Take an argument away, with the comment on its line."""
-        at = self.names.index(name)
-        before, after = self.gaps[at : at + 2]
-        keeps = at == 0 and not isinstance(before, libcst.ParenthesizedWhitespace) and not _remarked(after)
-        self.gaps[at : at + 2] = [before if keeps else _joined(before, after, last=at == len(self.arguments) - 1)]
-        del self.arguments[at]
+    @staticmethod
+    def new(name: str, value: libcst.BaseExpression) -> libcst.DictElement:
+        """Return an element."""
+        return libcst.DictElement(libcst.SimpleString(f'"{name}"'), value, whitespace_after_colon=SPACE)
 
-    def rename(self, name: str, new: str) -> None:
-        """Give an argument another name."""
-        at = self.names.index(name)
-        self.arguments[at] = self.arguments[at].with_changes(keyword=libcst.Name(new))
-
-    def apply_to(self, call: libcst.Call) -> libcst.Call:
-        """Return the call with these arguments."""
-        final = len(self.arguments) - 1
-        spaced = [
-            _spaced(argument, gap, comma=index < final or self.trailing)
-            for index, (argument, gap) in enumerate(zip(self.arguments, self.gaps[1:], strict=True))
-        ]
-        return call.with_changes(args=spaced, whitespace_before_args=self.gaps[0])
-
-    def _split(self, at: int) -> list[libcst.BaseParenthesizableWhitespace]:
-        """Return what stands before and after a new argument, in the place of the gap that it comes into."""
-        old = self.gaps[at]
-        broken = [gap for gap in self.gaps[:at] if isinstance(gap, libcst.ParenthesizedWhitespace)]
-        if not broken:
-            return [SPACE if at else NOTHING, old]
-        if not isinstance(old, libcst.ParenthesizedWhitespace):
-            return [broken[-1].with_changes(first_line=LINE, empty_lines=[]), old]
-        return [broken[-1].with_changes(first_line=old.first_line, empty_lines=[]), old.with_changes(first_line=LINE)]
+    @staticmethod
+    def is_rest(_: libcst.BaseDictElement) -> bool:
+        """Tell whether nothing may come after it: what comes last counts, so nothing is put before `**rest`."""
+        return False
 
 
-def _gap(argument: libcst.Arg) -> libcst.BaseParenthesizableWhitespace:
-    """Return what stands between an argument and the next, or the closing bracket."""
-    comma = argument.comma
-    return comma.whitespace_after if isinstance(comma, libcst.Comma) else argument.whitespace_after_arg
-
-
-def _joined(
-    first: libcst.BaseParenthesizableWhitespace, second: libcst.BaseParenthesizableWhitespace, *, last: bool
-) -> libcst.BaseParenthesizableWhitespace:
-    """Return what is left between two arguments when the one between them is gone."""
-    if not isinstance(first, libcst.ParenthesizedWhitespace):
-        return second
-    if isinstance(second, libcst.ParenthesizedWhitespace):
-        return second.with_changes(first_line=first.first_line)
-    return second if last and not _remarked(first) else first
-
-
-def _remarked(gap: libcst.BaseParenthesizableWhitespace) -> bool:
-    """Tell whether a comment stands at the end of the line."""
-    return isinstance(gap, libcst.ParenthesizedWhitespace) and gap.first_line.comment is not None
-
-
-def _spaced(argument: libcst.Arg, gap: libcst.BaseParenthesizableWhitespace, *, comma: bool) -> libcst.Arg:
-    if comma:
-        return argument.with_changes(comma=libcst.Comma(whitespace_after=gap), whitespace_after_arg=NOTHING)
-    return argument.with_changes(comma=libcst.MaybeSentinel.DEFAULT, whitespace_after_arg=gap)
+WRITERS: dict[type[libcst.CSTNode], Any] = {libcst.Call: CallWriter, libcst.Dict: DictWriter}

@@ -21,6 +21,7 @@ from holdfast.adapters.readers.script.values import (
     Thing,
     is_class,
 )
+from holdfast.adapters.readers.settings import plain
 from holdfast.core.calls import Call, Guard, Import, Local, Made, Named
 from holdfast.core.document import Document, Key, Kind, Unknown
 from holdfast.core.evaluate import UNKNOWN
@@ -93,9 +94,14 @@ class Draughtsman:
             name_place=draft.name_place,
             guard=self._guard(draft),
             via=draft.via,
+            defaults=frozenset(name for name, slot in draft.arguments.items() if slot.key_place)
+            if draft.via == "parser"
+            else frozenset(),
         )
 
     def _put(self, under: Key, values: dict[str, Any], draft: Draft) -> None:
+        if draft.via == "parser":
+            values = {name: plain(value) for name, value in values.items()}
         if len(under) == 1:
             self.values[str(under[0])] = values
         else:

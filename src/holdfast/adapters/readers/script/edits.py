@@ -1,115 +1,235 @@
 """Writing edits of a document back into the script that it was read from, touching nothing else.
 
-A new name and a new value replace what stands at their places. An argument that comes or goes changes its call: that is
-parsed alone, by LibCST, which keeps comments and layout; it is imported when there is such an edit.
+A new name and a new value replace what stands at their places. An argument that comes or goes changes its call, and a
+name that is imported from elsewhere its statement: these are parsed alone, by LibCST, which keeps comments and layout; it
+is imported when there is such an edit. The requirements in the header are TOML, in comments.
 
-Covered: arguments that are written as keywords of a call, or as keys of a literal dict.
-Not covered: values that come from elsewhere, such as a loop or a file; a job's requirements.
+Covered: arguments that are written as keywords of a call, or as keys of a literal dict; imports; the header.
+Not covered: values that come from elsewhere, such as a loop or another file.
 """
 
-import json
-from collections.abc import Iterable
+import ast
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from importlib import import_module
-from typing import Any
+from itertools import chain, pairwise
 
-from holdfast.adapters.readers.notebook_edits import source_lines
-from holdfast.core.document import Document, Edit, Remove, Rename, parse_key
+from holdfast.adapters.readers.script.carried import carry
+from holdfast.adapters.readers.script.parts import end_of, least, read_parts, source_at, source_of, start_of
+from holdfast.adapters.readers.script.render import render_value
+from holdfast.core.calls import Call
+from holdfast.core.document import ABSENT, Document, Edit, Remove, Rename, Set, apply_edits, parse_key
 from holdfast.core.errors import Spot, UsageError
 from holdfast.core.text import Lines, Place, TextEdit
 
 QUOTES = "\"'"
+IMPORTS = "imports."
+REQUIREMENTS = "environment.requirements"
+Plan = Callable[[], Iterable[TextEdit]]
+ROOM = "holdfast.adapters.readers.script"
 
 
 def place_edits(document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:
     """Return the text edits that make the edits.
 
     Raises:
+        UsageError: One of them cannot be made in this text, or two of them not at once.
+    """
+    edits = list(edits)
+    plans = _plans(document, edits)
+    placed = sorted(set(chain.from_iterable(plan() for plan in plans)), key=_order)
+    if any(_order(second) < (first.cell or 0, first.end) for first, second in pairwise(placed)):
+        raise _refusal(document, edits[0].key, "the changes of it overlap")
+    return tuple(placed)
+
+
+def can_place(document: Document, edits: Iterable[Edit]) -> bool:
+    """Tell whether edits can be made, one after the other at least, in a fraction of the time that they take."""
+    try:
+        _plans(document, list(edits))
+    except UsageError:
+        return False
+    return True
+
+
+def _order(edit: TextEdit) -> tuple[int, tuple[int, int]]:
+    return edit.cell or 0, edit.start
+
+
+def _plans(document: Document, edits: Sequence[Edit]) -> list[Plan]:
+    """Return what makes the edits.
+
+    Raises:
         UsageError: One of them cannot be made in this text.
     """
-    placed: list[TextEdit] = []
-    changed: dict[str, list[Edit]] = {}
+    imports = [edit for edit in edits if edit.key.startswith(IMPORTS)]
+    header = [edit for edit in edits if edit.key.startswith(REQUIREMENTS)]
+    rest = [edit for edit in edits if edit not in imports and edit not in header]
+    plans = [_import_plan(document, imports)] if imports else []
+    plans += [_header_plan(document, header)] if header else []
+    return [*plans, *_argument_plans(document, rest)]
+
+
+def _import_plan(document: Document, edits: Sequence[Edit]) -> Plan:
+    moves = {edit.key.removeprefix(IMPORTS): edit.value for edit in edits if isinstance(edit, Set)}
+    plan: Plan | None = import_module(f"{ROOM}.import_edits").plan_imports(document, moves)
+    if plan is None or len(moves) < len(edits):
+        raise _refusal(document, edits[0].key, "it is not imported there, or for the case that it fails")
+    return plan
+
+
+def _header_plan(document: Document, edits: Sequence[Edit]) -> Plan:
+    try:
+        wanted = apply_edits(document.values, edits)["environment"]["requirements"]
+    except KeyError:
+        wanted = None
+    if document.path.endswith(".ipynb") or not isinstance(wanted, list):
+        raise _refusal(document, edits[0].key, "the script has no header that says so")
+    placed = import_module(f"{ROOM}.header_edits").edit_requirements(document.text, wanted)
+    if placed is None:
+        raise _refusal(document, edits[0].key, "the script has no header that says so")
+    return lambda: placed
+
+
+def _argument_plans(document: Document, edits: Sequence[Edit]) -> Iterator[Plan]:
+    """Yield what makes the edits of arguments: those of a call that has one coming or going, together."""
+    coming: dict[Place, list[Edit]] = {}
     for edit in edits:
-        if (text_edit := _in_place(document, edit)) is not None:
-            placed.append(text_edit)
+        if _in_place(document, edit) is None:
+            coming.setdefault(_home(document, edit), []).append(edit)
+    for edit in edits:
+        placed = _in_place(document, edit)
+        if placed is None:
+            continue
+        call = next((place for place in coming if _holds(place, placed)), None)
+        if call is None:
+            yield _given(placed)
         else:
-            changed.setdefault(edit.key.rpartition(".")[0], []).append(edit)
-    placed += [_rewritten(document, key, rest) for key, rest in changed.items()]
-    return tuple(sorted(set(placed), key=lambda edit: (edit.cell or 0, edit.start)))
+            coming[call].append(edit)
+    for place, rest in coming.items():
+        yield _rewriting(document, place, rest, edits)
+
+
+def _given(edit: TextEdit) -> Plan:
+    return lambda: (edit,)
 
 
 def _in_place(document: Document, edit: Edit) -> TextEdit | None:
-    """Return the edit as a replacement of one name or value, or None where an argument comes or goes."""
+    """Return the edit as a replacement of one name or value, or None where an argument comes or goes.
+
+    Raises:
+        UsageError: It stands in another file.
+    """
     key = parse_key(edit.key)
-    if isinstance(edit, Rename):
-        place = document.key_places.get(key)
-        return None if place is None else _replaced(document, place, edit.name)
-    place = document.places.get(key)
+    place = document.key_places.get(key) if isinstance(edit, Rename) else document.places.get(key)
     if isinstance(edit, Remove) or place is None or place.end_line is None:
         return None
-    return _at(place, render_value(edit.value))
-
-
-def _replaced(document: Document, place: Place, name: str) -> TextEdit:
-    """Return the edit that writes another name, in the quotes that the old one has as a dict's key."""
+    if place.path != document.path:
+        raise _refusal(document, edit.key, f"it stands in {place.path}")
+    call = next((call for call in document.calls if call.key == edit.key.rpartition(".")[0]), None)
+    if call and isinstance(edit, Rename) and not _is_own(document, call, edit, place):
+        raise _refusal(document, edit.key, "something else is called with the same dict")
+    if isinstance(edit, Set):
+        return _at(place, render_value(edit.value))
     old = source_at(document, place)
     quote = old[0] if old[:1] and old[0] in QUOTES else ""
-    return _at(place, f"{quote}{name}{quote}")
+    return _at(place, f"{quote}{edit.name}{quote}")
 
 
 def _at(place: Place, text: str) -> TextEdit:
-    start, end = (place.line or 1, place.column or 1), (place.end_line or 1, place.end_column or 1)
-    return TextEdit(start, end, text, place.cell)
+    return TextEdit(start_of(place), end_of(place), text, place.cell)
 
 
-def _rewritten(document: Document, key: str, edits: Iterable[Edit]) -> TextEdit:
-    """Return the edit that changes which arguments a call has."""
-    call = next((call for call in document.calls if call.key == key), None)
-    if call is None or call.place.path != document.path:
-        raise _refusal(document, key, "there is no call of its own that it could stand in")
-    old = source_at(document, call.place)
-    new = import_module("holdfast.adapters.readers.script.arguments").change(old, edits)
-    if new is None:
-        raise _refusal(document, key, "the call is not written out there")
-    return _least(call.place, old, new)
+def _holds(place: Place, edit: TextEdit) -> bool:
+    return place.cell == edit.cell and start_of(place) <= edit.start and edit.end <= end_of(place)
 
 
-def _least(place: Place, old: str, new: str) -> TextEdit:
-    """Return the smallest replacement that turns the text at a place into another."""
-    shortest = min(len(old), len(new))
-    start = next((index for index in range(shortest) if old[index] != new[index]), shortest)
-    same = next((index for index in range(shortest - start) if old[-1 - index] != new[-1 - index]), shortest - start)
-    lines, line, column = Lines(old), place.line or 1, place.column or 1
+def _home(document: Document, edit: Edit) -> Place:
+    """Return the place of the call that gets or loses an argument, or of the dict that holds it.
 
-    def moved(offset: int) -> tuple[int, int]:
-        row, col = lines.position(offset)
-        return line + row - 1, col + (column - 1 if row == 1 else 0)
-
-    return TextEdit(moved(start), moved(len(old) - same), new[start : len(new) - same], place.cell)
-
-
-def source_at(document: Document, place: Place) -> str:
-    """Return the text that stands at a place of a document, or of one cell of a notebook."""
-    text = document.text
-    if place.cell is not None:
-        text = "".join(line.text for line in source_lines(text, place.cell))
-    lines = Lines(text)
-    start = lines.offset((place.line or 1, place.column or 1))
-    return text[start : lines.offset((place.end_line or 1, place.end_column or 1))]
-
-
-def render_value(value: Any) -> str:
-    """Return a plain value as Python writes it, text in double quotes.
-
-    >>> render_value({"a": ["x", None, 1e-5]})
-    '{"a": ["x", None, 1e-05]}'
+    Raises:
+        UsageError: There is none.
     """
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{render_value(key)}: {render_value(each)}" for key, each in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(render_value, value)) + "]"
-    return repr(value)
+    call = next((call for call in document.calls if call.key == edit.key.rpartition(".")[0]), None)
+    if call is None or call.via in ("parser", "file"):
+        raise _refusal(document, edit.key, "there is no call of its own that it could stand in")
+    if isinstance(edit, Set) and (call.open or document.get(edit.key) is not ABSENT):
+        raise _refusal(document, edit.key, "it may be given in a way that cannot be seen")
+    where = None if isinstance(edit, Set) else document.key_places.get(parse_key(edit.key))
+    here = where or call.place
+    if here.path != document.path or call.place.path != document.path:
+        raise _refusal(document, edit.key, f"it stands in {here.path}")
+    found = call.place if where is None else _around(document, where)
+    if found is None or not _is_own(document, call, edit, where):
+        raise _refusal(document, edit.key, "it is not written in the call or in a dict of its own")
+    return found
+
+
+def _around(document: Document, key_place: Place) -> Place | None:
+    """Return the place of the call or dict in which an argument is named."""
+    part = next(part for part in read_parts(document) if part.cell == key_place.cell)
+    for node in ast.walk(part.tree):
+        if any(part.is_at(key, key_place) for key in _keys(node)) and isinstance(node, ast.expr):
+            start, end = part.span(node)
+            return replace(part.lines.place(document.path, start, end), cell=part.cell)
+    return None
+
+
+def _keys(node: ast.AST) -> list[ast.keyword] | list[ast.expr | None]:
+    """Return what names the arguments of a call, or the items of a dict."""
+    return node.keywords if isinstance(node, ast.Call) else node.keys if isinstance(node, ast.Dict) else []
+
+
+def _is_own(document: Document, call: Call, edit: Edit, where: Place | None) -> bool:
+    """Tell whether no call of something else gets the same argument from the same place: a dict that several share."""
+    name = edit.key.rpartition(".")[2]
+    others = (other for other in document.calls if other.path != call.path and name in other.arguments)
+    return where is None or all(document.key_places.get(parse_key(f"{other.key}.{name}")) != where for other in others)
+
+
+def _rewriting(document: Document, place: Place, edits: Sequence[Edit], beside: Sequence[Edit]) -> Plan:
+    """Return what changes which arguments a call or a dict has.
+
+    Args:
+        document: The program.
+        place: The call or the dict.
+        edits: What changes there.
+        beside: All that changes: what an argument loses may be what another gets.
+
+    Raises:
+        UsageError: It is not written out there.
+    """
+    old = source_at(document, place)
+    if not _is_written_out(old, edits):
+        raise _refusal(document, edits[0].key, "the call is not written out there")
+
+    def rewrite() -> Iterator[TextEdit]:
+        ours = [edit for edit in carry(document, beside, place) if edit.key in {each.key for each in edits}]
+        new = import_module(f"{ROOM}.arguments").change(old, ours)
+        if new is None:
+            raise _refusal(document, edits[0].key, "the call is not written out there")
+        start, end, text = least(old, new)
+        at = Lines(source_of(document, place.cell)).offset(start_of(place))
+        yield edit_between(document, place.cell, at + start, at + end, text)
+
+    return rewrite
+
+
+def _is_written_out(source: str, edits: Iterable[Edit]) -> bool:
+    """Tell whether a text is a call or a dict that has the arguments that are to go, or to be called otherwise."""
+    try:
+        node = ast.parse(source, mode="eval").body
+    except SyntaxError:
+        return False
+    names = {each.arg if isinstance(each, ast.keyword) else getattr(each, "value", None) for each in _keys(node)}
+    wanted = {edit.key.rpartition(".")[2] for edit in edits if not isinstance(edit, Set)}
+    return isinstance(node, ast.Call | ast.Dict) and wanted <= names
+
+
+def edit_between(document: Document, cell: int | None, start: int, end: int, text: str) -> TextEdit:
+    """Return the replacement of the characters of a script or a cell from one offset up to another."""
+    lines = Lines(source_of(document, cell))
+    return TextEdit(lines.position(start), lines.position(end), text, cell)
 
 
 def _refusal(document: Document, key: str, because: str) -> UsageError:

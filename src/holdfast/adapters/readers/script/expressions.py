@@ -134,7 +134,7 @@ def _boolean(reading: Reading, node: ast.BoolOp) -> Any:
             value = reading.value(operand)
         holds = truth(settled(reading, value))
         if not decided and holds is decides:
-            decided.append(decides if unsure else value)
+            decided.append(value if not unsure or value is decides else Unknown(holds=decides))
         elif isinstance(holds, Unknown):
             unsure.append(holds)
     reading.guard = before

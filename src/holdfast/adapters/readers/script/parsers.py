@@ -15,6 +15,8 @@ from holdfast.core.calls import Named
 from holdfast.core.document import Unknown
 from holdfast.core.evaluate import call_pure
 
+Argv = Sequence[str | Unknown]
+"""The arguments of a command line; those that a shell computes are not known."""
 TYPES: Final[Mapping[str, Callable[[str], Any]]] = {"builtins.int": int, "builtins.float": float, "builtins.str": str}
 
 
@@ -73,9 +75,12 @@ def _parse_args(reading: Reading, site: Site, given: Given) -> Any:
     return thing
 
 
-def _option_value(option: Option, argv: Sequence[str] | None) -> Any:
+def _option_value(option: Option, words: Argv | None) -> Any:
     """Return the value of an option: its default only where the command line is known not to give another."""
-    if argv is None or not option.flags or not option.flags[0].startswith("-"):
+    if words is None or not option.flags or not option.flags[0].startswith("-"):
+        return COMMAND_LINE
+    argv = [word for word in words if isinstance(word, str)]
+    if len(argv) < len(words):
         return COMMAND_LINE
     long = [flag for flag in option.flags if flag.startswith("--")]
     said = [
@@ -137,8 +142,10 @@ def _said(reading: Reading) -> dict[str, Slot] | None:
     argv = reading.argv
     if argv is None:
         return None
-    if len(argv) == 1 and argv[0].endswith(ENDINGS):
+    if len(argv) == 1 and isinstance(argv[0], str) and argv[0].endswith(ENDINGS):
         return _file_slots(reading, argv[0])
+    if may_give_more(argv):
+        return None
     flags = read_flags(argv)
     config = flags.pop("config", None)
     slots = {name: Slot(value) for name, value in flags.items()}
@@ -220,16 +227,29 @@ def _rest(classes: Sequence[tuple[str, frozenset[str]]]) -> int | None:
     return max(sizes)[1] if sizes else None
 
 
-def read_flags(argv: Sequence[str]) -> dict[str, Any]:
+def may_give_more(argv: Argv) -> bool:
+    """Tell whether a word that is not known may be options: one that does not follow an option, as its value.
+
+    >>> may_give_more(["--lr", Unknown()]), may_give_more(["--lr", "1", Unknown()])
+    (False, True)
+    """
+    before: Sequence[str | Unknown] = ("", *argv)
+    return any(
+        isinstance(word, Unknown) and not (isinstance(option, str) and option.startswith("--") and "=" not in option)
+        for option, word in zip(before, argv, strict=False)
+    )
+
+
+def read_flags(argv: Argv) -> dict[str, Any]:
     """Return what a command line says by `--name value`: texts, lists of them, True where nothing follows.
 
     >>> read_flags(["--lr", "-1", "--no-bf16", "--names", "a", "b"])
     {'lr': '-1', 'bf16': False, 'names': ['a', 'b']}
     """
-    flags: dict[str, list[str]] = {}
-    words: list[str] = []
+    flags: dict[str, list[str | Unknown]] = {}
+    words: list[str | Unknown] = []
     for word in argv:
-        if word.startswith("--"):
+        if isinstance(word, str) and word.startswith("--"):
             name, _, value = word[2:].partition("=")
             words = flags[name.replace("-", "_")] = [value] if "=" in word else []
         else:

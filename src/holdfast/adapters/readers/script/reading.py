@@ -92,7 +92,7 @@ class Reading:
     statements: Mapping[type[ast.AST], Callable[["Reading", Any], bool]]
     frame: Frame
     beside: Callable[[str], str | None] | None = None
-    argv: Sequence[str] | None = None
+    argv: Sequence[str | Unknown] | None = None
     files: SettingsFiles | None = None
     store: dict[Any, Any] = field(default_factory=dict[Any, Any])
     guard: Guard = OPEN

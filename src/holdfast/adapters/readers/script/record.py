@@ -65,6 +65,8 @@ def read_arguments(reading: Reading, node: ast.Call) -> Given:
     for argument in node.args:
         if isinstance(argument, ast.Starred):
             _spread(given, reading.value(argument.value), argument, reading)
+        elif isinstance(argument, ast.Constant) and argument.value is ...:
+            given.more, given.named = True, Entries(open=True)  # the rest is left to the reader, as documentation does
         else:
             given.positional.append(Slot(reading.value(argument), reading.place(argument)))
     for keyword in node.keywords:

@@ -1,0 +1,80 @@
+"""Commands taken apart: what launches a program, what is installed before it, and the program."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Final
+
+from holdfast.adapters.readers.command_line.launchers import Launch, peel
+from holdfast.adapters.readers.command_line.programs import Program, read_program
+from holdfast.adapters.readers.command_line.words import Word, split_commands
+
+SHELLS: Final = frozenset({"bash", "sh", "zsh"})
+TEXT_FOLLOWS: Final = frozenset({"-c", "-lc", "-ec", "-xc", "-exc", "-euxc", "-ic"})
+"""A shell's options after which the commands stand, as one word."""
+DEEPEST: Final = 3
+"""Shells within shells."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """One command, read.
+
+    Attributes:
+        words: Its words.
+        launch: What its launchers say.
+        program: What it runs, if anything.
+        before: The commands before it in the same text, which may install what it runs with.
+    """
+
+    words: Sequence[Word]
+    launch: Launch
+    program: Program | None
+    before: Sequence[Sequence[Word]] = field(default=())
+
+
+def read_commands(text: str, path: str) -> list[CommandLine]:
+    """Return the commands of a shell's text that run a program of Python or of a library we know."""
+    return list(_programs(split_commands(text, path), ()))
+
+
+def read_words(words: Sequence[Word]) -> CommandLine:
+    """Return one command, taken apart."""
+    launch = peel(words)
+    return CommandLine(words, launch, read_program(launch.words))
+
+
+def read_program_lines(words: Sequence[Word]) -> list[CommandLine]:
+    """Return the commands that one command comes to: itself, or those that it hands to a shell."""
+    return list(_programs([words], ()))
+
+
+def _programs(
+    commands: Iterator[Sequence[Word]] | Sequence[Sequence[Word]], before: Sequence[Sequence[Word]], depth: int = 0
+) -> Iterator[CommandLine]:
+    done = list(before)
+    for words in commands:
+        line = read_words(words)
+        if line.program is None:
+            continue
+        if inner := _handed_to_shell(line.program):
+            yield from _programs(_within(line, inner), done, depth + 1) if depth < DEEPEST else ()
+        elif line.program.kind != "other":
+            yield replace(line, before=tuple(done))
+        done.append(line.launch.words)
+
+
+def _handed_to_shell(program: Program) -> Word | None:
+    """Return the word that holds the commands which a shell is given; None where it is none, or not known."""
+    if program.name.text.rpartition("/")[2] not in SHELLS:
+        return None
+    found = (text for option, text in pairwise(program.arguments) if option.text in TEXT_FOLLOWS)
+    word = next(found, None)
+    return word if word and word.known else None
+
+
+def _within(line: CommandLine, inner: Word) -> Iterator[Sequence[Word]]:
+    """Yield the commands in a word, each after what launches the shell, all at the place of the word."""
+    launchers = list(line.words[: len(line.words) - len(line.launch.words)])
+    for words in split_commands(inner.text, inner.place.path):
+        yield [*launchers, *(replace(word, place=inner.place) for word in words)]

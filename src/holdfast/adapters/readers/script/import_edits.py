@@ -1,0 +1,241 @@
+"""Edits of what a program imports: a name that comes from another module, or is called otherwise, with all its uses.
+
+An edit is `Set("imports.trl.ORPOTrainer", "trl.experimental.orpo.ORPOTrainer")`. Statements that keep some of their names
+are taken apart by LibCST; it is imported for those alone.
+
+Covered: `from a import b`, among several, with an alias, in brackets over several lines, in functions and branches.
+Not covered: `import a` with `a.b` later on; imports for whose failure the program is prepared, which are left alone.
+"""
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from itertools import chain, takewhile
+
+from holdfast.adapters.readers.script.parts import Part, least, read_parts
+from holdfast.core.document import Document
+from holdfast.core.text import TextEdit
+
+Span = tuple[Part, int, int]
+
+
+@dataclass(slots=True, eq=False)
+class Statement:
+    """An import of several names, of which some change.
+
+    Attributes:
+        part: The text that it stands in.
+        node: The statement.
+        body: The statements beside it, itself among them.
+        names: What each name that changes becomes: its new module and its new name.
+    """
+
+    part: Part
+    node: ast.ImportFrom
+    body: Sequence[ast.stmt]
+    names: Mapping[ast.alias, tuple[str, str]]
+    aliased: set[str] = field(default_factory=set[str])
+
+    def spelled(self, alias: ast.alias) -> str:
+        """Return how a name is to be imported: under the name that the program goes on using."""
+        _, new = self.names[alias]
+        bound = alias.asname or (alias.name if alias.name in self.aliased else new)
+        return new if bound == new else f"{new} as {bound}"
+
+    @property
+    def home(self) -> str:
+        """The module that all its names move to; empty if some stay, or they part."""
+        homes = {module for module, _ in self.names.values()}
+        return homes.pop() if len(homes) == 1 and len(self.names) == len(self.node.names) else ""
+
+
+def plan_imports(document: Document, moves: Mapping[str, str]) -> Callable[[], Iterable[TextEdit]] | None:
+    """Return what makes the text edits by which names are imported otherwise; None where one of them is not imported.
+
+    Args:
+        document: The program.
+        moves: The new dotted path of each name, by its old one.
+    """
+    parts = read_parts(document)
+    statements = [each for part in parts for each in _statements(document, part, moves)]
+    found = {f"{each.node.module}.{alias.name}" for each in statements for alias in each.names}
+    if found != moves.keys():
+        return None
+    uses = _renamed_uses(parts, statements)
+    return lambda: [*uses, *chain.from_iterable(_moved(each) for each in statements)]
+
+
+def _statements(document: Document, part: Part, moves: Mapping[str, str]) -> Iterator[Statement]:
+    """Yield the import statements that change."""
+    places = [
+        each.place
+        for each in document.imports
+        if f"{each.module}.{each.name}" in moves
+        and each.place.path == document.path
+        and not each.guard.holds("ImportError")
+    ]
+    for body in _bodies(part.tree):
+        for node in body:
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names = {
+                    alias: _parted(moves[f"{node.module}.{alias.name}"])
+                    for alias in node.names
+                    if f"{node.module}.{alias.name}" in moves and any(part.is_at(alias, place) for place in places)
+                }
+                if names:
+                    yield Statement(part, node, body, names)
+
+
+def _bodies(tree: ast.AST) -> Iterator[list[ast.stmt]]:
+    """Yield every block of statements."""
+    for node in ast.walk(tree):
+        for name in ("body", "orelse", "finalbody"):
+            body = getattr(node, name, None)
+            if isinstance(body, list) and body:
+                yield body
+
+
+def _parted(path: str) -> tuple[str, str]:
+    module, _, name = path.rpartition(".")
+    return module, name
+
+
+def _renamed_uses(parts: Sequence[Part], statements: Sequence[Statement]) -> list[TextEdit]:
+    """Return the edits of each use of a name that is called otherwise; where they are not certain, it gets an alias."""
+    edits: list[TextEdit] = []
+    renamed = {
+        alias.name: new
+        for each in statements
+        for alias, (_, new) in each.names.items()
+        if not alias.asname and alias.name != new
+    }
+    ours = {alias for each in statements for alias in each.names}
+    for old, new in renamed.items():
+        uses = _uses(parts, old, ours)
+        if uses is None or _uses(parts, new, ours) != []:
+            for each in statements:
+                each.aliased.add(old)
+        else:
+            edits += [part.edit(start, end, new) for part, start, end in uses]
+    return edits
+
+
+def _uses(parts: Sequence[Part], name: str, ours: set[ast.alias]) -> list[Span] | None:
+    """Return where a name is read; None where it is bound otherwise too, or told in a text."""
+    found: list[Span] = []
+    for part in parts:
+        for node in ast.walk(part.tree):
+            if isinstance(node, ast.Name) and node.id == name:
+                start, end = part.span(node)
+                if not isinstance(node.ctx, ast.Load) or part.text[start:end] != name:
+                    return None
+                found.append((part, start, end))
+            elif node not in ours and _tells(node, name):
+                return None
+    return found
+
+
+def _tells(node: ast.AST, name: str) -> bool:
+    """Tell whether anything but a name that is read goes by a name, or mentions it."""
+    told = (getattr(node, each, None) for each in ("name", "arg", "asname", "rest", "value", "names"))
+    return any(value == name or (isinstance(value, list) and name in value) for value in told)
+
+
+def _moved(statement: Statement) -> Iterator[TextEdit]:
+    """Yield the edits of one statement."""
+    module = statement.node.module
+    gone = [alias for alias, (home, _) in statement.names.items() if home != module]
+    if not gone or (statement.home and not (_may_go(statement) and _beside(statement, statement.home))):
+        yield from _in_place(statement)
+        return
+    yield from _in_place(statement, besides=gone)
+    yield from _without(statement, gone)
+    added: dict[str, list[str]] = {}
+    for alias in gone:
+        added.setdefault(statement.names[alias][0], []).append(statement.spelled(alias))
+    yield from _added(statement, added)
+
+
+def _in_place(statement: Statement, besides: Sequence[ast.alias] = ()) -> Iterator[TextEdit]:
+    """Yield the edits of names that are called otherwise, and of the module where all names go to one."""
+    part, node = statement.part, statement.node
+    if not besides and statement.home and node.module and statement.home != node.module:
+        start = part.text.index(node.module, part.span(node)[0])
+        yield part.edit(start, start + len(node.module), statement.home)
+    for alias in statement.names:
+        if alias not in besides and statement.spelled(alias) != _spelled(alias):
+            yield part.edit(*part.span(alias), statement.spelled(alias))
+
+
+def _added(statement: Statement, added: Mapping[str, Sequence[str]]) -> Iterator[TextEdit]:
+    """Yield the edits that import names from other modules: in statements that there are, else in new ones."""
+    fresh: list[str] = []
+    for module, names in added.items():
+        other = _beside(statement, module)
+        if other is None:
+            fresh.append(f"from {module} import {', '.join(names)}")
+        elif missing := [name for name in names if name not in map(_spelled, other.names)]:
+            yield _rewritten(statement.part, other, [], missing)
+    if fresh:
+        yield _inserted(statement, fresh)
+
+
+def _without(statement: Statement, gone: Sequence[ast.alias]) -> Iterator[TextEdit]:
+    """Yield the edit that takes names out of a statement, or the statement, with its line, where none is left."""
+    part, node = statement.part, statement.node
+    if len(gone) < len(node.names):
+        yield _rewritten(part, node, list(map(_spelled, gone)), [])
+        return
+    start, end = part.line_span(*part.span(node))
+    below = next((each for each in part.lines.starts if each > end), len(part.text))
+    yield part.edit(start, below, "")
+
+
+def _rewritten(part: Part, node: ast.ImportFrom, gone: Sequence[str], new: Sequence[str]) -> TextEdit:
+    old, start = part.source(node), part.span(node)[0]
+    change: Callable[..., str] = import_module("holdfast.adapters.readers.script.imported_names").change_names
+    changed = change(old, gone, new)
+    at, end, text = least(old, changed)
+    return part.edit(start + at, start + end, text)
+
+
+def _inserted(statement: Statement, lines: Sequence[str]) -> TextEdit:
+    """Return the edit that writes imports below a statement, or beside it where it shares its line."""
+    part = statement.part
+    start, end = part.span(statement.node)
+    first, last = part.line_span(start, end)
+    if not _is_alone(statement):
+        return part.edit(end, end, "".join(f"; {line}" for line in lines))
+    newline = "\r\n" if "\r\n" in part.text else "\n"
+    return part.edit(last, last, "".join(f"{newline}{part.text[first:start]}{line}" for line in lines))
+
+
+def _is_alone(statement: Statement) -> bool:
+    """Tell whether nothing stands on a statement's lines beside it, but a comment after it."""
+    part = statement.part
+    start, end = part.span(statement.node)
+    first, last = part.line_span(start, end)
+    after = part.text[end:last].strip()
+    return not part.text[first:start].strip() and (not after or after.startswith("#"))
+
+
+def _may_go(statement: Statement) -> bool:
+    """Tell whether a statement can be taken out with its lines: it has them for itself, and says nothing to people."""
+    part = statement.part
+    first, last = part.line_span(*part.span(statement.node))
+    return _is_alone(statement) and "#" not in part.text[first:last]
+
+
+def _beside(statement: Statement, module: str) -> ast.ImportFrom | None:
+    """Return an import from a module that stands before or beside a statement, and to which names can be added."""
+    at = statement.body.index(statement.node)
+    imports = takewhile(lambda each: isinstance(each, ast.Import | ast.ImportFrom), statement.body[at + 1 :])
+    for other in (*statement.body[:at], *imports):
+        if isinstance(other, ast.ImportFrom) and (other.level, other.module) == (0, module):
+            return None if any(alias.name == "*" for alias in other.names) else other
+    return None
+
+
+def _spelled(alias: ast.alias) -> str:
+    return f"{alias.name} as {alias.asname}" if alias.asname else alias.name

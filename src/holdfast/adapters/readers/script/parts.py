@@ -1,0 +1,118 @@
+"""The texts that a program is written in, each with its syntax tree: a script's one, or the cells of a notebook."""
+
+import ast
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from importlib import import_module
+
+from holdfast.adapters.readers.notebook_edits import code_cells, source_lines
+from holdfast.adapters.readers.script.source import parse
+from holdfast.core.document import Document
+from holdfast.core.errors import UsageError
+from holdfast.core.lately import lately
+from holdfast.core.text import LINE_BREAK, Lines, Place, TextEdit
+
+Node = ast.stmt | ast.expr | ast.alias | ast.keyword
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Part:
+    """One text.
+
+    Attributes:
+        text: The text, as it is written.
+        cell: Of a notebook, counted from 1.
+        tree: What it says; of a cell, what Python makes of it.
+    """
+
+    text: str
+    cell: int | None
+    tree: ast.Module
+    lines: Lines = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lines = Lines(self.text)
+
+    def span(self, node: Node) -> tuple[int, int]:
+        """Return the offsets at which a node begins and ends."""
+        end_line, end = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+        return self._offset(node.lineno, node.col_offset), self._offset(end_line, end)
+
+    def source(self, node: Node) -> str:
+        """Return a node as it is written."""
+        start, end = self.span(node)
+        return self.text[start:end]
+
+    def edit(self, start: int, end: int, text: str) -> TextEdit:
+        """Return the replacement of the characters from one offset up to another."""
+        return TextEdit(self.lines.position(start), self.lines.position(end), text, self.cell)
+
+    def line_span(self, start: int, end: int) -> tuple[int, int]:
+        """Return the offsets of the lines that hold some characters, without the end of the last."""
+        first = self.lines.starts[bisect_right(self.lines.starts, start) - 1]
+        broken = LINE_BREAK.search(self.text, end)
+        return first, broken.start() if broken else len(self.text)
+
+    def is_at(self, node: Node | None, place: Place) -> bool:
+        """Tell whether a node begins at a place."""
+        return node is not None and (self.cell, self.lines.position(self.span(node)[0])) == (
+            place.cell,
+            (place.line, place.column),
+        )
+
+    def _offset(self, line: int, column: int) -> int:
+        """Return the offset of a line and a column as `ast` counts it: in bytes, from 0."""
+        start = self.lines.starts[line - 1]
+        end = self.lines.starts[line] if line < len(self.lines.starts) else len(self.text)
+        written = self.text[start:end]
+        return start + (column if written.isascii() else len(written.encode()[:column].decode(errors="replace")))
+
+
+@lately
+def read_parts(document: Document) -> Iterator[Part]:
+    """Yield the texts of a program, but those cells that are no Python."""
+    if not document.path.endswith(".ipynb"):
+        yield Part(document.text, None, parse(document.text, document.path)[0])
+        return
+    clean: Callable[[str], str] = import_module("holdfast.adapters.readers.notebook").clean_cell
+    for cell in code_cells(document.text):
+        text = "".join(line.text for line in source_lines(document.text, cell))
+        try:
+            yield Part(text, cell, parse(clean(text), document.path)[0])
+        except UsageError:
+            continue
+
+
+def least(old: str, new: str) -> tuple[int, int, str]:
+    """Return the smallest replacement that turns a text into another: from one offset up to another, by what.
+
+    >>> least("f(a, b)", "f(a, c)")
+    (5, 6, 'c')
+    """
+    shortest = min(len(old), len(new))
+    start = next((index for index in range(shortest) if old[index] != new[index]), shortest)
+    same = next((index for index in range(shortest - start) if old[-1 - index] != new[-1 - index]), shortest - start)
+    return start, len(old) - same, new[start : len(new) - same]
+
+
+def start_of(place: Place) -> tuple[int, int]:
+    """Return the line and column where a place begins."""
+    return place.line or 1, place.column or 1
+
+
+def end_of(place: Place) -> tuple[int, int]:
+    """Return the line and column where a place ends."""
+    return place.end_line or 1, place.end_column or 1
+
+
+def source_of(document: Document, cell: int | None) -> str:
+    """Return a document's text, or that of one cell of a notebook."""
+    return document.text if cell is None else "".join(line.text for line in source_lines(document.text, cell))
+
+
+def source_at(document: Document, place: Place) -> str:
+    """Return the text that stands at a place of a document, or of one cell of a notebook."""
+    text = source_of(document, place.cell)
+    lines = Lines(text)
+    return text[lines.offset(start_of(place)) : lines.offset(end_of(place))]

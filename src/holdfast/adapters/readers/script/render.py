@@ -1,0 +1,27 @@
+"""Values as Python source."""
+
+import json
+from typing import Any
+
+
+class Source(str):
+    """A value as it is written in the program."""
+
+    __slots__ = ()
+
+
+def render_value(value: Any) -> str:
+    """Return a plain value as Python writes it, text in double quotes.
+
+    >>> render_value({"a": ["x", None, 1e-5]})
+    '{"a": ["x", None, 1e-05]}'
+    """
+    if isinstance(value, Source):
+        return str(value)
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{render_value(key)}: {render_value(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(render_value, value)) + "]"
+    return repr(value)

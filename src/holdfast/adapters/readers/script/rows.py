@@ -1,0 +1,122 @@
+"""What stands between commas, by LibCST: arguments, keys of a dict, imported names. Comments and layout of the others stay."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+import libcst
+
+Item = TypeVar("Item")
+Gap = libcst.BaseParenthesizableWhitespace
+
+NOTHING = libcst.SimpleWhitespace("")
+SPACE = libcst.SimpleWhitespace(" ")
+LINE = libcst.TrailingWhitespace(whitespace=NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class Row(Generic[Item]):
+    """Items, apart from what stands between them.
+
+    Attributes:
+        items: The items.
+        gaps: What stands before the first, and after each: spaces, or line breaks with comments.
+        trailing: Whether a comma stands after the last.
+    """
+
+    items: tuple[Item, ...]
+    gaps: tuple[Gap, ...]
+    trailing: bool
+
+    @classmethod
+    def of(cls, items: Iterable[Any], first: Gap, last: Callable[[Any], Gap]) -> "Row[Any]":
+        """Take items apart.
+
+        Args:
+            items: The items, each with its comma.
+            first: What stands before the first.
+            last: Gives what stands after one, if it is not in its comma: behind the last that may be the bracket's.
+        """
+        found = tuple(items)
+        gaps = ((_in_comma(each) or last(each)) if each is found[-1] else each.comma.whitespace_after for each in found)
+        return cls(items=found, gaps=(first, *gaps), trailing=bool(found) and _has_comma(found[-1]))
+
+    def with_item(self, at: int, item: Item) -> "Row[Item]":
+        """Return the row with another item in a place."""
+        return replace(self, items=(*self.items[:at], item, *self.items[at + 1 :]))
+
+    def insert(self, at: int, item: Item) -> "Row[Item]":
+        """Return the row with a new item before the one in a place, laid out like its neighbours."""
+        gaps = (*self.gaps[:at], *self._split(at), *self.gaps[at + 1 :])
+        return replace(self, items=(*self.items[:at], item, *self.items[at:]), gaps=gaps)
+
+    def drop(self, at: int) -> "Row[Item]":
+        """Return the row without an item and the comment on its line."""
+        before, after = self.gaps[at : at + 2]
+        keeps = at == 0 and not isinstance(before, libcst.ParenthesizedWhitespace) and not _remarked(after)
+        left = before if keeps else _joined(before, after, last=at == len(self.items) - 1)
+        items = (*self.items[:at], *self.items[at + 1 :])
+        return replace(self, items=items, gaps=(*self.gaps[:at], left, *self.gaps[at + 2 :]))
+
+    def spaced(self) -> Iterable[tuple[Item, Gap, bool]]:
+        """Yield each item with what stands after it, and whether a comma stands between."""
+        final = len(self.items) - 1
+        for index, (item, gap) in enumerate(zip(self.items, self.gaps[1:], strict=True)):
+            yield item, gap, index < final or self.trailing
+
+    def _split(self, at: int) -> tuple[Gap, Gap]:
+        """Return what stands before and after a new item, in the place of the gap that it comes into."""
+        old = self.gaps[at]
+        if not at and self.items:
+            tall = isinstance(old, libcst.ParenthesizedWhitespace)
+            return (old, old.with_changes(first_line=LINE, empty_lines=[]) if tall else SPACE)
+        broken = [gap for gap in self.gaps[:at] if isinstance(gap, libcst.ParenthesizedWhitespace)]
+        if not broken:
+            return (SPACE if at else NOTHING, old)
+        above = broken[-1].with_changes(empty_lines=[])
+        if not isinstance(old, libcst.ParenthesizedWhitespace):
+            return (above.with_changes(first_line=LINE), old)
+        return (above.with_changes(first_line=old.first_line), old.with_changes(first_line=LINE))
+
+
+def comma(gap: Gap) -> libcst.Comma:
+    """Return a comma with what stands after it."""
+    return libcst.Comma(whitespace_after=gap)
+
+
+def newline_of(source: str) -> str:
+    r"""Return how the lines of a text end.
+
+    >>> newline_of("a\r\nb"), newline_of("a")
+    ('\r\n', '\n')
+    """
+    return "\r\n" if "\r\n" in source else "\r" if "\r" in source and "\n" not in source else "\n"
+
+
+def written(node: libcst.CSTNode, source: str) -> str:
+    """Return a node as text, with its lines ended as those of the text that it comes from."""
+    return libcst.Module([], default_newline=newline_of(source)).code_for_node(node)
+
+
+def _in_comma(item: Any) -> Gap | None:
+    """Return what its comma says stands after an item; None where that is nothing."""
+    gap = item.comma.whitespace_after if _has_comma(item) else None
+    return None if isinstance(gap, libcst.SimpleWhitespace) and not gap.value else gap
+
+
+def _has_comma(item: Any) -> bool:
+    return isinstance(item.comma, libcst.Comma)
+
+
+def _joined(first: Gap, second: Gap, *, last: bool) -> Gap:
+    """Return what is left between two items when the one between them is gone."""
+    if not isinstance(first, libcst.ParenthesizedWhitespace):
+        return second
+    if isinstance(second, libcst.ParenthesizedWhitespace):
+        return second.with_changes(first_line=first.first_line)
+    return second if last and not _remarked(first) else first
+
+
+def _remarked(gap: Gap) -> bool:
+    """Tell whether a comment stands at the end of the line."""
+    return isinstance(gap, libcst.ParenthesizedWhitespace) and gap.first_line.comment is not None

@@ -1,0 +1,89 @@
+"""What a script's calls of `run_uv_job` and `run_job` send to Hugging Face Jobs: the script or the command that will run.
+
+Covered: a script that lies beside, given by its name; a command written out as a list. Not covered: inline code, URLs,
+files of an image. Source: `run_uv_job` and `run_job` of huggingface_hub 0.34 to 2.4.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from holdfast.adapters.readers.command_line.commands import read_program_lines
+from holdfast.adapters.readers.command_line.launched import with_launch
+from holdfast.adapters.readers.command_line.launchers import Launch
+from holdfast.adapters.readers.command_line.words import Word
+from holdfast.adapters.targets.commands import read_line_documents, read_script_documents
+from holdfast.catalog.hub_jobs import IMAGES, UV
+from holdfast.core.calls import Call
+from holdfast.core.document import Document
+from holdfast.core.errors import UsageError
+from holdfast.core.text import Place
+
+KEYS: Final = {
+    "flavor": "where.hardware",
+    "timeout": "where.timeout",
+    "namespace": "where.options.namespace",
+    "image": "where.options.image",
+    "python": "environment.python",
+}
+REQUIREMENTS: Final = "environment.requirements"
+NAME: Final = re.compile(r"[A-Za-z_]\w*")
+
+
+def read_submitted(documents: Sequence[Document]) -> Iterator[Document]:
+    """Yield what a script's own calls send to run elsewhere, each with what its call says."""
+    document = documents[0]
+    for call in document.calls:
+        if call.package == "huggingface_hub" and call.name in UV | IMAGES and not call.guard.because:
+            try:
+                yield from _sent(document, call)
+            except UsageError:  # no Python: that file's own check says so
+                continue
+
+
+def _sent(document: Document, call: Call) -> Iterator[Document]:
+    launch = _launch(document, call)
+    if call.name in UV:
+        script = call.positional[0] if call.positional else call.arguments.get("script")
+        if isinstance(script, str):
+            found = read_script_documents(script, (Path(), Path(document.path).parent), _arguments(call))
+            others = (each for each in found if Path(each.path).resolve() != Path(document.path).resolve())
+            yield from (with_launch(each, launch) for each in others)
+        return
+    command = call.positional[1] if len(call.positional) > 1 else call.arguments.get("command")
+    place = document.place(f"{call.key}.command") if "command" in call.arguments else call.place
+    if isinstance(command, list | tuple) and all(isinstance(word, str) for word in command):
+        for line in read_program_lines([Word(word, place, quoted=" " in word) for word in command]):
+            yield from (with_launch(each, launch) for each in read_line_documents(line, document.text, document.path))
+
+
+def _arguments(call: Call) -> tuple[str, ...] | None:
+    """Return the arguments that the script is given; None where they are not known."""
+    given = call.arguments.get("script_args")
+    if given is None:
+        return () if not call.open else None
+    known = isinstance(given, list | tuple) and all(isinstance(word, str) for word in given)
+    return tuple(given) if known else None
+
+
+def _launch(document: Document, call: Call) -> Launch:
+    launch = Launch((), by=("hf jobs uv run" if call.name in UV else "hf jobs run",))
+    launch.say("where.backend", "hf-jobs", call.name_place)
+    for name, value in call.arguments.items():
+        _note(launch, name, value, document.place(f"{call.key}.{name}"))
+    return launch
+
+
+def _note(launch: Launch, name: str, value: Any, place: Place) -> None:
+    if name in KEYS and value is not None:
+        launch.say(KEYS[name], value, place)
+    elif name == "dependencies" and isinstance(value, list | tuple):
+        for requirement in value:
+            launch.add(REQUIREMENTS, requirement, place)
+    elif name == "secrets" and isinstance(value, Mapping):
+        launch.say("environment.secrets", [str(each) for each in value], place)
+    elif name == "env" and isinstance(value, Mapping):
+        for variable, setting in value.items():
+            if NAME.fullmatch(str(variable)):
+                launch.say(f"environment.variables.{variable}", setting, place)

@@ -1,0 +1,29 @@
+"""What a rule says of its own examples, as `check` would tell it."""
+
+from holdfast.adapters.readers.job_file import JobFileReader
+from holdfast.adapters.readers.script import read_script
+from holdfast.catalog.api import Api, newest
+from holdfast.core.document import Document
+from holdfast.core.finding import Case, Finding, Rule
+from holdfast.engine.check import run_rules
+
+
+def objections(rule: Rule, case: Case) -> tuple[str, ...]:
+    """Return what a rule finds in an example, each thing once, with its line."""
+    facts = {"api": Api({**newest(), **case.versions}), **case.facts}
+    found = (result for document in _read(case) for result in run_rules([rule], document, facts))
+    told = (_told(result) for result in found if isinstance(result, Finding))
+    return tuple(dict.fromkeys(told))
+
+
+def _told(finding: Finding) -> str:
+    """Return a finding's line and message; an example begins with an empty line that its page leaves out."""
+    line = finding.place.line if finding.place else None
+    blank = finding.document is not None and finding.document.text.startswith("\n")
+    return f"line {line - blank}: {finding.message}" if line else finding.message
+
+
+def _read(case: Case) -> tuple[Document, ...]:
+    if case.kind == "job":
+        return (JobFileReader().read(case.job, "job.yaml"),)
+    return read_script(case.script, "train.py") if case.kind == "script" else ()

@@ -1,0 +1,157 @@
+"""How bad a finding is depends on how sure it is which versions a program gets."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from holdfast.adapters.targets import read_target
+from holdfast.app.checking_programs import stand
+from holdfast.catalog.api import Api, released
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity, Skip
+from holdfast.core.requirement import Declared, Requirement
+from holdfast.core.text import Place
+from holdfast.engine.check import severity_of
+from holdfast.engine.check_program import Footing, check_program
+from holdfast.engine.resolve import Resolution, resolve
+
+SCRIPT = Document(path="train.py", kind="script", values={})
+HERE = Place("train.py", 1, 1)
+
+
+def declared(*texts: str) -> Declared:
+    requirements = tuple(
+        Requirement(name=text.split(">")[0].split("=")[0], specifier=text[len(text.split(">")[0].split("=")[0]) :], text=text, place=HERE)
+        for text in texts
+    )  # fmt: skip
+    return Declared(kind="header", origin="the script header", requirements=requirements)
+
+
+def footing(said: Declared) -> Footing:
+    return Footing(resolution=resolve(said), declared=said)
+
+
+def rule_for(*versions: str) -> Rule:
+    """A rule that objects to some releases of trl."""
+
+    def check(api: Api) -> Iterator[Finding]:
+        if api.versions.get("trl") in versions:
+            yield Finding("train", f"trl {api.versions['trl']} is wrong", place=HERE)
+
+    return rule(check)
+
+
+def rule(check: Callable[..., Iterator[Finding]]) -> Rule:
+    example = (Case(script="pass"),)
+    return Rule(
+        code="ARG901",
+        name="wrong",
+        explain="",
+        severity=Severity.ERROR,
+        check=check,
+        source="",
+        bad=example,
+        good=example,
+        kinds=PROGRAMS,
+    )
+
+
+def told(results: list[Finding | Skip]) -> list[tuple[str, str]]:
+    return [(severity_of(each).value, each.message) for each in results if isinstance(each, Finding)]
+
+
+def test_what_is_wrong_with_the_resolved_versions_is_an_error() -> None:
+    """The job will get them."""
+    newest = released("trl")[-1]
+    results = check_program([rule_for(newest)], [SCRIPT], footing(declared(f"trl=={newest}")))
+
+    assert told(results) == [("error", f"trl {newest} is wrong")]
+
+
+def test_what_is_wrong_with_admitted_versions_is_a_warning_with_the_right_floor() -> None:
+    """The lowest release that a range admits is asked about too, and the first good one above it is named."""
+    wrong = released("trl")[: released("trl").index("0.20.0")]
+    results = check_program([rule_for(*wrong)], [SCRIPT], footing(declared("trl>=0.12.0")))
+
+    ((severity, message),) = told(results)
+    assert severity == "warning"
+    assert message.startswith("trl 0.12.0 is wrong")
+    assert message.endswith("require `trl>=0.20.0`)")
+
+
+def test_what_is_wrong_at_both_ends_is_told_once() -> None:
+    """An error is not repeated as a warning."""
+    results = check_program([rule_for(*released("trl"))], [SCRIPT], footing(declared("trl>=0.12.0")))
+
+    assert [severity for severity, _ in told(results)] == ["error"]
+
+
+def test_without_a_declared_version_nothing_is_certain() -> None:
+    """It is checked against the newest, which is said, and no error comes of it."""
+    newest = released("trl")[-1]
+    results = check_program([rule_for(newest)], [SCRIPT], footing(Declared()))
+
+    assert told(results) == [
+        ("warning", f"trl {newest} is wrong (nothing pins trl: checked against the newest, trl {newest})")
+    ]
+
+
+def test_what_needs_no_version_is_as_certain_as_ever() -> None:
+    """A missing pin is no doubt about a rule that does not ask for versions."""
+
+    def check(job: Document) -> Iterator[Finding]:
+        yield Finding("train", f"{job.path} is wrong", place=HERE)
+
+    assert told(check_program([rule(check)], [SCRIPT], footing(Declared()))) == [("error", "train.py is wrong")]
+
+
+def test_a_version_that_is_not_known_is_claimed_nothing_of() -> None:
+    """An exact pin outside of the history is unknown, and not the newest."""
+    results = check_program([rule_for(*released("trl"))], [SCRIPT], footing(declared("trl==99.0.0")))
+
+    assert told(results) == []
+
+
+def test_several_jobs_of_one_script_are_told_of_once() -> None:
+    """What all of them say alike stands in the file once."""
+    newest = released("trl")[-1]
+    results = check_program([rule_for(newest)], [SCRIPT, SCRIPT], footing(declared(f"trl=={newest}")))
+
+    assert len(results) == 1
+
+
+def test_a_fact_that_no_script_tells_is_a_skip() -> None:
+    """The machine is not known: a script may run anywhere."""
+
+    def check(machine: object) -> Iterator[Finding]:
+        yield Finding("train", f"{machine}")
+
+    (result,) = check_program([rule(check)], [SCRIPT], footing(Declared()))
+
+    assert isinstance(result, Skip)
+    assert result.missing == ("machine",)
+
+
+@pytest.mark.parametrize(
+    ("imports", "kind"), [("import transformers", "environment"), ("import transformers, trl", "nothing")]
+)
+def test_an_environment_counts_if_it_has_all_that_the_script_uses(tmp_path: Path, imports: str, kind: str) -> None:
+    """A script that imports what is not installed there will run elsewhere: nothing says with which versions."""
+    packages = tmp_path / ".venv" / "lib" / "python3.12" / "site-packages"
+    (packages / "transformers-4.57.6.dist-info").mkdir(parents=True)
+    (tmp_path / ".venv" / "pyvenv.cfg").write_text("version = 3.12\n", encoding="utf-8")
+    (tmp_path / ".git").mkdir()
+    script = tmp_path / "train.py"
+    script.write_text(imports + "\n", encoding="utf-8")
+    documents = read_target(str(script)).documents
+
+    assert stand(str(script), documents, "catalog").declared.kind == kind
+
+
+def test_the_resolution_names_its_date() -> None:
+    """Whoever reads the answer can tell what was not known yet."""
+    told_of = footing(declared("trl>=0.12.0"))
+
+    assert told_of.because == f"by the script header; catalog of {told_of.resolution.date}"
+    assert isinstance(told_of.resolution, Resolution)
