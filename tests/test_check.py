@@ -220,7 +220,9 @@ def test_another_machine_is_not_taken_for_this_one() -> None:
     facts = gather(("machine", "processes"), JobFacts(job(backend="slurm"), world.sources))
 
     assert facts == dict.fromkeys(("machine", "processes"), Missing("the job runs on slurm, not here"))
-    assert gather(["processes"], JobFacts(job(backend="slurm", nodes=2, processes=4), world.sources)) == {"processes": 8}
+    assert gather(["processes"], JobFacts(job(backend="slurm", nodes=2, processes=4), world.sources)) == {
+        "processes": 8
+    }
 
 
 @pytest.mark.parametrize(("gpus", "asked", "count"), [(0, "auto", 1), (2, "auto", 2), (2, 1, 1), (0, 2, 2)])

@@ -18,7 +18,7 @@ from tests.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore")]
 
-RULES = [rule for rule in all_rules() if rule.code.startswith(("CMB", "EVL", "PRC102"))]
+RULES = [rule for rule in all_rules() if rule.code.startswith(("CMB", "EVL", "PRC102", "RWD101"))]
 PACKAGES = ("trl", "transformers", "peft", "accelerate", "datasets")
 ROWS = {
     "SFT": [{"text": "1 plus 1 equals 2."}] * 8,

@@ -320,8 +320,10 @@ def test_a_library_s_own_repository_runs_its_own_source(tmp_path: Path) -> None:
         ("setup.py", "needs = ['trl' + '>=0.9']\nsetup(name='x', install_requires=needs)\n", {"trl": ">=0.9"}),
         (
             "setup.py",
-            "_deps = ['trl[vllm]==0.18', 'tqdm', 'ruff>=0.9']\ndeps = {x.split('=')[0]: x for x in _deps}\n"
-            "install_requires = [deps['trl'], deps['tqdm']]\nsetup(name='x', install_requires=install_requires)\n",
+            (
+                "_deps = ['trl[vllm]==0.18', 'tqdm', 'ruff>=0.9']\ndeps = {x.split('=')[0]: x for x in _deps}\n"
+                "install_requires = [deps['trl'], deps['tqdm']]\nsetup(name='x', install_requires=install_requires)\n"
+            ),
             {"trl": "==0.18", "tqdm": ""},
         ),
         ("Pipfile", '[packages]\ntrl = "==0.9.6"\npeft = "*"\n', {"trl": "==0.9.6", "peft": ""}),

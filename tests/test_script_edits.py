@@ -63,7 +63,8 @@ def test_only_the_named_argument_changes(call: tuple[str, list[str]], data: st.D
     """Whatever the layout, the call has the same other arguments afterwards, in the same order, and no comment of theirs is lost."""
     source, names = call
     name = data.draw(st.sampled_from([*names, "z"]))
-    edit = data.draw(st.sampled_from([Set(f"t.{name}", 99), *([Remove(f"t.{name}")] if name in names else [])]))
+    edits: list[Edit] = [Set(f"t.{name}", 99), *([Remove(f"t.{name}")] if name in names else [])]
+    edit = data.draw(st.sampled_from(edits))
     changed = change(source, [edit])
 
     assert changed is not None

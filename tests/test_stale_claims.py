@@ -20,7 +20,10 @@ from trl import DPOConfig, DPOTrainer, GRPOConfig, GRPOTrainer, SFTConfig, SFTTr
 
 rows = load_dataset("trl-lib/Capybara", split="train")
 """
-SFT = TRAINING + 'trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", train_dataset=rows, args=SFTConfig(output_dir="out", {}))\n'
+SFT = (
+    TRAINING
+    + 'trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", train_dataset=rows, args=SFTConfig(output_dir="out", {}))\n'
+)
 DPO = SFT.replace("SFT", "DPO")
 GRPO = SFT.replace("SFT", "GRPO").replace("train_dataset", "reward_funcs=[score], train_dataset")
 JOB = "from huggingface_hub import run_uv_job\n\nrun_uv_job({})\n"

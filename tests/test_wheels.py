@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.history_files import save_text, writable_folder
-from holdfast.catalog.api.folders import newest_folder
 from holdfast.adapters.wheels import read_installed, read_wheel
+from holdfast.catalog.api.folders import newest_folder
 from holdfast.core.errors import SourceError
 
 METADATA = "Metadata-Version: 2.1\nName: trl\nVersion: 1.0.0\n"

@@ -90,7 +90,11 @@ def answer_question(question: Question, *, alone: bool = False) -> Told:
         if not errors or (alone and not _is_broken_program(question.path, errors)):
             raise
         return Told(answer_target(Unread(path=question.path, errors=tuple(errors))), frozenset())
-    return Told(answer_target(checked, edits=question.edits) | _checklist(question, asked, checked), asked.modules, asked.reads_more)
+    return Told(
+        answer_target(checked, edits=question.edits) | _checklist(question, asked, checked),
+        asked.modules,
+        asked.reads_more,
+    )
 
 
 def read_question(question: Question, text: str | None = None) -> Target:

@@ -118,9 +118,17 @@ def _number(value: Any) -> Any:
 def signatures(job: Document, api: Api) -> Iterator[tuple[Call, Signature]]:
     """Yield a program's calls whose signature is known and whose refusal would end the program."""
     for call in calls_of(job, api):
-        signature = api.signature(call.path)
+        signature = None if _gives_itself(call) else api.signature(call.path)
         if signature is not None and not call.guard.holds("ValueError" if call.via == "parser" else "TypeError"):
             yield call, signature
+
+
+def _gives_itself(call: Call) -> bool:
+    """Tell whether a method is called on its class, `Trainer.train(mine)`: what it is called for is one more argument."""
+    owner, _, name = call.path.rpartition(".")
+    kind = owner.rpartition(".")[2]
+    written = call.label.rpartition(".")[0].rpartition(".")[2]
+    return kind[:1].isupper() and written == kind and not name.startswith("from_") and bool(call.positional)
 
 
 def names_of(api: Api, path: str) -> tuple[str, ...]:
@@ -178,6 +186,8 @@ def _takes(call: Call, signature: Signature, name: str) -> bool:
         return True
     if signature.swallows:
         return signature.home.rpartition(".")[2] != QUANTIZES or name in READ_BACK
+    if call.via == "parser" and name in ("help", "h"):
+        return True
     return call.via == "parser" and name not in call.defaults and _is_short_for_a_flag(signature, name)
 
 

@@ -138,8 +138,8 @@ def counts(marker: str, environment: Mapping[str, str]) -> bool:
 
 def _is_so(ours: str, operator: str, theirs: str) -> bool:
     """Tell whether one comparison of a marker holds: of versions if both are some, else of texts."""
-    versions = numbers(ours), numbers(theirs)
-    return bool(COMPARE[operator](*(versions if None not in versions else (ours, theirs))))
+    compare, one, other = COMPARE[operator], numbers(ours), numbers(theirs)
+    return bool(compare(ours, theirs) if one is None or other is None else compare(one, other))
 
 
 def spelled(number: Numbers) -> str:
@@ -165,9 +165,9 @@ def _is_plain(operator: str, version: str) -> bool:
 def _holds(operator: str, text: str, number: Numbers) -> bool:
     if text.endswith(".*"):
         return _begins(number, text.removesuffix(".*")) is (operator == "==")
-    asked = numbers(text)
+    asked = numbers(text) or ()
     if operator == "~=":
-        return number >= (asked or ()) and _begins(number, text.rpartition(".")[0])
+        return number >= asked and _begins(number, text.rpartition(".")[0])
     return bool(COMPARE[operator](number, asked))
 
 

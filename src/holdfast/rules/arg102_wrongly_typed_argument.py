@@ -37,7 +37,7 @@ LORA = {"r", "lora_alpha", "lora_dropout"}
 """What an adapter calculates with as soon as it is put on a model."""
 # What does no harm although it is declared otherwise: a decimal number, or none.
 DECIMAL = {"ddp_bucket_cap_mb", "ddp_timeout", "eval_accumulation_steps", "save_total_limit"}
-NONE = {"ddp_timeout", "local_rank", "save_steps"}
+NONE = {"ddp_timeout", "local_rank", "repetition_penalty", "save_steps", "top_k", "top_p"}
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
@@ -46,6 +46,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         names = names_of(api, call.path)
         if call.via != "parser" and "TrainingArguments" not in names and "LoraConfig" not in names:
             continue
+        yield from _no_rank(call, names)
         for name, value in call.arguments.items():
             parameter = signature.parameters.get(name)
             judged = _is_calculated(name, value) if "LoraConfig" in names else name not in call.own
@@ -70,6 +71,13 @@ def _judged(job: Document, call: Call, parameter: Parameter, value: Any) -> Iter
     silently = ", and text counts as true" if silent else ""
     given = "given no value" if call.via == "parser" and value is True else repr(value)
     yield Finding(key, f"`{parameter.name}` is {given}, not {wanted}{silently}", fix, _severity(call, value, parameter))
+
+
+def _no_rank(call: Call, names: tuple[str, ...]) -> Iterator[Finding]:
+    """Object to an adapter without a rank: a matrix has a row at least."""
+    rank = call.arguments.get("r")
+    if "LoraConfig" in names and isinstance(rank, int) and not isinstance(rank, bool) and rank < 1:
+        yield Finding(f"{call.key}.r", f"`r` is {rank}, not a whole number above 0")
 
 
 def _is_calculated(name: str, value: Any) -> bool:
@@ -175,7 +183,7 @@ RULE = Rule(
         "Tried with trl 1.16 on a tiny model, one argument of SFTConfig at a time, up to the end of the first step. Text "
         "for a number: 28 of 32 raise. A decimal number for a whole one: all but those of DECIMAL raise, or may. `True` for "
         "a number runs in 29 of 32, as 1: a warning. Text for a switch never raises. Adapters of peft 0.21 with text or a list "
-        "for `r`, `lora_alpha` or `lora_dropout` were put on a model: TypeError."
+        "for `r`, `lora_alpha` or `lora_dropout` were put on a model: TypeError; with a rank of 0: ValueError."
     ),
     bad=(
         Case(job=QUOTED, at="train.learning_rate", fixed=PLAIN),
@@ -186,6 +194,7 @@ RULE = Rule(
         Case(script=FIXED.replace("=True", '="no"'), at="train.packing", fixed=FIXED.replace("=True", "=False")),
         Case(script=FIXED.replace("packing", "logging_steps"), at="train.logging_steps"),
         Case(script=FIXED.replace("packing=True", "max_steps=[100]"), at="train.max_steps"),
+        Case(script=ADAPTER.replace('"16"', "0"), at="calls.0.r"),
         Case(script=ADAPTER, at="calls.0.r", fixed=ADAPTER.replace('"16"', "16")),
     ),
     good=(

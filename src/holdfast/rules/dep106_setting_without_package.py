@@ -40,7 +40,7 @@ Need = tuple[str, tuple[str, ...]]
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each setting that nothing declared can serve."""
     declared = job.get(REQUIREMENTS, None)
-    if not isinstance(declared, list):
+    if not isinstance(declared, list) or _is_read_by_none(job):
         return
     texts = [each for each in declared if isinstance(each, str)]
     named = {parse_requirement(text).name for text in texts}
@@ -53,6 +53,14 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         if at_hand.isdisjoint(packages):
             fault = f"this needs {' or '.join(f'`{each}`' for each in packages)}, which nothing in the header installs"
             yield Finding(key, fault, _adding(packages, declared))
+
+
+def _is_read_by_none(job: Document) -> bool:
+    """Tell whether a command line has the script started by something else than uv, which alone reads its header."""
+    launchers = job.get("launch.by", None)
+    return (
+        isinstance(launchers, list) and bool(launchers) and "uv" not in str(launchers[-1]).replace("uvx", "uv").split()
+    )
 
 
 def _adding(packages: tuple[str, ...], declared: list[Any]) -> Fix | None:

@@ -28,10 +28,12 @@ class Resolution(Protocol):
     @property
     def conflict(self) -> str | None:
         """Which requirements exclude one another."""
+        ...
 
     @property
     def declared(self) -> Mapping[str, Any]:
         """The requirement that names each package, with its place."""
+        ...
 
 
 def check(job: Document, resolution: Resolution) -> Iterator[Finding]:

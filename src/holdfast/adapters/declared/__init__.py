@@ -27,7 +27,9 @@ __all__ = ["find_declared", "read_environment_at", "read_header_block"]
 
 CORE: Final = frozenset({"trl", "transformers"})
 """A file that names neither says nothing of a training script."""
-LOCKS: Final = dict.fromkeys(("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml"), "locks.read_lock")
+LOCKS: Final[Mapping[str, str]] = dict.fromkeys(
+    ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml"), "locks.read_lock"
+)
 PROJECT_FILES: Final = {
     "pyproject.toml": "toml_files.read_pyproject",
     "setup.cfg": "setup_files.read_setup_cfg",

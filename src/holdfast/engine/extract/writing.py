@@ -1,6 +1,6 @@
 """A thing through its releases as plain values for a line of text; the package's docstring tells what they mean."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from holdfast.engine.extract.nodes import Node
@@ -182,7 +182,7 @@ def _warned(part: Node, spans: Spans) -> dict[Any, list[Run]]:
     return {warned: runs for warned, runs in warnings.items() if runs}
 
 
-def _written(node: Node, keys: Any) -> dict[str, Any]:
+def _written(node: Node, keys: Iterable[str]) -> dict[str, Any]:
     """Return values as lists of changes, or as they are where they never change."""
     written: dict[str, Any] = {}
     for key in sorted(keys):

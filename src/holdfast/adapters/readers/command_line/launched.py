@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from holdfast.adapters.readers.command_line.launchers import PYTHON as PYTHON_ITSELF
 from holdfast.adapters.readers.command_line.launchers import Launch
 from holdfast.core.document import ABSENT, Document, Key, Set, Unknown, apply_edits
 from holdfast.core.text import Place
@@ -31,8 +32,10 @@ def with_launch(document: Document, launch: Launch) -> Document:
 
 
 def _launch(document: Document, launch: Launch) -> dict[str, Any]:
+    # A script's header is read by uv alone, and only where uv starts the script itself.
+    started = ["python"] if launch.words and PYTHON_ITSELF.fullmatch(launch.words[0].text) else []
     said = {
-        BY: [*launch.by, *document.get(BY, [])],
+        BY: [*launch.by, *started, *document.get(BY, [])],
         ADDED: launch.values.get(REQUIREMENTS),
         PYTHON: launch.values.get("environment.python"),
     }
