@@ -1,0 +1,120 @@
+"""Asking the rules about one file, in this process, as a user would with nothing installed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from holdfast.adapters.declared import find_declared
+from holdfast.adapters.targets import Target, read_target
+from holdfast.catalog.api import load_history, packages
+from holdfast.core.errors import UsageError
+from holdfast.core.finding import Finding, Severity
+from holdfast.core.requirement import Declared
+from holdfast.engine.check import severity_of
+from holdfast.engine.check_program import Footing, check_program
+from holdfast.engine.resolve import Resolution
+from holdfast.engine.resolve_once import resolve_once
+from holdfast.engine.suppress import part_findings
+from holdfast.rules import all_rules
+
+NOWHERE: Final = "no such environment"
+RULES: Final = tuple(all_rules())
+PATCHES: Final = frozenset({"unsloth"})
+"""Libraries that replace TRL's classes when they are imported."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """One finding, as plain data.
+
+    Attributes:
+        code: The rule's.
+        severity: `error`, `warning` or `info`.
+        message: What is wrong.
+        line: Where, counted from 1 in the file, or in the cell.
+        cell: The notebook's cell, counted from 1; None outside of one.
+    """
+
+    code: str
+    severity: str
+    message: str
+    line: int
+    cell: int | None
+
+    @property
+    def where(self) -> str:
+        """The place, for people."""
+        return str(self.line) if self.cell is None else f"{self.cell}:{self.line}"
+
+
+def read(path: Path) -> Target | None:
+    """Return a file read; None if it cannot be read as Python."""
+    try:
+        return read_target(str(path))
+    except (UsageError, ExceptionGroup):
+        return None
+
+
+def declared_at(path: Path) -> Footing:
+    """Return what a file's own project declares, and what that resolves to; no environment is at hand."""
+    declared = find_declared(str(path), path.read_text(encoding="utf-8", errors="replace"), environ={}, prefix=NOWHERE)
+    return Footing(resolution=resolve_once(declared), declared=declared)
+
+
+def newest_of_all() -> Footing:
+    """Return the newest releases that fit together, as if they were installed."""
+    return Footing(resolution=resolve_once(Declared()), declared=Declared(kind="environment", origin="the newest"))
+
+
+def exactly(versions: Mapping[str, str], date: str) -> Footing:
+    """Return exact versions, as if they were installed."""
+    resolution = Resolution(newest=dict(versions), date=date)
+    return Footing(resolution=resolution, declared=Declared(kind="environment", origin="the tag's release"))
+
+
+def ask(target: Target, footing: Footing) -> list[Said]:
+    """Return what the rules find in a file at some versions, without what a comment of its own lets pass."""
+    results = check_program(RULES, target.documents, footing)
+    found = [result for result in results if isinstance(result, Finding)]
+    standing, _ = part_findings(found, target.documents)
+    return [_said(finding) for finding in standing]
+
+
+def patched(target: Target) -> bool:
+    """Tell whether a script imports a library that patches TRL."""
+    return any(imported.module.partition(".")[0] in PATCHES for imported in target.document.imports)
+
+
+def errors(said: list[Said]) -> list[Said]:
+    """Return the findings that are errors."""
+    return [each for each in said if each.severity == Severity.ERROR]
+
+
+def release_dates(package: str) -> dict[str, str]:
+    """Return the day of each release of a package in the catalog, oldest first."""
+    history = load_history(package)
+    about = history.entry("@") if history else None
+    if history is None or about is None:
+        return {}
+    return dict(zip(history.versions, about["dates"], strict=True))
+
+
+def newest_on(date: str) -> dict[str, str]:
+    """Return the newest release of each package on a day."""
+    by_package = {package: release_dates(package) for package in packages()}
+    found = {
+        package: [version for version, day in dates.items() if day <= date] for package, dates in by_package.items()
+    }
+    return {package: versions[-1] for package, versions in found.items() if versions}
+
+
+def _said(finding: Finding) -> Said:
+    place = finding.place
+    return Said(
+        code=finding.rule.code if finding.rule else "",
+        severity=severity_of(finding).value,
+        message=finding.message,
+        line=(place.line if place else None) or 0,
+        cell=place.cell if place else None,
+    )
