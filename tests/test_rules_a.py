@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from packaging.requirements import InvalidRequirement, Requirement
 
@@ -138,6 +138,7 @@ def test_reads_requirements_as_packaging_does(name: str, extras: list[str], boun
 
 
 @given(st.text(alphabet="atrl-_.[]=<>!~;@ /:'\"#\n0", max_size=20))
+@example("0_")
 def test_survives_what_is_no_requirement(text: str) -> None:
     """Any text is read, and what `packaging` takes for a requirement by name has a name here too."""
     asked = parse_requirement(text)

@@ -1,8 +1,9 @@
 """What circulating pages say and is no longer true is found in a script that follows them, with what to write instead.
 
 The claims and their numbers: the list of stale claims, each tried against trl 1.16, transformers 5.23 and huggingface_hub
-2.4. Those that are no matter of a script are left out: names of an agent's tools (1), prices (23), accounts (24), a
-column that collides (6, in data), advice on memory (18, 19 in part), pushes that fail unseen (12).
+2.4. Those that are no matter of a script are left out: names of an agent's tools (1, 36), prices (23), accounts (24), the
+pages' own programs (26, 37), what is no fault (14, 17, 18, 31), what only the data shows (6, in part), and what nothing in
+a script tells of (12, 28).
 """
 
 from pathlib import Path
@@ -35,8 +36,10 @@ CLAIMS = [
     ("4", 'import trackio\ntrackio.init(project="mine")\n' + SFT.format('report_to="trackio"') + "trainer.train()\n", "TRK102", "use the config's `project`"),
     ("5", JOB.format('"https://raw.githubusercontent.com/huggingface/trl/main/examples/scripts/grpo.py", timeout="2h"'), "REP104", "a tag or a commit"),
     ("6", TRAINING + 'GRPOTrainer(model="m", train_dataset=rows, args=GRPOConfig())\n', "RWD101", "`reward_funcs`"),
+    ("7", JOB.format('"train.py", dependencies=["trl"], flavor="a10g-largex2", timeout="2h"'), "DST101", "one"),
     ("8", SFT.format('eval_strategy="steps"'), "EVL101", "`eval_dataset`"),
     ("9", JOB.format('"train.py", timeout="2h", secrets={"HF_TOKEN": "$HF_TOKEN"}'), "HUB106", "`get_token()`"),
+    ("10", 'from huggingface_hub import snapshot_download\n\nsnapshot_download("me/m", allow_patterns=["last-checkpoint/*"])\n' + SFT.format('push_to_hub=True, hub_model_id="me/m", hub_strategy="every_save"'), "HUB105", "checkpoint"),
     ("11a", TRAINING + 'SFTTrainer(model="m", train_dataset=rows, resume_from_checkpoint="out/checkpoint-1")\n', "ARG107", "train(resume_from_checkpoint="),
     ("11b", SFT.format('resume_from_checkpoint="out/checkpoint-1"') + "trainer.train()\n", "ARG111", "trainer.train(resume_from_checkpoint="),
     ("13a", SFT.format("max_seq_length=512"), "ARG101", "`max_length`"),
@@ -62,6 +65,7 @@ CLAIMS = [
     ("22", JOB.format('"train.py", flavor="h100", timeout="2h"'), "JOB107", "no flavor 'h100'"),
     ("25a", HUB.format('api.get_job("x")'), "ARG115", "`inspect_job()`"),
     ("25b", HUB.format('api.get_job_logs("x")'), "ARG115", "`fetch_job_logs()`"),
+    ("27", 'import subprocess\n\nsubprocess.run(["cmake", "-B", "build", "-S", "llama.cpp"], check=True)\n', "DEP114", "cmake"),
     ("29", 'import os\n\nos.environ["HF_HUB_ENABLE_HF_TRANSFER"] = "1"\nimport huggingface_hub\n', "DEP113", "HF_XET_HIGH_PERFORMANCE=1"),
     ("30", HUB.format('api.upload_file("a", "b", "user/repo")'), "ARG113", "path_or_fileobj="),
     ("32a", "from trl import PPOTrainer\n", "IMP101", "0.28.0 was the last"),
@@ -80,6 +84,17 @@ def test_a_script_that_follows_a_stale_claim_is_told_so(tmp_path: Path, text: st
     findings = answer_question(Question(path=str(script))).answer["findings"]
 
     assert [told in finding["message"] for finding in findings if finding["code"] == code] == [True], findings
+
+
+def test_unsloth_beside_the_newest_trl_is_told_of(tmp_path: Path) -> None:
+    """Claim 33: the newest Unsloth takes no such TRL, and an old one comes instead."""
+    script = tmp_path / "train.py"
+    script.write_text(
+        HEADER.replace('"peft"', '"unsloth"') + "from unsloth import FastLanguageModel\n", encoding="utf-8"
+    )
+    findings = answer_question(Question(path=str(script))).answer["findings"]
+
+    assert "an old one is installed" in next(each["message"] for each in findings if each["code"] == "DEP115")
 
 
 def test_what_is_true_today_is_left_alone(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from holdfast.catalog.api import Api
+from holdfast.catalog.arguments import names_of
+from holdfast.catalog.renames import renamed
 from holdfast.core.api import Required, Signature
 from holdfast.core.calls import Call, Made
 from holdfast.core.document import Document, Unknown
@@ -125,12 +127,19 @@ class _Constructor:
         if _is_own_class(self.job, call):
             return None
         programs = self.api.checks(call.path)
-        given = dict(self._given(call, signature))
+        given = dict.fromkeys(self._meant(call, signature), BLANK) | dict(self._given(call, signature))
         if not programs:
             return None
         if programs[0].method != "__init__" or call.open:
             given = dict(_defaults(call, signature)) | given
         return construct(call.path, programs, given, versions=self.api.versions, ancestors=self.api.ancestors)
+
+    def _meant(self, call: Call, signature: Signature) -> Iterator[str]:
+        """Yield the parameters that a call means by names that are gone: their rule tells of those, not of a lack."""
+        for name in call.arguments:
+            change = renamed(names_of(self.api, call.path), name)
+            if change and change.new and not signature.takes(name):
+                yield change.new
 
     def _given(self, call: Call, signature: Signature) -> Iterator[tuple[str, Known]]:
         for written, value in (*zip(signature.parameters, call.positional, strict=False), *call.arguments.items()):

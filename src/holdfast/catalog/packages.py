@@ -16,9 +16,9 @@ from holdfast.catalog.api import load_history
 from holdfast.catalog.api.history import at
 
 REQUIREMENT: Final = re.compile(
-    r"\s*(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[(?P<extras>[^\]]*)\])?\s*(?P<rest>(?:[<>=!~@(][^;]*?)?)\s*(?:;.*)?"
+    r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[(?P<extras>[^\]]*)\])?\s*(?P<rest>(?:[<>=!~@(][^;]*?)?)\s*(?:;.*)?"
 )
-"""A requirement as PEP 508 spells it, as far as this module reads it."""
+"""A requirement as PEP 508 spells it, as far as this module reads it; `packaging` too takes a name that ends in `_`."""
 
 
 @dataclass(frozen=True, slots=True)
