@@ -10,7 +10,8 @@ from holdfast.catalog.api import Api, released
 from holdfast.catalog.api.commands import HANDED_ON
 from holdfast.catalog.commands import calls_of, is_command
 from holdfast.catalog.renames import Renamed, former_names, job_key, job_note, open_arguments, renamed
-from holdfast.catalog.spans import at_least, comes_with, gone_since
+from holdfast.catalog.since import since
+from holdfast.catalog.spans import comes_with, gone_since
 from holdfast.core.api import Signature, Span
 from holdfast.core.calls import Call, Local, Made, Named
 from holdfast.core.document import ABSENT, Document, Edit, Remove, Rename, Set, Unknown
@@ -84,7 +85,7 @@ def _refused_inside(job: Document, api: Api, became: Became) -> Iterator[Refused
         for change in open_arguments((called(call), call.path)):
             fate = Became.RENAMED if change.new else Became.REMOVED
             here = change.refused and change.old in call.arguments and not call.guard.holds("TypeError")
-            if here and fate is became and at_least(api, *change.refused):
+            if here and fate is became and since(api, *change.refused):
                 whose = f"`{called(call)}` of {change.refused[0]} {api.versions[change.refused[0]]}"
                 what = _renaming(change) if change.new else change.note
                 fix = renaming_fix(call, change) if has_edits(job, call) else None

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from holdfast.catalog.api import Api, released
-from holdfast.catalog.spans import at_least
+from holdfast.catalog.since import since
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class ImportFailure:
             return False
         first, last = map(releases.index, self.trl)
         fails = first <= releases.index(here) <= last
-        return fails and all(at_least(api, package, version) for package, version in self.others.items())
+        return fails and all(since(api, package, version) for package, version in self.others.items())
 
 
 @cache

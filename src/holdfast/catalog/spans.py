@@ -24,15 +24,6 @@ def span_after(api: Api, spans: tuple[Span, ...]) -> Span | None:
     return _nearest(api, spans, before=False)
 
 
-def at_least(api: Api, package: str, version: str) -> bool:
-    """Tell whether the version at hand of a package is this one or a later one; False where it is not known."""
-    releases = released(package)
-    here = api.versions.get(package)
-    if here is None or here not in releases:
-        return False
-    return version in releases and releases.index(here) >= releases.index(version)
-
-
 def _nearest(api: Api, spans: tuple[Span, ...], *, before: bool) -> Span | None:
     found = [(span, _place(api, span)) for span in spans]
     if any(place == 0 for _, place in found):

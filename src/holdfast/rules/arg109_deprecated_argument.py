@@ -22,7 +22,7 @@ from holdfast.catalog.api import Api, released
 from holdfast.catalog.arguments import called, config_of, has_edits, names_of, renaming_fix, subject
 from holdfast.catalog.commands import calls_of
 from holdfast.catalog.renames import Renamed, open_arguments, renamed
-from holdfast.catalog.spans import at_least
+from holdfast.catalog.since import since
 from holdfast.core.api import REQUIRED, Deprecation, Signature
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Remove, Rename, Unknown
@@ -49,7 +49,7 @@ def _warned(api: Api, call: Call) -> dict[str, Deprecation]:
     return {
         change.old: Deprecation("")
         for change in open_arguments(names)
-        if change.warns and change.new not in call.arguments and at_least(api, *change.warns)
+        if change.warns and change.new not in call.arguments and since(api, *change.warns)
         if not isinstance(call.arguments.get(change.old), Unknown | None) and not _is_gone(api, call, change.old)
     }
 

@@ -18,7 +18,7 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.arguments import called, has_edits, names_of
 from holdfast.catalog.commands import calls_of
 from holdfast.catalog.renames import open_arguments
-from holdfast.catalog.spans import at_least
+from holdfast.catalog.since import since
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Remove, Unknown
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
@@ -55,7 +55,7 @@ def _is_never_read(job: Document, api: Api, call: Call) -> bool:
 
 def _dropped(job: Document, api: Api, call: Call) -> Iterator[Finding]:
     for change in open_arguments((called(call), call.path)):
-        if change.old in call.arguments and change.ignored and at_least(api, *change.ignored):
+        if change.old in call.arguments and change.ignored and since(api, *change.ignored):
             package, version = change.ignored
             value = call.arguments[change.old]
             key = f"{call.key}.{change.old}"

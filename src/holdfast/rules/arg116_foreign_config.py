@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.arguments import called, config_of, names_of, signatures, subject
-from holdfast.catalog.spans import at_least
+from holdfast.catalog.since import since
 from holdfast.core.calls import Call, Made
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
@@ -32,7 +32,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     for call, _ in signatures(job, api):
         given = call.arguments.get("args")
         wanted = config_of(call.path)
-        known = isinstance(given, Made) and call.package == "trl" and at_least(api, "trl", SINCE)
+        known = isinstance(given, Made) and call.package == "trl" and since(api, "trl", SINCE)
         if known and isinstance(given, Made) and api.signature(wanted) and not _fits(api, call, given, wanted):
             name = given.path.rpartition(".")[2]
             message = f"{subject(api, call)} takes a `{wanted.rpartition('.')[2]}`, not a `{name}`"

@@ -14,26 +14,28 @@ program of your own, `Dataset.from_generator` takes its function.
 
 from collections.abc import Iterator
 
-from packaging.version import Version
-
 from holdfast.catalog.api import Api
+from holdfast.catalog.since import since
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
-RETIRED = Version("4.0.0")
+RETIRED = "4.0.0"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each program."""
-    datasets = api.versions.get("datasets")
-    if datasets is None or Version(datasets) < RETIRED:
+    if not since(api, "datasets", RETIRED):
         return
     for call in job.calls:
         if call.path != "datasets.load_dataset" or call.guard.because:
             continue
         path = call.arguments.get("path", next(iter(call.positional), None))
         if isinstance(path, str) and path.endswith(".py") and not call.guard.holds("RuntimeError"):
-            yield Finding(call.key, f"datasets {datasets} runs no programs such as {path!r}", place=call.name_place)
+            yield Finding(
+                call.key,
+                f"datasets {api.versions['datasets']} runs no programs such as {path!r}",
+                place=call.name_place,
+            )
 
 
 SCRIPT = """from datasets import load_dataset

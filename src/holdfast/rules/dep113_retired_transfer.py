@@ -13,30 +13,31 @@ There is no automatic fix: leave it out. `HF_XET_HIGH_PERFORMANCE=1` is what now
 
 from collections.abc import Iterator
 
-from packaging.version import Version
-
 from holdfast.catalog.api import Api
 from holdfast.catalog.packages import parse_requirement
+from holdfast.catalog.since import since
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 REQUIREMENTS, VARIABLE = "environment.requirements", "environment.variables.HF_HUB_ENABLE_HF_TRANSFER"
-RETIRED = Version("1.0.0")
+RETIRED = "1.0.0"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to both ways of asking for it."""
-    hub = api.versions.get("huggingface_hub")
-    if hub is None or Version(hub) < RETIRED:
+    if not since(api, "huggingface_hub", RETIRED):
         return
     if job.get(VARIABLE, None) in ("1", "ON", "YES", "TRUE", "True", "true", 1, True):
-        fault = f"huggingface_hub {hub} takes no notice of this; HF_XET_HIGH_PERFORMANCE=1 is what it knows"
+        fault = f"huggingface_hub {api.versions['huggingface_hub']} takes no notice of this; HF_XET_HIGH_PERFORMANCE=1 is what it knows"
         yield Finding(VARIABLE, fault)
     declared = job.get(REQUIREMENTS, None)
     for index, text in enumerate(declared if isinstance(declared, list) else ()):
         asked = parse_requirement(text) if isinstance(text, str) else None
         if asked and asked.name == "huggingface-hub" and "hf-transfer" in asked.extras:
-            yield Finding(f"{REQUIREMENTS}.{index}", f"huggingface_hub {hub} has no extra `hf_transfer`: leave it out")
+            yield Finding(
+                f"{REQUIREMENTS}.{index}",
+                f"huggingface_hub {api.versions['huggingface_hub']} has no extra `hf_transfer`: leave it out",
+            )
 
 
 SCRIPT = """# /// script

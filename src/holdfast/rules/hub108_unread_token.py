@@ -13,21 +13,19 @@ drop it. So a gated repository answers 401, although a token was given.
 
 from collections.abc import Iterator
 
-from packaging.version import Version
-
 from holdfast.catalog.api import Api
+from holdfast.catalog.since import since
 from holdfast.core.document import Document, Rename
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
 NAME = "use_auth_token"
-REMOVED = Version("5.0.0")
+REMOVED = "5.0.0"
 TAKING = ("transformers.AutoTokenizer.from_pretrained", "transformers.AutoConfig.from_pretrained")
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each call that drops it."""
-    transformers = api.versions.get("transformers")
-    if transformers is None or Version(transformers) < REMOVED:
+    if not since(api, "transformers", REMOVED):
         return
     for call in job.calls:
         if call.path in TAKING and NAME in call.arguments and not call.guard.because and not call.own:

@@ -15,14 +15,13 @@ There is no automatic fix. Quantization belongs into `quantization_config` of th
 
 from collections.abc import Iterator
 
-from packaging.version import Version
-
 from holdfast.catalog.api import Api
+from holdfast.catalog.since import since
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 KEY = "train.model_init_kwargs"
-REMOVED = Version("5.0.0")
+REMOVED = "5.0.0"
 INSTEAD = {
     "load_in_4bit": "quantization_config=BitsAndBytesConfig(load_in_4bit=True)",
     "load_in_8bit": "quantization_config=BitsAndBytesConfig(load_in_8bit=True)",
@@ -33,14 +32,13 @@ INSTEAD = {
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each of them."""
-    transformers = api.versions.get("transformers")
     config = next((call for call in job.calls if call.key == "train"), None)
-    if transformers is None or Version(transformers) < REMOVED or config is None or config.package != "trl":
+    if not since(api, "transformers", REMOVED) or config is None or config.package != "trl":
         return
     given = config.arguments.get("model_init_kwargs")
     for name, instead in INSTEAD.items():
         if isinstance(given, dict) and name in given:
-            fault = f"`from_pretrained` of transformers {transformers} takes no `{name}`, and raises TypeError: use `{instead}`"
+            fault = f"`from_pretrained` of transformers {api.versions['transformers']} takes no `{name}`, and raises TypeError: use `{instead}`"
             yield Finding(f"{KEY}.{name}", fault)
 
 

@@ -16,21 +16,19 @@ same, since it is another computation.
 
 from collections.abc import Iterator
 
-from packaging.version import Version
-
 from holdfast.catalog.api import Api
+from holdfast.catalog.since import since
 from holdfast.core.calls import Made
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
-FULL = Version("0.27.0")
+FULL = "0.27.0"
 TRAINERS = ("sft", "dpo", "grpo", "kto", "rloo", "reward")
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Point out a base model in twice the room."""
-    trl = api.versions.get("trl")
-    if trl is None or Version(trl) < FULL or job.get("method", "") not in TRAINERS:
+    if not since(api, "trl", FULL) or job.get("method", "") not in TRAINERS:
         return
     trainer = next((call for call in job.calls if call.key == "trainer"), None)
     if trainer is None or trainer.package != "trl" or trainer.open or not _adapts(job):

@@ -15,19 +15,17 @@ There is no automatic fix, since it is a statement that has to go: take `trackio
 
 from collections.abc import Iterator
 
-from packaging.version import Version
-
 from holdfast.catalog.api import Api
+from holdfast.catalog.since import since
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
-CALLBACK, RAISING = Version("4.54.0"), Version("0.2.3")
+CALLBACK, RAISING = "4.54.0", "0.2.3"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to a finish that finds no run."""
-    transformers, trackio = (api.versions.get(name) for name in ("transformers", "trackio"))
-    if transformers is None or trackio is None or Version(transformers) < CALLBACK or Version(trackio) < RAISING:
+    if not since(api, "transformers", CALLBACK) or not since(api, "trackio", RAISING):
         return
     if not any(call.path == "trackio.finish" for call in job.calls):
         return

@@ -15,20 +15,18 @@ and take `trackio.init()` out, and `trackio.finish()` with it.
 
 from collections.abc import Iterator
 
-from packaging.version import Version
-
 from holdfast.catalog.api import Api
+from holdfast.catalog.since import since
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
-CALLBACK = Version("4.54.0")
+CALLBACK = "4.54.0"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to a run that nothing will be reported to."""
-    transformers = api.versions.get("transformers")
     opened = any(call.path == "trackio.init" for call in job.calls)
-    if transformers is None or Version(transformers) < CALLBACK or not opened:
+    if not since(api, "transformers", CALLBACK) or not opened:
         return
     said = job.get("train.report_to", None)
     if "trackio" not in (said if isinstance(said, list) else [said]) or "TRACKIO_PROJECT" in job.text:

@@ -13,22 +13,20 @@ There is no automatic fix: for wandb, set `WANDB_PROJECT` before the trainer is 
 
 from collections.abc import Iterator
 
-from packaging.version import Version
-
 from holdfast.catalog.api import Api
+from holdfast.catalog.since import since
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 WANDB, TRACKIO = "environment.variables.WANDB_PROJECT", "environment.variables.TRACKIO_PROJECT"
-ARGUMENT, UNREAD = Version("4.57.1"), Version("5.2.0")
+ARGUMENT, UNREAD = "4.57.1", "5.2.0"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each name that the one tracker in use does not read."""
-    transformers = api.versions.get("transformers")
     said = job.get("train.report_to", None)
     trackers = said if isinstance(said, list) else [said]
-    if transformers is None or Version(transformers) < ARGUMENT or len(trackers) != 1:
+    if not since(api, "transformers", ARGUMENT) or len(trackers) != 1:
         return
     if trackers == ["wandb"] and job.get("train.project", None) is not None and not _is_set(job, WANDB):
         if not any(call.path == "wandb.init" for call in job.calls):
@@ -36,8 +34,8 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     elif trackers == ["trackio"] and job.get("train.project", None) is None:
         if _is_set(job, WANDB):
             yield Finding(WANDB, "trackio takes no notice of WANDB_PROJECT: set `project` in the config")
-        if _is_set(job, TRACKIO) and Version(transformers) >= UNREAD:
-            fault = f"transformers {transformers} no longer reads TRACKIO_PROJECT: set `project` in the config"
+        if _is_set(job, TRACKIO) and since(api, "transformers", UNREAD):
+            fault = f"transformers {api.versions['transformers']} no longer reads TRACKIO_PROJECT: set `project` in the config"
             yield Finding(TRACKIO, fault)
 
 

@@ -14,20 +14,18 @@ There is no automatic fix: which tracker was meant is for the author to say. Set
 
 from collections.abc import Iterator
 
-from packaging.version import Version
-
 from holdfast.catalog.api import Api
+from holdfast.catalog.since import since
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
-SILENT = Version("5.0.0")
+SILENT = "5.0.0"
 SETTINGS = ("train.run_name", "train.project", "train.trackio_space_id")
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to the first setting of a report that is not made."""
-    transformers = api.versions.get("transformers")
-    if transformers is None or Version(transformers) < SILENT:
+    if not since(api, "transformers", SILENT):
         return
     if job.get("train.report_to", "none") not in ("none", [], ["none"]) or job.get("trainer.callbacks", None):
         return
@@ -35,7 +33,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         return
     for key in SETTINGS:
         if job.get(key, None) is not None:
-            fault = f"nothing is reported, so this does nothing: transformers {transformers} reports only what `report_to` names"
+            fault = f"nothing is reported, so this does nothing: transformers {api.versions['transformers']} reports only what `report_to` names"
             yield Finding(key, fault)
             return
 

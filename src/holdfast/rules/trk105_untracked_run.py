@@ -15,29 +15,27 @@ so there `trackio.init()` has to go. Unsafe.
 
 from collections.abc import Iterator
 
-from packaging.version import Version
-
 from holdfast.catalog.api import Api
+from holdfast.catalog.since import since
 from holdfast.core.document import ABSENT, Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
-SILENT = Version("5.0.0")
+SILENT = "5.0.0"
 TRACKERS = ("wandb", "trackio", "swanlab")
 OPENING = tuple(f"{tracker}.init" for tracker in TRACKERS)
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to the first tracker that will see nothing."""
-    transformers = api.versions.get("transformers")
     opened = [call for call in job.calls if call.path in OPENING and not call.guard.because]
-    if transformers is None or Version(transformers) < SILENT or not opened or _logs(job):
+    if not since(api, "transformers", SILENT) or not opened or _logs(job):
         return
     if not any(call.key == "train" for call in job.calls) or job.get("train.report_to") is not ABSENT:
         return
     if not job.get("trainer.callbacks", None):
         first = opened[0]
         fix = Fix(f"report to {first.package}", (Set("train.report_to", first.package),), safe=False)
-        fault = f"transformers {transformers} reports to no tracker unless `report_to` names it: this run stays empty"
+        fault = f"transformers {api.versions['transformers']} reports to no tracker unless `report_to` names it: this run stays empty"
         yield Finding(first.key, fault, fix, place=first.name_place)
 
 

@@ -16,9 +16,8 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from packaging.version import Version
-
 from holdfast.catalog.api import Api
+from holdfast.catalog.since import since
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
@@ -27,32 +26,29 @@ KNOWN: Mapping[str, str] = dict.fromkeys(
     ("azure_ml", "comet_ml", "mlflow", "neptune", "tensorboard", "wandb", "codecarbon", "clearml", "dagshub", "flyte"),
     "0",
 ) | {"dvclive": "0", "swanlab": "4.50.0", "trackio": "4.54.0", "kubeflow": "5.4.0"}
-STRICT = Version("5.0.0")
+STRICT = "5.0.0"
 KEY = "train.report_to"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to the first name that the trainer will refuse."""
-    transformers = api.versions.get("transformers")
     said = job.get(KEY, [])
-    if (
-        transformers is None
-        or said in ("all", "none", ["all"], ["none"])
-        or (said is None and Version(transformers) < STRICT)
-    ):
+    if "transformers" not in api.versions or said in ("all", "none", ["all"], ["none"]):
+        return
+    if said is None and not since(api, "transformers", STRICT):
         return
     for name in said if isinstance(said, list | tuple) else [said]:
-        if isinstance(name, str | bool | None) and (fault := _fault(name, Version(transformers))):
+        if isinstance(name, str | bool | None) and (fault := _fault(name, api)):
             yield Finding(KEY, fault, _mend(said, name))
             return
 
 
-def _fault(name: Any, transformers: Version) -> str | None:
-    since = KNOWN.get(name) if isinstance(name, str) else None
-    if since is None:
+def _fault(name: Any, api: Api) -> str | None:
+    first = KNOWN.get(name) if isinstance(name, str) else None
+    if first is None:
         return f"{name!r} is no tracker, and the trainer refuses it: `none` or one of {', '.join(sorted(KNOWN))}"
-    if transformers < Version(since):
-        return f"transformers {transformers} does not know {name!r} yet; {since} does"
+    if not since(api, "transformers", first):
+        return f"transformers {api.versions['transformers']} does not know {name!r} yet; {first} does"
     return None
 
 

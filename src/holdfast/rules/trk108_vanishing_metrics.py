@@ -15,14 +15,13 @@ There is no automatic fix: the Space's name is for the author to choose, and who
 
 from collections.abc import Iterator
 
-from packaging.version import Version
-
 from holdfast.catalog.api import Api
+from holdfast.catalog.since import since
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.script_header import find_header
 
-LOCAL = Version("5.6.0")
+LOCAL = "5.6.0"
 PLACES = ("trackio_space_id", "trackio_bucket_id", "push_to_hub")
 VARIABLES = ("TRACKIO_SPACE_ID", "TRACKIO_SERVER_URL", "TRACKIO_BUCKET_ID", "TRACKIO_DIR")
 
@@ -36,8 +35,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
                 "track.with", "these metrics stay on the job's disk, and go with it: name a Space in `track.space`"
             )
         return
-    transformers = api.versions.get("transformers")
-    if transformers is None or Version(transformers) < LOCAL or "[tool.hf-jobs" not in find_header(job.text):
+    if not since(api, "transformers", LOCAL) or "[tool.hf-jobs" not in find_header(job.text):
         return
     said = job.get("train.report_to", None)
     if "trackio" not in (said if isinstance(said, list) else [said]) or _elsewhere(job):

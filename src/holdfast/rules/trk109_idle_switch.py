@@ -13,26 +13,24 @@ There is no automatic fix: `report_to="none"`, or `WANDB_MODE=disabled`, does wh
 
 from collections.abc import Iterator
 
-from packaging.version import Version
-
 from holdfast.catalog.api import Api
+from holdfast.catalog.since import since
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 KEY = "environment.variables.WANDB_DISABLED"
-IGNORED = Version("5.0.0")
+IGNORED = "5.0.0"
 ON = ("true", "True", "TRUE", "1", "yes", "on")
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to a switch without a wire."""
-    transformers = api.versions.get("transformers")
-    if transformers is None or Version(transformers) < IGNORED or job.get(KEY, None) not in ON:
+    if not since(api, "transformers", IGNORED) or job.get(KEY, None) not in ON:
         return
     said = job.get("train.report_to", None)
     trackers = said if isinstance(said, list) else [said]
     if ("wandb" in trackers or "all" in trackers) and job.get("environment.variables.WANDB_MODE", None) is None:
-        fault = f"transformers {transformers} takes no notice of WANDB_DISABLED, and `report_to` asks for wandb"
+        fault = f"transformers {api.versions['transformers']} takes no notice of WANDB_DISABLED, and `report_to` asks for wandb"
         yield Finding(KEY, fault)
 
 
