@@ -3,15 +3,13 @@
 Source: `JobHardware` and `SpaceHardware` of every release of huggingface_hub since 0.16, and the guide to Jobs.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
-from importlib.resources import files
-from typing import Any
 
 from holdfast.catalog.gpus import load_gpus
+from holdfast.catalog.tables import load_table
 from holdfast.core.facts import Gpu
 
 
@@ -54,7 +52,7 @@ def load_flavors() -> Mapping[str, Flavor]:
     >>> len(load_flavors()["a10g-largex2"].gpus), load_flavors()["cpu-basic"].gpus
     (2, ())
     """
-    return {name: _flavor(name, **row) for name, row in _load()["flavors"].items()}
+    return {name: _flavor(name, **row) for name, row in load_table("flavors")["flavors"].items()}
 
 
 @cache
@@ -64,20 +62,15 @@ def gone_flavors() -> Mapping[str, Gone]:
     >>> gone_flavors()["h100"]
     Gone(since='1.4.0', instead='h200')
     """
-    table = _load()
+    table = load_table("flavors")
     return {name: Gone(**row) for name, row in (*table["gone"].items(), *table["spaces"].items())}
 
 
 def flavors_made() -> date:
     """Return the day the table was made."""
-    made: date = _load()["made"]
+    made: date = load_table("flavors")["made"]
     return made
 
 
 def _flavor(name: str, *, gpu: str = "", gpus: int = 1, **rest: int) -> Flavor:
     return Flavor(name=name, gpus=(load_gpus()[gpu],) * gpus if gpu else (), **rest)
-
-
-@cache
-def _load() -> dict[str, Any]:
-    return tomllib.loads(files("holdfast.catalog").joinpath("flavors.toml").read_text(encoding="utf-8"))

@@ -1,11 +1,10 @@
 """GPUs by the short names that flavors use: their memory and what they can compute in."""
 
-import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
 from typing import Final
 
+from holdfast.catalog.tables import load_table
 from holdfast.core.facts import Gpu
 
 GB: Final = 10**9
@@ -18,7 +17,7 @@ def load_gpus() -> Mapping[str, Gpu]:
     >>> load_gpus()["t4"].capability, load_gpus()["t4"].bf16
     ((7, 5), False)
     """
-    rows = tomllib.loads(files("holdfast.catalog").joinpath("gpus.toml").read_text(encoding="utf-8"))
+    rows = load_table("gpus")
     return {
         name: Gpu(name=row["name"], memory_bytes=row["memory_gb"] * GB, capability=(*row["capability"],))
         for name, row in rows.items()

@@ -3,14 +3,13 @@
 Source: `import_failures.toml`, which tells what was run.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from holdfast.catalog.api import Api, released
 from holdfast.catalog.since import since
+from holdfast.catalog.tables import load_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,5 +45,4 @@ class ImportFailure:
 @cache
 def import_failures() -> tuple[ImportFailure, ...]:
     """Return all that were seen."""
-    text = Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
-    return tuple(ImportFailure(**{**row, "trl": tuple(row["trl"])}) for row in tomllib.loads(text)["failure"])
+    return tuple(ImportFailure(**{**row, "trl": tuple(row["trl"])}) for row in load_table("import_failures")["failure"])

@@ -5,15 +5,14 @@ history bring along is taken from there, release by release.
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any, Final
 
 from holdfast.catalog.api import load_history
 from holdfast.catalog.api.history import at
+from holdfast.catalog.tables import load_table
 
 REQUIREMENT: Final = re.compile(
     r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[(?P<extras>[^\]]*)\])?\s*(?P<rest>(?:[<>=!~@(][^;]*?)?)\s*(?:;.*)?"
@@ -69,7 +68,7 @@ def load_packages() -> Mapping[str, Package]:
     >>> load_packages()["scikit-learn"].imports
     ('sklearn',)
     """
-    rows = tomllib.loads(files("holdfast.catalog").joinpath("packages.toml").read_text(encoding="utf-8"))
+    rows = load_table("packages")
     return {
         name: Package(tuple(row["imports"]), tuple(row.get("brings", ())), row.get("builds_with", ""))
         for name, row in rows.items()

@@ -3,13 +3,13 @@
 Source: `renames.toml`, each entry with where it was read or tried.
 """
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
-from pathlib import Path
 from typing import Any
+
+from holdfast.catalog.tables import load_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,20 +133,20 @@ def job_key(name: str) -> str:
     >>> job_key("lora_r")
     'peft.r'
     """
-    key: str = _load()["job_key"].get(name, "")
+    key: str = load_table("renames")["job_key"].get(name, "")
     return key
 
 
 def job_note(name: str) -> str:
     """Return what a job file has instead of an argument, in words; empty if it has nothing."""
-    note: str = _load()["job_note"].get(name, "")
+    note: str = load_table("renames")["job_note"].get(name, "")
     return note
 
 
 @cache
 def _arguments() -> Mapping[str, tuple[Renamed, ...]]:
     found: dict[str, tuple[Renamed, ...]] = {}
-    for row in _load()["argument"]:
+    for row in load_table("renames")["argument"]:
         told: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
         each = Renamed(**told)
         found[each.old] = (*found.get(each.old, ()), each)
@@ -155,10 +155,5 @@ def _arguments() -> Mapping[str, tuple[Renamed, ...]]:
 
 @cache
 def _replacements(kind: str) -> Mapping[str, Replaced]:
-    rows = (Replaced(**row) for row in _load()[kind])
+    rows = (Replaced(**row) for row in load_table("renames")[kind])
     return {f"{each.argument}={each.old}" if each.argument else each.old: each for each in rows}
-
-
-@cache
-def _load() -> Mapping[str, Any]:
-    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))

@@ -1,9 +1,9 @@
 """The packages that a rendered script installs, in versions that were tried together."""
 
-import tomllib
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+
+from holdfast.catalog.tables import load_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,5 +26,5 @@ def load_stack() -> dict[str, Package]:
     >>> load_stack()["trl"].version
     '1.16.0'
     """
-    rows = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+    rows = load_table("stack")
     return {name: Package(**row) for name, row in rows.items()}
