@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.core.document import Document
 from holdfast.core.finding import Case, Finding, Rule, Severity
+from holdfast.core.notebook import read_cells
 from holdfast.core.text import Place
-from holdfast.engine.notebook_cells import notebook_cells
 from holdfast.engine.suppress import find_ignores, part_findings
 
 
@@ -191,7 +191,7 @@ def test_each_cell_of_a_notebook_has_its_own_comments() -> None:
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"cells": 3}', '{"cells": [3]}', '{"cells": [{}]}', "no JSON"])
 def test_a_broken_notebook_has_no_cells(text: str) -> None:
     """Its reader says what is wrong with it."""
-    assert notebook_cells(text) == []
+    assert read_cells(text) == {}
 
 
 def test_comments_before_an_error_still_count() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.adapters.readers.notebook import clean_cell, pip_lines, read_notebook
+from holdfast.adapters.readers.notebook import clean_cell, read_notebook
 from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
 
@@ -60,20 +60,6 @@ def test_what_only_ipython_understands_is_taken_out_line_for_line(cell: str, exp
     assert clean_cell(cell) == expected
 
 
-def test_lines_that_install_are_told_with_their_places() -> None:
-    text = notebook(
-        '!pip install -q "trl==0.9.6" \\\n  peft\nimport trl\n',
-        "%pip install -U transformers",
-        "%%bash\npip install uv",
-        "!ls",
-    )
-    assert [(line, place.cell, place.line, place.end_line) for line, place in pip_lines(text, "train.ipynb")] == [
-        ('pip install -q "trl==0.9.6" peft', 2, 1, 2),
-        ("pip install -U transformers", 3, 1, 1),
-        ("pip install uv", 4, 2, 2),
-    ]
-
-
 def test_an_old_notebook_is_read() -> None:
     text = json.dumps(
         {
@@ -116,9 +102,8 @@ def test_a_syntax_error_is_said_with_its_cell() -> None:
     ],
 )
 def test_what_is_no_notebook_is_refused(text: str) -> None:
-    for reader in (read_notebook, pip_lines):
-        with pytest.raises(UsageError, match="notebook"):
-            reader(text, "x.ipynb")
+    with pytest.raises(UsageError, match="notebook"):
+        read_notebook(text, "x.ipynb")
 
 
 JSON = st.recursive(
@@ -139,11 +124,10 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_any_json_is_read_or_refused(value: Any) -> None:
-    for reader in (read_notebook, pip_lines):
-        try:
-            reader(json.dumps(value), "x.ipynb")
-        except UsageError as error:
-            assert error.what  # noqa: PT017  either way is right
+    try:
+        read_notebook(json.dumps(value), "x.ipynb")
+    except UsageError as error:
+        assert error.what  # noqa: PT017  either way is right
 
 
 @given(st.text(alphabet="x=!%?\n\\ \"'#()pipinstall", max_size=60))

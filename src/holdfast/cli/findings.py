@@ -7,8 +7,8 @@ from typing import Any
 
 from click import style
 
+from holdfast.core.notebook import read_cells
 from holdfast.core.text import LINE_BREAK
-from holdfast.engine.notebook_cells import notebook_cells
 
 COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 SHOWN = 160  # of a line, characters: nobody reads a line of a thousand, and some have a million
@@ -73,8 +73,7 @@ def _place(finding: Answer) -> str:
 def _text(finding: Answer, source: str) -> str:
     if not finding.get("cell"):
         return source
-    cells = notebook_cells(source)
-    return cells[finding["cell"] - 1] if finding["cell"] <= len(cells) else ""
+    return read_cells(source).get(finding["cell"], "")
 
 
 def _excerpt(finding: Answer, line: str, colour: str) -> Iterator[str]:

@@ -14,8 +14,8 @@ from typing import Final
 
 from holdfast.core.document import Document, leaves
 from holdfast.core.finding import Finding
+from holdfast.core.notebook import read_cells
 from holdfast.core.text import LINE_BREAK, Place
-from holdfast.engine.notebook_cells import notebook_cells
 
 MARK: Final = "holdfast:"
 COMMENT: Final = re.compile(
@@ -88,7 +88,7 @@ def find_ignores(document: Document) -> tuple[Ignore, ...]:
     if document.kind == "command":
         return tuple(_in_shell(document.text))
     if document.path.endswith(".ipynb"):
-        cells = enumerate(notebook_cells(document.text), start=1)
+        cells = read_cells(document.text).items()
         return tuple(ignore for number, text in cells for ignore in _in_python(MAGIC.sub("", text), number))
     return tuple(_in_python(document.text, None))
 

@@ -6,7 +6,6 @@ Covered: PEP 723 headers; `uv.lock`, `poetry.lock`, `pdm.lock`, `pylock.toml`; r
 installs of other folders, indexes other than the registry.
 """
 
-import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from holdfast.adapters.declared.installed import environments, read_environment_
 from holdfast.adapters.declared.requirements_file import load_requirements
 from holdfast.adapters.declared.toml_files import read_header_block
 from holdfast.catalog.api import packages
+from holdfast.core.notebook import read_cells
 from holdfast.core.requirement import Declared
 from holdfast.core.versions import normalized
 
@@ -56,7 +56,7 @@ def find_declared(
         prefix: Where this Python has its packages.
     """
     ours = frozenset(normalized(each) for each in packages()) | CORE
-    cells = code_cells(text) if path.endswith(".ipynb") else None
+    cells = read_cells(text) if path.endswith(".ipynb") else None
     if cells is not None:
         installs: Declared | None = import_module(f"{__name__}.installs").read_cells(cells, Path(path), ours)
         if installs is not None and _matters(installs):
@@ -69,20 +69,6 @@ def find_declared(
             return _with_python(found, folders)
     installed = map(read_environment_at, environments(folders, environ, prefix))
     return next((each for each in installed if _matters(each)), Declared())
-
-
-def code_cells(text: str) -> dict[int, str] | None:
-    """Return the sources of a notebook's code cells, by number, counted over all its cells; None if it is none."""
-    try:
-        notebook = json.loads(text)
-        cells = notebook["cells"]
-        return {
-            number: "".join(cell.get("source", ""))
-            for number, cell in enumerate(cells, 1)
-            if cell.get("cell_type") == "code"
-        }
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        return None
 
 
 def _folders(path: Path) -> Iterator[Path]:

@@ -7,7 +7,6 @@ Not covered: kernels of other languages (an empty Document); what shell lines an
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from holdfast.adapters.readers.script import read_program
@@ -15,7 +14,8 @@ from holdfast.adapters.readers.script.places import Cell
 from holdfast.adapters.readers.script.source import parse
 from holdfast.core.document import Document
 from holdfast.core.errors import Spot, UsageError
-from holdfast.core.text import LINE_BREAK, Place
+from holdfast.core.notebook import code_cells
+from holdfast.core.text import LINE_BREAK
 
 PYTHON_CELLS: Final = frozenset({"capture", "time", "timeit", "prun", "python", "python3", "pypy"})
 """Cell magics whose cell is Python that runs in the notebook, or may."""
@@ -25,14 +25,6 @@ SHELL: Final = re.compile(rf"[!%?]|({COMMANDS})\s+(?!(in|is|if|and|or|not|else|f
 ASSIGNED_SHELL: Final = re.compile(r"([\w, .\[\]'\"]+?)=\s*[!%](?!=)")
 HELP: Final = re.compile(r"[\w.()\[\]'\"]+\?+\s*$")
 PIP: Final = re.compile(r"\b(?:pip3?|uv pip|conda|uv) +(?:install|add)\b")
-
-
-@dataclass(frozen=True, slots=True)
-class CodeCell:
-    """One code cell: its number, counted from 1 over all cells, and its text."""
-
-    number: int
-    text: str
 
 
 def read_notebook(
@@ -47,30 +39,12 @@ def read_notebook(
     if not _is_python(notebook):
         return (Document(path=path, kind="script", text=text, values={}),)
     parts, cells, line = [], [], 1
-    for cell in _code_cells(notebook):
-        clean = clean_cell(cell.text)
-        cells.append(Cell(cell.number, line))
+    for number, source in code_cells(notebook).items():
+        clean = clean_cell(source)
+        cells.append(Cell(number, line))
         parts.append(clean)
         line += len(LINE_BREAK.findall(clean)) + 1
     return read_program("\n".join(parts), path, cells=cells, source=text, beside=beside, argv=argv)
-
-
-def pip_lines(text: str, path: str = "") -> list[tuple[str, Place]]:
-    """Return the lines of a notebook that install packages, with their places; continued lines are joined.
-
-    Raises:
-        UsageError: It is no notebook.
-    """
-    found: list[tuple[str, Place]] = []
-    for cell in _code_cells(_load(text, path)):
-        lines = LINE_BREAK.split(cell.text)
-        for first, last in _logical_lines(lines):
-            joined = " ".join(line.strip().removesuffix("\\").strip() for line in lines[first : last + 1])
-            shell = SHELL.match(joined) or cell.text.lstrip().startswith(("%%bash", "%%sh", "%%script", "%%shell"))
-            if shell and PIP.search(joined):
-                place = Place(path, first + 1, 1, last + 1, len(lines[last]) + 1, cell.number)
-                found.append((joined.lstrip("!% "), place))
-    return found
 
 
 def clean_cell(text: str) -> str:
@@ -180,17 +154,3 @@ def _is_python(notebook: dict[str, Any]) -> bool:
     known = [name.lower() for name in names if isinstance(name, str) and name]
     foreign = ("julia", "ir", "r", "rust", "scala", "javascript", "typescript", "bash", "c++", "sql")
     return not any(name.split("-")[0] in foreign for name in known)
-
-
-def _code_cells(notebook: dict[str, Any]) -> Iterator[CodeCell]:
-    cells = notebook.get("cells")
-    if not isinstance(cells, list):
-        sheets = [sheet for sheet in notebook["worksheets"] if isinstance(sheet, dict)]
-        cells = [cell for sheet in sheets for cell in sheet.get("cells") or ()]
-    for number, cell in enumerate(cells, 1):
-        if not isinstance(cell, dict) or cell.get("cell_type") != "code":
-            continue
-        source = cell.get("source", cell.get("input", ""))
-        text = "".join(part for part in source if isinstance(part, str)) if isinstance(source, list) else source
-        if isinstance(text, str):
-            yield CodeCell(number, text)

@@ -58,15 +58,6 @@ def source_lines(text: str, cell: int) -> list[Written]:
     return [Written(each.text, *marked[each.number]) for each in (source if isinstance(source, list) else [source])]
 
 
-def code_cells(text: str) -> list[int]:
-    """Return the numbers of a notebook's cells of code, counted from 1 over all cells."""
-    root = json.loads(text)
-    cells = root.get("cells", ()) if isinstance(root, dict) else ()
-    return [
-        number for number, cell in enumerate(cells, 1) if isinstance(cell, dict) and cell.get("cell_type") == "code"
-    ]
-
-
 @dataclass(frozen=True, slots=True)
 class _Numbered:
     """A text of the JSON with its number among all texts, keys among them."""

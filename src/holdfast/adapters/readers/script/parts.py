@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
 
-from holdfast.adapters.readers.notebook_edits import code_cells, source_lines
+from holdfast.adapters.readers.notebook_edits import source_lines
 from holdfast.adapters.readers.script.source import parse
 from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
 from holdfast.core.lately import lately
+from holdfast.core.notebook import read_cells
 from holdfast.core.text import LINE_BREAK, Lines, Place, TextEdit
 
 Node = ast.stmt | ast.expr | ast.alias | ast.keyword
@@ -76,7 +77,7 @@ def read_parts(document: Document) -> Iterator[Part]:
         yield Part(document.text, None, parse(document.text, document.path)[0])
         return
     clean: Callable[[str], str] = import_module("holdfast.adapters.readers.notebook").clean_cell
-    for cell in code_cells(document.text):
+    for cell in read_cells(document.text):
         text = "".join(line.text for line in source_lines(document.text, cell))
         try:
             yield Part(text, cell, parse(clean(text), document.path)[0])

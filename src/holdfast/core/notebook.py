@@ -1,0 +1,42 @@
+"""The cells of code in a notebook, of format 3 or 4, as far as they are what the format says."""
+
+import json
+from typing import Any
+
+
+def read_cells(text: str) -> dict[int, str]:
+    """Return the sources of a notebook's cells of code, by number, counted from 1 over all cells; none if it is none.
+
+    >>> read_cells('{"cells": [{"cell_type": "markdown", "source": "x"}, {"cell_type": "code", "source": ["1;", "2"]}]}')
+    {2: '1;2'}
+    """
+    try:
+        return code_cells(json.loads(text.removeprefix("\ufeff")))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def code_cells(notebook: Any) -> dict[int, str]:
+    """Return the same of a notebook's JSON."""
+    sources = {number: _source(cell) for number, cell in enumerate(_cells(notebook), 1)}
+    return {number: source for number, source in sources.items() if source is not None}
+
+
+def _cells(notebook: Any) -> list[Any]:
+    """Return all cells; those of format 3 lie in worksheets."""
+    known: dict[str, Any] = notebook if isinstance(notebook, dict) else {}
+    cells, sheets = known.get("cells"), known.get("worksheets")
+    if isinstance(cells, list):
+        return cells
+    lists = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)] if isinstance(sheets, list) else []
+    return [cell for each in lists if isinstance(each, list) for cell in each]
+
+
+def _source(cell: Any) -> str | None:
+    """Return a cell's text; None where it holds no code."""
+    if not isinstance(cell, dict) or cell.get("cell_type") != "code":
+        return None
+    source = cell.get("source", cell.get("input", ""))
+    if isinstance(source, list):
+        return "".join(part for part in source if isinstance(part, str))
+    return source if isinstance(source, str) else None
