@@ -1,16 +1,20 @@
 """Doors to the outside: the few shapes an adapter must have."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from holdfast.core.columns import Type
 from holdfast.core.document import Document, Edit
 from holdfast.core.event import Answer, Event
 from holdfast.core.facts import Dataset, Machine, Model
+from holdfast.core.hub import Account, Link, Repo, Target
 from holdfast.core.job import Data
 from holdfast.core.job import Model as BaseModel
+from holdfast.core.mention import Mention
 from holdfast.core.methods import Method
 from holdfast.core.plan import Attempt
+from holdfast.core.scan import Broken
 from holdfast.core.text import TextEdit
 
 
@@ -94,6 +98,69 @@ class Models(Protocol):
 
     def fetch(self, model: BaseModel) -> Model:
         """Return what is known of a base model. Raises SourceError if that cannot be had."""
+        ...
+
+
+class Hub(Protocol):
+    """The Hub, as one token sees it. Every method raises SourceError where it does not answer in time, or nobody may ask it."""
+
+    def account(self) -> Account:
+        """Return whose token is at hand."""
+        ...
+
+    def repo(self, mention: Mention) -> Repo:
+        """Return the repository that is named; one that is not there comes with the nearest that are."""
+        ...
+
+    def dataset(self, mention: Mention) -> Dataset:
+        """Return what is known of a dataset, without reading its rows."""
+        ...
+
+    def model(self, mention: Mention) -> Model:
+        """Return what is known of a model, an adapter or a tokenizer, without its weights."""
+        ...
+
+    def tensors(self, mention: Mention) -> frozenset[str]:
+        """Return the names of a model's weights: `model.layers.0.self_attn.q_proj.weight`."""
+        ...
+
+    def target(self, mention: Mention) -> Target:
+        """Return whether this token may write to a repository."""
+        ...
+
+    def link(self, address: str) -> Link:
+        """Return what stands at an address."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some rows in a row.
+
+    Attributes:
+        start: Number of the first, counted from 0 over the whole split.
+        frame: The rows, a `polars.DataFrame`; the same columns with the same types in every batch of a split.
+    """
+
+    start: int
+    frame: Any
+
+
+class Rows(Protocol):
+    """The rows of one split, read once from front to back, in bounded memory."""
+
+    @property
+    def columns(self) -> Mapping[str, Type]:
+        """Type of each column."""
+        ...
+
+    @property
+    def broken(self) -> Sequence[Broken]:
+        """Where the files could not be read, as far as they have been; reading goes on behind such a place if it can."""
+        ...
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the rows. Raises SourceError only if none of them can be read."""
         ...
 
 

@@ -72,7 +72,8 @@ class Rename:
 Edit = Set | Remove | Rename
 
 
-Kind = Literal["job", "script", "command"]
+Kind = Literal["job", "script", "command", "data"]
+"""What a document was made of; `data` is a dataset that is asked about by itself, and what it is to be used for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+from holdfast.core.columns import Type
+from holdfast.core.hub import Repo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,28 +52,63 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """What is known of one split of a dataset.
+
+    Attributes:
+        rows: How many it has, or None where counting them would mean reading all.
+        bytes: As they would be downloaded, or None.
+    """
+
+    rows: int | None = None
+    bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
-    """What is known of the split that will be trained on.
+    """What is known of a dataset that a job names, and of the split of it that is asked for.
 
     Attributes:
         columns: Column names.
-        rows: Number of rows, or None where counting them would mean reading all.
+        rows: Number of rows of the split, or None where counting them would mean reading all.
         eval_columns: Columns of the evaluation split, or None if the job names none.
         problem: Why the data surely cannot be read: missing, empty, malformed. Empty text for good data.
+        types: Type of each column, where that is known.
+        configs: The splits of each configuration, where there are any; a plain folder has one, `default`.
+        default_config: The one that is taken where the job names none; None where it has to name one.
+        scripted: Whether reading it would run a program of its repository.
+        repo: The repository on the Hub; None for data on this machine.
     """
 
     columns: tuple[str, ...] = ()
     rows: int | None = None
     eval_columns: tuple[str, ...] | None = None
     problem: str = ""
+    types: Mapping[str, Type] = field(default_factory=dict[str, Type])
+    configs: Mapping[str, Mapping[str, Split]] = field(default_factory=dict[str, Mapping[str, Split]])
+    default_config: str | None = "default"
+    scripted: bool = False
+    repo: Repo | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
-    """What is known of the base model.
+    """What is known of a model, an adapter or a tokenizer that a job names.
 
     Attributes:
-        files: Names of the files in its folder, or None where there is no such folder.
+        files: Names of the files in its folder or repository, or None where there is no such folder.
+        config: `config.json`; None where there is none, or nobody could read it.
+        tokenizer: `tokenizer_config.json`, likewise.
+        adapter: `adapter_config.json`, likewise.
+        chat_template: Its text, wherever it stands; None where there is none.
+        parameters: How many of each dtype the weights hold, by safetensors' names: `BF16`. Empty where nobody says.
+        repo: The repository on the Hub; None for a folder of this machine.
     """
 
     files: frozenset[str] | None
+    config: Mapping[str, Any] | None = None
+    tokenizer: Mapping[str, Any] | None = None
+    adapter: Mapping[str, Any] | None = None
+    chat_template: str | None = None
+    parameters: Mapping[str, int] = field(default_factory=dict[str, int])
+    repo: Repo | None = None

@@ -12,6 +12,8 @@ from holdfast.core.text import Place
 JOB_FILES: Final[frozenset[Kind]] = frozenset({"job"})
 PROGRAMS: Final[frozenset[Kind]] = frozenset({"script", "command"})
 ANY_KIND: Final = JOB_FILES | PROGRAMS
+WITH_ROWS: Final = JOB_FILES | frozenset[Kind]({"data"})
+"""What rules about rows are asked about: `inspect` has read every one of them, and `check` those of small files."""
 
 
 class MissingFactError(Exception):

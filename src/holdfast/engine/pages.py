@@ -9,7 +9,7 @@ from holdfast.core.document import Kind
 from holdfast.core.finding import Case, Rule
 
 LANGUAGES: Mapping[Kind, str] = {"job": "yaml", "script": "python", "command": "sh"}
-PLURAL: Mapping[Kind, str] = {"job": "job files", "script": "scripts", "command": "command lines"}
+PLURAL: Mapping[Kind, str] = {"job": "job files", "script": "scripts", "command": "command lines", "data": "datasets"}
 NEEDS = {"api": "the libraries' versions", "resolution": "the requirements"}
 WIDTH: Final = 110  # characters of a line below an example
 

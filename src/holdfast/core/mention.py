@@ -1,0 +1,72 @@
+"""Mentions: what a job names outside itself, on the Hub or in a folder, and what was found there."""
+
+from dataclasses import dataclass, field
+from typing import Generic, Literal, TypeVar
+
+from holdfast.core.calls import Guard
+from holdfast.core.finding import MissingFactError
+from holdfast.core.hub import RepoKind
+from holdfast.core.text import Place
+
+Role = Literal["dataset", "model", "adapter", "tokenizer", "target", "file", "link", "space"]
+"""What a thing is to the job. `target` is pushed to, `file` is one file of a repository, `link` an address of a script."""
+
+Found_co = TypeVar("Found_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mention:
+    """One thing that a job names.
+
+    Attributes:
+        role: What it is to the job.
+        name: As the job writes it: `trl-lib/Capybara`, a folder, an address.
+        key: Dotted key of the value in the Document, the primary location of a finding about it.
+        place: Where it is written, where the key does not tell.
+        repo_kind: On the Hub, what it would be there.
+        revision: Branch, tag or commit that is asked for; None for the default.
+        config: Of a dataset, the configuration that is asked for.
+        split: Of a dataset, the splits or slices that are asked for: `train[:90%]+test`.
+        files: Names or patterns of the files that are asked for; of all where there are none.
+        label: The part of the job in its own words, for messages: `eval_dataset`, `ref_model`, `SFTConfig.hub_model_id`.
+        guard: What stands around it.
+    """
+
+    role: Role
+    name: str
+    key: str
+    place: Place | None = None
+    repo_kind: RepoKind = "model"
+    revision: str | None = None
+    config: str | None = None
+    split: str | None = None
+    files: tuple[str, ...] = ()
+    label: str = ""
+    guard: Guard = field(default_factory=Guard)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen(Generic[Found_co]):
+    """What was found of a mention.
+
+    Attributes:
+        mention: What the job names.
+        found: What is there, or None where nobody could say.
+        because: Why nobody could.
+    """
+
+    mention: Mention
+    found: Found_co | None
+    because: str = ""
+
+    @property
+    def fact(self) -> Found_co:
+        """What is there.
+
+        Raises:
+            MissingFactError: Nobody could say; rules let it through, and the engine makes a skip of it. Of several that
+                are seen, those that nobody could tell of come last, so that a rule has spoken of the others before.
+        """
+        if self.found is None:
+            raise MissingFactError(self.mention.name, self.because)
+        return self.found

@@ -1,0 +1,55 @@
+"""What a dataset is to a trainer, in the words of TRL's documentation."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+DatasetType = Literal[
+    "language modeling", "prompt-only", "prompt-completion", "preference", "unpaired preference", "stepwise supervision"
+]
+Format = Literal["standard", "conversational", "unknown"]
+Dialect = Literal["role-content", "from-value", "none"]
+
+CONVERSATIONAL: Final[Format] = "conversational"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """What TRL would take a dataset for.
+
+    Attributes:
+        types: Its types; more than one where trainers differ, none where no trainer knows it.
+        format: Texts, or lists of messages.
+        dialect: How its messages are spelled: `{"role", "content"}`, or ShareGPT's `{"from", "value"}`.
+        turns: Columns that hold lists of messages, or one message, whether a trainer reads them or not.
+        texts: Columns that hold texts which a trainer reads.
+        tools: Whether there are tools, or calls of them.
+        images: Columns that hold images.
+        implicit_prompt: Of a preference, whether the prompt stands at the beginning of both answers alone.
+    """
+
+    types: tuple[DatasetType, ...] = ()
+    format: Format = "unknown"
+    dialect: Dialect = "none"
+    turns: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    tools: bool = False
+    images: tuple[str, ...] = ()
+    implicit_prompt: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readiness:
+    """Whether a method can train on a dataset as it is.
+
+    Attributes:
+        ready: Whether it can.
+        because: Why not, in words; empty where it can.
+        mapping: Source of a Python module with a function `rewrite(row)` that makes it so, tried on rows of the dataset;
+            None where it is not needed, or nobody knows one.
+        removes: Columns that the mapping takes away.
+    """
+
+    ready: bool
+    because: str = ""
+    mapping: str | None = None
+    removes: tuple[str, ...] = ()
