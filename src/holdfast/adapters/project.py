@@ -8,12 +8,12 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
 from holdfast.core.errors import Spot, UsageError
+from holdfast.core.nearest import nearest
 
 FILES: Final = ("holdfast.toml", "pyproject.toml")
 """Where settings may stand; the first of one folder that has any holds."""
@@ -178,8 +178,8 @@ def _problem(key: str, value: Any, text: str, file: Path) -> UsageError | None:
     if key == TABLE:
         return UsageError(f"`{TABLE}` is no table", where=spot, fix=f"write `[{TABLE}]` and its keys under it")
     if key not in SETTINGS:
-        nearest = get_close_matches(key.replace("_", "-"), SETTINGS, n=1)
-        fix = f"did you mean `{nearest[0]}`?" if nearest else f"its keys are {', '.join(SETTINGS)}"
+        meant = nearest(key.replace("_", "-"), tuple(SETTINGS))
+        fix = f"did you mean `{meant}`?" if meant else f"its keys are {', '.join(SETTINGS)}"
         return UsageError(f"`check` has no setting `{key}`", where=spot, fix=fix)
     setting = SETTINGS[key]
     if setting.is_right(value):

@@ -9,7 +9,7 @@ from holdfast.adapters.run_folder import is_supervised
 from holdfast.app.runs import Onlooker, open_run, runs_folder
 from holdfast.core.errors import UsageError
 from holdfast.core.event import fold
-from holdfast.engine.answers import answer_run, answer_runs, answer_verify
+from holdfast.engine.run_answers import answer_run, answer_runs, answer_verify
 
 Answer = dict[str, Any]
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from holdfast.adapters.project import Project, Projects
 from holdfast.app.checking_one import CATALOG, COMMAND_LINE, STANDARD_INPUT, Question
 from holdfast.core.errors import UsageError
+from holdfast.core.nearest import nearest
 from holdfast.rules import all_rules
 
 UNREADABLE = "SYN001"
@@ -138,6 +138,6 @@ def _require_codes(codes: Sequence[str], where: str) -> None:
     for code in codes:
         if not any(each.startswith(code) for each in known):
             areas = sorted({each[:3] for each in known})
-            nearest = get_close_matches(code, [*areas, *known], n=1, cutoff=NEAR)
-            fix = f"did you mean {nearest[0]}?" if nearest else f"codes begin with {', '.join(areas)}"
+            meant = nearest(code, (*areas, *known), cutoff=NEAR)
+            fix = f"did you mean {meant}?" if meant else f"codes begin with {', '.join(areas)}"
             raise UsageError(f"no rule's code begins with {code!r}", where=where, fix=fix)

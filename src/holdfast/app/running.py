@@ -21,10 +21,11 @@ from holdfast.app.runs import Nobody, Onlooker, Run, open_backend, open_run, run
 from holdfast.core.errors import UsageError
 from holdfast.core.event import Asked, Stage, StopAsked
 from holdfast.core.plan import Plan
-from holdfast.engine.answers import answer_check, answer_run, answer_target
+from holdfast.engine.answers import answer_check, answer_target
 from holdfast.engine.job_facts import process_count
 from holdfast.engine.launch import apply_job, describe, name_job, place_plan, refusals
 from holdfast.engine.progress import follow
+from holdfast.engine.run_answers import answer_run
 from holdfast.engine.supervise import PERSON
 from holdfast.engine.verdict import render_verdict
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import Enum
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from holdfast.core.evaluate import is_known
 from holdfast.core.finding import Fix
 from holdfast.core.lately import lately
 from holdfast.core.methods import Method
+from holdfast.core.nearest import nearest
 
 NEAR: Final = 0.7
 """How alike two names are, from 0 to 1, of which one may be meant for the other."""
@@ -343,12 +343,12 @@ class _Argument:
         others = self._others()
         if others:
             return self._told(Became.UNKNOWN, f"it belongs to {', '.join(f'`{other}`' for other in others)}")
-        nearest = get_close_matches(self.name, self.signature.parameters, n=1, cutoff=NEAR)
-        if not nearest:
+        meant = nearest(self.name, tuple(self.signature.parameters), cutoff=NEAR)
+        if meant is None:
             return self._told(Became.UNKNOWN, "nothing there is called like that")
-        edits = (Rename(f"{self.call.key}.{self.name}", nearest[0]),)
-        fix = None if nearest[0] in self.call.arguments else Fix(f"write `{nearest[0]}`", edits, safe=False)
-        return self._told(Became.UNKNOWN, f"did you mean `{nearest[0]}`?", fix)
+        edits = (Rename(f"{self.call.key}.{self.name}", meant),)
+        fix = None if meant in self.call.arguments else Fix(f"write `{meant}`", edits, safe=False)
+        return self._told(Became.UNKNOWN, f"did you mean `{meant}`?", fix)
 
     def _others(self) -> list[str]:
         """Return the config classes of other methods that have it."""

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from enum import Enum
 from functools import cache
 from typing import Final
@@ -15,6 +14,7 @@ from holdfast.core.api import Span
 from holdfast.core.calls import Guard
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import Fix
+from holdfast.core.nearest import nearest
 from holdfast.core.text import Place
 
 LIBRARIES: Final = ("trl", "transformers", "peft", "accelerate", "datasets", "huggingface_hub", "trackio")
@@ -211,12 +211,10 @@ def _elsewhere(api: Api, name: str | None) -> _Instead | None:
 
 
 def _nearest(api: Api, module: str, name: str) -> _Instead:
-    nearest = get_close_matches(name, api.names(module), n=1, cutoff=NEAR)
-    return (
-        _Instead(f": did you mean `{nearest[0]}`?", f"{module}.{nearest[0]}")
-        if nearest
-        else _Instead(", nor had any release")
-    )
+    meant = nearest(name, api.names(module), cutoff=NEAR)
+    if meant is None:
+        return _Instead(", nor had any release")
+    return _Instead(f": did you mean `{meant}`?", f"{module}.{meant}")
 
 
 def _ended(gone: Span | None) -> str:

@@ -1,12 +1,12 @@
 """What is wrong with a job file, in a person's words, and how to mend it."""
 
-import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from holdfast.core.document import SHORT_FOR, Document, Key, render_key
 from holdfast.core.errors import JobError, Spot
+from holdfast.core.nearest import nearest
 
 KnownKeys = Callable[[Key], tuple[str, ...]]
 
@@ -127,7 +127,8 @@ def _meant(key: Key, known: KnownKeys) -> tuple[Key, ...]:
         return tuple(homes)
     likely: dict[str, Key] = {argument: ("train", argument) for argument in TRAINER_ARGUMENTS}
     likely |= {sibling: (*above, sibling) for sibling in known(above)}
-    return tuple(likely[found] for found in difflib.get_close_matches(name, sorted(likely), n=1, cutoff=LIKENESS))
+    found = nearest(name, tuple(sorted(likely)), cutoff=LIKENESS)
+    return (likely[found],) if found else ()
 
 
 def _problem(document: Document, error: Mapping[str, Any], meant: tuple[Key, ...], known: KnownKeys) -> JobError:
@@ -207,8 +208,8 @@ def _mended(error: Mapping[str, Any]) -> str:
 
 def _choice(value: Any, error: Mapping[str, Any]) -> str | None:
     choices = re.findall(r"'([^']+)'", error.get("ctx", {}).get("expected", ""))
-    near = difflib.get_close_matches(str(value), choices, n=1)
-    return f"did you mean `{near[0]}`?" if near else None
+    near = nearest(str(value), tuple(choices))
+    return f"did you mean `{near}`?" if near else None
 
 
 def _boolean(value: Any) -> str | None:

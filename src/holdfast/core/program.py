@@ -117,7 +117,7 @@ class _Frame:
     index: int
     returned: list[tuple[State, Known]] = field(default_factory=list[tuple[State, Known]])
     doubtful: bool = False
-    tests: list[frozenset[str]] = field(default_factory=list[frozenset[str]])
+    tests: list[tuple[ast.expr, State]] = field(default_factory=list[tuple[ast.expr, State]])
 
 
 @dataclass(slots=True)
@@ -237,8 +237,8 @@ class _Run:
         frame = self.frames[-1]
         returned = len(frame.returned)
         self.unsure += 1
-        one = self._branch(node, node.body, dict(state))
-        other = self._branch(node, node.orelse, dict(state))
+        one = self._branch(node, node.body, state)
+        other = self._branch(node, node.orelse, state)
         self.unsure -= 1
         frame.doubtful = frame.doubtful or len(frame.returned) > returned
         if one is None or other is None:
@@ -247,7 +247,7 @@ class _Run:
 
     def _branch(self, node: ast.If, body: Sequence[ast.stmt], state: State) -> State | None:
         tests = self.frames[-1].tests
-        tests.append(self.values.keys(node.test, state))
+        tests.append((node.test, state))
         try:
             return self._block(body, state)
         finally:
@@ -266,7 +266,8 @@ class _Run:
     def _note(self, exception: str, message: ast.expr, state: State, tell: Callable[[Notice], None]) -> None:
         if self.unsure or any(frame.doubtful for frame in self.frames):
             return
-        reads = tuple(keys for frame in reversed(self.frames) for keys in reversed(frame.tests) if keys)
+        tests = (test for frame in reversed(self.frames) for test in reversed(frame.tests))
+        reads = tuple(keys for test in tests if (keys := self.values.keys(*test)))
         home = self.programs[self.frames[-1].index].home
         tell(Notice(exception, self.values.rendered(message, state), reads, home))
 

@@ -115,7 +115,8 @@ class Values:
             return state
         held: State = {(id(value), name): known for name, known in value.attributes.items()}
         for known in value.attributes.values():
-            held = self.unpack(known.value, held)
+            if isinstance(known.value, Instance):
+                held = self.unpack(known.value, held)
         return held | state
 
     def pack(self, made: Instance, state: State) -> Instance:
@@ -124,7 +125,9 @@ class Values:
         return Instance(made.path, held)
 
     def join(self, one: State, other: State) -> State:
-        """Return what is known after one of two ways was gone."""
+        """Return what is known after one of two ways was gone. States are never changed: on many ways nothing was assigned."""
+        if one is other:
+            return one
         return {
             key: known.join(other[key]) if known is not other[key] else known
             for key, known in one.items()

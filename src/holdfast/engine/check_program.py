@@ -6,7 +6,7 @@ a warning, with the floor that would be right. Where nothing says which versions
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TypeGuard
 
@@ -163,38 +163,56 @@ def _older(rules: Sequence[Rule], documents: Sequence[Document], footing: Footin
     if not footing.resolution.lowest:
         return
     bound = [rule for rule in rules if "api" in rule.needs]
+    floors = _Floors(footing, footing.resolution.lowest)
     for finding in _ask(bound, documents, footing, footing.resolution.lowest):
         if isinstance(finding, Finding) and severity_of(finding) is Severity.ERROR:
-            asked = "; ".join(f"require `{name}>={version}`" for name, version in _floors(finding, footing).items())
+            asked = "; ".join(f"require `{name}>={version}`" for name, version in floors.of(finding).items())
             message = f"{finding.message} (not with the newest, but with the oldest versions that are allowed: {asked})"
             yield replace(finding, severity=Severity.WARNING, message=message, fix=None)
 
 
-def _floors(finding: Finding, footing: Footing) -> dict[str, str]:
-    """Return the lowest version of one package from which the finding is gone, or of all where one is not enough."""
-    newest, lowest = footing.resolution.newest, footing.resolution.lowest or {}
-    declared = [name for name in footing.resolution.declared if name in newest and lowest.get(name) != newest[name]]
-    for package in sorted(declared, key=lambda name: name not in finding.message):
-        at = _first_good(finding, footing, package)
-        if at is not None:
-            return {package: at}
-    return {package: newest[package] for package in declared}
+@dataclass(slots=True)
+class _Floors:
+    """Looks for the versions from which findings are gone. What a rule finds at some versions is asked once.
 
+    Attributes:
+        footing: What the program is checked against.
+        lowest: The oldest versions that its requirements admit.
+    """
 
-def _first_good(finding: Finding, footing: Footing, package: str) -> str | None:
-    """Return the first release of a package, after the lowest, at which the finding is gone; None where it never is."""
-    newest, lowest = footing.resolution.newest, footing.resolution.lowest or {}
-    if package not in lowest:
-        return None
-    every = released(package)
-    later = every[every.index(lowest[package]) + 1 : every.index(newest[package]) + 1]
-    first = bisect_left(later, 1, key=lambda version: int(_gone(finding, footing, {package: version})))
-    return later[first] if first < len(later) else None
+    footing: Footing
+    lowest: Mapping[str, str]
+    asked: dict[tuple[object, ...], frozenset[object]] = field(
+        default_factory=dict[tuple[object, ...], frozenset[object]]
+    )
 
+    def of(self, finding: Finding) -> dict[str, str]:
+        """Return the lowest version of one package from which the finding is gone, or of all where one is not enough."""
+        newest, declared = self.footing.resolution.newest, self.footing.resolution.declared
+        movable = [name for name in declared if name in newest and self.lowest.get(name) != newest[name]]
+        for package in sorted(movable, key=lambda name: name not in finding.message):
+            at = self._first_good(finding, package)
+            if at is not None:
+                return {package: at}
+        return {package: newest[package] for package in movable}
 
-def _gone(finding: Finding, footing: Footing, versions: Mapping[str, str]) -> bool:
-    """Tell whether its rule finds it no more with other versions in the place of the lowest."""
-    if finding.document is None or finding.rule is None:
-        return False
-    results = _ask([finding.rule], [finding.document], footing, {**(footing.resolution.lowest or {}), **versions})
-    return _identity(finding) not in map(_identity, results)
+    def _first_good(self, finding: Finding, package: str) -> str | None:
+        """Return the first release of a package, after the lowest, at which the finding is gone; None where it never is."""
+        if package not in self.lowest:
+            return None
+        every = released(package)
+        newest = self.footing.resolution.newest[package]
+        later = every[every.index(self.lowest[package]) + 1 : every.index(newest) + 1]
+        first = bisect_left(later, 1, key=lambda version: int(self._is_gone(finding, package, version)))
+        return later[first] if first < len(later) else None
+
+    def _is_gone(self, finding: Finding, package: str, version: str) -> bool:
+        """Tell whether its rule finds it no more with another version of a package in the place of the lowest."""
+        rule, document = finding.rule, finding.document
+        if rule is None or document is None:
+            return False
+        question = (rule.code, id(document), package, version)
+        if question not in self.asked:
+            results = _ask([rule], [document], self.footing, {**self.lowest, package: version})
+            self.asked[question] = frozenset(map(_identity, results))
+        return _identity(finding) not in self.asked[question]

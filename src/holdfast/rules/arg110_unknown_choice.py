@@ -24,8 +24,8 @@ from holdfast.core.api import Parameter
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.nearest import nearest
 
-NEAR = 0.6
 MANY = 10
 REFUSED_LATER = {"peft.tuners.lora.config.LoraConfig.bias"}
 """What the config takes, and the making of the adapter does not."""
@@ -57,8 +57,8 @@ def _finding(job: Document, api: Api, call: Call, parameter: Parameter, value: A
     words = [str(choice) for choice in parameter.choices if isinstance(choice, str)]
     change = replaced("value", f"{parameter.name}={value}")
     known = change is not None and change.new in words
-    nearest = get_close_matches(str(value), words, n=1, cutoff=NEAR)
-    new = change.new if change and known else nearest[0] if nearest and isinstance(value, str) else ""
+    meant = nearest(str(value), tuple(words)) if isinstance(value, str) else None
+    new = change.new if change and known else meant or ""
     fix = Fix(f"write `{new}`", (Set(key, new),), safe=known) if new and has_edits(job, call) else None
     since = f"; {change.note}" if change and change.note else ""
     package = parameter.home.partition(".")[0] or call.package

@@ -14,10 +14,10 @@ There is no automatic fix: the header is a comment, and a misspelt key may stand
 import re
 import tomllib
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.nearest import nearest
 from holdfast.core.script_header import find_header
 from holdfast.core.text import Lines
 
@@ -36,8 +36,8 @@ def check(job: Document) -> Iterator[Finding]:
             continue
         found = re.search(rf"(?m)^#\s*\[?\s*[\"']?(?P<key>{re.escape(name)})\b", header)
         start = job.text.find(header) + (found.start("key") if found else 0)
-        close = get_close_matches(name, KNOWN, 1, 0.5)
-        meant = f": write `{close[0]}`" if close else f"; it knows {', '.join(f'`{each}`' for each in KNOWN)}"
+        close = nearest(name, tuple(KNOWN), cutoff=0.5)
+        meant = f": write `{close}`" if close else f"; it knows {', '.join(f'`{each}`' for each in KNOWN)}"
         place = Lines(job.text).place(job.path, start, start + len(name))
         yield Finding("environment", f"a script header has no key `{name}`{meant}", place=place)
 

@@ -14,12 +14,12 @@ price: unsafe.
 """
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from holdfast.catalog.flavors import flavors_made, gone_flavors, load_flavors
 from holdfast.catalog.hub_jobs import submissions
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.nearest import nearest
 
 NEAR = 0.8  # `a10g-larg` and `A100_large` are near a flavor, `b300x8` is not: it may be new
 
@@ -40,10 +40,10 @@ def _judge(key: str, flavor: object) -> Iterator[Finding]:
         yield Finding(key, f"there is no flavor {flavor!r} for Jobs: {why}", _instead(key, gone.instead))
         return
     spelled = flavor.lower().replace("_", "-").removeprefix("gpu-")
-    near = get_close_matches(spelled, load_flavors(), 1, NEAR)
+    near = nearest(spelled, tuple(load_flavors()), cutoff=NEAR)
     fault = f"{flavor!r} is not among the flavors of {flavors_made()}"
     if near:
-        yield Finding(key, f"{fault}; the nearest is {near[0]!r}", _instead(key, near[0]))
+        yield Finding(key, f"{fault}; the nearest is {near!r}", _instead(key, near))
     else:
         yield Finding(key, f"{fault}: {', '.join(load_flavors())}", severity=Severity.WARNING)
 

@@ -13,15 +13,16 @@ mean: unsafe.
 """
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.since import since
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.nearest import nearest
 
 # Since which transformers each is known; those without a version are older than 4.36.
+NEAR = 0.8
 KNOWN: Mapping[str, str] = dict.fromkeys(
     ("azure_ml", "comet_ml", "mlflow", "neptune", "tensorboard", "wandb", "codecarbon", "clearml", "dagshub", "flyte"),
     "0",
@@ -55,13 +56,11 @@ def _fault(name: Any, api: Api) -> str | None:
 def _mend(said: Any, name: Any) -> Fix | None:
     if not isinstance(name, str) or name in ("", "None", "no", "off", "false"):
         return Fix("report to none", (Set(KEY, "none"),), safe=False) if said is name else None
-    close = get_close_matches(name.lower(), KNOWN, 1, 0.8) if name not in KNOWN else []
-    if not close:
+    close = nearest(name.lower(), tuple(KNOWN), cutoff=NEAR) if name not in KNOWN else None
+    if close is None:
         return None
-    return Fix(
-        f"report to {close[0]}",
-        (Set(KEY, close[0] if isinstance(said, str) else [close[0] if each == name else each for each in said]),),
-    )
+    meant = close if isinstance(said, str) else [close if each == name else each for each in said]
+    return Fix(f"report to {close}", (Set(KEY, meant),))
 
 
 SCRIPT = """from trl import SFTConfig, SFTTrainer

@@ -53,6 +53,8 @@ class Api:
         self._at: dict[str, tuple[History, int]] = {}
         self._signatures: dict[str, Signature | None] = {}
         self._homes: dict[str, str | None] = {}
+        self._lines: dict[str, tuple[str, ...]] = {}
+        self._checks: dict[str, tuple[Program, ...]] = {}
         for name, version in versions.items():
             package = name.replace("-", "_").lower()
             history = load_history(package, folder)
@@ -104,7 +106,9 @@ class Api:
 
         A base that is not known appears by its dotted name.
         """
-        return tuple(dict.fromkeys(self._ancestors(path, FURTHEST)))
+        if path not in self._lines:
+            self._lines[path] = tuple(dict.fromkeys(self._ancestors(path, FURTHEST)))
+        return self._lines[path]
 
     def name_spans(self, module: str, name: str) -> tuple[Span, ...]:
         """Return in which releases a name can be imported from a module."""
@@ -126,7 +130,10 @@ class Api:
 
     def checks(self, path: str) -> tuple[Program, ...]:
         """Return what a class checks when it is constructed, the nearest class's first."""
-        return tuple(program for home in self.ancestors(path) for program in self._programs(self._class(home)))
+        if path not in self._checks:
+            homes = map(self._class, self.ancestors(path))
+            self._checks[path] = tuple(program for home in homes for program in self._programs(home))
+        return self._checks[path]
 
     def _programs(self, found: "_Found | None") -> Iterator[Program]:
         """Yield a class's own programs: each of the pieces that its release has."""
