@@ -21,14 +21,14 @@ from holdfast.engine.extract.release import read_release
 UV = str(Path(sys.executable).with_name("uv"))
 SCRIPT = Path(__file__).with_name("running_signatures.py")
 STACKS = {
-    "0.26.2": "transformers==4.57.6 peft==0.18.0 accelerate==1.12.0 datasets==4.4.1 huggingface_hub==0.36.0",
-    "0.19.1": "transformers==4.53.3 peft==0.15.2 accelerate==1.8.1 datasets==3.6.0 huggingface_hub==0.33.4",
-    "0.12.2": "transformers==4.46.3 peft==0.13.2 accelerate==1.1.1 datasets==3.1.0 huggingface_hub==0.26.5",
-    "0.9.6": "transformers==4.42.4 peft==0.11.1 accelerate==0.32.1 datasets==2.20.0 huggingface_hub==0.23.5",
-    "0.7.11": "transformers==4.37.2 peft==0.8.2 accelerate==0.27.2 datasets==2.17.1 huggingface_hub==0.21.4",
+    "0.26.2": "transformers==4.57.6 peft==0.18.0 accelerate==1.12.0 datasets==4.4.1 huggingface_hub==0.36.0 pyarrow<22",
+    "0.19.1": "transformers==4.53.3 peft==0.15.2 accelerate==1.8.1 datasets==3.6.0 huggingface_hub==0.33.4 pyarrow<20",
+    "0.12.2": "transformers==4.46.3 peft==0.13.2 accelerate==1.1.1 datasets==3.1.0 huggingface_hub==0.26.5 pyarrow<20",
+    "0.9.6": "transformers==4.42.4 peft==0.11.1 accelerate==0.32.1 datasets==2.20.0 huggingface_hub==0.23.5 pyarrow<20",
+    "0.7.11": "transformers==4.37.2 peft==0.8.2 accelerate==0.27.2 datasets==2.17.1 huggingface_hub==0.21.4 pyarrow<20",
 }
 """What went with older releases of trl when these came out."""
-WITH_THEM = "torch==2.13.0 numpy<2 pandas<2.3 pyarrow<20 pyarrow-hotfix tyro rich requests setuptools"
+WITH_THEM = "torch==2.13.0 numpy<2 pandas<2.3 pyarrow-hotfix tyro rich requests setuptools"
 """What old releases need and do not pin."""
 NO_CLASS = {"trl.FDivergenceType"}
 """Enums of plain values, which the history does not describe."""
