@@ -12,6 +12,7 @@ from holdfast.core.event import (
     Answer,
     Asked,
     Closed,
+    Delivered,
     Event,
     Polled,
     Reported,
@@ -25,6 +26,7 @@ from holdfast.core.event import (
     fold,
 )
 from holdfast.core.plan import Attempt
+from holdfast.engine.delivery import Delivery
 from holdfast.engine.supervise import (
     PERSON,
     TIMEOUT,
@@ -179,9 +181,33 @@ def doors(backend: FakeBackend, store: FakeStore, orders: FakeOrders | None = No
         backend=backend,
         clock=FakeClock(),
         prepare=prepare,
+        verify=lambda repository, _: Delivery("arrived" if repository == "me/kept" else "missing", "it is not there"),
         orders=orders or FakeOrders(),
         observe=ignore,
     )
+
+
+@pytest.mark.parametrize(("repository", "stage"), [("me/kept", Stage.SUCCEEDED), ("me/lost", Stage.FAILED)])
+def test_a_run_is_no_success_before_its_push_has_arrived(repository: str, stage: Stage) -> None:
+    """The training process said that it pushes, twice, and ended well; once is looked."""
+    push, end = {"event": "push", "repository": repository, "folder": "/f"}, {"event": "end", "status": "finished"}
+    backend = FakeBackend([Look(answer=Answer.ENDED, exit_code=0, reports=[push, push, end])])
+    store = FakeStore()
+
+    state = drive("r", Limits(), doors(backend, store))
+
+    assert state.stage is stage
+    assert [event.repository for _, event in store.rows if isinstance(event, Delivered)] == [repository]
+    assert ("it is not there" in state.because) == (stage is Stage.FAILED)
+
+
+def test_a_push_that_came_after_is_looked_for_again() -> None:
+    """What was found before it says nothing of it."""
+    push = said("push", repository="me/model")
+    found = Delivered(at_s=4, repository="me/model", verdict="arrived")
+
+    assert fold([ASKED, *STARTED, push, found]).deliveries == {"me/model": found}
+    assert fold([ASKED, *STARTED, push, found, push]).deliveries == {}
 
 
 def test_the_loop_writes_before_it_acts() -> None:

@@ -8,7 +8,7 @@ from holdfast.core.columns import Type
 from holdfast.core.document import Document, Edit
 from holdfast.core.event import Answer, Event
 from holdfast.core.facts import Dataset, Machine, Model
-from holdfast.core.hub import Account, Link, Repo, Target
+from holdfast.core.hub import Account, Link, Repo, Shelf, Target
 from holdfast.core.job import Data
 from holdfast.core.job import Model as BaseModel
 from holdfast.core.mention import Mention
@@ -130,6 +130,10 @@ class Hub(Protocol):
 
     def link(self, address: str) -> Link:
         """Return what stands at an address."""
+        ...
+
+    def shelf(self, mention: Mention) -> Shelf:
+        """Return what a repository holds now, with digests; never from memory."""
         ...
 
 

@@ -16,6 +16,7 @@ from holdfast.adapters.ledger import Ledger
 from holdfast.adapters.logs import log_events, log_to_run
 from holdfast.adapters.payload import load_runtime
 from holdfast.adapters.run_folder import is_supervised, load_plan, write_whole
+from holdfast.app.delivering import verify_push
 from holdfast.core.errors import UsageError
 from holdfast.core.event import Closed, Event, Reported, RunState, Stage, fold
 from holdfast.core.plan import Attempt, Plan
@@ -57,6 +58,7 @@ class Run:
             backend=open_backend(plan),
             clock=clock,
             prepare=lambda number, resume: self._prepare(plan, number, resume=resume),
+            verify=verify_push,
             orders=onlooker,
             observe=look,
         )

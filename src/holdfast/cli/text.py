@@ -104,7 +104,8 @@ def _places(answer: Answer) -> Iterator[tuple[str, str]]:
     if answer["output"]:
         yield "model", answer["output"]
     if answer["pushed"]:
-        yield "pushed", answer["pushed"]
+        doubts = [found["because"] for found in answer.get("deliveries", ()) if found["verdict"] == "unknown"]
+        yield "pushed", f"{answer['pushed']} ({doubts[0]})" if doubts else answer["pushed"]
     if answer["stage"] in ("succeeded", "failed", "cancelled"):
         yield "report", f"{answer['folder']}/report.html"
     else:
@@ -114,6 +115,9 @@ def _places(answer: Answer) -> Iterator[tuple[str, str]]:
 def _advice(answer: Answer) -> Iterator[tuple[str, str]]:
     run, started = answer["run"], bool(answer["attempts"])
     match answer["stage"]:
+        case "failed" if lost := [found for found in answer.get("deliveries", ()) if found["verdict"] == "missing"]:
+            for found in lost:
+                yield "push it", f"hf upload {found['repository']} {found['folder'] or answer['folder']}"
         case "failed" | "cancelled" if started:
             yield "why", f"holdfast logs {run}"
             yield "go on", f"holdfast resume {run}"

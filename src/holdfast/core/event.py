@@ -7,7 +7,7 @@ was killed continues where it was.
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from holdfast.core.errors import LedgerError
 
@@ -115,6 +115,22 @@ class StopAsked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Delivered:
+    """Somebody looked whether what was pushed is on the Hub.
+
+    Attributes:
+        repository: Where it was pushed to.
+        verdict: Whether it is there; unknown where the Hub could not be asked.
+        because: What is not there, or why nobody could ask.
+    """
+
+    at_s: float
+    repository: str
+    verdict: Literal["arrived", "missing", "unknown"]
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Closed:
     """The supervisor's verdict on the run."""
 
@@ -123,9 +139,9 @@ class Closed:
     because: str = ""
 
 
-Event = Asked | Starting | Started | Reported | Polled | StopAsked | Closed
+Event = Asked | Starting | Started | Reported | Polled | StopAsked | Delivered | Closed
 KINDS: Mapping[str, type[Event]] = {
-    kind.__name__.lower(): kind for kind in (Asked, Starting, Started, Reported, Polled, StopAsked, Closed)
+    kind.__name__.lower(): kind for kind in (Asked, Starting, Started, Reported, Polled, StopAsked, Delivered, Closed)
 }
 
 
@@ -169,6 +185,8 @@ class RunState:
         seen_s: When the last event happened.
         stop: Who asked the current attempt to stop, or empty.
         stop_s: When they did.
+        pushes: The last push to each repository of the Hub, as the training process told it when it began.
+        deliveries: What was found there afterwards, by repository.
     """
 
     folder: str = ""
@@ -180,11 +198,19 @@ class RunState:
     stop: str = ""
     stop_s: float = 0.0
     attempts: tuple[AttemptState, ...] = ()
+    pushes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    deliveries: Mapping[str, Delivered] = field(default_factory=dict[str, Delivered])
 
     @property
     def current(self) -> AttemptState | None:
         """The newest attempt."""
         return self.attempts[-1] if self.attempts else None
+
+    @property
+    def unverified(self) -> tuple[str, ...]:
+        """Repositories that were pushed to by a run that went well, where nobody has looked yet."""
+        succeeded = self.current is not None and self.current.stage is Stage.SUCCEEDED
+        return tuple(sorted(self.pushes.keys() - self.deliveries.keys())) if succeeded else ()
 
 
 def fold(events: Iterable[Event], state: RunState | None = None) -> RunState:
@@ -212,6 +238,8 @@ def advance(state: RunState, event: Event) -> RunState:
             state = replace(state, attempts=(*kept, attempt), stage=Stage.QUEUED, because="", stop="")
         case StopAsked():
             state = replace(state, stop=event.by, stop_s=event.at_s)
+        case Delivered():
+            state = replace(state, deliveries={**state.deliveries, event.repository: event})
         case Closed():
             state = replace(state, stage=event.stage, because=event.because)
         case Started() | Reported() | Polled():
@@ -220,7 +248,15 @@ def advance(state: RunState, event: Event) -> RunState:
             )
             running = attempts[-1:] and attempts[-1].stage is Stage.RUNNING and not state.stage.ended
             state = replace(state, attempts=attempts, stage=Stage.RUNNING if running else state.stage)
+            if isinstance(event, Reported) and event.said.get("event") == "push" and event.said.get("repository"):
+                state = _after_push(state, str(event.said["repository"]), event.said)
     return replace(state, seen_s=event.at_s)
+
+
+def _after_push(state: RunState, repository: str, said: Mapping[str, Any]) -> RunState:
+    """Return the state after a push began: what was found there before is out of date."""
+    deliveries = {name: found for name, found in state.deliveries.items() if name != repository}
+    return replace(state, pushes={**state.pushes, repository: said}, deliveries=deliveries)
 
 
 def changes(state: RunState, event: Event) -> bool:

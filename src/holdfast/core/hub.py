@@ -90,3 +90,30 @@ class Link:
 
     status: int
     media_type: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A file, in a repository or in a folder.
+
+    Attributes:
+        bytes: Its size.
+        digests: Hex digests of its content by kind: `sha256` of what the Hub keeps as large files, `git` (SHA-1 of a blob)
+            of the others.
+    """
+
+    bytes: int
+    digests: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shelf:
+    """What a repository holds.
+
+    Attributes:
+        files: Its files by path; None where there is no such repository.
+        modified_s: Unix time of its last commit.
+    """
+
+    files: Mapping[str, Stored] | None
+    modified_s: float = 0.0

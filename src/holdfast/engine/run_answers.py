@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from holdfast.core.checkpoint import Wholeness
-from holdfast.core.event import AttemptState, RunState, Stage
+from holdfast.core.event import AttemptState, Delivered, RunState, Stage
 from holdfast.engine.answers import SCHEMA
 
 
@@ -22,7 +22,8 @@ def answer_run(run: str, state: RunState, verb: str = "run") -> dict[str, Any]:
         "metrics": dict(newest.metrics) if newest else {},
         "folder": state.folder,
         "output": f"{state.folder}/model" if succeeded and "method" in state.about else None,
-        "pushed": state.about.get("pushed") if succeeded else None,
+        "pushed": _pushed(state) if succeeded else None,
+        "deliveries": [_delivery(state, found) for found in state.deliveries.values()],
         "cost_usd": 0.0,
         "asked": dict(state.about),
         "started_at": state.started_s,
@@ -32,6 +33,17 @@ def answer_run(run: str, state: RunState, verb: str = "run") -> dict[str, Any]:
 def answer_runs(runs: Iterable[tuple[str, RunState]]) -> dict[str, Any]:
     """Return a list of runs, each as `answer_run` gives it."""
     return {"schema": SCHEMA, "verb": "runs", "runs": [answer_run(run, state) for run, state in runs]}
+
+
+def _pushed(state: RunState) -> str | None:
+    """Return the repository that a run was pushed to: the one it was asked to push to, else the one its script chose."""
+    asked: str | None = state.about.get("pushed")
+    return asked or next(iter(state.deliveries), None)
+
+
+def _delivery(state: RunState, found: Delivered) -> dict[str, Any]:
+    folder = state.pushes.get(found.repository, {}).get("folder")
+    return {"repository": found.repository, "verdict": found.verdict, "because": found.because, "folder": folder}
 
 
 def _attempt(attempt: AttemptState) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from holdfast.core.event import (
     Answer,
     AttemptState,
     Closed,
+    Delivered,
     Event,
     Polled,
     Reported,
@@ -25,6 +26,7 @@ from holdfast.core.event import (
     fold,
 )
 from holdfast.core.plan import Attempt
+from holdfast.engine.delivery import Delivery
 from holdfast.ports import Backend, Clock, Orders, Store
 
 PERSON, TIMEOUT = "a person", "the timeout"
@@ -63,6 +65,13 @@ class Kill:
 
 
 @dataclass(frozen=True, slots=True)
+class Verify:
+    """Look whether what was pushed to a repository is there."""
+
+    repository: str
+
+
+@dataclass(frozen=True, slots=True)
 class Close:
     """Write down the verdict."""
 
@@ -70,7 +79,7 @@ class Close:
     because: str
 
 
-Action = Start | Poll | Stop | TakeStacks | Kill | Close
+Action = Start | Poll | Stop | TakeStacks | Kill | Verify | Close
 Flow = Generator[Action, Sequence[Event], RunState]
 
 
@@ -105,6 +114,8 @@ def supervise(state: RunState, limits: Limits) -> Flow:
             state = fold((yield Stop(TIMEOUT)), state)
         elif state.stop and state.seen_s - state.stop_s > limits.grace_s and (last := next(last_resorts, None)):
             state = fold((yield last), state)
+    for repository in state.unverified:
+        state = fold((yield Verify(repository)), state)
     return fold((yield Close(*verdict(state))), state)
 
 
@@ -114,7 +125,8 @@ def verdict(state: RunState) -> tuple[Stage, str]:
     if current is None:
         return Stage.FAILED, "it was never started"
     if current.stage is Stage.SUCCEEDED:
-        return Stage.SUCCEEDED, ""
+        lost = [found.because for found in state.deliveries.values() if found.verdict == "missing"]
+        return (Stage.FAILED, f"it trained to its end, but {'; '.join(lost)}") if lost else (Stage.SUCCEEDED, "")
     if state.stop:
         stage = Stage.CANCELLED if state.stop == PERSON else Stage.FAILED
         return stage, f"stopped by {state.stop} at step {_steps(current)}"
@@ -150,6 +162,7 @@ class Doors:
         store: The ledger.
         backend: Where attempts run.
         prepare: Makes attempt `number` ready; told whether it continues from a checkpoint.
+        verify: Looks whether what was pushed to a repository is there; given the push as it was told, and the state.
         orders: What the person asks meanwhile.
         observe: Is shown the state and the new events after each action.
     """
@@ -158,6 +171,7 @@ class Doors:
     backend: Backend
     clock: Clock
     prepare: Callable[[int, bool], Attempt]
+    verify: Callable[[str, RunState], Delivery]
     orders: Orders
     observe: Callable[[RunState, Sequence[Event]], None]
 
@@ -203,6 +217,8 @@ class _Loop:
                 self._doors.backend.request_stacks(self._current.id)
             case Kill():
                 self._doors.backend.kill(self._current.id)
+            case Verify(repository):
+                self._verify(repository)
             case Close(stage, because):
                 self._record(Closed(at_s=self._now, stage=stage, because=because))
         return self.catch_up()
@@ -255,6 +271,10 @@ class _Loop:
         if news:
             self._record(*news)
         return self.catch_up(*([] if polled in news else [polled]))
+
+    def _verify(self, repository: str) -> None:
+        found = self._doors.verify(repository, self.state)
+        self._record(Delivered(at_s=self._now, repository=repository, verdict=found.verdict, because=found.because))
 
     def _stop(self, by: str) -> None:
         self._record(StopAsked(at_s=self._now, by=by))

@@ -261,9 +261,10 @@ class Watch:
             self._stop.agreed(args.device)  # or torchrun ends rank 0 before its manifest, because another left
             self._stop.leave()
 
-    def on_push_begin(self, _args: Any, state: Any, _control: Any, **_: Any) -> None:
-        """Tell that an upload begins."""
-        self._attempt.write("push", step=state.global_step, repository=self._trainer.hub_model_id)
+    def on_push_begin(self, args: Any, state: Any, _control: Any, **_: Any) -> None:
+        """Tell that an upload begins: of what, and where to. That it fails is told to nobody."""
+        where = {"repository": self._trainer.hub_model_id, "revision": getattr(args, "hub_revision", None)}
+        self._attempt.write("push", step=state.global_step, folder=str(Path(args.output_dir).absolute()), **where)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Judge how training ended; stop here if that was asked in the meantime and nothing would be lost."""
