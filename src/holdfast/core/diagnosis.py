@@ -1,0 +1,161 @@
+"""Diagnoses: what made a job fail, by which lines of its log, and what is to be done."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+Phase = Literal[
+    "environment", "auth", "dataset", "config", "model", "memory", "distributed", "numerics", "checkpoint", "eval",
+    "generation", "kernels", "platform", "gguf", "user",
+]  # fmt: skip
+Retry = Literal["yes", "after-change", "no"]
+Role = Literal["root", "hint", "echo"]
+"""What a line is to a class: `root` says the cause itself; `hint` speaks for it beside other lines; `echo` is what follows
+from it elsewhere, such as a launcher's table, and never a cause alone."""
+
+HEALTHY: Final = "healthy-run-misread"
+"""The class of what looks like a fault and is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """A kind of line that speaks for a class.
+
+    Attributes:
+        line: Regular expression, searched in one line without escapes, progress bars and prefixes; its named groups are the
+            numbers and names that cause and fix speak of.
+        role: What such a line is to the class.
+        weight: How sure the class is where this line alone is found: of a hundred such logs, in how many it is the cause.
+        near: Expression that some line around must match; empty where none is needed.
+        not_near: Expression that no line around may match.
+        frame: Expression that a frame of the same traceback must match: `File "…/site-packages/trl/…", line 3, in f`.
+        not_frame: Expression that no frame of it may match.
+        when: Condition on the named groups, as Python writes it: `total - allocated < tried`. Sizes are bytes, times are
+            seconds, counts are numbers; a group that does not take part is None.
+        last: Whether it counts only as the last line of a traceback, the exception itself.
+        versions: The releases whose code writes this line, by package: `{"trl": ">=0.15,<0.17"}`. Told, not required.
+    """
+
+    line: str
+    role: Role = "root"
+    weight: float = 0.9
+    near: str = ""
+    not_near: str = ""
+    frame: str = ""
+    not_frame: str = ""
+    when: str = ""
+    last: bool = False
+    versions: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedy:
+    """A change of the job that mends the cause and keeps what the user asked for.
+
+    Attributes:
+        key: Dotted key of a job file: `train.per_device_train_batch_size`.
+        action: `halve` and `double` keep the effective batch size with gradient accumulation; `set` gives a value; `rename`
+            gives the key another name; `remove` takes it away.
+        value: The value, or the new name; `{name}` in it is a group of the decisive line.
+    """
+
+    key: str
+    action: Literal["halve", "double", "set", "rename", "remove"]
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """One class of failure: how it is recognised, why it happens, what mends it.
+
+    Attributes:
+        name: The class, as `diagnose` tells it: `cuda-oom-train-step`.
+        title: What is wrong, in one line.
+        phase: Which part of a job it strikes.
+        cause: Why, in a sentence or two for whoever reads this log, with `{group}` for the values of the decisive line. A
+            sentence with a value that the line does not give is left out.
+        fix: What to do, in the imperative, likewise.
+        page: What it is, why it happens and how it is prevented, in Markdown.
+        retry: Whether another attempt can help as things are.
+        remedy: What can be changed without asking anybody.
+        prevented_by: Codes of the rules that find it before launch.
+        source: Where this is known from, and how it was tried.
+        marks: The lines that speak for it.
+        covers: Classes that are only its echo when both are found: a rank that died covers the timeout of its peers.
+        needs: What else would have to be read where only echoes of it are found: `the log of the vLLM server`.
+        seen: Texts in which it must be found first.
+        not_seen: Near misses, in which it must not be found.
+    """
+
+    name: str
+    title: str
+    phase: Phase
+    cause: str
+    fix: str
+    page: str
+    retry: Retry = "after-change"
+    remedy: tuple[Remedy, ...] = ()
+    prevented_by: tuple[str, ...] = ()
+    source: str
+    marks: tuple[Mark, ...] = ()
+    covers: tuple[str, ...] = ()
+    needs: str = ""
+    seen: tuple[str, ...] = ()
+    not_seen: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """A line that speaks for a cause.
+
+    Attributes:
+        path: The log it stands in.
+        line: Counted from 1, by line feeds alone.
+        text: As people read it: without escapes and progress bars.
+        rank: The rank that wrote it, where that is told.
+    """
+
+    path: str
+    line: int
+    text: str
+    rank: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """One answer to why a job failed.
+
+    Attributes:
+        signature: The class.
+        confidence: Between 0 and 1; of answers given with 0.9, nine in ten are right.
+        evidence: The decisive line first.
+        cause: The signature's words with the log's own values.
+        fix: Likewise.
+        remedy: Its changes, likewise.
+    """
+
+    signature: Signature
+    confidence: float
+    evidence: tuple[Evidence, ...]
+    cause: str
+    fix: str
+    remedy: tuple[Remedy, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    """What a log says of a job.
+
+    Attributes:
+        verdict: `unknown` where the cause does not stand in what was read.
+        causes: The likeliest first; none of a healthy log.
+        missing: What would have to be read to know: `the log of rank 3`, `dmesg of the node`.
+        versions: Releases of the libraries that the log tells of, or that alone write such lines, by package.
+        lines: How many lines were read.
+    """
+
+    verdict: Literal["diagnosed", "healthy", "unknown"]
+    causes: tuple[Cause, ...] = ()
+    missing: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict[str, str])
+    lines: int = 0

@@ -1,0 +1,34 @@
+"""What failures look like in logs. One TOML file a class; a new file is found by itself.
+
+A file has the fields of `core.diagnosis.Signature`, its name being the file's; `[[marks]]` and `[[remedy]]` are lists of tables.
+Its `seen` and `not_seen` texts are its tests.
+"""
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from holdfast.core.diagnosis import Mark, Remedy, Signature
+
+FOLDER = Path(__file__).parent
+
+
+@cache
+def all_signatures() -> tuple[Signature, ...]:
+    """Return the signature of every class, sorted by name."""
+    return tuple(read_signature(path.stem, path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.toml")))
+
+
+def read_signature(name: str, text: str) -> Signature:
+    """Return the signature that a file's text spells.
+
+    Raises:
+        TypeError: It has a field that signatures do not have, or lacks one.
+        tomllib.TOMLDecodeError: It is no TOML.
+    """
+    fields: dict[str, Any] = tomllib.loads(text)
+    marks = tuple(Mark(**mark) for mark in fields.pop("marks", ()))
+    remedy = tuple(Remedy(**each) for each in fields.pop("remedy", ()))
+    lists: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
+    return Signature(name=name, marks=marks, remedy=remedy, **lists)
