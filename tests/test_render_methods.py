@@ -14,7 +14,7 @@ from ruamel.yaml import YAML
 
 from holdfast.core.job import Job
 from holdfast.engine.render import referred_files, render_script
-from tests.loopback_hub import loopback_hub
+from tests.hub import loopback_hub
 from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
@@ -269,14 +269,17 @@ def test_the_model_is_pushed_once_and_whole(train: Callable[..., Done]) -> None:
     with loopback_hub() as hub:
         done = train("pushed", PUSHED, **hub.variables)
     assert done.code == 0, done.said
-    assert hub.created["visibility"] == "private"
-    assert hub.commits == 1
-    assert hub.files["model.safetensors"] == (done.folder / "model" / "model.safetensors").read_bytes()
+    assert hub.model("me/model").private
+    assert len(hub.commits) == 1
+    assert (
+        hub.model("me/model").files["model.safetensors"] == (done.folder / "model" / "model.safetensors").read_bytes()
+    )
 
 
 def test_a_push_that_did_not_arrive_fails(train: Callable[..., Done]) -> None:
     """A Hub that answers that all is well and has no weights is found out; the model is safe in its folder."""
-    with loopback_hub(loses=(".safetensors",)) as hub:
+    with loopback_hub() as hub:
+        hub.lose(".safetensors")
         done = train("lost", PUSHED, **hub.variables)
     assert done.code == 1
     assert "me/model does not have what is in" in done.said

@@ -23,7 +23,7 @@ from holdfast.core.requirement import parse_requirement as read_requirement
 from holdfast.engine.check import run_rules, severity_of
 from holdfast.engine.resolve import resolve
 from holdfast.rules import all_rules
-from tests.loopback_hub import loopback_hub
+from tests.hub import loopback_hub
 from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 RULES = {rule.code: rule for rule in all_rules()}
@@ -378,7 +378,7 @@ def test_what_is_pushed(settings: dict[str, str], expected: set[str], tiny: Path
     """What a Hub on loopback has after training without a final push is what HUB104 and HUB105 say."""
     with loopback_hub() as hub:
         ask(PUSHING, [str(tiny), settings], **hub.variables)
-        pushed = set(hub.files)
+        pushed = set(hub.model("me/model").files)
 
     assert pushed & {"model.safetensors", "last-checkpoint/optimizer.pt"} == expected
 
