@@ -1,10 +1,12 @@
 """Rules get the facts they name; a pass, a finding and a skip are told apart."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from holdfast.adapters.here import LocalHere
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, Gpu, Machine
@@ -15,8 +17,10 @@ from holdfast.core.methods import Method
 from holdfast.core.text import Place
 from holdfast.engine.check import BROKEN, Missing, needed_facts, run_rules, select, severity_of, verdict
 from holdfast.engine.gather import gather
+from holdfast.engine.hub_facts import Outside
 from holdfast.engine.job_facts import JobFacts, Sources, process_count
 from holdfast.rules import all_rules
+from tests.fake_hub import FakeHub
 
 DOCUMENT = Document(
     path="job.yaml",
@@ -24,6 +28,8 @@ DOCUMENT = Document(
     values={"train": {"max_length": 512, "seed": Unknown("read from the command line")}},
     key_places={("train", "max_length"): Place("job.yaml", 3, 3, 3, 13)},
 )
+OF_ROWS = {"scan", "tokens", "rewarded"}
+"""Facts that no check has: `inspect` reads rows."""
 T4 = Gpu(name="T4", memory_bytes=1, capability=(7, 5))
 
 
@@ -234,6 +240,8 @@ def test_processes_are_one_a_gpu_unless_said(gpus: int, asked: object, count: in
 def test_every_fact_that_a_rule_names_can_be_gathered() -> None:
     """No rule asks for a fact that no door gives."""
     world = World(Machine(cpus=1), Dataset(rows=1))
-    facts = gather(needed_facts(all_rules()), JobFacts(job(), world.sources))
+    sources = replace(world.sources, outside=Outside(LocalHere([]), FakeHub))
+    document = Document(path="job.yaml", kind="job", values={"model": "m", "dataset": "data.jsonl"})
+    facts = gather(needed_facts(all_rules()) - OF_ROWS, JobFacts(job(), sources, document))
 
     assert not [fact for fact in facts.values() if isinstance(fact, Missing)]

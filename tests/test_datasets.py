@@ -1,5 +1,6 @@
 """What is said of a dataset without its libraries is what those libraries find in it."""
 
+import bz2
 import gzip
 import json
 import os
@@ -12,6 +13,7 @@ import pytest
 
 from holdfast.adapters.datasets import LocalDatasets
 from holdfast.adapters.models import LocalModels
+from holdfast.core.columns import Scalar
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset
 from holdfast.core.job import Data, Model
@@ -30,6 +32,12 @@ GOOD: dict[str, tuple[bytes, tuple[str, ...], int]] = {
     "array.json": (b'[{"a": 1}, {"a": 2}]', ("a",), 2),
     "pretty-array.json": (json.dumps([{"a": 1}, {"b": 2}], indent=1).encode(), ("a", "b"), 2),
     "object.json": (json.dumps({"a": 1, "b": "x"}, indent=1).encode(), ("a", "b"), 1),
+    "objects.json": (b'{\n"a": 1\n}\n{\n"a": 2\n}\n', ("a",), 2),
+    "one-line.jsonl": (b'{"a": 1}{"a": 2}\n', ("a",), 2),
+    "texts.json": (b'["x", "y"]', ("text",), 2),
+    "numbers.json": (b"[1, 2]", ("text",), 2),
+    "packed.jsonl": (bz2.compress(ROW.encode()), ("a", "b"), 1),
+    "blank-lines.csv": (b"a,b\n1,2\n  \n3,4\n", ("a", "b"), 2),
     "table.csv": (b'a,b\n"x\ny",2\n', ("a", "b"), 1),
     "twice.csv": (b"a,a,\n1,2,3\n", ("a", "a.1", "Unnamed: 2"), 1),
     "lines.txt": (b"hello\nworld\n", ("text",), 2),
@@ -44,8 +52,12 @@ BAD: dict[str, tuple[bytes, str]] = {
     "quotes.jsonl": (b"{'a': 1}\n", "line 1: not JSON"),
     "comma.jsonl": (b'{"a": 1,}\n', "line 1: not JSON"),
     "numbers.jsonl": (b"1\n2\n", "line 1: a row is an object"),
-    "lists.jsonl": (b"[1]\n[2]\n", "line 2: not JSON"),
-    "latin.jsonl": ('{"a": "é"}\n'.encode("latin1"), "not what its name says"),
+    "lists.jsonl": (b"[1]\n[2]\n", "line 2: something follows the array"),
+    "latin.jsonl": ('{"a": "é"}\n'.encode("latin1"), "line 1: not UTF-8"),
+    "latin-objects.json": ('{\n"a": "é"\n}\n'.encode("latin1"), "line 2: not UTF-8"),
+    "half.jsonl": (b'{"a": "\\ud83d"}\n', "line 1: half of a surrogate pair"),
+    "plain.jsonl.gz": (ROW.encode(), "not what its name says"),
+    "bzip2.csv.gz": (bz2.compress(b"a\n1\n"), "not what its name says"),
     "header.csv": (b"a,b\n", "no rows"),
     "empty.csv": (b"", "no rows"),
     "empty.txt": (b"", "no rows"),
@@ -199,12 +211,13 @@ def test_splits_with_other_columns(tmp_path: Path) -> None:
 
 
 def test_folders_that_are_read_otherwise(tmp_path: Path) -> None:
-    """A folder without data or of `save_to_disk` is a problem; one whose README assigns its files is left alone."""
-    write(tmp_path / "empty" / "notes.md")
+    """A folder without data or of `save_to_disk` is a problem; one whose README tells how to read it is left alone."""
+    write(tmp_path / "empty" / "notes.rst")
     write(tmp_path / "saved" / "data-00000-of-00001.arrow")
     write(tmp_path / "saved" / "state.json")
-    write(tmp_path / "told" / "x.jsonl")
-    write(tmp_path / "told" / "README.md", b"---\nlicense: mit\nconfigs:\n- config_name: default\n---\n")
+    write(tmp_path / "told" / "x.csv")
+    head = b"---\nlicense: mit\nconfigs:\n- config_name: default\n  data_files: x.csv\n  sep: ;\n---\n"
+    write(tmp_path / "told" / "README.md", head)
 
     assert "no data files" in look(tmp_path / "empty").problem
     assert "save_to_disk" in look(tmp_path / "saved").problem
@@ -212,32 +225,51 @@ def test_folders_that_are_read_otherwise(tmp_path: Path) -> None:
         look(tmp_path / "told")
 
 
+def test_a_readme_assigns_files(tmp_path: Path) -> None:
+    """The README says which files a split has; a configuration that it does not know is a problem."""
+    write(tmp_path / "x.jsonl")
+    write(tmp_path / "y.jsonl", b'{"c": 1}\n')
+    write(tmp_path / "README.md", b"---\nconfigs:\n- config_name: only\n  data_files: y.jsonl\n---\n")
+    other = Data(path=str(tmp_path), config="other")
+
+    assert look(tmp_path) == Dataset(columns=("c",), rows=1)
+    assert LocalDatasets().fetch(other, Method.SFT).problem.endswith("no configuration `other`; it has only")
+
+
 def test_parquet_and_arrow(tmp_path: Path) -> None:
-    """Where pyarrow is installed, both are read from their schema; a file that is neither is a problem."""
+    """Both are read from their own words, which tell the types too; a file that is neither is a problem."""
     pyarrow = pytest.importorskip("pyarrow")
     table = pyarrow.table({"a": [1, 2], "b": ["x", "y"]})
+    types = {"a": Scalar("integer"), "b": Scalar("string")}
     pytest.importorskip("pyarrow.parquet").write_table(table, tmp_path / "t.parquet")
     with (tmp_path / "t.arrow").open("wb") as file, pyarrow.ipc.new_stream(file, table.schema) as stream:
         stream.write_table(table)
 
-    assert look(tmp_path / "t.parquet") == Dataset(columns=("a", "b"), rows=2)
-    assert look(tmp_path / "t.arrow") == Dataset(columns=("a", "b"), rows=None)
+    assert look(tmp_path / "t.parquet") == Dataset(columns=("a", "b"), rows=2, types=types)
+    assert look(tmp_path / "t.arrow") == Dataset(columns=("a", "b"), rows=None, types=types)
     assert "no Parquet" in look(write(tmp_path / "bad.parquet")).problem
     assert "no Arrow" in look(write(tmp_path / "bad.arrow")).problem
 
 
-def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where pyarrow is not installed, it is said what to install; the file may be good."""
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+def test_a_check_loads_nothing_that_reads_rows(tmp_path: Path) -> None:
+    """What reads all rows takes longer to load than a check may take."""
+    path = write(tmp_path / "x.jsonl")
+    program = f"""
+import sys
+from holdfast.adapters.datasets import LocalDatasets
+from holdfast.core.job import Data
+from holdfast.core.methods import Method
+assert LocalDatasets().fetch(Data(path={str(path)!r}), Method.SFT).rows == 1
+assert not {{"polars", "pyarrow", "datasets", "huggingface_hub"}} & set(sys.modules)
+"""
 
-    with pytest.raises(SourceError, match="pip install"):
-        look(write(tmp_path / "t.parquet"))
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_an_unreadable_file_is_a_problem(tmp_path: Path) -> None:
     """A file that is a broken archive, or of a kind that nobody reads, is a problem."""
     assert "not what its name says" in look(write(tmp_path / "x.jsonl.gz", gzip.compress(ROW.encode())[:-4])).problem
-    assert "cannot be read" in look(write(tmp_path / "y.jsonl.gz")).problem
+    assert "not what its name says" in look(write(tmp_path / "y.jsonl.gz")).problem
     assert "no known kind" in look(write(tmp_path / "z.docx")).problem
 
 
@@ -245,7 +277,8 @@ def test_builtin_data() -> None:
     """Data that holdfast makes has the columns of its configuration; another name or split is a problem."""
     known = LocalDatasets().fetch(Data(path="builtin:stdlib-docstrings", eval_split="test"), Method.DPO)
 
-    assert known == Dataset(columns=("prompt", "chosen", "rejected"), eval_columns=("prompt", "chosen", "rejected"))
+    assert known.columns == known.eval_columns == ("prompt", "chosen", "rejected")
+    assert {str(kind) for kind in known.types.values()} == {"list<struct<role: string, content: string>>"}
     assert "no dataset" in look("builtin:nothing").problem
     assert "no split" in look("builtin:stdlib-docstrings", split="validation").problem
 

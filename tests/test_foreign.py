@@ -14,6 +14,7 @@ from holdfast.adapters.readers.foreign import find_reader
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.targets import read_target
 from holdfast.app.checking_programs import check
+from holdfast.app.outside import OFFLINE, open_outside
 from holdfast.core.document import Document, Rename
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Severity
@@ -132,7 +133,8 @@ def test_a_fix_is_written_where_the_setting_stands(tmp_path: Path) -> None:
 
 def findings(path: Path) -> dict[str, str]:
     """Return what the rules object to in a file, by the key that they name."""
-    checked = check(read_target(str(path)), tuple(all_rules()), "catalog")
+    asked = read_target(str(path))
+    checked = check(asked, tuple(all_rules()), "catalog", open_outside(asked.document, OFFLINE))
     errors = (finding for finding in checked.findings if severity_of(finding) is Severity.ERROR)
     return {finding.key: finding.rule.code if finding.rule else "" for finding in errors}
 
@@ -164,7 +166,8 @@ def test_llama_factory_brings_its_own_versions(tmp_path: Path) -> None:
 def test_more_of_yaml_than_is_read_is_a_skip_with_its_reason(tmp_path: Path) -> None:
     """Another program's file may have anchors and tags: nothing is known of it then, and nothing is wrong with it."""
     path = written(tmp_path, "run.yaml", AXOLOTL.replace("NousResearch", "&a !!str NousResearch"))
-    checked = check(read_target(str(path)), tuple(all_rules()), "catalog")
+    asked = read_target(str(path))
+    checked = check(asked, tuple(all_rules()), "catalog", open_outside(asked.document, OFFLINE))
 
     assert not checked.findings
     assert any("an anchor or alias" in skip.because for skip in checked.skips)

@@ -36,26 +36,22 @@ def holdfast(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if name and (ROOT / name).is_file():
             (ours / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, ours / name)
-    subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, folder / "venv"], check=True)
-    words = [
-        uv,
-        "pip",
-        "install",
-        "--quiet",
-        "--python",
-        folder / "venv",
-        "--constraint",
-        ROOT / "constraints.txt",
-        ours,
-    ]
-    subprocess.run(words, check=True)
+    subprocess.run([str(uv), "venv", "--quiet", "--python", sys.executable, str(folder / "venv")], check=True)
+    options = ["--quiet", "--python", str(folder / "venv"), "--constraint", str(ROOT / "constraints.txt")]
+    subprocess.run([str(uv), "pip", "install", *options, str(ours)], check=True)
     return folder / "venv" / "bin" / "holdfast"
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     """Three scripts and a notebook: one script is good, one stale with a safe fix, one that a person has to mend."""
-    cell = {"cell_type": "code", "source": STALE, "metadata": {}, "outputs": [], "execution_count": None}
+    cell: dict[str, object] = {
+        "cell_type": "code",
+        "source": STALE,
+        "metadata": {},
+        "outputs": [],
+        "execution_count": None,
+    }
     notebook = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     files = {
         "sft.py": HEADER + STALE,

@@ -7,6 +7,7 @@ import pytest
 
 from holdfast.adapters.targets import read_target
 from holdfast.app.checking_programs import check
+from holdfast.app.outside import OFFLINE, open_outside
 from holdfast.core.finding import Severity
 from holdfast.engine.check import severity_of
 from holdfast.rules import all_rules
@@ -21,7 +22,8 @@ def test_a_preset_is_found_to_fail(preset: Path, tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text(REQUIREMENTS, encoding="utf-8")
     path = tmp_path / preset.name
     path.write_text(preset.read_text(encoding="utf-8"), encoding="utf-8")
-    checked = check(read_target(str(path)), tuple(all_rules()), "catalog")
+    asked = read_target(str(path))
+    checked = check(asked, tuple(all_rules()), "catalog", open_outside(asked.document, OFFLINE))
     errors = [finding for finding in checked.findings if severity_of(finding) is Severity.ERROR]
     lines = path.read_text(encoding="utf-8").splitlines()
 

@@ -101,6 +101,26 @@ class Models(Protocol):
         ...
 
 
+class Here(Protocol):
+    """What lies on this machine, by the names that jobs give it. A library that is given such a name looks here first."""
+
+    def holds(self, name: str) -> bool:
+        """Return whether there is anything of that name here."""
+        ...
+
+    def dataset(self, mention: Mention) -> Dataset | None:
+        """Return what is known of data here, None where it is not here. Raises SourceError if nobody can say."""
+        ...
+
+    def model(self, mention: Mention) -> Model | None:
+        """Return what is known of a model, adapter or tokenizer here, None where it is not here. Raises SourceError."""
+        ...
+
+    def tensors(self, mention: Mention) -> frozenset[str] | None:
+        """Return the names of the weights of a model here, None where it is not here. Raises SourceError."""
+        ...
+
+
 class Hub(Protocol):
     """The Hub, as one token sees it. Every method raises SourceError where it does not answer in time, or nobody may ask it."""
 
@@ -108,31 +128,31 @@ class Hub(Protocol):
         """Return whose token is at hand."""
         ...
 
-    def repo(self, mention: Mention) -> Repo:
+    def repo(self, mention: Mention, /) -> Repo:
         """Return the repository that is named; one that is not there comes with the nearest that are."""
         ...
 
-    def dataset(self, mention: Mention) -> Dataset:
+    def dataset(self, mention: Mention, /) -> Dataset:
         """Return what is known of a dataset, without reading its rows."""
         ...
 
-    def model(self, mention: Mention) -> Model:
+    def model(self, mention: Mention, /) -> Model:
         """Return what is known of a model, an adapter or a tokenizer, without its weights."""
         ...
 
-    def tensors(self, mention: Mention) -> frozenset[str]:
+    def tensors(self, mention: Mention, /) -> frozenset[str]:
         """Return the names of a model's weights: `model.layers.0.self_attn.q_proj.weight`."""
         ...
 
-    def target(self, mention: Mention) -> Target:
+    def target(self, mention: Mention, /) -> Target:
         """Return whether this token may write to a repository."""
         ...
 
-    def link(self, address: str) -> Link:
+    def link(self, address: str, /) -> Link:
         """Return what stands at an address."""
         ...
 
-    def shelf(self, mention: Mention) -> Shelf:
+    def shelf(self, mention: Mention, /) -> Shelf:
         """Return what a repository holds now, with digests; never from memory."""
         ...
 
@@ -165,6 +185,56 @@ class Rows(Protocol):
 
     def batches(self) -> Iterator[Batch]:
         """Yield the rows. Raises SourceError only if none of them can be read."""
+        ...
+
+
+class Tokenizer(Protocol):
+    """A model's tokenizer with its chat template, as the trainer gets them."""
+
+    @property
+    def eos(self) -> str | None:
+        """The token that the trainer appends to a text."""
+        ...
+
+    @property
+    def bos_id(self) -> int | None:
+        """Id of the token that begins a text."""
+        ...
+
+    @property
+    def stops(self) -> Mapping[int, str]:
+        """Tokens at which the model stops writing, by id."""
+        ...
+
+    @property
+    def special(self) -> Mapping[int, str]:
+        """Tokens that stand for more than their letters, by id."""
+        ...
+
+    @property
+    def embedding(self) -> int | None:
+        """How many ids the model has an embedding for; None where nobody could say."""
+        ...
+
+    @property
+    def marks(self) -> bool:
+        """Whether the chat template tells which tokens are the assistant's."""
+        ...
+
+    def render(self, conversations: Sequence[Any], options: Mapping[str, Any]) -> list[str]:
+        """Return each conversation as the chat template writes it. Raises whatever the template does."""
+        ...
+
+    def encode(self, texts: Sequence[str], *, special: bool) -> list[list[int]]:
+        """Return the ids of each text, with the tokens that begin and end one if `special`."""
+        ...
+
+    def mark(self, conversations: Sequence[Any], options: Mapping[str, Any]) -> list[tuple[list[int], list[int]]]:
+        """Return the ids of each conversation, and 1 for each that the template marks as the assistant's, else 0."""
+        ...
+
+    def pieces(self, ids: Sequence[int]) -> list[tuple[str, int]]:
+        """Return the text of each token, with the number of tokens that are one character only together."""
         ...
 
 

@@ -11,7 +11,8 @@ from holdfast.core.text import Place
 
 PREFIX = "HOLDFAST_"
 NOT_KEYS = frozenset(
-    f"{PREFIX}{name}" for name in ("ATTEMPT", "CACHE", "PROCESSES", "RESUME", "RUN", "RUNS", "STARTED")
+    f"{PREFIX}{name}"
+    for name in ("ATTEMPT", "CACHE", "HUB_TIMEOUT_S", "PROCESSES", "RESUME", "RUN", "RUNS", "STARTED", "VIEWER")
 )
 """Variables that holdfast itself reads or sets."""
 ALIASES = {"NUM_GPUS_OVERRIDE": "where.processes"}

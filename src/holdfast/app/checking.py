@@ -28,6 +28,7 @@ def check(  # noqa: PLR0913 - a verb has as many arguments as its command has op
     diff: bool = False,
     checklist: bool = False,
     edits: bool = True,
+    offline: bool = False,
 ) -> Answer:
     """Say what is wrong with jobs before they cost anything.
 
@@ -46,6 +47,7 @@ def check(  # noqa: PLR0913 - a verb has as many arguments as its command has op
         diff: Whether to tell what the fixes would change instead, as `diff` of each target.
         checklist: Whether to go through the three checklists too, as `checklist` of each target.
         edits: Whether each fix is told with its edits of the text, which take longer to work out than all else.
+        offline: Whether the Hub is left alone; else it is asked about what files name that are named themselves.
 
     Raises:
         UsageError: The only target cannot be read.
@@ -64,6 +66,7 @@ def check(  # noqa: PLR0913 - a verb has as many arguments as its command has op
         force_exclude=force_exclude,
         checklist=checklist,
         edits=edits,
+        offline=offline,
     )
     asked = find_questions(targets, options)
     if fix or unsafe_fixes or diff:

@@ -1,29 +1,47 @@
 """Asking the rules about a job file."""
 
 from collections.abc import Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
 
 from holdfast.adapters.datasets import LocalDatasets
 from holdfast.adapters.machine import LocalMachine
 from holdfast.adapters.models import LocalModels
 from holdfast.adapters.targets import Target
+from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Rule, Skip
+from holdfast.core.scan import Scan
 from holdfast.engine.answers import Checked
 from holdfast.engine.check import needed_facts, run_rules
 from holdfast.engine.gather import gather
+from holdfast.engine.hub_facts import HUB_FACTS, Outside, asked_about
 from holdfast.engine.job_facts import JobFacts, Sources
 
 TOLD = ("trl", "transformers", "peft")
+ROWS = frozenset({"scan"})
+INSPECTED = frozenset({"tokens", "rewarded"})
+"""What `holdfast inspect` alone finds out: it takes longer than a check may."""
 
 
-def check(asked: Target, rules: Sequence[Rule], _: str) -> Checked:
+def check(asked: Target, rules: Sequence[Rule], _: str, outside: Outside) -> Checked:
     """Return what the rules say of a job file."""
     job = asked.job
     if job is None:
         raise TypeError("a target without a job is no job file")
-    sources = Sources(datasets=LocalDatasets(), machines=LocalMachine(), models=LocalModels())
-    ours = [rule for rule in rules if asked.document.kind in rule.kinds]
-    facts = JobFacts(job, sources)
-    results = list(run_rules(ours, asked.document, gather(needed_facts(ours), facts)))
+    local = Path(job.dataset.path).expanduser().exists()
+    sources = Sources(
+        datasets=LocalDatasets(),
+        machines=LocalMachine(),
+        models=LocalModels(),
+        outside=outside,
+        read_rows=partial(_read_rows, asked.document) if local else None,
+    )
+    facts = JobFacts(job, sources, asked.document)
+    left_out = INSPECTED if local else INSPECTED | ROWS
+    ours = [rule for rule in asked_about(rules, asked.document, facts) if not rule.needs & left_out]
+    known = gather(needed_facts(ours), facts, awaited=HUB_FACTS)
+    results = list(run_rules(ours, asked.document, known))
     return Checked(
         document=asked.document,
         method=job.method.value,
@@ -33,3 +51,9 @@ def check(asked: Target, rules: Sequence[Rule], _: str) -> Checked:
         skips=tuple(result for result in results if isinstance(result, Skip)),
         place_edits=asked.place_edits,
     )
+
+
+def _read_rows(asked: Document) -> Scan:
+    """Return what reading the rows showed; polars is imported only for this."""
+    scan: Scan = import_module("holdfast.app.inspected_rows").scan_small(asked)
+    return scan

@@ -70,7 +70,7 @@ class Kept:
         return self._cache.load(self._basis) if self._basis else None
 
     def save(self, told: Told) -> None:
-        """Keep the answer, unless it rests on files that are not looked at again."""
+        """Keep the answer, unless it rests on files that are not looked at again, or on what the Hub said."""
         if self._basis and not told.reads_more:
             self._cache.save(self._basis, told.answer, told.modules)
 
@@ -92,6 +92,7 @@ def _basis(question: Question, surroundings: Surroundings) -> Basis | None:
         *question.arguments,
         *["checklist"] * question.checklist,
         f"edits={question.edits}",
+        f"unasked={question.unasked}",
     )
     return Basis(
         name=digest(question.path, str(path.absolute()), *options),

@@ -6,11 +6,14 @@ from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
 from holdfast.adapters.targets import Target, read_target
+from holdfast.app.outside import WALKED, open_outside
 from holdfast.core.errors import HoldfastError, UsageError, flatten
 from holdfast.core.finding import Finding, Rule
 from holdfast.core.text import Place
 from holdfast.engine.answers import Checked, Unread, answer_target
 from holdfast.engine.check import select
+from holdfast.engine.hub_facts import Outside
+from holdfast.engine.mentions import mentions
 from holdfast.engine.suppress import part_findings
 from holdfast.rules import all_rules
 
@@ -24,7 +27,7 @@ COMMAND_LINE = "command line"
 class Checker(Protocol):
     """Asks rules about one kind of target."""
 
-    def __call__(self, asked: Target, rules: Sequence[Rule], resolve: str, /) -> Checked:
+    def __call__(self, asked: Target, rules: Sequence[Rule], resolve: str, outside: Outside, /) -> Checked:
         """Return what they said."""
         ...
 
@@ -43,6 +46,7 @@ class Question:
         resolve: Who says which versions a program gets: `catalog`, or `uv`.
         checklist: Whether to go through the checklists too.
         edits: Whether fixes are told with their edits of the text.
+        unasked: Why the Hub is not asked about what it names; empty where it is.
     """
 
     path: str
@@ -54,6 +58,7 @@ class Question:
     resolve: str = CATALOG
     checklist: bool = False
     edits: bool = True
+    unasked: str = ""
 
 
 class Told(NamedTuple):
@@ -62,7 +67,7 @@ class Told(NamedTuple):
     Attributes:
         answer: As `contract.md` §2 spells it.
         modules: Names of the modules that were looked for beside it.
-        reads_more: Whether it rests on other files too.
+        reads_more: Whether it rests on other files too, or on what the Hub says.
     """
 
     answer: dict[str, Any]
@@ -84,7 +89,7 @@ def answer_question(question: Question, *, alone: bool = False) -> Told:
     """
     try:
         asked = read_question(question)
-        checked = check_target(asked, only=question.only, ignore=question.ignore, resolve=question.resolve)
+        checked = ask_rules(asked, question)
     except (UsageError, ExceptionGroup) as error:
         errors = flatten(error)
         if not errors or (alone and not _is_broken_program(question.path, errors)):
@@ -93,7 +98,7 @@ def answer_question(question: Question, *, alone: bool = False) -> Told:
     return Told(
         answer_target(checked, edits=question.edits) | _checklist(question, asked, checked),
         asked.modules,
-        asked.reads_more,
+        asked.reads_more or _looks_outside(asked, question),
     )
 
 
@@ -110,15 +115,18 @@ def read_question(question: Question, text: str | None = None) -> Target:
     return read_target(question.path, question.sets, question.arguments, text=text)
 
 
-def check_target(
-    asked: Target, *, only: Sequence[str] = (), ignore: Sequence[str] = (), resolve: str = CATALOG
-) -> Checked:
+def _looks_outside(asked: Target, question: Question) -> bool:
+    """Tell whether an answer rests on what is outside now, and may be another the next time."""
+    return question.unasked != WALKED and any(mentions(document) for document in asked.documents)
+
+
+def ask_rules(asked: Target, question: Question) -> Checked:
     """Ask the rules about one target."""
-    rules = list(select(all_rules(), only=tuple(only), ignore=tuple(ignore)))
+    rules = list(select(all_rules(), only=question.only, ignore=question.ignore))
     # What a job file needs, its schema and its facts, takes longer to import than a script takes to check.
     kind = "jobs" if asked.job else "programs"
     check: Checker = import_module(f"holdfast.app.checking_{kind}").check
-    checked = check(asked, rules, resolve)
+    checked = check(asked, rules, question.resolve, open_outside(asked.document, question.unasked))
     standing, passed = part_findings(checked.findings, asked.documents)
     return replace(
         checked, findings=tuple(sorted(standing, key=_position)), let_pass=tuple(passed), can_place=asked.can_place

@@ -14,6 +14,7 @@ from holdfast.core.finding import Finding, Rule, Skip
 from holdfast.core.requirement import Declared
 from holdfast.engine.answers import Checked
 from holdfast.engine.check_program import Footing, check_program
+from holdfast.engine.hub_facts import Outside
 from holdfast.engine.launched import with_launched
 from holdfast.engine.resolve import IMPORTANCE, Resolution, choose_python, resolved_by
 from holdfast.engine.resolve_once import resolve_once
@@ -21,13 +22,13 @@ from holdfast.engine.resolve_once import resolve_once
 UV = "uv"
 
 
-def check(asked: Target, rules: Sequence[Rule], resolve: str) -> Checked:
+def check(asked: Target, rules: Sequence[Rule], resolve: str, outside: Outside) -> Checked:
     """Return what the rules say of a program. Each script that a command starts stands on its own requirements."""
     results: list[Finding | Skip] = []
     resolved: dict[str, str] = {}
     because: dict[str, None] = {}
     for path, documents in _by_path(asked.documents):
-        footing = stand(path, documents, resolve)
+        footing = replace(stand(path, documents, resolve), outside=outside)
         results += check_program(rules, documents, footing)
         resolved |= _named(footing.resolution, documents)
         as_uv = f"by {footing.declared.origin}; as uv resolves it"

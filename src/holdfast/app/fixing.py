@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from holdfast.adapters.write_back import write_back
-from holdfast.app.checking_one import STANDARD_INPUT, Question, answer_question, check_target, read_question
+from holdfast.app.checking_one import STANDARD_INPUT, Question, answer_question, ask_rules, read_question
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Finding
 from holdfast.core.text import TextEdit, apply_text_edits
@@ -65,7 +65,7 @@ def _mended(question: Question, *, unsafe: bool) -> Mending | None:
         return None
     mending = Mending(asked.document.text, asked.document.text)
     for _ in range(ROUNDS):
-        found = check_target(asked, only=question.only, ignore=question.ignore, resolve=question.resolve).findings
+        found = ask_rules(asked, question).findings
         made = mend(_own(found, question.path), asked.place_edits, unsafe=unsafe)
         text = _applied(question.path, mending.after, made.edits)
         if text == mending.after:

@@ -8,6 +8,7 @@ from typing import Any
 
 from holdfast.adapters.project import Project, Projects
 from holdfast.app.checking_one import CATALOG, COMMAND_LINE, STANDARD_INPUT, Question
+from holdfast.app.outside import OFFLINE, WALKED
 from holdfast.core.errors import UsageError
 from holdfast.core.nearest import nearest
 from holdfast.rules import all_rules
@@ -32,6 +33,7 @@ class Options:
         force_exclude: Whether files that are named are judged as those of a folder are.
         checklist: Whether to go through the checklists too.
         edits: Whether fixes are told with their edits of the text.
+        offline: Whether the Hub is left alone.
     """
 
     only: tuple[str, ...] = ()
@@ -43,6 +45,7 @@ class Options:
     force_exclude: bool = False
     checklist: bool = False
     edits: bool = True
+    offline: bool = False
 
 
 @dataclass(slots=True)
@@ -74,12 +77,19 @@ def find_questions(targets: Sequence[str], options: Options) -> Asked:
     projects, asked = Projects(), Asked()
     _require_codes((*options.only, *options.ignore), "the command line")
     if options.arguments and not targets:
-        _add(asked, COMMAND_LINE, projects.find("-"), options)
+        _add(asked, COMMAND_LINE, projects.find("-"), options, _unasked(options))
     for target in targets:
         for path in _files(target, projects, asked, judged=options.force_exclude):
-            _add(asked, path, projects.find(path), options)
+            _add(asked, path, projects.find(path), options, _unasked(options, walked=path != target))
     asked.alone = len(asked.questions) == 1 and not options.force_exclude and {*targets} <= asked.questions.keys()
     return asked
+
+
+def _unasked(options: Options, *, walked: bool = False) -> str:
+    """Return why the Hub is not asked about a file: what is judged like the files of a folder comes from a hook, by the hundred."""
+    if options.offline:
+        return OFFLINE
+    return WALKED if walked or options.force_exclude else ""
 
 
 def _files(target: str, projects: Projects, asked: Asked, *, judged: bool) -> Iterable[str]:
@@ -108,7 +118,7 @@ def _judged(folders: Any, judged: Any, asked: Asked) -> Iterator[str]:
         yield judged
 
 
-def _add(asked: Asked, path: str, project: Project, options: Options) -> None:
+def _add(asked: Asked, path: str, project: Project, options: Options, unasked: str) -> None:
     """Ask about a file, unless it was asked about before."""
     if path in asked.questions:
         return
@@ -125,6 +135,7 @@ def _add(asked: Asked, path: str, project: Project, options: Options) -> None:
         resolve=options.resolve or project.resolve or CATALOG,
         checklist=options.checklist,
         edits=options.edits,
+        unasked=unasked,
     )
 
 

@@ -14,7 +14,8 @@ from holdfast.adapters.machine import LocalMachine
 from holdfast.adapters.resolved import resolved_yaml
 from holdfast.adapters.run_folder import load_plan, make_run_folder, save_plan, supervising, write_whole
 from holdfast.adapters.targets import Target, read_target
-from holdfast.app.checking_one import check_target
+from holdfast.app.checking_one import Question, ask_rules
+from holdfast.app.outside import OFFLINE
 from holdfast.app.rendering import script_of
 from holdfast.app.reporting import write_report
 from holdfast.app.runs import Nobody, Onlooker, Run, open_backend, open_run, runs_folder
@@ -42,6 +43,7 @@ def run(
     runs: str | None = None,
     despite: Sequence[str] = (),
     detach: bool = False,
+    offline: bool = False,
     onlooker: Onlooker = NOBODY,
 ) -> Answer:
     """Check a job, start it, and stay with it to its end.
@@ -53,13 +55,14 @@ def run(
         runs: The runs folder. Default: HOLDFAST_RUNS, else the job's `output.folder`.
         despite: Codes of the findings to go on in spite of.
         detach: Leave it to a supervisor in the background.
+        offline: Whether the Hub is left alone when the job is checked.
         onlooker: Who is there meanwhile.
 
     Raises:
         UsageError: The question was wrong, and nothing was made.
     """
     asked = read_target(target, sets)
-    checked = check_target(asked)
+    checked = ask_rules(asked, Question(path=target, unasked=OFFLINE if offline else ""))
     refused = refusals(checked.findings, despite)
     plan = make_plan(asked, arguments) if not refused else None  # may object too, before there is a run
     begun = _begin(asked, runs_folder(runs, asked.job.output.folder if asked.job else None))

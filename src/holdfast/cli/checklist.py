@@ -2,19 +2,16 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from io import StringIO
-from shutil import get_terminal_size
 from typing import Any
 
 from click import style
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from holdfast.cli.drawing import drawn
+
 Answer = Mapping[str, Any]
 STYLES = {"pass": "green", "fail": "bold red", "unknown": "yellow", "not applicable": "dim"}
-WIDEST = 140  # columns; a line of more is hard to follow
-NARROWEST = 80
 
 
 def render_checklists(answer: Answer) -> str:
@@ -35,7 +32,7 @@ def render_checklist(target: Answer) -> str:
     for row in rows:
         cells = (row["asks"], ", ".join(row["lists"]), _because(row, target["path"]))
         table.add_row(Text(row["verdict"], STYLES[row["verdict"]]), *map(Text, cells))
-    return f"{style('checklist', bold=True)} of {target['path']}: {told}\n{_drawn(table)}"
+    return f"{style('checklist', bold=True)} of {target['path']}: {told}\n{drawn(table)}"
 
 
 def _because(row: Answer, path: str) -> str:
@@ -49,11 +46,3 @@ def _because(row: Answer, path: str) -> str:
     more = f", and {len(evidence) - 1} more" if len(evidence) > 1 else ""
     told = " ".join(part for part in (first.get("code"), where) if part)
     return f"{told}: {row['because']}{more}" if told else f"{row['because']}{more}"
-
-
-def _drawn(table: Table) -> str:
-    width = min(max(get_terminal_size((WIDEST, 0)).columns, NARROWEST), WIDEST)
-    console = Console(file=StringIO(), width=width, force_terminal=True, highlight=False, markup=False)
-    with console.capture() as captured:
-        console.print(table)
-    return "\n".join(line.rstrip() for line in captured.get().splitlines())

@@ -17,6 +17,8 @@ quiet = click.option("--quiet", "-q", is_flag=True, help="No progress, only the 
 despite = click.option("--despite", multiple=True, metavar="CODE", help="Go on in spite of this finding.")
 detach = click.option("--detach", is_flag=True, help="Start it, and leave it to a supervisor in the background.")
 
+offline = click.option("--offline", is_flag=True, help="Ask nobody: what the Hub would say is not known then.")
+
 
 def put_out(answer: Mapping[str, Any], format_: str, text: Callable[[Mapping[str, Any]], str]) -> int:
     """Print an answer on standard output; return the exit code it stands for."""

@@ -103,6 +103,9 @@ class Model:
         chat_template: Its text, wherever it stands; None where there is none.
         parameters: How many of each dtype the weights hold, by safetensors' names: `BF16`. Empty where nobody says.
         repo: The repository on the Hub; None for a folder of this machine.
+        generation: `generation_config.json`, likewise.
+        shards: Names of the files that its weights are in, as their index says; none where there is no index.
+        problem: Why it surely cannot be loaded: a file that is damaged, or is only a pointer to one. Empty for a good one.
     """
 
     files: frozenset[str] | None
@@ -112,3 +115,6 @@ class Model:
     chat_template: str | None = None
     parameters: Mapping[str, int] = field(default_factory=dict[str, int])
     repo: Repo | None = None
+    generation: Mapping[str, Any] | None = None
+    shards: frozenset[str] = frozenset()
+    problem: str = ""

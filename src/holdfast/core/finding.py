@@ -64,6 +64,8 @@ class Finding:
         rule: The rule that says so; the engine fills it in.
         document: What it was asked about, where its edits are to be made; the engine fills it in.
         place: Where it stands; the engine fills it in where the rule does not: the key's.
+        rows: Of rows of a dataset, the numbers of the first, counted from 0.
+        count: How many rows there are.
     """
 
     key: str
@@ -73,6 +75,8 @@ class Finding:
     rule: "Rule | None" = None
     place: Place | None = None
     document: Document | None = field(default=None, compare=False, repr=False)
+    rows: tuple[int, ...] = ()
+    count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

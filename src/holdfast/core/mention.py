@@ -30,6 +30,7 @@ class Mention:
         files: Names or patterns of the files that are asked for; of all where there are none.
         label: The part of the job in its own words, for messages: `eval_dataset`, `ref_model`, `SFTConfig.hub_model_id`.
         guard: What stands around it.
+        own_token: Whether the job asks with a token of its own, so that it may see and do what the one at hand may not.
     """
 
     role: Role
@@ -43,6 +44,12 @@ class Mention:
     files: tuple[str, ...] = ()
     label: str = ""
     guard: Guard = field(default_factory=Guard)
+    own_token: bool = False
+
+    @property
+    def certain(self) -> bool:
+        """Whether nothing stands around it that may keep it from being asked for, or catch that it is not there."""
+        return not (self.guard.because or self.guard.catches)
 
 
 @dataclass(frozen=True, slots=True)

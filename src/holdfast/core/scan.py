@@ -8,11 +8,14 @@ from holdfast.core.columns import Type
 
 FIRST_ROWS: Final = 20
 """So many of the rows that something is wrong with are told by number."""
+SOME_ROWS: Final = 3
+"""So many of them in a sentence."""
 
 Mark = Literal[
     "null", "empty", "wrong-type", "json-text", "unknown-role", "role-order", "no-assistant", "no-user", "empty-turn",
     "equal-pair", "duplicate", "leaked", "one-class", "encoding", "no-prompt-prefix", "uneven-steps", "malformed-tools",
-    "missing-image", "blank-completion",
+    "missing-image", "blank-completion", "last-turn", "repeated-prompt", "uneven-classes", "mixed-types",
+    "malformed-calls",
 ]  # fmt: skip
 """Kinds of damage that rows can have, each told by a rule of its own."""
 
@@ -81,6 +84,7 @@ class Lengths:
     Attributes:
         p50: Half of them are at most as long.
         p95: 95 in 100 of them.
+        p99: 99 in 100 of them; None where nobody counted.
         max: The longest.
         mean: On average.
         histogram: Number of rows by upper bound, in tokens, in rising order; the bounds are doubled from 16 on.
@@ -91,6 +95,7 @@ class Lengths:
     max: int
     mean: float
     histogram: tuple[tuple[int, int], ...] = ()
+    p99: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,17 +104,27 @@ class Tokens:
 
     Attributes:
         rows: How many were tokenized.
+        of: How many the dataset has; None where nobody counted. More than `rows` where those are a sample.
         lengths: How long they are, before they are cut.
-        max_length: Where the trainer cuts them; None where it does not.
-        truncated: How many are longer.
+        max_length: What the trainer takes of each at most; None where it takes all.
+        truncated: How many are longer, and are cut there.
         masked: How many have no label left to learn from, and the numbers of the first.
-        without_end: How many end without the token that ends a turn among their labels.
+        dropped: How many the trainer leaves out: those that a cut would leave without labels, or that are too long.
+        without_end: How many that are not cut have no token among their labels that ends what a model writes.
+        stops: Those tokens, as the tokenizer spells them.
+        turn_end: The special token that rows have last among their labels; empty where they have none.
         doubled_start: How many begin with two tokens that begin a text.
         beyond: How many have ids that the model's embedding does not have.
+        highest: The highest id.
+        embedding: How many ids the embedding has; None where nobody could say.
         marks_assistant: Whether the chat template tells which tokens are the assistant's; None where nobody asks.
+        unmarked: How many have no token that the template marks so, where it marks any.
+        units: What an epoch goes over: rows that are left, pairs of them, or packs.
         packed: Share of the tokens of a packed batch that are rows and not padding; None where nothing is packed.
         steps: Optimizer steps of the whole training; None where nothing says how many there will be.
-        problem: Why the template or the tokenizer raises on some row; empty where none does.
+        diverged: How many begin otherwise than their prompt alone does, so that its end is not learned with.
+        failed: How many the template or the tokenizer raises on.
+        problem: What it raises; empty where it does not.
     """
 
     rows: int
@@ -124,6 +139,16 @@ class Tokens:
     packed: float | None = None
     steps: int | None = None
     problem: str = ""
+    of: int | None = None
+    dropped: "Counted" = field(default_factory=lambda: Counted(0))
+    stops: tuple[str, ...] = ()
+    turn_end: str = ""
+    highest: int = 0
+    embedding: int | None = None
+    unmarked: "Counted" = field(default_factory=lambda: Counted(0))
+    units: int | None = None
+    diverged: "Counted" = field(default_factory=lambda: Counted(0))
+    failed: "Counted" = field(default_factory=lambda: Counted(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +157,18 @@ class Counted:
 
     count: int
     rows: tuple[int, ...] = ()
+
+    def among(self, rows: int) -> str:
+        """Return it in words, as a share of so many rows.
+
+        >>> Counted(25, (3, 5, 8, 9)).among(1000), Counted(8).among(8)
+        ('25 of 1000 rows (2.5 %; the first are 3, 5, 8)', 'all 8 rows')
+        """
+        if self.count == rows:
+            return f"all {rows} rows" if rows > 1 else "the only row"
+        first = self.rows[:SOME_ROWS]
+        told = f"; the first {'are' if len(first) > 1 else 'is'} {', '.join(map(str, first))}" if first else ""
+        return f"{self.count} of {rows} rows ({100 * self.count / rows:.2g} %{told})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,8 +179,42 @@ class Rewarded:
         name: As it was asked for: `rewards.py:correct`.
         rewards: One for each completion that it was given; None where it gave none.
         problem: Why it cannot be used: it raised, took too long, gave too few, or no numbers. Empty where it can.
+        skipped: Why nobody could ask it.
+        answered: Whether there were right answers among the completions.
     """
 
     name: str
     rewards: tuple[float | None, ...] = ()
     problem: str = ""
+    skipped: str = ""
+    answered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A token, or several that are one character only together.
+
+    Attributes:
+        text: What it stands for.
+        learned: Whether it is learned from.
+        kept: Whether it is before the cut.
+    """
+
+    text: str
+    learned: bool
+    kept: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedRow:
+    """A row as the model is shown it.
+
+    Attributes:
+        row: Its number, counted from 0.
+        part: The column that it ends with, where a row is more than one text: `chosen`.
+        pieces: Its tokens in order.
+    """
+
+    row: int
+    part: str
+    pieces: tuple[Piece, ...]

@@ -24,6 +24,8 @@ class Shape:
         texts: Columns that hold texts which a trainer reads.
         tools: Whether there are tools, or calls of them.
         images: Columns that hold images.
+        roles: Names of the speakers in rows that were looked at.
+        transcripts: Columns of texts that are conversations, written out by `Human:` and `Assistant:`.
         implicit_prompt: Of a preference, whether the prompt stands at the beginning of both answers alone.
     """
 
@@ -34,6 +36,8 @@ class Shape:
     texts: tuple[str, ...] = ()
     tools: bool = False
     images: tuple[str, ...] = ()
+    roles: tuple[str, ...] = ()
+    transcripts: tuple[str, ...] = ()
     implicit_prompt: bool = False
 
 
@@ -44,6 +48,7 @@ class Readiness:
     Attributes:
         ready: Whether it can.
         because: Why not, in words; empty where it can.
+        caveat: Where it can, what it would leave out or get wrong without a word; empty where nobody knows of anything.
         mapping: Source of a Python module with a function `rewrite(row)` that makes it so, tried on rows of the dataset;
             None where it is not needed, or nobody knows one.
         removes: Columns that the mapping takes away.
@@ -51,5 +56,6 @@ class Readiness:
 
     ready: bool
     because: str = ""
+    caveat: str = ""
     mapping: str | None = None
     removes: tuple[str, ...] = ()

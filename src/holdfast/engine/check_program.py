@@ -17,6 +17,7 @@ from holdfast.core.finding import Finding, Rule, Severity, Skip
 from holdfast.core.requirement import Declared
 from holdfast.engine.check import needed_facts, run_rules, severity_of
 from holdfast.engine.gather import gather
+from holdfast.engine.hub_facts import HUB_FACTS, HubFacts, Outside, asked_about
 from holdfast.engine.resolve import Resolution
 
 Results = list[Finding | Skip]
@@ -33,10 +34,12 @@ class Footing:
     Attributes:
         resolution: The versions of the libraries that it will get, or may get.
         declared: What says so.
+        outside: Where what it names is looked for; None where nobody looks.
     """
 
     resolution: Resolution
     declared: Declared
+    outside: Outside | None = None
 
     @property
     def firm(self) -> bool:
@@ -56,10 +59,11 @@ def _api(versions: tuple[tuple[str, str], ...]) -> Api:
     return Api(dict(versions))
 
 
-class ProgramFacts:
+class ProgramFacts(HubFacts):
     """What is known beside a program itself, by the names that rules give their parameters."""
 
     def __init__(self, footing: Footing, versions: Mapping[str, str], document: Document) -> None:
+        super().__init__(document, footing.outside)
         self._footing, self._versions, self._document = footing, versions, document
 
     @property
@@ -131,9 +135,10 @@ def _ask_about(
 ) -> Iterator[Finding | Skip]:
     """Yield what the rules say of one document; a script for which no launcher counts them is not asked about processes."""
     counted = any(document.get(key) is not ABSENT for key in COUNTS)
-    asked = [rule for rule in rules if counted or PROCESSES not in rule.needs]
-    facts = gather(needed_facts(asked), ProgramFacts(footing, at, document), otherwise=ELSEWHERE)
-    return run_rules(asked, document, facts)
+    facts = ProgramFacts(footing, at, document)
+    asked = [rule for rule in asked_about(rules, document, facts) if counted or PROCESSES not in rule.needs]
+    known = gather(needed_facts(asked), facts, otherwise=ELSEWHERE, awaited=HUB_FACTS)
+    return run_rules(asked, document, known)
 
 
 def _identity(result: Finding | Skip) -> object:

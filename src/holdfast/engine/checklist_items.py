@@ -324,7 +324,7 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list)
 
 
-HEADER = ("DEP101", "DEP102", "DEP104", "DEP105", "DEP106", "DEP109", "DEP110", "DEP112", "DEP115", "IMP106", "MOD107")
+HEADER = ("DEP101", "DEP102", "DEP104", "DEP105", "DEP106", "DEP109", "DEP110", "DEP112", "DEP115", "IMP106")
 ITEMS: Final = (
     Item(
         "repositories",

@@ -1,24 +1,43 @@
 """What is known of the world outside a job, by the names that rules give their parameters."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from holdfast.catalog.api import Api, made
 from holdfast.catalog.train_arguments import stack_api
+from holdfast.core.document import Document
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, Machine, Model
 from holdfast.core.job import Job
+from holdfast.core.mention import Mention, Role
+from holdfast.core.scan import Scan
+from holdfast.engine.hub_facts import HubFacts, Outside, usable_dataset, usable_model
 from holdfast.engine.resolve import Resolution
 from holdfast.ports import Datasets, Machines, Models
+
+UNNAMED: Final = Document(path="job.yaml", kind="job", values={})
+"""A document that names nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sources:
-    """The doors behind which facts are found."""
+    """The doors behind which facts are found.
+
+    Attributes:
+        datasets: Where the training data is looked for.
+        machines: What knows the machine.
+        models: Where the base model is looked for.
+        outside: What else is asked; without it, the job counts as one that names nothing there.
+        read_rows: Reads the training data's rows; None where they are not at hand.
+    """
 
     datasets: Datasets
     machines: Machines
     models: Models
+    outside: Outside | None = None
+    read_rows: Callable[[], Scan] | None = None
 
 
 def process_count(machine: Machine, job: Job) -> int:
@@ -31,10 +50,11 @@ def process_count(machine: Machine, job: Job) -> int:
     return max(1, len(machine.gpus)) if asked == "auto" else asked
 
 
-class JobFacts:
+class JobFacts(HubFacts):
     """The facts of a job file, by the names that rules give their parameters. Each property is one fact."""
 
-    def __init__(self, job: Job, sources: Sources) -> None:
+    def __init__(self, job: Job, sources: Sources, document: Document = UNNAMED) -> None:
+        super().__init__(document, sources.outside)
         self._job, self._sources = job, sources
 
     @property
@@ -72,15 +92,42 @@ class JobFacts:
         """Names of the environment variables that are set where holdfast runs."""
         return self._here.variables
 
+    def has(self, name: str) -> bool:
+        """Tell whether the job names what a fact is about: each has data and a model."""
+        return name != "account" or super().has(name)
+
     @cached_property
     def dataset(self) -> Dataset:
         """What is known of the training data."""
-        return self._sources.datasets.fetch(self._job.dataset, self._job.method)
+        mention = self._named("dataset")
+        if mention is None or self._places.here.holds(mention.name):
+            return self._sources.datasets.fetch(self._job.dataset, self._job.method)
+        found = self._places.hub.dataset(mention)
+        return usable_dataset(found, evaluated=self._job.dataset.eval_split is not None)
 
     @cached_property
     def model(self) -> Model:
         """What is known of the base model."""
-        return self._sources.models.fetch(self._job.model)
+        mention = self._named("model")
+        if mention is None or self._places.here.holds(mention.name):
+            return self._sources.models.fetch(self._job.model)
+        return usable_model(self._places.hub.model(mention))
+
+    @cached_property
+    def scan(self) -> Scan:
+        """What reading the rows of the training data showed."""
+        if self._sources.read_rows is None:
+            raise SourceError("its rows are not at hand", where="dataset", fix="`holdfast inspect` reads them")
+        return self._sources.read_rows()
+
+    def _only(self, role: Role) -> Mention:
+        """Return the job's data or its model; a path is looked for here alone, for no repository is called so."""
+        name = self._job.model.path if role == "model" else self._job.dataset.path
+        return self._named(role) or Mention(role=role, name=name, key=role)
+
+    def _named(self, key: str) -> Mention | None:
+        """Return what the job names under a key, where that may be on the Hub."""
+        return next((each for each in self.mentions if each.key in (key, f"{key}.path")), None)
 
     @cached_property
     def _here(self) -> Machine:

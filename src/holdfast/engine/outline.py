@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.catalog.builtin import CONFIG_FOR, DATASETS, MODELS
+from holdfast.catalog.data_files import READ, ending_of
+from holdfast.catalog.repositories import is_path
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Data, Job
 from holdfast.core.methods import Method
@@ -21,18 +23,8 @@ TRAINERS: Mapping[Method, str] = {
 }
 """What stands before `Trainer` and `Config` in TRL's names."""
 
-FORMATS = {
-    "json": "json",
-    "jsonl": "json",
-    "csv": "csv",
-    "parquet": "parquet",
-    "arrow": "arrow",
-    "txt": "text",
-}
-"""Loader for each ending of a data file. Source: `datasets.packaged_modules` 5.2."""
-LOCAL = (".", "/", "~")
-"""How a path begins that is no name at the Hub."""
-COMPRESSED = re.compile(r"\.(gz|bz2|xz|zst)$")
+LOADERS = {ending: builder for ending, builder in READ.items() if builder != "tsv"}
+"""Loader for each ending of a data file; that of CSV reads tabs only where it is told so."""
 
 ASKED_ELSEWHERE = {
     "output_dir": "the run's folder holds it; `output.folder` names the folder of all runs",
@@ -162,12 +154,11 @@ def outline_reading(job: Job) -> Reading:
     if data.path.startswith("builtin:") and data.path not in DATASETS:
         raise UsageError(f"no dataset {data.path!r}", where="dataset.path", fix=f"use one of {', '.join(DATASETS)}")
     _check_stream(data)
-    name = COMPRESSED.sub("", data.path.lower())
-    data_format = FORMATS.get(name.rpartition(".")[2]) if "." in name.rpartition("/")[2] else None
+    data_format = LOADERS.get(ending_of(data.path))
     return Reading(
         builtin=DATASETS.get(data.path),
         config=data.config or (CONFIG_FOR[job.method] if data.path in DATASETS else None),
-        is_local=data_format is not None or data.path.startswith(LOCAL),
+        is_local=data_format is not None or is_path(data.path),
         format=data_format,
         draws=bool(data.rows or data.eval_fraction or data.streaming),
         map=map_function(job),
@@ -193,7 +184,7 @@ def outline_loading(job: Job) -> Loading:
     quantization = job.quantization or {}
     return Loading(
         builtin=MODELS.get(model.path),
-        is_local=model.path.startswith(LOCAL),
+        is_local=is_path(model.path),
         short_name=short_name(model.path),
         dtype=dtype or (None if is_frozen else "float32"),
         is_default=dtype is None,

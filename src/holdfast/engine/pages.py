@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from textwrap import fill
+from textwrap import fill, shorten
 from typing import Any, Final
 
 from holdfast.core.document import Kind
 from holdfast.core.finding import Case, Rule
+from holdfast.core.mention import Seen
 
 LANGUAGES: Mapping[Kind, str] = {"job": "yaml", "script": "python", "command": "sh"}
 PLURAL: Mapping[Kind, str] = {"job": "job files", "script": "scripts", "command": "command lines", "data": "datasets"}
 NEEDS = {"api": "the libraries' versions", "resolution": "the requirements"}
 WIDTH: Final = 110  # characters of a line below an example
+LONGEST: Final = 80  # of a text among the facts: nobody reads a chat template there
 
 
 def named_by_key(case: Case) -> tuple[str, ...]:
@@ -65,14 +67,25 @@ def _render_case(case: Case, objections: Iterable[str] = ()) -> str:
 
 def _spell(fact: object) -> str:
     """Write a fact on one line, without what it leaves at its default."""
-    if isinstance(fact, frozenset | tuple):
-        inner = ", ".join(map(_spell, sorted(fact) if isinstance(fact, frozenset) else fact))
-        return f"[{inner}]"
-    if not is_dataclass(fact):
-        return str(fact)
+    match fact:
+        case str():
+            told = shorten(fact, LONGEST, placeholder=" …")
+        case Seen(mention, found, because):
+            told = f"of `{mention.name}`: {_spell(found) if found else f'not known, {because}'}"
+        case frozenset():
+            told = f"[{', '.join(sorted(map(_spell, fact)))}]"
+        case tuple() | list():
+            told = f"[{', '.join(map(_spell, fact))}]"
+        case Mapping():
+            told = ", ".join(f"{name} = {_spell(value)}" for name, value in fact.items())
+        case _:
+            told = ", ".join(_fields(fact)) if is_dataclass(fact) else str(fact)
+    return told
+
+
+def _fields(fact: Any) -> Iterator[str]:
     values = ((field, getattr(fact, field.name)) for field in fields(fact))
-    told = (f"{field.name} {_spell(value)}" for field, value in values if value != _default(field))
-    return ", ".join(told)
+    return (f"{field.name} {_spell(value)}" for field, value in values if value != _default(field))
 
 
 def _default(field: object) -> object:

@@ -11,15 +11,13 @@ huggingface_hub refuses the name when the trainer makes the repository: after th
 There is no automatic fix: the name is the user's to choose.
 """
 
-import re
 from collections.abc import Iterator
 
+from holdfast.catalog.repositories import is_repository
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
-# What huggingface_hub 2.4 takes: an optional owner and a name, of 96 characters at most each.
 FAULT = "is no name for a repository: write `owner/name`, of letters, digits, `-`, `_` and `.`"
-NAME = re.compile(r"(?:\b[\w.-]{1,96}\b/)?\b[\w.-]{1,96}\b", re.ASCII)
 
 
 def check(job: Document) -> Iterator[Finding]:
@@ -33,11 +31,6 @@ def check(job: Document) -> Iterator[Finding]:
         pushes = call.name == "push_to_hub" and not call.path.endswith("Trainer.push_to_hub")
         if pushes and isinstance(named, str) and not is_repository(named) and not call.guard.because:
             yield Finding(call.key, f"{named!r} {FAULT}", place=call.name_place)
-
-
-def is_repository(name: str) -> bool:
-    """Tell whether the Hub takes a name for a repository."""
-    return bool(NAME.fullmatch(name)) and "--" not in name and ".." not in name and not name.endswith(".git")
 
 
 JOB = """

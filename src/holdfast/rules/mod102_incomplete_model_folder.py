@@ -1,12 +1,12 @@
-"""A model folder that lacks its config, its weights or its tokenizer.
+"""A model that lacks its config, its weights or its tokenizer.
 
 ## What it does
-For a model that is a folder on this machine, looks at the names of its files.
+For the model that is trained, a folder on this machine or a repository of the Hub, looks at the names of its files.
 
 ## Why is this bad
-Without `config.json`, or with an adapter alone, loading raises ValueError; without weights, OSError. Without a
-tokenizer nothing raises: transformers makes one that knows its special tokens alone, every text becomes an empty row,
-and the training that follows teaches nothing.
+Without `config.json`, or with an adapter alone, loading raises ValueError; without weights under a name that transformers looks for,
+OSError: GGUF, ONNX, Flax and `consolidated.*` are not among them. Without a tokenizer nothing raises: transformers makes one that
+knows its special tokens alone, every text becomes an empty row, and the training that follows teaches nothing.
 
 ## Fix safety
 There is no automatic fix: the files must come from where the model was made.
@@ -14,28 +14,80 @@ There is no automatic fix: the files must come from where the model was made.
 
 from collections.abc import Iterator
 
+from holdfast.catalog.base_models import GENERATING, base_of, is_plain, uses_own_tokenizer
+from holdfast.core.document import Document
 from holdfast.core.facts import Model
-from holdfast.core.finding import Case, Finding, Rule, Severity
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.hub import Repo
 
-WEIGHTS = (".safetensors", ".safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
+CONFIG, ADAPTER = "config.json", "adapter_config.json"
+WEIGHTS = {
+    "model.safetensors",
+    "model.safetensors.index.json",
+    "pytorch_model.bin",
+    "pytorch_model.bin.index.json",
+}
+# Weights that other programs read, by how their names end.
+FOREIGN = {
+    ".gguf": "GGUF",
+    ".onnx": "ONNX",
+    ".msgpack": "Flax",
+    ".h5": "TensorFlow",
+    ".pth": "consolidated",
+    ".safetensors": "otherwise named",
+}
 # Words in the names of files that hold a vocabulary (tokenizer.json, vocab.txt, spiece.model, tekken.json, x.tiktoken),
 # and the files beside it that have such a word too.
 VOCABULARY = ("token", "vocab", "spiece", "spm", "sentencepiece", "tekken")
 BESIDE = {"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"}
 
 
-def check(model: Model) -> Iterator[Finding]:
+def check(job: Document, model: Model) -> Iterator[Finding]:
     """Object to a folder that is not there, and to what it lacks."""
-    if model.files is None:
-        yield Finding("model", "there is no such folder, and a Hub id is `name` or `owner/name`")
+    base = base_of(job, model)
+    if base is None or not is_plain(job, base) or not _is_readable(model.repo):
         return
-    if "config.json" not in model.files:
-        adapter = ": it holds an adapter alone, merge it first" if "adapter_config.json" in model.files else ""
-        yield Finding("model", f"the folder has no config.json{adapter}")
-    elif not any(name.endswith(WEIGHTS) and not name.startswith("adapter_") for name in model.files):
-        yield Finding("model", "the folder has no weights (model.safetensors)")
-    elif not any(word in name for name in model.files - BESIDE for word in VOCABULARY):
-        yield Finding("model", "the folder has no tokenizer (tokenizer.json), and every text would become an empty row")
+    if model.files is None:
+        if job.kind == "job":
+            yield base.finding("there is no such folder, and a Hub id is `name` or `owner/name`")
+        return
+    files = frozenset(name for name in model.files if "/" not in name)
+    alone = base.by_name and job.get("method", None) in GENERATING
+    fault = _lacks(model, files, alone=alone)
+    if not fault and uses_own_tokenizer(job, base):
+        fault = _unspoken(files)
+    if fault:
+        yield base.finding(fault)
+
+
+def _is_readable(repo: Repo | None) -> bool:
+    return repo is None or (repo.exists and repo.readable and repo.commit is not None)
+
+
+def _lacks(model: Model, files: frozenset[str], *, alone: bool) -> str:
+    """Return what keeps a model from being loaded; nothing where an adapter beside it names another to load.
+
+    Args:
+        model: The model.
+        files: Names of its files.
+        alone: Whether its loader takes no adapter for a model.
+    """
+    if CONFIG not in files and ADAPTER in files:
+        return "it has no config.json: it holds an adapter alone, merge it first" if alone else ""
+    if CONFIG not in files:
+        return "it has no config.json"
+    elsewhere = ADAPTER in files or "transformers_weights" in (model.config or {})
+    if files & WEIGHTS or elsewhere:
+        return ""
+    others = [kind for end, kind in FOREIGN.items() if any(name.endswith(end) for name in files)]
+    has = f", only {' and '.join(others)} ones, which transformers does not take" if others else ""
+    return f"it has no weights (model.safetensors){has}"
+
+
+def _unspoken(files: frozenset[str]) -> str:
+    if any(word in name for name in files - BESIDE for word in VOCABULARY):
+        return ""
+    return "it has no tokenizer (tokenizer.json), and every text would become an empty row"
 
 
 JOB = """
@@ -49,6 +101,21 @@ def _holds(*names: str) -> dict[str, object]:
     return {"model": Model(files=frozenset(names))}
 
 
+SCRIPT = """from transformers import AutoModelForCausalLM
+from trl import SFTConfig, SFTTrainer
+
+model = AutoModelForCausalLM.from_pretrained("acme/quantized")
+trainer = SFTTrainer(model=model, args=SFTConfig(output_dir="out"), train_dataset=rows)
+"""
+ON_TOP = SCRIPT.replace("=rows", "=rows, peft_config=LoraConfig()")
+ON_TOP = ON_TOP.replace("from trl", "from peft import LoraConfig\nfrom trl")
+COMMAND = "trl sft --model_name_or_path acme/quantized --dataset_name trl-lib/Capybara\n"
+
+
+def _on_the_hub(*names: str, exists: bool = True) -> dict[str, object]:
+    return {"model": Model(files=frozenset(names), repo=Repo(name="acme/quantized", exists=exists))}
+
+
 RULE = Rule(
     code="MOD102",
     name="incomplete-model-folder",
@@ -56,8 +123,9 @@ RULE = Rule(
     severity=Severity.ERROR,
     check=check,
     source=(
-        "Tried with trl 1.16 and transformers 5.23: files taken out of a tiny Qwen2's folder one at a time. Without its "
-        "tokenizer files, `AutoTokenizer` gives a `Qwen2Tokenizer` of one or two tokens, and `SFTTrainer` trains on."
+        "Tried with trl 1.16, transformers 5.23 and peft 0.21: files taken out of a tiny Qwen2's folder one at a time. Without its "
+        "tokenizer files, `AutoTokenizer` gives a `Qwen2Tokenizer` of one or two tokens, and `SFTTrainer` trains on. The same weights "
+        "under nine other names are not found; with an adapter beside its config, its base is loaded."
     ),
     bad=(
         Case(job=JOB, facts={"model": Model(files=None)}, at="model"),
@@ -65,10 +133,25 @@ RULE = Rule(
         Case(job=JOB, facts=_holds("adapter_config.json", "adapter_model.safetensors", "tokenizer.json"), at="model"),
         Case(job=JOB, facts=_holds("config.json", "tokenizer.json"), at="model"),
         Case(job=JOB, facts=_holds("config.json", "model.safetensors", "tokenizer_config.json"), at="model"),
+        Case(script=SCRIPT, facts=_on_the_hub("config.json", "tokenizer.json", "quantized-q4.gguf"), at="model.0"),
+        Case(
+            command=COMMAND,
+            facts=_on_the_hub("adapter_config.json", "adapter_model.safetensors", "tokenizer.json"),
+            at="train.model_name_or_path",
+        ),
     ),
     good=(
         Case(job=JOB, facts=_holds("config.json", "model.safetensors", "tokenizer.json")),
         Case(job=JOB, facts=_holds("config.json", "model.safetensors.index.json", "vocab.json", "merges.txt")),
         Case(job=JOB, facts=_holds("config.json", "pytorch_model.bin", "spiece.model")),
+        Case(script=SCRIPT, facts=_on_the_hub("config.json", "model.safetensors", "tokenizer.json")),
+        Case(script=SCRIPT, facts=_on_the_hub(exists=False)),
+        Case(
+            script=SCRIPT.replace('quantized"', 'quantized", gguf_file="quantized-q4.gguf"'),
+            facts=_on_the_hub("config.json", "tokenizer.json", "quantized-q4.gguf"),
+        ),
+        Case(job=JOB.replace("sft", "reward"), facts=_holds("adapter_config.json", "tokenizer.json")),
+        Case(script=ON_TOP, facts=_on_the_hub("adapter_config.json", "adapter_model.safetensors")),
     ),
+    kinds=ANY_KIND,
 )

@@ -1,8 +1,8 @@
 """A tokenizer in SentencePiece's format, and nothing to read it with.
 
 ## What it does
-For a model that is a folder on this machine, looks whether its vocabulary is there in SentencePiece's format alone
-(`tokenizer.model`, `spiece.model`), and whether the job installs both `sentencepiece` and `protobuf`.
+For the model that is trained, looks whether its vocabulary is there in SentencePiece's format alone (`tokenizer.model`,
+`spiece.model`), and whether the job, or the header of the script, installs both `sentencepiece` and `protobuf`.
 
 ## Why is this bad
 Transformers converts such a file when the tokenizer is loaded, and needs both packages for it. Neither comes along with it, and
@@ -15,10 +15,12 @@ writes a `tokenizer.json`, and then neither is needed any more.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.packages import parse_requirement
+from holdfast.catalog.api import Api
+from holdfast.catalog.base_models import base_of, uses_own_tokenizer
+from holdfast.catalog.packages import installed, parse_requirement
 from holdfast.core.document import Document, Set
 from holdfast.core.facts import Model
-from holdfast.core.finding import JOB_FILES, Case, Finding, Fix, Rule, Severity
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
 
 REQUIREMENTS = "environment.requirements"
 FORMAT = {"tokenizer.model", "spiece.model"}
@@ -27,18 +29,24 @@ READERS = ("sentencepiece", "protobuf")
 OTHERS = {"tokenizer.json", "vocab.json", "vocab.txt", "tekken.json"}
 
 
-def check(job: Document, model: Model) -> Iterator[Finding]:
+def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
     """Object to a vocabulary that cannot be read."""
-    files = model.files or frozenset()
-    if job.get("model.path", None) is None or not files & FORMAT or files & OTHERS:
+    base, files = base_of(job, model), model.files or frozenset()
+    if base is None or not uses_own_tokenizer(job, base) or not files & FORMAT or files & OTHERS:
         return
     declared = job.get(REQUIREMENTS, None)
+    if not isinstance(declared, list) and job.kind != "job":
+        return
     texts = [each for each in declared if isinstance(each, str)] if isinstance(declared, list) else []
-    lacking = [name for name in READERS if name not in {parse_requirement(text).name for text in texts}]
+    brought = installed(texts, api.versions)
+    if brought is None and job.kind != "job":
+        raise MissingFactError(REQUIREMENTS, "what one of them brings along is not known")
+    at_hand = {parse_requirement(text).name for text in texts} | (brought or frozenset())
+    lacking = [name for name in READERS if name not in at_hand]
     if lacking:
         fix = Fix(f"install {' and '.join(lacking)}", (Set(REQUIREMENTS, [*texts, *lacking]),))
         fault = f"its tokenizer is {min(files & FORMAT)} alone, which cannot be read without {' and '.join(lacking)}"
-        yield Finding("model", fault, fix)
+        yield base.finding(fault, fix)
 
 
 JOB = """
@@ -46,6 +54,14 @@ method: sft
 model: ./tiny
 dataset: trl-lib/Capybara
 """
+SCRIPT = """# /// script
+# dependencies = ["trl==1.16.0", "transformers==5.23.0"]
+# ///
+from trl import SFTConfig, SFTTrainer
+
+trainer = SFTTrainer(model="acme/old", args=SFTConfig(output_dir="out"), train_dataset=rows)
+"""
+INSTALLED = SCRIPT.replace('5.23.0"]', '5.23.0", "sentencepiece", "protobuf"]')
 READ = JOB + "environment:\n  requirements: [sentencepiece, protobuf]\n"
 
 
@@ -66,11 +82,14 @@ RULE = Rule(
     bad=(
         Case(job=JOB, facts=_holds("tokenizer.model"), at="model", fixed=READ),
         Case(job=READ.replace(", protobuf", ""), facts=_holds("spiece.model"), at="model", fixed=READ),
+        Case(script=SCRIPT, facts=_holds("tokenizer.model"), at="trainer.model", fixed=INSTALLED),
     ),
     good=(
         Case(job=JOB, facts=_holds("tokenizer.model", "tokenizer.json")),
         Case(job=JOB, facts=_holds("vocab.json", "merges.txt")),
         Case(job=READ, facts=_holds("tokenizer.model")),
+        Case(script=SCRIPT.partition("# ///\n")[2], facts=_holds("tokenizer.model")),
+        Case(script=INSTALLED, facts=_holds("tokenizer.model")),
     ),
-    kinds=JOB_FILES,
+    kinds=ANY_KIND,
 )

@@ -16,15 +16,17 @@ from holdfast.adapters.readers.script.edits import can_place as can_place_in_scr
 from holdfast.adapters.readers.script.edits import place_edits as place_script_edits
 from holdfast.adapters.targets import Target, read_text
 from holdfast.adapters.targets.scripts import SettingsBeside, read_documents
-from holdfast.core.document import Document, Edit, Unknown
+from holdfast.catalog.hub_jobs import BACKEND
+from holdfast.core.document import Document, Edit, Key, Unknown
 from holdfast.core.errors import UsageError
-from holdfast.core.text import TextEdit
+from holdfast.core.text import Place, TextEdit
 
 COMMAND_LINE = "command line"
 MAKE_VARIABLE = re.compile(r"^(?P<name>\w+)\s*[:?]?=\s*(?P<value>[^$\n]*?)\s*$", re.MULTILINE)
 MODULE = re.compile(r"\w+(?:\.\w+)*")
 HIGHEST = 4
 """Folders to go up at most."""
+ADDRESS = ("https://", "http://")
 INSTALLS = re.compile(r"\binstall\b|\badd\b")
 INSTALL_LINES = "holdfast.adapters.declared.installs"
 INSTALLED = "launch.installs"
@@ -90,7 +92,11 @@ def read_line_documents(line: CommandLine, text: str, path: str) -> Iterator[Doc
     files = SettingsBeside(*folders)
     _add_installed(line, Path(path).parent)
     program = line.program
-    if program and (name := _script_name(program)):
+    if program and program.name.text.startswith(ADDRESS) and line.launch.values.get("where.backend") == BACKEND:
+        said = {"script": program.name.text}
+        at: dict[Key, Place] = {("script",): program.name.place}
+        yield with_launch(Document(path=path, kind="command", text=text, values=said, places=at), line.launch)
+    elif program and (name := _script_name(program)):
         arguments = tuple(word.text if word.known else NOT_SAID for word in program.arguments)
         add_accelerate_config(line.launch, files)
         found = read_script_documents(name, folders, arguments)

@@ -3,22 +3,41 @@
 Each is one module that travels inside the script as text; it imports nothing of ours.
 """
 
+from collections.abc import Mapping
 from importlib.resources import files
+from typing import Final
 
+from holdfast.catalog.builtin import tiny_chat
+from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type
+from holdfast.core.facts import Model
 from holdfast.core.methods import Method
 
 MODELS = {"builtin:tiny-chat": "tiny_chat.py"}
 """Module that makes each built-in model."""
+MADE: Final = frozenset(
+    ("chat_template.jinja", "config.json", "generation_config.json", "model.safetensors", "tokenizer.json")
+    + ("tokenizer_config.json",)
+)
+"""Files that a built-in model will have."""
+QWEN2_LAYER: Final = (
+    *(f"self_attn.{part}_proj.{kind}" for part in "qkv" for kind in ("weight", "bias")),
+    "self_attn.o_proj.weight",
+    *(f"mlp.{part}_proj.weight" for part in ("gate", "up", "down")),
+    "input_layernorm.weight",
+    "post_attention_layernorm.weight",
+)
+"""Names of the weights in a layer of Qwen2."""
 DATASETS = {"builtin:stdlib-docstrings": "stdlib_docstrings.py"}
 """Module that makes each built-in dataset."""
 
-COLUMNS = {
-    "messages": ("messages",),
-    "preference": ("prompt", "chosen", "rejected"),
-    "unpaired": ("prompt", "completion", "label"),
-    "prompts": ("prompt", "answer"),
+CHAT: Final = ListOf(Struct({"role": STRING, "content": STRING}))
+COLUMNS: Final[Mapping[str, Mapping[str, Type]]] = {
+    "messages": {"messages": CHAT},
+    "preference": {"prompt": CHAT, "chosen": CHAT, "rejected": CHAT},
+    "unpaired": {"prompt": CHAT, "completion": CHAT, "label": Scalar("boolean")},
+    "prompts": {"prompt": CHAT, "answer": STRING},
 }
-"""Columns of each configuration of the built-in dataset."""
+"""Columns of each configuration of the built-in dataset, with their types."""
 
 CONFIG_FOR = {
     Method.SFT: "messages",
@@ -31,13 +50,30 @@ CONFIG_FOR = {
 """Configuration that a method gets where the job names none."""
 
 
-def builtin_columns(path: str, config: str | None, method: Method) -> tuple[str, ...]:
-    """Return the columns of a built-in dataset; none if there is no such dataset or configuration.
+def builtin_columns(path: str, config: str | None, method: Method) -> Mapping[str, Type]:
+    """Return the columns of a built-in dataset with their types; none if there is no such dataset or configuration.
 
-    >>> builtin_columns("builtin:stdlib-docstrings", None, Method.DPO)
-    ('prompt', 'chosen', 'rejected')
+    >>> [*builtin_columns("builtin:stdlib-docstrings", None, Method.DPO)]
+    ['prompt', 'chosen', 'rejected']
     """
-    return COLUMNS.get(config or CONFIG_FOR[method], ()) if path in DATASETS else ()
+    return COLUMNS.get(config or CONFIG_FOR[method], {}) if path in DATASETS else {}
+
+
+def builtin_model(path: str) -> Model | None:
+    """Return what is known of a built-in model before it is made; None if there is none of that name."""
+    if path not in MODELS:
+        return None
+    config = {"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "tie_word_embeddings": True}
+    sizes = {"vocab_size": tiny_chat.VOCABULARY, "max_position_embeddings": tiny_chat.CONTEXT_TOKENS}
+    return Model(files=MADE, config={**config, **sizes}, chat_template=tiny_chat.CHAT_TEMPLATE)
+
+
+def builtin_tensors(path: str) -> frozenset[str]:
+    """Return the names of a built-in model's weights; none if there is none of that name."""
+    if path not in MODELS:
+        return frozenset()
+    layers = (f"model.layers.{layer}.{part}" for layer in range(tiny_chat.LAYERS) for part in QWEN2_LAYER)
+    return frozenset((*layers, "model.embed_tokens.weight", "model.norm.weight"))
 
 
 def load_source(module: str) -> str:

@@ -16,6 +16,7 @@ VERSION = 1
 VOCABULARY = 2048
 END_OF_TURN, PADDING = "<|im_end|>", "<|endoftext|>"
 CONTEXT_TOKENS = 1024
+LAYERS = 6
 SEED = 0
 
 CHAT_TEMPLATE = """\
@@ -81,7 +82,7 @@ def make_model(tokenizer: Any) -> Any:
         vocab_size=len(tokenizer),
         hidden_size=192,
         intermediate_size=576,
-        num_hidden_layers=6,
+        num_hidden_layers=LAYERS,
         num_attention_heads=6,
         num_key_value_heads=2,
         max_position_embeddings=CONTEXT_TOKENS,

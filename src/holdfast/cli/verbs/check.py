@@ -48,6 +48,7 @@ class CheckCommand(click.Command):
 @click.option("--force-exclude", is_flag=True, help="Pass over named files like those of a folder.")
 @click.option("--no-cache", is_flag=True, help="Check unchanged files again.")
 @click.option("--checklist", is_flag=True, help="Go through the checklists for before a job is sent, too.")
+@options.offline
 @click.option("--verbose", "-v", is_flag=True, help="Name each rule that could not be asked, and why.")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="text", help="How to answer.")
 @click.pass_context
@@ -65,6 +66,7 @@ def command(
     force_exclude: bool,
     no_cache: bool,
     checklist: bool,
+    offline: bool,
     verbose: bool,
     format_: str,
 ) -> int:
@@ -91,6 +93,7 @@ def command(
         diff=diff,
         checklist=checklist,
         edits=format_ in WITH_EDITS,
+        offline=offline,
     )
     click.echo(render(answer, format_, verbose=verbose))
     return exit_code(answer)

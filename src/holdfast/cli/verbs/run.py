@@ -15,6 +15,7 @@ from holdfast.cli.text import render_run
 @click.option("--on", metavar="BACKEND", help="Where it runs; the same as --set where.backend=BACKEND.")
 @options.despite
 @options.detach
+@options.offline
 @options.runs
 @options.quiet
 @options.format_
@@ -25,6 +26,7 @@ def command(
     on: str | None,
     despite: tuple[str, ...],
     detach: bool,
+    offline: bool,
     runs: str | None,
     quiet: bool,
     format_: str,
@@ -39,6 +41,7 @@ def command(
             runs=runs,
             despite=despite,
             detach=detach,
+            offline=offline,
             onlooker=face,
         )
     return face.exit_code(options.put_out(answer, format_, render_run))

@@ -41,6 +41,7 @@ KEYS: Final = (
     ("lr_scheduler", "train.lr_scheduler_type"),
     ("trust_remote_code", "model.trust_remote_code"),
     ("datasets.0.path", "dataset.path"),
+    ("datasets.0.name", "dataset.config"),
     ("datasets.0.split", "dataset.split"),
     ("lora_r", "peft.r"),
     ("lora_alpha", "peft.lora_alpha"),

@@ -108,6 +108,7 @@ class Draughtsman:
             self.values.setdefault(str(under[0]), {})[str(under[1])] = values
         self.places[under] = draft.place
         self.key_places[under] = draft.name_place
+        self.places |= {(*under, index): place for index, place in enumerate(draft.positional_places) if place}
         for name, slot in draft.arguments.items():
             if slot.place:
                 self.places[*under, name] = slot.place

@@ -8,6 +8,7 @@ from holdfast.adapters.readers.script.join import joined
 from holdfast.adapters.readers.script.objects import dotted
 from holdfast.adapters.readers.script.reading import Reading, either
 from holdfast.adapters.readers.script.values import BRANCHES, Draft, Entries, Part, Ref, Slot, Thing, Via
+from holdfast.core.text import Place
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -124,6 +125,7 @@ def record(  # noqa: PLR0913  what a call is, in six parts
         receiver=receiver,
         main=reading.frame.module.number == 0,
         order=(node.func.end_lineno or node.lineno, node.func.end_col_offset or node.col_offset),
+        positional_places=_places(node, given),
     )
     key = (id(node), path, via)
     known = reading.drafts.setdefault(key, draft)
@@ -131,6 +133,11 @@ def record(  # noqa: PLR0913  what a call is, in six parts
         _merge(known, draft)
     reading.log.append(known)
     return known
+
+
+def _places(node: ast.Call, given: Given) -> tuple[Place | None, ...]:
+    spread = any(isinstance(argument, ast.Starred) for argument in node.args)
+    return () if spread else tuple(slot.place for slot in given.positional)
 
 
 def _merge(known: Draft, again: Draft) -> None:

@@ -78,6 +78,7 @@ class Draft:
 
     Attributes:
         node: What was written; it may be come upon several times, with other values.
+        positional_places: Where those that are given by position stand; none where some are spread.
         receiver: For a method, the thing it was called on.
         order: By which the calls stand in the source: the line and the column of the name.
         main: Whether it stands in the script itself, not in a file beside it.
@@ -97,6 +98,7 @@ class Draft:
     receiver: "Thing | Part | None" = None
     main: bool = True
     order: tuple[int, int] = (0, 0)
+    positional_places: tuple[Place | None, ...] = ()
 
 
 @dataclass(slots=True, eq=False, repr=False)

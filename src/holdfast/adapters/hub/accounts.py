@@ -1,0 +1,76 @@
+"""Whose token is at hand, and what it is for.
+
+Source: the fields of `GET /api/whoami-v2` that huggingface_hub 2.4 reads (`_oauth.py`, `_login.py`); of fine-grained tokens, what public clients
+parse: `auth.accessToken.fineGrained.scoped`, each with an `entity` and its `permissions`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Literal
+
+from holdfast.adapters.hub.asking import Asking, TokenRefusedError
+from holdfast.adapters.hub.repos import entries, text
+from holdfast.adapters.hub.wire import UNSENDABLE
+from holdfast.core.errors import SourceError
+from holdfast.core.hub import Account
+
+
+def fetch_account(asking: Asking) -> Account:
+    """Return whose token is at hand. Without one, nothing is asked.
+
+    Raises:
+        SourceError: The Hub does not say.
+    """
+    if asking.token() is None:
+        return _stated("absent")
+    return asking.once(("account",), partial(_fetch_account, asking))
+
+
+def _fetch_account(asking: Asking) -> Account:
+    try:
+        reply = asking.api("whoami-v2")
+    except TokenRefusedError:
+        return _stated("refused")
+    except SourceError as error:
+        if error.what == UNSENDABLE:
+            return _stated("refused")
+        raise
+    if reply.status == 401:  # noqa: PLR2004 - as HTTP has it
+        return _stated("refused")
+    if not reply.ok:
+        raise reply.unexpected()
+    return parse_account(reply.mapping())
+
+
+def parse_account(told: Mapping[str, Any]) -> Account:
+    """Return an account as the Hub describes it."""
+    auth = told.get("auth")
+    token = auth.get("accessToken") if isinstance(auth, Mapping) else None
+    fine = token.get("fineGrained") if isinstance(token, Mapping) else None
+    return replace(
+        _stated("valid"),
+        name=text(told, "name"),
+        role=text(token, "role"),
+        organizations={text(each, "name"): text(each, "roleInOrg") for each in entries(told, "orgs")},
+        scopes=_parse_scopes(fine),
+        pays=told["canPay"] if isinstance(told.get("canPay"), bool) else None,
+    )
+
+
+def _stated(token: Literal["valid", "refused", "absent"]) -> Account:
+    return Account(token=token)
+
+
+def _parse_scopes(fine: Any) -> dict[str, frozenset[str]]:
+    """Return the permissions of a fine-grained token by whom or what they are for; those for everything under `global`."""
+    scopes: dict[str, frozenset[str]] = {}
+    for each in entries(fine, "scoped"):
+        name = text(each.get("entity"), "name")
+        scopes[name] = scopes.get(name, frozenset()) | _texts(each.get("permissions"))
+    everywhere = _texts(fine.get("global")) if isinstance(fine, Mapping) else frozenset[str]()
+    return scopes | ({"global": everywhere} if everywhere else {})
+
+
+def _texts(value: Any) -> frozenset[str]:
+    return frozenset(each for each in value if isinstance(each, str)) if isinstance(value, list) else frozenset()

@@ -1,0 +1,81 @@
+"""The Hub itself: each of its methods is one question, which is asked at most once in a process."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from holdfast.adapters.hub.accounts import fetch_account
+from holdfast.adapters.hub.answers import Answers
+from holdfast.adapters.hub.asking import Asking
+from holdfast.adapters.hub.datasets import fetch_dataset
+from holdfast.adapters.hub.links import fetch_link
+from holdfast.adapters.hub.models import fetch_model
+from holdfast.adapters.hub.repos import fetch_repo
+from holdfast.adapters.hub.settings import Settings, read_settings
+from holdfast.adapters.hub.shelves import fetch_shelf
+from holdfast.adapters.hub.targets import fetch_target
+from holdfast.adapters.hub.weights import fetch_tensors
+from holdfast.adapters.hub.wire import Reach
+from holdfast.core.facts import Dataset, Model
+from holdfast.core.hub import Account, Link, Repo, Shelf, Target
+from holdfast.core.mention import Mention
+
+ANSWERS = Answers()
+"""What this process was told."""
+REACH = Reach()
+"""Which hosts it did not reach."""
+
+
+class HubClient:
+    """The Hub, as one token sees it, for one check: its clock starts with the first question.
+
+    Any of its methods may be called from several threads at once.
+    """
+
+    def __init__(self, settings: Settings, *, answers: Answers = ANSWERS, reach: Reach = REACH) -> None:
+        """Take how the Hub is asked, and what is known of it."""
+        self._asking = Asking(settings, answers, reach)
+
+    @classmethod
+    def of(cls, environ: Mapping[str, str]) -> "HubClient":
+        """Return the Hub that the environment speaks of.
+
+        Raises:
+            UsageError: One of its variables cannot be read.
+        """
+        return cls(read_settings(environ))
+
+    def account(self) -> Account:
+        """Return whose token is at hand; without one, nothing is asked."""
+        return fetch_account(self._asking)
+
+    def repo(self, mention: Mention) -> Repo:
+        """Return the repository that is named; one that is not there comes with the nearest that are."""
+        return fetch_repo(self._asking, mention.repo_kind, mention.name, mention.revision)
+
+    def dataset(self, mention: Mention) -> Dataset:
+        """Return what is known of a dataset, without reading its rows."""
+        about = ("dataset", mention.name, mention.revision, mention.config, mention.split, mention.files)
+        return self._asking.once(about, partial(fetch_dataset, self._asking, mention))
+
+    def model(self, mention: Mention) -> Model:
+        """Return what is known of a model, an adapter or a tokenizer, without its weights."""
+        about = ("model", mention.name, mention.revision)
+        return self._asking.once(about, partial(fetch_model, self._asking, mention))
+
+    def tensors(self, mention: Mention) -> frozenset[str]:
+        """Return the names of a model's weights: `model.layers.0.self_attn.q_proj.weight`."""
+        about = ("tensors", mention.name, mention.revision)
+        return self._asking.once(about, partial(fetch_tensors, self._asking, mention))
+
+    def target(self, mention: Mention) -> Target:
+        """Return whether this token may write to a repository."""
+        about = ("target", mention.repo_kind, mention.name)
+        return self._asking.once(about, partial(fetch_target, self._asking, mention.repo_kind, mention.name))
+
+    def link(self, address: str) -> Link:
+        """Return what stands at an address."""
+        return fetch_link(self._asking, address)
+
+    def shelf(self, mention: Mention) -> Shelf:
+        """Return what a repository holds now, with digests; never from memory."""
+        return fetch_shelf(self._asking, mention)

@@ -1,0 +1,46 @@
+"""Addresses of scripts: what stands there.
+
+Covered: http and https; redirects. A token is never sent along, since whoever runs the script has none either.
+"""
+
+from functools import partial
+from typing import Final
+from urllib.parse import urlsplit
+
+from holdfast.adapters.hub.asking import Asking
+from holdfast.adapters.hub.wire import Reply, Request
+from holdfast.core.errors import SourceError
+from holdfast.core.hub import Link
+
+SCHEMES: Final = ("http", "https")
+NEEDS_GET: Final = frozenset({403, 404, 405, 501})
+"""What hosts say to a HEAD that they do not serve."""
+LITTLE: Final = 512
+"""Bytes that are read where HEAD is not served."""
+
+
+def fetch_link(asking: Asking, address: str) -> Link:
+    """Return what stands at an address.
+
+    Raises:
+        SourceError: It is no address of the web, or nobody answers there.
+    """
+    if urlsplit(address).scheme not in SCHEMES:
+        raise SourceError("no address of the web", where=address, fix="give one that begins with https://")
+    return asking.once(("link", address), partial(_fetch_link, asking, address))
+
+
+def _fetch_link(asking: Asking, address: str) -> Link:
+    reply = asking.ask(Request(url=address, method="HEAD", signed=False))
+    if reply.status in NEEDS_GET:
+        reply = asking.ask(Request(url=address, signed=False, first=LITTLE, headers={"range": f"bytes=0-{LITTLE - 1}"}))
+    return Link(status=_status(reply), media_type=_media_type(reply))
+
+
+def _status(reply: Reply) -> int:
+    partial_content, whole = 206, 200
+    return whole if reply.status == partial_content else reply.status
+
+
+def _media_type(reply: Reply) -> str:
+    return reply.headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -1,0 +1,62 @@
+"""Models, adapters and tokenizers of the Hub: what their small files say, and how many parameters the Hub counts.
+
+Covered: the files that `model_files.wanted` names, at the revision that is asked for. Not covered: models in subfolders; parameters of weights that
+are not safetensors.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from holdfast.adapters.hub.asking import Asking
+from holdfast.adapters.hub.repos import MAIN, fetch_info, fetch_repo
+from holdfast.adapters.model_files import model_of, wanted
+from holdfast.core.errors import SourceError
+from holdfast.core.facts import Model
+from holdfast.core.hub import Repo
+from holdfast.core.mention import Mention
+
+
+def fetch_model(asking: Asking, mention: Mention) -> Model:
+    """Return what is known of a model; of one that is not there, or not for this token, no more than that.
+
+    Raises:
+        SourceError: The Hub does not say.
+    """
+    name, revision = mention.name, mention.revision
+    repo = fetch_repo(asking, "model", name, revision)
+    if not repo.exists or repo.commit is None:
+        return Model(files=None, repo=repo)
+    names = wanted(repo.files) if repo.readable else ()
+    texts = asking.together(*(partial(fetch_text, asking, repo, revision, path) for path in names))
+    lost = next((each for each in texts if isinstance(each, SourceError)), None)
+    if lost:
+        raise lost
+    found = {path: text for path, text in zip(names, texts, strict=True) if text is not None}
+    info = fetch_info(asking, "model", name, revision) or {}
+    return replace(model_of(repo.files, found, repo=repo), parameters=parse_parameters(info))
+
+
+def fetch_text(asking: Asking, repo: Repo, revision: str | None, path: str) -> str | None:
+    """Return the text of a file, None where it is none.
+
+    Raises:
+        SourceError: The Hub does not give it.
+    """
+    at = (repo.kind, repo.name, revision or repo.commit or MAIN)
+    reply = asking.once(("file", at, path), partial(asking.file, at, path))
+    if not reply.ok:
+        raise reply.unexpected()
+    try:
+        return reply.body.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def parse_parameters(info: Mapping[str, Any]) -> dict[str, int]:
+    """Return how many parameters of each dtype the Hub counts; none where it does not count them."""
+    weights = info.get("safetensors")
+    counts = weights.get("parameters") if isinstance(weights, Mapping) else None
+    told = counts if isinstance(counts, Mapping) else {}
+    return {str(kind): count for kind, count in told.items() if isinstance(count, int)}

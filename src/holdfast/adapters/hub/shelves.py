@@ -1,0 +1,34 @@
+"""What a repository holds at this moment, with the digests by which its files can be told from others.
+
+Source: the siblings of `repo_info(files_metadata=True)` of huggingface_hub 2.4: `blobId` is the SHA-1 of the git blob, which for a large
+file is that of its pointer, `lfs.sha256` the digest of a large file itself.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from holdfast.adapters.hub.asking import Asking
+from holdfast.adapters.hub.repos import entries, fetch_info_now, parse_time, text
+from holdfast.core.hub import Shelf, Stored
+from holdfast.core.mention import Mention
+
+
+def fetch_shelf(asking: Asking, mention: Mention) -> Shelf:
+    """Return what a repository holds.
+
+    Raises:
+        SourceError: The Hub does not say.
+    """
+    info = fetch_info_now(asking, mention.repo_kind, mention.name, mention.revision)
+    if info is None:
+        return Shelf(files=None)
+    files = {text(each, "rfilename"): _stored(each) for each in entries(info, "siblings")}
+    return Shelf(files=files, modified_s=parse_time(text(info, "lastModified")))
+
+
+def _stored(told: Mapping[str, Any]) -> Stored:
+    size, digest = told.get("size"), text(told.get("lfs"), "sha256")
+    digests = {"sha256": digest} if digest else {"git": text(told, "blobId")}
+    return Stored(
+        bytes=size if isinstance(size, int) else 0, digests={kind: each for kind, each in digests.items() if each}
+    )

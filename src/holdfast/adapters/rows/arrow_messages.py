@@ -1,0 +1,210 @@
+"""The messages of an Arrow stream or file, with the standard library alone: where each begins, how long it is, what it is.
+
+A stream is messages one after another; a file is the same between two magic numbers, with a footer that nobody needs.
+Source: the Arrow columnar format 1.5, "Encapsulated message format", and `Message.fbs`, `Schema.fbs`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Final
+
+from holdfast.adapters.rows.names import BadDataError
+from holdfast.adapters.rows.types import JSON, OTHER, merge_told, types_in_metadata
+from holdfast.core.columns import ListOf, Scalar, Struct, Type, Word
+
+MAGIC: Final = b"ARROW1"
+FILE_HEAD_BYTES: Final = 8
+CONTINUES: Final = b"\xff\xff\xff\xff"
+END: Final = CONTINUES + bytes(4)
+SCHEMA, DICTIONARY, BATCH = 1, 2, 3
+# Fields of the tables in Message.fbs and Schema.fbs, by number.
+HEADER_TYPE, HEADER, BODY_LENGTH = 1, 2, 3
+FIELDS, SCHEMA_METADATA = 1, 2
+NAME, KIND, CHILDREN, FIELD_METADATA = 0, 2, 5, 6
+KIND_STRUCT: Final = 13
+KIND_LISTS: Final = (12, 16, 21, 25, 26)
+KINDS: Final[Mapping[int, Word]] = {
+    1: "null", 2: "integer", 3: "float", 4: "binary", 5: "string", 6: "boolean", 7: "float", 8: "time", 9: "time",
+    10: "time", 11: "time", 15: "binary", 18: "time", 19: "binary", 20: "string", 23: "binary", 24: "string",
+}  # fmt: skip
+# Levels that a schema may have; it is a file's own word.
+DEEPEST: Final = 64
+# No schema and no list of buffers is longer.
+LARGEST_METADATA: Final = 1 << 28
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message.
+
+    Attributes:
+        kind: Schema, dictionary or batch of rows.
+        metadata: What it says of itself, a flatbuffer.
+        start: Where it begins in the file.
+        length: Of all of it, in bytes.
+    """
+
+    kind: int
+    metadata: bytes
+    start: int
+    length: int
+
+
+def messages(file: IO[bytes], path: Path) -> Iterator[Message]:
+    """Yield the messages of a file.
+
+    Raises:
+        BadDataError: It is no Arrow, or was cut off.
+    """
+    size = file.seek(0, 2)
+    file.seek(0)
+    at = FILE_HEAD_BYTES if file.read(len(MAGIC)) == MAGIC else 0
+    while at < size:
+        file.seek(at)
+        head = file.read(FILE_HEAD_BYTES)
+        if head == END:
+            return
+        old = head[:4] != CONTINUES  # before Arrow 0.15 there was no such mark
+        length = int.from_bytes(head[:4] if old else head[4:], "little", signed=True)
+        begin = at + (4 if old else FILE_HEAD_BYTES)
+        if not length:
+            return
+        if not 0 < length <= LARGEST_METADATA:
+            raise BadDataError(f"{path} is no Arrow file, or is damaged {_at(at)}", path)
+        file.seek(begin)
+        message = _message(file.read(length), path, at, begin + length)
+        if message.start + message.length > size:
+            raise BadDataError(f"{path} is cut off: a part {_at(at)} is longer than what is there", path)
+        yield message
+        at += message.length
+
+
+def read_schema(path: Path) -> tuple[Message, dict[str, Type]]:
+    """Return the first message of a file, its schema, and the types of columns that it tells.
+
+    Raises:
+        BadDataError: It is no Arrow.
+    """
+    try:
+        with path.open("rb") as file:
+            first = next(messages(file, path), None)
+            if first is None or first.kind != SCHEMA:
+                raise BadDataError(f"{path} is no Arrow file: it does not begin with a schema", path)
+            return first, columns_of(first.metadata)
+    except OSError as error:
+        raise BadDataError(f"{path} cannot be read: {error.strerror or error}", path) from error
+    except ValueError as error:
+        raise BadDataError(f"{path} is no Arrow file: {error}", path) from error
+
+
+def _at(place: int) -> str:
+    return f"at byte {place:,}"
+
+
+def _message(metadata: bytes, path: Path, start: int, body: int) -> Message:
+    try:
+        root = Table.root(metadata)
+        length = root.integer(BODY_LENGTH, 8)
+        kind = root.integer(HEADER_TYPE, 1)
+    except IndexError as error:
+        raise BadDataError(f"{path} is no Arrow file, or is damaged {_at(start)}", path) from error
+    if length < 0:
+        raise BadDataError(f"{path} is damaged {_at(start)}", path)
+    return Message(kind, metadata, start, body - start + length)
+
+
+def columns_of(schema: bytes) -> dict[str, Type]:
+    """Return the types of columns that a schema's message tells, as `datasets` would take them.
+
+    Raises:
+        ValueError: It is damaged.
+    """
+    try:
+        header = Table.root(schema).table(HEADER)
+        found = dict(_column(part, 0) for part in header.tables(FIELDS))
+        told = {pair.text(0): pair.text(1) for pair in header.tables(SCHEMA_METADATA)}
+    except IndexError as error:
+        raise ValueError("the schema is damaged") from error
+    return merge_told(found, types_in_metadata(told.get(b"huggingface")))
+
+
+def _column(part: "Table", depth: int) -> tuple[str, Type]:
+    """Return the name and the type of a field, a part of another one or a column."""
+    if depth > DEEPEST:
+        raise IndexError(depth)
+    name, kind = part.text(NAME).decode(errors="replace"), part.integer(KIND, 1)
+    parts = dict(_column(child, depth + 1) for child in part.tables(CHILDREN))
+    extension = {pair.text(0): pair.text(1) for pair in part.tables(FIELD_METADATA)}.get(b"ARROW:extension:name")
+    if extension == b"arrow.json":
+        return name, JSON
+    if kind == KIND_STRUCT:
+        return name, Struct(parts)
+    if kind in KIND_LISTS:
+        return name, ListOf(next(iter(parts.values()), OTHER))
+    return name, Scalar(KINDS.get(kind, "other"))
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a flatbuffer: fields by number, each of which may be missing.
+
+    Reading past the end raises IndexError.
+    """
+
+    data: bytes
+    at: int
+
+    @classmethod
+    def root(cls, data: bytes) -> "Table":
+        """Return the outermost table."""
+        return cls(data, _unsigned(data, 0, 4))
+
+    def integer(self, number: int, size: int) -> int:
+        """Return a signed integer of `size` bytes; 0 where it is missing."""
+        place = self._place(number)
+        return int.from_bytes(_bytes(self.data, place, size), "little", signed=True) if place else 0
+
+    def table(self, number: int) -> "Table":
+        """Return a table within this one. Raises IndexError where it is missing."""
+        return Table(self.data, self._target(number))
+
+    def tables(self, number: int) -> "list[Table]":
+        """Return a list of tables; none where it is missing."""
+        if not self._place(number):
+            return []
+        start = self._target(number)
+        places = (start + 4 + 4 * index for index in range(_unsigned(self.data, start, 4)))
+        return [Table(self.data, place + _unsigned(self.data, place, 4)) for place in places]
+
+    def text(self, number: int) -> bytes:
+        """Return a text; an empty one where it is missing."""
+        if not self._place(number):
+            return b""
+        start = self._target(number)
+        return _bytes(self.data, start + 4, _unsigned(self.data, start, 4))
+
+    def _target(self, number: int) -> int:
+        place = self._place(number)
+        if not place:
+            raise IndexError(number)
+        return place + _unsigned(self.data, place, 4)
+
+    def _place(self, number: int) -> int:
+        """Return where a field stands; 0 where it is missing."""
+        fields = self.at - int.from_bytes(_bytes(self.data, self.at, 4), "little", signed=True)
+        entry = 4 + 2 * number
+        if entry >= _unsigned(self.data, fields, 2):
+            return 0
+        offset = _unsigned(self.data, fields + entry, 2)
+        return self.at + offset if offset else 0
+
+
+def _unsigned(data: bytes, at: int, size: int) -> int:
+    return int.from_bytes(_bytes(data, at, size), "little")
+
+
+def _bytes(data: bytes, at: int, size: int) -> bytes:
+    if at < 0 or at + size > len(data):
+        raise IndexError(at)
+    return data[at : at + size]

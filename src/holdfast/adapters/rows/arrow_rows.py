@@ -1,0 +1,80 @@
+"""Rows of Arrow files and streams, which `save_to_disk` and the cache of `datasets` write, some record batches at a time."""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, Final
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from holdfast.adapters.rows.arrow_messages import BATCH, DICTIONARY, END, Message, messages, read_schema
+from holdfast.adapters.rows.conform import conform
+from holdfast.adapters.rows.fit import MisfitError
+from holdfast.adapters.rows.names import BadDataError
+from holdfast.adapters.rows.pieces import Columns, Look, Piece, Pieces
+from holdfast.core.scan import Broken
+
+# Record batches are read together up to so many bytes.
+PART_BYTES: Final = 32 << 20
+
+
+def look_at_arrow(path: Path) -> Look:
+    """Return what the schema tells.
+
+    Raises:
+        BadDataError: It is no Arrow.
+    """
+    _, columns = read_schema(path)
+    return Look(columns=columns)
+
+
+def _frame(file: IO[bytes], parts: list[Message], path: Path) -> Any:
+    """Return what a stream of some messages of the file holds.
+
+    Raises:
+        BadDataError: They are damaged.
+    """
+    stream = io.BytesIO()
+    for part in parts:
+        file.seek(part.start)
+        stream.write(file.read(part.length))
+    stream.write(END)
+    stream.seek(0)
+    try:
+        return pl.read_ipc_stream(stream, use_pyarrow=False)
+    except (PolarsError, pl.exceptions.PanicException, OSError) as error:
+        what = str(error).partition("\n")[0]
+        raise BadDataError(f"record batches of {path} cannot be read: {what}", path) from error
+
+
+def read_arrow(path: Path, columns: Columns) -> Pieces:
+    """Yield the rows of a file, put into the columns."""
+    row = 0
+    schema, found = read_schema(path)
+    with path.open("rb") as file:
+        try:
+            for part in _parts(file, path):
+                frame = _frame(file, [schema, *part], path)
+                yield Piece(row, conform(frame, found, columns))
+                row += frame.height
+        except MisfitError as error:
+            yield Broken(str(path), f"{error}: `load_dataset` stops", row=row)
+        except BadDataError as error:
+            yield Broken(str(path), error.what, row=row)
+    return row
+
+
+def _parts(file: IO[bytes], path: Path) -> Iterator[list[Message]]:
+    """Yield messages that are read together: dictionaries always, and some batches."""
+    dictionaries, batches = list[Message](), list[Message]()
+    for message in messages(file, path):
+        if message.kind == DICTIONARY:
+            dictionaries.append(message)
+        elif message.kind == BATCH:
+            batches.append(message)
+        if sum(batch.length for batch in batches) >= PART_BYTES:
+            yield [*dictionaries, *batches]
+            batches = []
+    if batches:
+        yield [*dictionaries, *batches]

@@ -1,0 +1,246 @@
+"""Rows of CSV and TSV, as pandas reads them for `datasets`: 10,000 at a time, of which the first decide on the types.
+
+Source: `datasets.packaged_modules.csv`, 5.2, and `pandas.read_csv` that it calls. Tried: `tests/test_rows_csv.py` runs
+both. Not covered: integers beyond 64 bits, for which `load_dataset` stops.
+"""
+
+import codecs
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from holdfast.adapters.rows.csv_text import is_blank, pandas_names
+from holdfast.adapters.rows.frames import DTYPES
+from holdfast.adapters.rows.names import BadDataError
+from holdfast.adapters.rows.pieces import CHUNK_BYTES, LARGEST_LINE_BYTES, MOST_BROKEN, Columns, Look, Piece, Pieces
+from holdfast.adapters.rows.sources import Source, opened
+from holdfast.core.columns import STRING, Scalar, Type
+from holdfast.core.scan import Broken
+
+# Rows of which pandas decides on a type.
+CHUNK_ROWS: Final = 10_000
+# Texts that pandas takes for no value. Source: `pandas._libs.parsers.STR_NA_VALUES`, 3.0.
+MISSING: Final = (
+    "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA", "NULL",
+    "NaN", "None", "n/a", "nan", "null",
+)  # fmt: skip
+INTEGER: Final = r"^\s*[+-]?\d+\s*$"
+NUMBER: Final = r"(?i)^\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)\s*$"
+TRUTH: Final = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One row.
+
+    Attributes:
+        line: Where it begins, counted from 1.
+        cells: Its texts, as many as there are columns.
+        fault: Why it cannot be read; empty for a good one.
+    """
+
+    line: int
+    cells: Sequence[str]
+    fault: str = ""
+
+
+@dataclass(slots=True)
+class Table:
+    """The records of a CSV file.
+
+    Attributes:
+        path: The file.
+        source: Its bytes.
+        delimiter: What stands between its cells.
+        names: Its columns, once they were read.
+        faults: What is wrong with the file where no single row is.
+    """
+
+    path: Path
+    source: Source
+    delimiter: str = ","
+    names: tuple[str, ...] = ()
+    faults: list[Broken] = field(default_factory=list[Broken])
+    _taken: list[str] = field(default_factory=list[str])
+    _line: int = 0
+
+    def records(self) -> Iterator[Record]:
+        """Yield the rows behind the header."""
+        csv.field_size_limit(LARGEST_LINE_BYTES)
+        rows = self._rows()
+        header = next(rows, None)
+        if header is None:
+            return
+        self.names = pandas_names(header.cells)
+        skipped: int | None = None
+        for row in rows:
+            if skipped is None:  # where the first row has more cells than the header, the first ones name the rows
+                skipped = max(0, len(row.cells) - len(self.names))
+            yield self._shaped(row, skipped)
+
+    def _shaped(self, row: Record, skipped: int) -> Record:
+        width, cells = len(self.names), row.cells
+        if row.fault or (len(cells) == width and not skipped):
+            return row
+        if len(cells) > width + skipped:
+            fault = f"{len(cells)} cells, and {width + skipped} in the first rows: `load_dataset` stops"
+            return Record(row.line, (), fault)
+        cells = cells[skipped:]
+        return Record(row.line, (*cells, *[""] * (width - len(cells))))
+
+    def _rows(self) -> Iterator[Record]:
+        reader = csv.reader(self._lines(), delimiter=self.delimiter)
+        line = 1
+        while True:
+            self._taken.clear()
+            try:
+                cells = next(reader)
+            except StopIteration:
+                break
+            except csv.Error as error:
+                yield Record(line, (), f"no CSV ({error}), and nothing behind it is read")
+                return
+            if not is_blank(cells):
+                yield Record(line, cells, self._unclosed())
+            line = reader.line_num + 1
+
+    def _unclosed(self) -> str:
+        """Return what to say of a row with a quote that nothing closes: the rest of the file is in it."""
+        if len(self._taken) < 2 and self._taken[-1].count('"') % 2 == 0:  # noqa: PLR2004
+            return ""
+        try:
+            list(csv.reader(self._taken, delimiter=self.delimiter, strict=True))
+        except csv.Error as error:
+            if "unexpected end" in str(error):
+                return "a quote that nothing closes: `load_dataset` stops"
+        return ""
+
+    def _lines(self) -> Iterator[str]:
+        first = True
+        while chunk := self.source.chunk(CHUNK_BYTES):
+            for line in io.StringIO(self._decoded(chunk.removeprefix(codecs.BOM_UTF8) if first else chunk), newline=""):
+                self._line += 1
+                self._taken.append(line)
+                yield line
+            first = False
+        if self.source.problem:
+            self.faults.append(Broken(str(self.path), self.source.problem, self._line))
+
+    def _decoded(self, chunk: bytes) -> str:
+        try:
+            return chunk.decode()
+        except UnicodeDecodeError as error:
+            line = self._line + chunk.count(b"\n", 0, error.start) + 1
+            if not any("UTF-8" in fault.what for fault in self.faults):
+                what = f"not UTF-8 ({error.reason}): `load_dataset` stops"
+                self.faults.append(Broken(str(self.path), what, line))
+            return chunk.decode(errors="replace")
+
+
+def look_at_csv(path: Path, delimiter: str = ",") -> Look:
+    """Return the columns, with the types that pandas decides on.
+
+    Raises:
+        BadDataError: There is nothing in the file, not even a header.
+    """
+    with opened(path) as source:
+        table = Table(path, source, delimiter)
+        rows = [record.cells for record in islice(table.records(), CHUNK_ROWS) if not record.fault]
+    if not table.names:
+        raise BadDataError(f"{path} holds no rows", path)
+    columns = {name: _type_of(texts) for name, texts in _texts(table.names, rows).items()}
+    return Look(columns=columns, whole=True)
+
+
+def _texts(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Return the columns as polars Series of texts, null where there is no value."""
+    cells = list(zip(*rows, strict=True)) if rows else [()] * len(names)
+    texts = {name: pl.Series(name, column, dtype=pl.String) for name, column in zip(names, cells, strict=True)}
+    return {name: series.set(series.is_in(MISSING), None) for name, series in texts.items()}
+
+
+def _type_of(texts: Any) -> Type:
+    values = texts.drop_nulls()
+    if not len(values):
+        return Scalar("float")
+    if values.str.contains(INTEGER).all():
+        return Scalar("integer" if len(values) == len(texts) else "float")
+    if values.str.contains(NUMBER).all():
+        return Scalar("float")
+    return Scalar("boolean") if values.is_in(list(TRUTH)).all() else STRING
+
+
+def read_csv(path: Path, columns: Columns, delimiter: str = ",") -> Pieces:
+    """Yield the rows of a file, put into the columns."""
+    start = faults = told = 0
+    with opened(path) as source:
+        table = Table(path, source, delimiter)
+        records = table.records()
+        while batch := list(islice(records, CHUNK_ROWS)):
+            for piece in _pieces(batch, table, columns, start):
+                yield piece
+                faults += isinstance(piece, Broken)
+            yield from table.faults[told:]
+            told, start = len(table.faults), start + len(batch)
+            if faults >= MOST_BROKEN:
+                yield Broken(str(path), f"{MOST_BROKEN} rows cannot be read; what follows is not looked at")
+                return start
+        yield from table.faults[told:]
+    return start
+
+
+def _pieces(batch: Sequence[Record], table: Table, columns: Columns, start: int) -> Iterator[Piece | Broken]:
+    """Yield the rows of a batch, and those that cannot be read between them."""
+    good = [record for record in batch if not record.fault]
+    texts = _texts(table.names, [record.cells for record in good])
+    series = {name: _cast(texts[name], kind) for name, kind in columns.items() if name in texts}
+    misfits = {name: (cast.is_null() & texts[name].is_not_null()).arg_true().to_list() for name, cast in series.items()}
+    faults = {
+        id(good[row]): _told(name, texts[name][row], columns[name]) for name, rows in misfits.items() for row in rows
+    }
+    frame = pl.DataFrame(list(series.values()))
+    begun = given = 0  # rows of the batch, and of the frame
+    for number, record in enumerate([*batch, None]):
+        fault = "" if record is None else record.fault or faults.get(id(record), "")
+        if record is not None and not fault:
+            continue
+        if number > begun:
+            yield Piece(start + begun, frame.slice(given, number - begun))
+        given += number - begun + (record is not None and not record.fault)
+        begun = number + 1
+        if record is not None:
+            yield Broken(str(table.path), fault, record.line, start + number)
+
+
+def _told(name: str, text: str, kind: Type) -> str:
+    return f"`{name}` is {text!r:.40} here, and {kind} in the first rows: `load_dataset` stops"
+
+
+def _cast(texts: Any, kind: Type) -> Any:
+    """Return texts as values of a type; null where they are none."""
+    match kind:
+        case Scalar("integer"):
+            trimmed = texts.str.strip_chars().str.strip_prefix("+")
+            whole = trimmed.cast(pl.Int64, strict=False)
+            reals = trimmed.cast(pl.Float64, strict=False)
+            return whole.fill_null(reals.set(reals != reals.floor(), None).cast(pl.Int64, strict=False))
+        case Scalar("float"):
+            return texts.str.strip_chars().str.strip_prefix("+").cast(pl.Float64, strict=False)
+        case Scalar("boolean"):
+            return texts.replace_strict(TRUTH | {"1": True, "0": False}, default=None, return_dtype=pl.Boolean)
+        case Scalar(word):
+            return texts.cast(DTYPES.get(word, pl.String))
+        case _:
+            return texts
+
+
+# A folder's `.tsv` files are read by `datasets` as CSV with tabs.
+look_at_tsv: Final = partial(look_at_csv, delimiter="\t")
+read_tsv: Final = partial(read_csv, delimiter="\t")

@@ -1,0 +1,26 @@
+"""What pandas, which `datasets` reads CSV with, makes of lines and names."""
+
+from collections.abc import Sequence
+
+
+def is_blank(cells: Sequence[str]) -> bool:
+    """Return whether a line is passed over.
+
+    >>> is_blank([]), is_blank(["  "]), is_blank(["", ""])
+    (True, True, False)
+    """
+    return not cells or (len(cells) == 1 and cells[0].isspace())
+
+
+def pandas_names(header: Sequence[str]) -> tuple[str, ...]:
+    """Return the names that the columns get.
+
+    >>> pandas_names(["a", "a", ""])
+    ('a', 'a.1', 'Unnamed: 2')
+    """
+    names: list[str] = []
+    for position, name in enumerate(header):
+        wanted = name or f"Unnamed: {position}"
+        before = list(header[:position]).count(name) if name else 0
+        names.append(f"{wanted}.{before}" if before else wanted)
+    return tuple(names)

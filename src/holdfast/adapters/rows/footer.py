@@ -1,0 +1,236 @@
+"""The footer of a Parquet file, with the standard library alone: columns, types, row groups, and what `datasets` wrote.
+
+Covered: what holdfast asks of it. Not covered: encryption, and the pages, which polars reads.
+Source: `parquet.thrift` of the Parquet format 2.11, and Thrift's compact protocol.
+"""
+
+import base64
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from holdfast.adapters.rows.arrow_messages import CONTINUES, FILE_HEAD_BYTES, columns_of
+from holdfast.adapters.rows.names import BadDataError
+from holdfast.adapters.rows.types import OTHER, merge_told, types_in_metadata
+from holdfast.core.columns import ListOf, Scalar, Struct, Type, Word
+
+MAGIC: Final = b"PAR1"
+ENCRYPTED: Final = b"PARE"
+# The magic number at both ends, and the footer's length before the last one.
+TAIL_BYTES: Final = 8
+# No footer that a trainer can use is larger.
+LARGEST_BYTES: Final = 1 << 30
+
+# Thrift's compact protocol: types of fields.
+LONG: Final = 0x0F  # a list's size that does not fit into half a byte
+TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range(1, 13)
+
+# Fields of parquet.thrift that are read, by number.
+SCHEMA, NUM_ROWS, ROW_GROUPS, KEY_VALUES = 2, 3, 4, 5
+TYPE, REPETITION, NAME, CHILDREN, CONVERTED, LOGICAL = 1, 3, 4, 5, 6, 10
+GROUP_COLUMNS, GROUP_BYTES, GROUP_ROWS = 1, 2, 3
+
+PHYSICAL: Final[Sequence[Word]] = ("boolean", "integer", "integer", "time", "float", "float", "binary", "binary")
+REPEATED: Final = 2
+LOGICAL_MAP, LOGICAL_LIST = 2, 3
+CONVERTED_MAPS, CONVERTED_LIST = (1, 2), 3
+# Logical types and the older converted ones, by number.
+LOGICAL_TYPES: Final[Mapping[int, Word]] = {
+    1: "string", 4: "string", 5: "float", 6: "time", 7: "time", 8: "time", 10: "integer", 11: "null", 12: "json",
+    13: "binary", 14: "string", 15: "float",
+}  # fmt: skip
+CONVERTED_TYPES: Final[Mapping[int, Word]] = {
+    0: "string", 4: "string", 5: "float", 6: "time", 7: "time", 8: "time", 9: "time", 10: "time", 19: "json",
+    20: "binary", 21: "time",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """One row group.
+
+    Attributes:
+        rows: How many rows it has.
+        bytes: How large it is when it is unpacked.
+    """
+
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """What the end of a Parquet file tells.
+
+    Attributes:
+        columns: Types of the columns, as `datasets` would take them.
+        rows: How many rows there are.
+        groups: The row groups, in order.
+    """
+
+    columns: Mapping[str, Type]
+    rows: int
+    groups: tuple[RowGroup, ...]
+
+
+def read_footer(path: Path) -> Footer:
+    """Return what the end of a Parquet file tells.
+
+    Raises:
+        BadDataError: It is no Parquet, or was cut off.
+    """
+    try:
+        return _parse(_footer_bytes(path))
+    except OSError as error:
+        raise BadDataError(f"{path} cannot be read: {error.strerror or error}", path) from error
+    except (IndexError, KeyError, ValueError, struct.error, TypeError, RecursionError) as error:
+        raise BadDataError(f"{path} is no Parquet: its footer is damaged", path) from error
+
+
+def _footer_bytes(path: Path) -> bytes:
+    with path.open("rb") as file:
+        beginning = file.read(len(MAGIC))
+        size = file.seek(0, 2)
+        file.seek(max(0, size - TAIL_BYTES))
+        tail = file.read(TAIL_BYTES)
+        if tail.endswith(ENCRYPTED):
+            raise BadDataError(f"{path} is encrypted", path)
+        if beginning != MAGIC:
+            raise BadDataError(f"{path} is no Parquet: it does not begin with PAR1", path)
+        if not tail.endswith(MAGIC):
+            raise BadDataError(f"{path} is cut off: a Parquet file ends with its footer, and this one has none", path)
+        length = int.from_bytes(tail[:4], "little")
+        if length > min(size - TAIL_BYTES - len(MAGIC), LARGEST_BYTES):
+            raise BadDataError(f"{path} is cut off: its footer says that there is more of it", path)
+        file.seek(size - TAIL_BYTES - length)
+        return file.read(length)
+
+
+def _parse(data: bytes) -> Footer:
+    fields = _Compact(data).struct()
+    schema = list(fields[SCHEMA])
+    root = schema.pop(0)
+    found = dict(_column(schema) for _ in range(root.get(CHILDREN, 0)))
+    values = {_text(pair[1]): pair.get(2) for pair in fields.get(KEY_VALUES, ())}
+    groups = tuple(RowGroup(group[GROUP_ROWS], group.get(GROUP_BYTES, 0)) for group in fields[ROW_GROUPS])
+    columns = merge_told(found, _types_of_arrow(values.get("ARROW:schema")))
+    return Footer(merge_told(columns, types_in_metadata(values.get("huggingface"))), fields[NUM_ROWS], groups)
+
+
+def _types_of_arrow(schema: bytes | None) -> Mapping[str, Type]:
+    """Return the types that pyarrow left in a footer; none where another library wrote it."""
+    try:
+        data = base64.b64decode(schema or b"")
+        begin = FILE_HEAD_BYTES if data.startswith(CONTINUES) else FILE_HEAD_BYTES // 2
+        return columns_of(data[begin:]) if data else {}
+    except ValueError:
+        return {}
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", errors="replace")
+
+
+def _column(schema: list[dict[int, Any]]) -> tuple[str, Type]:
+    """Take one column off the beginning of a schema, which is a tree written depth first."""
+    element = schema.pop(0)
+    name = _text(element[NAME])
+    count = element.get(CHILDREN, 0)
+    if not count:
+        kind: Type = Scalar(_word(element))
+    else:
+        parts = dict(_column(schema) for _ in range(count))
+        kind = _group(parts, element)
+    return name, ListOf(kind) if element.get(REPETITION) == REPEATED else kind
+
+
+def _group(parts: dict[str, Type], element: dict[int, Any]) -> Type:
+    """Return the type of a group: of a list, what its repeated part holds; of a map, a list of pairs."""
+    is_list = LOGICAL_LIST in element.get(LOGICAL, {}) or element.get(CONVERTED) == CONVERTED_LIST
+    inner = next(iter(parts.values()))
+    if not is_list or not isinstance(inner, ListOf):
+        return next(iter(parts.values())) if _is_map(element) else Struct(parts)
+    wrapped = inner.of
+    single = isinstance(wrapped, Struct) and len(wrapped.fields) == 1 and next(iter(parts)) != "array"
+    return ListOf(next(iter(wrapped.fields.values()))) if single and isinstance(wrapped, Struct) else inner
+
+
+def _is_map(element: dict[int, Any]) -> bool:
+    return LOGICAL_MAP in element.get(LOGICAL, {}) or element.get(CONVERTED) in CONVERTED_MAPS
+
+
+def _word(element: dict[int, Any]) -> Word:
+    for logical in element.get(LOGICAL, {}):
+        return LOGICAL_TYPES.get(logical, "other")
+    if (told := CONVERTED_TYPES.get(element.get(CONVERTED, -1))) is not None:
+        return told
+    return PHYSICAL[element[TYPE]] if TYPE in element else OTHER.word
+
+
+class _Compact:
+    """Reads Thrift's compact protocol: structs as mappings by field number."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data, self._at = data, 0
+
+    def struct(self) -> dict[int, Any]:
+        """Return the struct that begins here."""
+        fields: dict[int, Any] = {}
+        number = 0
+        while head := self._byte():
+            delta, kind = head >> 4, head & 0x0F
+            number = number + delta if delta else self._zigzag()
+            fields[number] = kind == TRUE if kind in (TRUE, FALSE) else self._value(kind)
+        return fields
+
+    def _value(self, kind: int) -> Any:
+        if kind in (I16, I32, I64):
+            return self._zigzag()
+        if kind in (TRUE, FALSE, BYTE):  # the first two as elements of a list
+            return self._byte()
+        if kind == BINARY:
+            return self._take(self._varint())
+        if kind == DOUBLE:
+            return struct.unpack("<d", self._take(8))[0]
+        return self._parts(kind)
+
+    def _parts(self, kind: int) -> Any:
+        if kind in (LIST, SET):
+            head = self._byte()
+            size = head >> 4 if head >> 4 != LONG else self._varint()
+            return [self._element(head & 0x0F) for _ in range(size)]
+        if kind == STRUCT:
+            return self.struct()
+        if kind == MAP and (size := self._varint()):
+            kinds = self._byte()
+            return [(self._value(kinds >> 4), self._value(kinds & 0x0F)) for _ in range(size)]
+        if kind == MAP:
+            return []
+        raise ValueError(f"no such type: {kind}")
+
+    def _element(self, kind: int) -> Any:
+        return self.struct() if kind == STRUCT else self._value(kind)
+
+    def _byte(self) -> int:
+        self._at += 1
+        return self._data[self._at - 1]
+
+    def _take(self, size: int) -> bytes:
+        taken = self._data[self._at : self._at + size]
+        if len(taken) < size:
+            raise ValueError("cut off")
+        self._at += size
+        return taken
+
+    def _varint(self) -> int:
+        value = shift = 0
+        while (byte := self._byte()) & 0x80:
+            value |= (byte & 0x7F) << shift
+            shift += 7
+        return value | byte << shift
+
+    def _zigzag(self) -> int:
+        value = self._varint()
+        return value >> 1 ^ -(value & 1)

@@ -1,0 +1,233 @@
+"""Rows of JSON and JSON Lines.
+
+Types are decided on the first chunk, 10 MB, as `datasets` does; what comes later and does not fit there is a place that
+cannot be read, for `load_dataset` stops there. Each chunk is read by polars; only one that polars does not read, or would
+read otherwise than pyarrow, is looked at line by line, in Python.
+
+Covered: one row a line; several on one line; an array; objects over several lines, in files of one chunk. Not covered: a
+name that stands twice in one object, behind the first chunk; there polars takes the first value, and pyarrow raises.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from json.decoder import JSONDecoder
+from pathlib import Path
+from typing import Any
+
+from holdfast.adapters.rows.fit import MisfitError, fit_row
+from holdfast.adapters.rows.frames import frame_of, frame_of_lines
+from holdfast.adapters.rows.guess import Guess
+from holdfast.adapters.rows.json_text import (
+    BOM,
+    DECODER,
+    MEMORY_PER_BYTE,
+    NO_ROW,
+    STRICT,
+    Chunk,
+    TwinError,
+    chunks_of,
+    layout_of,
+    rows_on,
+)
+from holdfast.adapters.rows.names import BadDataError
+from holdfast.adapters.rows.pieces import CHUNK_BYTES, MOST_BROKEN, Columns, Look, Piece, Pieces
+from holdfast.adapters.rows.sources import opened
+from holdfast.core.scan import Broken
+
+# Above this, `datasets` needs more memory than many machines have for one array, which it reads whole.
+LARGE_ARRAY_BYTES = 1 << 30
+
+
+def look_at_json(path: Path, chunk_bytes: int = CHUNK_BYTES) -> Look:
+    """Return the columns that `datasets` decides on.
+
+    Raises:
+        BadDataError: There is no row in the beginning of the file.
+    """
+    seen = _Beginning(path)
+    with opened(path) as source:
+        layout = layout_of(source.finish(source.read(chunk_bytes).removeprefix(BOM)))
+    with opened(path) as source:
+        for chunk in chunks_of(source, chunk_bytes):
+            seen.see(chunk)
+            if layout != "array":
+                break
+    strict = seen.one_a_line and layout != "values"
+    columns = seen.guess.columns(strict=strict)
+    if not columns:
+        raise seen.without_rows()
+    if not strict and layout == "lines" and (place := seen.guess.mixed()) is not None:
+        what = f"`{place}` has values of several types, which `load_dataset` reads only where no line is blank"
+        seen.problems.append(Broken(str(path), what))
+    if layout == "array" and (size := path.stat().st_size) > LARGE_ARRAY_BYTES:
+        seen.problems.append(Broken(str(path), _told_of_size(size)))
+    return Look(columns=columns, whole=layout == "array", problems=tuple(seen.problems))
+
+
+def _told_of_size(size: int) -> str:
+    memory = f"into about {size * MEMORY_PER_BYTE / 1e9:.0f} GB of memory"
+    return f"one JSON array of {size / 1e9:.1f} GB, which `load_dataset` reads whole, {memory}: write one row a line"
+
+
+@dataclass(slots=True)
+class _Beginning:
+    """What the rows show that types are decided on.
+
+    Attributes:
+        path: The file.
+        guess: Their types.
+        one_a_line: Whether each line is one row.
+        problems: What only looking at each of them shows.
+        fault: What is wrong with the first row that cannot be read.
+        first: Whether no chunk was seen yet; only in the first are names looked for that stand twice, which takes time.
+    """
+
+    path: Path
+    guess: Guess = field(default_factory=Guess)
+    one_a_line: bool = True
+    problems: list[Broken] = field(default_factory=list[Broken])
+    fault: Broken | None = None
+    first: bool = True
+
+    def see(self, chunk: Chunk) -> None:
+        """Take in the rows of a chunk."""
+        for number, line in enumerate(chunk.text.splitlines()):
+            at = None if chunk.line is None else chunk.line + number
+            rows = self._rows(line, at, STRICT if self.first else DECODER)
+            self.one_a_line &= len(rows) == 1
+            for row in rows:
+                if isinstance(row, dict):
+                    self.guess.see(row)
+                elif row is not None:
+                    self.blame(NO_ROW.format(row), at)
+        self.first = False
+        if chunk.problem:
+            self.blame(chunk.problem, chunk.line)
+
+    def _rows(self, line: bytes, at: int | None, decoder: JSONDecoder) -> list[Any]:
+        try:
+            return rows_on(line, decoder)
+        except TwinError as error:
+            self.problems.append(Broken(str(self.path), f"{error}: `load_dataset` stops", at))
+            return rows_on(line)
+        except ValueError as error:
+            self.blame(str(error), at)
+            return []
+
+    def blame(self, what: str, line: int | None) -> None:
+        """Note a fault, of which the first is told where there are no rows."""
+        self.fault = self.fault or Broken(str(self.path), what, line)
+
+    def without_rows(self) -> BadDataError:
+        """Return what to say of a beginning without any row."""
+        if self.fault is None:
+            return BadDataError(f"{self.path} holds no rows", self.path)
+        at = f", line {self.fault.line}" if self.fault.line else ""
+        return BadDataError(f"{self.path}{at}: {self.fault.what}", self.path, self.fault.line)
+
+
+def read_json(path: Path, columns: Columns, chunk_bytes: int = CHUNK_BYTES) -> Pieces:
+    """Yield the rows of a file, put into the columns."""
+    reading = _Reading(str(path), columns)
+    with opened(path) as source:
+        for chunk in chunks_of(source, chunk_bytes):
+            yield from reading.read(chunk)
+            if reading.given_up:
+                return reading.row
+        if source.problem:
+            yield Broken(str(path), source.problem, row=reading.row)
+    return reading.row
+
+
+@dataclass(slots=True)
+class _Reading:
+    """Where reading a file has come to.
+
+    Attributes:
+        path: The file.
+        columns: The types that are decided.
+        row: Number of the next row.
+        faults: How many rows could not be read.
+        noted: What was said already of rows that can be read, and are not as they should be.
+        given_up: Whether nothing more is read.
+    """
+
+    path: str
+    columns: Columns
+    row: int = 0
+    faults: int = 0
+    noted: set[str] = field(default_factory=set[str])
+    given_up: bool = False
+
+    def read(self, chunk: Chunk) -> Iterator[Piece | Broken]:
+        """Yield the rows of a chunk."""
+        if chunk.text:
+            frame, sure = frame_of_lines(chunk.text, self.columns)
+            if sure:
+                yield from self._give(frame)
+            else:
+                yield from self._one_by_one(chunk, frame)
+        if chunk.problem and not self.given_up:
+            self.given_up = True
+            yield Broken(self.path, chunk.problem, row=self.row)
+
+    def _give(self, frame: Any) -> Iterator[Piece]:
+        if frame.height:
+            yield Piece(self.row, frame)
+        self.row += frame.height
+
+    def _one_by_one(self, chunk: Chunk, frame: Any | None) -> Iterator[Piece | Broken]:
+        """Yield the rows of a chunk in which something may be wrong; nothing is where they can all be read."""
+        verdicts = list(self._verdicts(chunk))
+        if frame is not None and not any(isinstance(verdict, Broken) for verdict in verdicts):
+            yield from self._give(frame)
+            return
+        good: list[dict[str, Any]] = []
+        for verdict in verdicts:
+            if not isinstance(verdict, Broken):
+                good.append(verdict)
+                continue
+            if verdict.row is not None:
+                yield from self._give_rows(good)
+                good = []
+                self.row = verdict.row + 1
+            yield verdict
+        yield from self._give_rows(good)
+
+    def _give_rows(self, rows: list[dict[str, Any]]) -> Iterator[Piece]:
+        if rows:
+            yield from self._give(frame_of(rows, self.columns))
+
+    def _verdicts(self, chunk: Chunk) -> Iterator[dict[str, Any] | Broken]:
+        """Yield each row, or why it cannot be read; what is said of one that can be read has no row."""
+        row = self.row
+        for number, line in enumerate(chunk.text.split(b"\n")):
+            if not line.strip():
+                continue
+            at = None if chunk.line is None else chunk.line + number
+            for verdict in self._verdicts_on(line, at, row):
+                yield verdict
+                row += not isinstance(verdict, Broken) or verdict.row is not None
+            if self.faults >= MOST_BROKEN:
+                self.given_up = True
+                yield Broken(self.path, f"{MOST_BROKEN} rows cannot be read; what follows is not looked at", at)
+                return
+
+    def _verdicts_on(self, line: bytes, at: int | None, row: int) -> Iterator[dict[str, Any] | Broken]:
+        try:
+            values = rows_on(line)
+        except ValueError as error:
+            self.faults += 1
+            yield Broken(self.path, str(error), at, row)
+            return
+        for offset, value in enumerate(values):
+            notes: list[str] = []
+            try:
+                fitted = fit_row(value, self.columns, notes)
+            except MisfitError as error:
+                self.faults += 1
+                yield Broken(self.path, f"{error}: `load_dataset` stops", at, row + offset)
+                continue
+            yield from (Broken(self.path, note, at) for note in notes if note not in self.noted)
+            self.noted.update(notes)
+            yield fitted

@@ -1,0 +1,287 @@
+"""JSON in its three layouts: one row a line, one array of all rows, or values one after another over many lines.
+
+Whatever the layout, it is given on as JSON Lines.
+"""
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from json.decoder import JSONDecodeError
+from typing import Any, Final, Literal
+
+from holdfast.adapters.rows.pieces import CHUNK_BYTES, LARGEST_LINE_BYTES
+from holdfast.adapters.rows.sources import Source
+
+Layout = Literal["lines", "array", "values"]
+BOM: Final = codecs.BOM_UTF8
+DECODER: Final = json.JSONDecoder()
+
+
+class TwinError(ValueError):
+    """A name stands twice in one object: pyarrow refuses it."""
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise TwinError(f"`{next(name for name in names if names.count(name) > 1)}` stands twice in one object")
+    return made
+
+
+STRICT: Final = json.JSONDecoder(object_pairs_hook=_without_twins)
+NO_ROW: Final = 'a row is an object such as {{"text": …}}, not {!r:.40}'
+# Memory that reading one array or one line takes, by its size. Tried with datasets 5.2: 300 MB of chat rows in an array took
+# 2.35 GB, a line of 300 MB 2.05 GB.
+MEMORY_PER_BYTE: Final = 8
+# Half of a character, which pyarrow refuses and polars makes a NUL of.
+HALF_CHARACTER: Final = re.compile(
+    rb"(?i)\\u(?:d[89ab][0-9a-f]{2}(?!\\ud[c-f][0-9a-f]{2})|(?<!\\ud[89ab][0-9a-f]{2}\\u)d[c-f][0-9a-f]{2})"
+)
+# An error this close to the end of what was read may come from the end.
+NEAR_END: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some rows as JSON Lines.
+
+    Attributes:
+        text: The lines.
+        line: Number of the first in the file, counted from 1; None where the file's lines are no rows.
+        problem: Why the file cannot be read behind it.
+    """
+
+    text: bytes
+    line: int | None = None
+    problem: str = ""
+
+
+def layout_of(beginning: bytes) -> Layout:
+    """Return how a file is laid out, by its first chunk."""
+    text = beginning.lstrip()
+    if text.startswith(b"["):
+        return "array"
+    first = text.split(b"\n", 1)[0]
+    if _is_json(first) or not first.startswith(b"{"):
+        return "lines"
+    decoded = text.decode("utf-8", errors="replace")
+    try:
+        _, end = DECODER.raw_decode(decoded)
+    except JSONDecodeError:
+        return "lines"
+    return "values" if "\n" in decoded[:end] else "lines"
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
+
+
+def chunks_of(source: Source, size: int = CHUNK_BYTES) -> Iterator[Chunk]:
+    """Yield the rows of a file, as JSON Lines in chunks of about `size` bytes."""
+    beginning = source.read(size).removeprefix(BOM)
+    if layout_of(beginning) == "array":
+        yield from _array(beginning, source, size)
+    elif (beginning := source.finish(beginning)) and layout_of(beginning) == "values":
+        yield from _values(beginning, source)
+    elif beginning:
+        yield from _lines(beginning, source, size)
+
+
+def _lines(beginning: bytes, source: Source, size: int) -> Iterator[Chunk]:
+    yield Chunk(beginning, 1)
+    line = 1 + beginning.count(b"\n")
+    while chunk := source.chunk(size):
+        yield Chunk(chunk, line)
+        line += chunk.count(b"\n")
+
+
+def _values(beginning: bytes, source: Source) -> Iterator[Chunk]:
+    """Yield objects that are spread over lines; `datasets` can read no more of them than fit into one chunk."""
+    try:
+        text = beginning.decode()
+    except UnicodeDecodeError as error:
+        line = beginning.count(b"\n", 0, error.start) + 1
+        yield Chunk(b"", None, f"line {line}: not UTF-8 ({error.reason})")
+        return
+    rows, at = [], 0
+    problem = ""
+    while (at := _skip_blank(text, at)) < len(text):
+        try:
+            _, end = DECODER.raw_decode(text, at)
+        except JSONDecodeError as error:
+            problem = f"line {text.count(chr(10), 0, error.pos) + 1}: not JSON ({error.msg})"
+            break
+        rows.append(_on_one_line(text[at:end]))
+        at = end
+    if source.read(1):
+        problem = "objects over several lines are read only from small files: write one row a line"
+    yield Chunk("\n".join(rows).encode(), None, problem)
+
+
+def _skip_blank(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\r\n":
+        at += 1
+    return at
+
+
+def _on_one_line(text: str) -> str:
+    """Return one JSON value without line breaks, which are never inside of its texts."""
+    return text.replace("\n", " ").replace("\r", " ")
+
+
+def _array(beginning: bytes, source: Source, size: int) -> Iterator[Chunk]:
+    """Yield the elements of one array; those that are no objects as rows with one column, `text`."""
+    elements = Elements(beginning, source)
+    as_rows = b"{" in beginning[:100].split(b'"', 1)[0]  # as datasets tells them apart
+    rows: list[str] = []
+    length = 0
+    for element in elements:
+        rows.append(_on_one_line(element) if as_rows else f'{{"text": {_on_one_line(element)}}}')
+        length += len(rows[-1])
+        if length >= size:
+            yield Chunk("\n".join(rows).encode())
+            rows, length = [], 0
+    if rows or elements.problem:
+        yield Chunk("\n".join(rows).encode(), None, elements.problem)
+
+
+class Elements:
+    """The elements of a JSON array, as texts, without having more than one of them in memory.
+
+    Attributes:
+        problem: Why they end, if not with the array.
+    """
+
+    def __init__(self, beginning: bytes, source: Source) -> None:
+        """Take the file's beginning, and the rest of it."""
+        self._source = source
+        self._decoder = codecs.getincrementaldecoder("utf-8")("strict")
+        self._text, self._at, self._ended = "", 0, False
+        self.problem = ""
+        self._lines = 0
+        self._take(beginning)
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield each element's text."""
+        self._at = self._text.find("[") + 1
+        if self._next() == "]":
+            self._check_end()
+            return
+        while (element := self._element()) is not None:
+            yield element
+            following = self._next()
+            self._at += 1
+            if following != ",":
+                self._end_with(following)
+                return
+
+    def _end_with(self, following: str) -> None:
+        if following == "]":
+            self._at -= 1
+            self._check_end()
+        else:
+            self.problem = self._told("the array does not end" if not following else "a comma is missing")
+
+    def _check_end(self) -> None:
+        self._at += 1
+        if self._next():
+            self.problem = self._told("something follows the array")
+
+    def _element(self) -> str | None:
+        """Return the next element's text, having read as much as it takes; None where there is none."""
+        if not self._next():
+            self.problem = self._told("the array does not end")
+            return None
+        while True:
+            try:
+                _, end = DECODER.raw_decode(self._text, self._at)
+            except JSONDecodeError as error:
+                if not self._may_go_on(error):
+                    self.problem = self._told(f"not JSON ({error.msg})", error.pos)
+                    return None
+            else:
+                if end < len(self._text) or self._ended:
+                    element, self._at = self._text[self._at : end], end
+                    return element
+            if not self._more():
+                self.problem = self.problem or self._told("the array does not end")
+                return None
+
+    def _may_go_on(self, error: JSONDecodeError) -> bool:
+        near = error.msg.startswith("Unterminated") or error.pos >= len(self._text) - NEAR_END
+        return near and not self._ended and len(self._text) - self._at < LARGEST_LINE_BYTES
+
+    def _next(self) -> str:
+        """Return the next character that is not blank; empty at the end."""
+        while (at := _skip_blank(self._text, self._at)) >= len(self._text):
+            if not self._more():
+                return ""
+        self._at = at
+        return self._text[at]
+
+    def _more(self) -> bool:
+        """Read on: as much as is there already, so that a long element is not tried too often."""
+        if self._ended or self.problem:
+            return False
+        unread = len(self._text) - self._at
+        self._take(self._source.read(max(1 << 20, unread)))
+        return not self.problem
+
+    def _take(self, more: bytes) -> None:
+        self._ended = not more
+        self._lines += self._text.count("\n", 0, self._at)
+        try:
+            decoded = self._decoder.decode(more, final=self._ended)
+        except UnicodeDecodeError as error:
+            self.problem = self._told(f"not UTF-8 ({error.reason})")
+            decoded = ""
+        self._text, self._at = self._text[self._at :] + decoded, 0
+
+    def _told(self, what: str, at: int | None = None) -> str:
+        line = self._lines + self._text.count("\n", 0, self._at if at is None else at) + 1
+        return f"line {line}: {what}"
+
+
+def rows_on(line: bytes, decoder: json.JSONDecoder = DECODER) -> list[Any]:
+    """Return the JSON values on a line, mostly one.
+
+    Args:
+        line: The line.
+        decoder: With `STRICT`, names that stand twice in one object are looked for, which takes time.
+
+    Raises:
+        ValueError: The line is not UTF-8, not JSON, too long, or has half a character; a TwinError where it has twins.
+    """
+    if len(line) >= LARGEST_LINE_BYTES:
+        most = f"{LARGEST_LINE_BYTES >> 20} MB"
+        raise ValueError(
+            f"a line of more than {most}, which is not read here, and for which `load_dataset` needs about "
+            f"{MEMORY_PER_BYTE} times as much memory: write one row a line"
+        )
+    try:
+        text = line.decode("utf-8").strip()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8 ({error.reason} at byte {error.start + 1} of the line)") from error
+    if has_half_characters(line):
+        raise ValueError("half of a surrogate pair, such as \\ud83d, which is no character")
+    values, at = [], 0
+    try:
+        while at < len(text):
+            value, at = decoder.raw_decode(text, at)
+            values.append(value)
+            at += len(text) - at - len(text[at:].lstrip())
+    except JSONDecodeError as error:
+        raise ValueError(f"not JSON ({error.msg} at character {error.pos + 1} of the line)") from error
+    return values
+
+
+def has_half_characters(lines: bytes) -> bool:
+    """Return whether an escape in a text stands for half of a character."""
+    return (b"\\ud" in lines or b"\\uD" in lines) and HALF_CHARACTER.search(lines) is not None

@@ -1,0 +1,249 @@
+"""Opening a dataset's rows: which files it is, in which order, and which of their rows."""
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from holdfast.adapters.rows.arrow_rows import look_at_arrow, read_arrow
+from holdfast.adapters.rows.csv_rows import look_at_csv, look_at_tsv, read_csv, read_tsv
+from holdfast.adapters.rows.json_rows import look_at_json, read_json
+from holdfast.adapters.rows.names import BadDataError, kind_of
+from holdfast.adapters.rows.parquet_rows import look_at_parquet, read_parquet
+from holdfast.adapters.rows.pieces import Columns, Format, Look, Piece, Pieces
+from holdfast.adapters.rows.splits import Splits, find_splits, is_saved, saved_splits
+from holdfast.adapters.rows.text_rows import look_at_text, read_text
+from holdfast.catalog.slices import ALL, Slice, parse_slices
+from holdfast.core.columns import Type
+from holdfast.core.errors import SourceError
+from holdfast.core.scan import Broken
+from holdfast.ports import Batch
+
+FORMATS: Final[dict[str, Format]] = {
+    "json": Format(look_at_json, read_json),
+    "csv": Format(look_at_csv, read_csv),
+    "tsv": Format(look_at_tsv, read_tsv),
+    "text": Format(look_at_text, read_text),
+    "parquet": Format(look_at_parquet, read_parquet),
+    "arrow": Format(look_at_arrow, read_arrow),
+}
+"""How each kind of data file is read, by its builder."""
+
+
+def open_rows(path: str | Path, split: str = "train", *, config: str | None = None) -> "FileRows":
+    """Open a file or a folder; also what `save_to_disk` wrote, which `load_dataset` refuses.
+
+    Args:
+        path: The file, or the folder as `load_dataset` would be given it.
+        split: The split, slice or sum of splits that is asked for: `train[:10%]+test`.
+        config: Of a folder, the configuration that is asked for, if one is.
+
+    Raises:
+        BadDataError: It is not there, holds no data, or its beginning cannot be read: the job would fail on it.
+        SourceError: It cannot be read here, and may be good.
+        UsageError: The slice is none.
+    """
+    path = Path(path).expanduser()
+    if not path.exists():
+        raise BadDataError(f"no such file or folder: {path}", path)
+    return rows_of_files(_splits_of(path, config), split, path)
+
+
+def _splits_of(path: Path, config: str | None) -> Splits:
+    if path.is_file():
+        return {"train": [path]}
+    return saved_splits(path) if is_saved(path) else find_splits(path, config)
+
+
+def rows_of_files(splits: Mapping[str, Sequence[Path]], split: str, where: Path) -> "FileRows":
+    """Open the rows of files that are known, by split; the first split's first file decides on the columns.
+
+    Raises:
+        BadDataError: As `open_rows`.
+        SourceError: As `open_rows`.
+        UsageError: As `open_rows`.
+    """
+    slices = tuple(part for asked in parse_slices(split) for part in _named(asked, splits, where))
+    first = Files(next(iter(splits.values())))
+    files = {name: first if number == 0 else Files(paths) for number, (name, paths) in enumerate(splits.items())}
+    return FileRows(files, slices, first.look())
+
+
+def _named(asked: Slice, splits: Mapping[str, Sequence[Path]], where: Path) -> Sequence[Slice]:
+    if asked.split == ALL and ALL not in splits:
+        return [Slice(name) for name in splits]
+    if asked.split not in splits:
+        raise BadDataError(f"{where} has no split `{asked.split}`; it has {', '.join(splits)}", where)
+    return [asked]
+
+
+@dataclass(slots=True)
+class Files:
+    """The files of one split; they may have to be fetched one by one, so none is looked at before its turn."""
+
+    paths: Sequence[Path]
+
+    def look(self) -> Look:
+        """Return what the first file that can be read tells.
+
+        Raises:
+            SourceError: None can be read.
+        """
+        problems = list[SourceError]()
+        for number in range(len(self.paths)):
+            try:
+                path = self.paths[number]
+                return format_of(path).look(path)
+            except SourceError as error:
+                problems.append(error)
+        raise problems[0]
+
+    def pieces(self, look: Look) -> Iterator[Piece | Broken]:
+        """Yield the rows of all files, numbered through; one that cannot be read at all is one broken place."""
+        start = 0
+        for number in range(len(self.paths)):
+            reading = self._pieces_of(number, look)
+            try:
+                while True:
+                    yield _moved(next(reading), start)
+            except StopIteration as end:
+                start += end.value
+
+    def _pieces_of(self, number: int, look: Look) -> Pieces:
+        path = Path()
+        try:
+            path = self.paths[number]
+            if look.whole and number and (fault := _unlike(format_of(path).look(path).columns, look.columns)):
+                yield Broken(str(path), fault)
+                return 0
+            return (yield from format_of(path).read(path, look.columns))
+        except SourceError as error:
+            yield Broken(str(path), error.what)
+            return 0
+
+    def count(self, look: Look) -> int:
+        """Return how many rows there are, which may mean reading them all."""
+        last = 0
+        for number in range(len(self.paths)):
+            told = self._told(number)
+            last += told if told is not None else _length(self._pieces_of(number, look))
+        return last
+
+    def _told(self, number: int) -> int | None:
+        """Return how many rows a file says that it has; None where it does not."""
+        try:
+            path = self.paths[number]
+            return format_of(path).look(path).rows if kind_of(path) in COUNTED else None
+        except SourceError:
+            return None
+
+
+def _length(pieces: Pieces) -> int:
+    """Return how many rows a reader goes through."""
+    while True:
+        try:
+            next(pieces)
+        except StopIteration as end:
+            return int(end.value)
+
+
+def _unlike(found: Columns, wanted: Columns) -> str:
+    """Return what to say of a file that decides on its own types, if they are not those of the first."""
+    if list(found.items()) == list(wanted.items()):
+        return ""
+    shown, before = (", ".join(f"{name}: {kind}" for name, kind in columns.items()) for columns in (found, wanted))
+    return f"its columns are not those of the first file: {shown}, not {before}: `load_dataset` stops"
+
+
+# Formats whose files tell how many rows they have.
+COUNTED: Final = ("parquet",)
+
+
+def _moved(piece: Piece | Broken, by: int) -> Piece | Broken:
+    if isinstance(piece, Piece):
+        return Piece(piece.start + by, piece.frame)
+    return piece if piece.row is None else replace(piece, row=piece.row + by)
+
+
+def format_of(path: Path) -> Format:
+    """Return how a file is read.
+
+    Raises:
+        BadDataError: It is of no known kind.
+    """
+    return FORMATS[kind_of(path)]
+
+
+@dataclass(slots=True)
+class FileRows:
+    """The rows that are asked for, of files: the shape of `ports.Rows`.
+
+    Each batch has the columns of `columns`, in that order and with one dtype each: Int64, Float64, Boolean, String, List and
+    Struct. Of type `json` there is a String: a value's JSON, or, of a value that is a text, the text itself; so what parses as
+    JSON is that value, as it is to `datasets`. Times of JSON and CSV are String too; images are what the file has of them.
+
+    Attributes:
+        files: All splits.
+        slices: What is asked for, of which.
+        look: What the beginning tells.
+    """
+
+    files: Mapping[str, Files]
+    slices: Sequence[Slice]
+    look: Look
+    _broken: list[Broken] = field(default_factory=list[Broken])
+
+    @property
+    def columns(self) -> Mapping[str, Type]:
+        """Type of each column."""
+        return self.look.columns
+
+    @property
+    def broken(self) -> Sequence[Broken]:
+        """Where the files could not be read, as far as they have been."""
+        return self._broken
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the rows.
+
+        Raises:
+            BadDataError: There are none, or none can be read.
+        """
+        self._broken[:] = self.look.problems
+        start = read = 0
+        for part in self.slices:
+            for batch in self._part(part, start):
+                read += batch.frame.height
+                yield batch
+            start = self._end
+        if not read:
+            raise self._without_rows()
+
+    def _without_rows(self) -> BadDataError:
+        path = self.files[self.slices[0].split].paths[0]
+        if self._broken:
+            first = self._broken[0]
+            return BadDataError(f"{path}: no row can be read; the first fault: {first.what}", path, first.line)
+        return BadDataError(f"{path} holds no rows", path)
+
+    _end: int = 0
+
+    def _part(self, part: Slice, base: int) -> Iterator[Batch]:
+        files = self.files[part.split]
+        taken = part.rows(files.count(self.look) if part.needs_total else sys.maxsize)
+        self._end = base
+        for piece in files.pieces(self.look):
+            if isinstance(piece, Broken):
+                if piece.row is None or piece.row in taken:
+                    row = None if piece.row is None else piece.row - taken.start + base
+                    self._broken.append(Broken(piece.path, piece.what, piece.line, row))
+                continue
+            if piece.start >= taken.stop:
+                return
+            skipped = max(0, taken.start - piece.start)
+            frame = piece.frame.slice(skipped, max(0, taken.stop - piece.start - skipped))
+            if frame.height:
+                start = piece.start + skipped - taken.start + base
+                self._end = start + frame.height
+                yield Batch(start, frame)

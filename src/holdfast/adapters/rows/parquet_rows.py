@@ -1,0 +1,86 @@
+"""Rows of Parquet files, a row group or a part of one at a time; what is damaged is left out, and told.
+
+Covered: what polars reads. Not covered: encrypted files; damage that decompression does not show, unless pages have a CRC.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+from polars.exceptions import PolarsError
+
+from holdfast.adapters.rows.conform import conform
+from holdfast.adapters.rows.fit import MisfitError
+from holdfast.adapters.rows.footer import RowGroup, read_footer
+from holdfast.adapters.rows.pieces import MOST_BROKEN, Columns, Look, Piece, Pieces
+from holdfast.core.scan import Broken
+
+# Small row groups are read together and large ones in parts, of about so many bytes.
+PART_BYTES: Final = 64 << 20
+# Reading a part unpacks what stands before it in the row group, so a huge one is read in few.
+MOST_PARTS: Final = 8
+MOST_ROWS: Final = 50_000
+
+
+def look_at_parquet(path: Path) -> Look:
+    """Return what the file's footer tells.
+
+    Raises:
+        BadDataError: It is no Parquet, or was cut off.
+    """
+    footer = read_footer(path)
+    return Look(columns=footer.columns, rows=footer.rows)
+
+
+def read_parquet(path: Path, columns: Columns) -> Pieces:
+    """Yield the rows of a file, put into the columns."""
+    footer = read_footer(path)
+    if footer.groups and not footer.groups[0].rows:
+        yield Broken(str(path), "its first row group has no rows, for which `load_dataset` stops: leave the file out")
+    faults = 0
+    for start, rows in parts_of(footer.groups):
+        try:
+            # With `glob`, a name with brackets would be a pattern.
+            frame = pl.scan_parquet(path, glob=False).slice(start, rows).collect()
+            yield Piece(start, conform(frame, footer.columns, columns))
+        except MisfitError as error:
+            yield Broken(str(path), f"{error}: `load_dataset` stops", row=start)
+            return footer.rows
+        except (PolarsError, pl.exceptions.PanicException, OSError) as error:
+            faults += 1
+            last = start + rows - 1
+            yield Broken(str(path), f"rows {start:,} to {last:,} cannot be read: {_first_line(error)}", row=start)
+            if faults >= MOST_BROKEN:
+                return footer.rows
+    return footer.rows
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).partition("\n")[0]
+
+
+def parts_of(groups: Sequence[RowGroup]) -> Iterator[tuple[int, int]]:
+    """Yield the parts in which a file is read: number of the first row, and how many.
+
+    >>> list(parts_of([RowGroup(1000, 1 << 20)] * 3 + [RowGroup(4000, 256 << 20)]))
+    [(0, 3000), (3000, 1000), (4000, 1000), (5000, 1000), (6000, 1000)]
+    """
+    start = rows = size = 0
+    for group in groups:
+        if rows and (rows + group.rows > MOST_ROWS or size + group.bytes > PART_BYTES):
+            yield start, rows
+            start, rows, size = start + rows, 0, 0
+        rows, size = rows + group.rows, size + group.bytes
+        if size > PART_BYTES:
+            yield from _divided(start, rows, size)
+            start, rows, size = start + rows, 0, 0
+    if rows:
+        yield from _divided(start, rows, size)
+
+
+def _divided(start: int, rows: int, size: int) -> Iterator[tuple[int, int]]:
+    count = min(MOST_PARTS, -(-size // PART_BYTES)) or 1
+    step = -(-rows // count)
+    for offset in range(0, rows, step):
+        yield start + offset, min(step, rows - offset)

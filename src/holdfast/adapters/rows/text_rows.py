@@ -1,0 +1,47 @@
+"""Rows of text files: one a line, blank ones too.
+
+Source: `datasets.packaged_modules.text`, 5.2. Tried: `tests/test_rows_csv.py` runs both.
+"""
+
+import io
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from holdfast.adapters.rows.pieces import CHUNK_BYTES, Columns, Look, Piece, Pieces
+from holdfast.adapters.rows.sources import opened
+from holdfast.core.columns import STRING
+from holdfast.core.scan import Broken
+
+COLUMNS: Final = {"text": STRING}
+
+
+def look_at_text(path: Path) -> Look:
+    """Return the one column.
+
+    Raises:
+        BadDataError: The file cannot be opened.
+    """
+    with opened(path):
+        return Look(columns=COLUMNS)
+
+
+def read_text(path: Path, columns: Columns) -> Pieces:
+    """Yield the lines of a file."""
+    row, told = 0, False
+    with opened(path) as source:
+        while chunk := source.chunk(CHUNK_BYTES):
+            try:
+                text = chunk.decode()
+            except UnicodeDecodeError as error:
+                if not told:
+                    at = row + chunk.count(b"\n", 0, error.start)
+                    yield Broken(str(path), f"not UTF-8 ({error.reason}): `load_dataset` stops", at + 1, at)
+                text, told = chunk.decode(errors="replace"), True
+            lines = [line.rstrip("\n") for line in io.StringIO(text, newline=None)]
+            yield Piece(row, pl.DataFrame(dict.fromkeys(columns, lines), schema=dict.fromkeys(columns, pl.String)))
+            row += len(lines)
+        if source.problem:
+            yield Broken(str(path), source.problem, row + 1, row)
+    return row

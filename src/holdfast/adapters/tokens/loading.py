@@ -1,0 +1,209 @@
+"""Loading a base model's tokenizer as a training script does, with the chat template that the job names.
+
+Source: `SFTTrainer` and `RewardTrainer` of TRL 1.16, `clone_chat_template` in its `chat_template_utils`, and the
+scripts that `holdfast render` writes.
+"""
+
+import contextlib
+import io
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from holdfast.adapters.tokens.encoding import LoadedTokenizer
+from holdfast.adapters.tokens.training_templates import has_markers, training_template
+from holdfast.catalog.builtin import DATASETS, MODELS
+from holdfast.core.document import ABSENT, Document, Unknown
+from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.methods import Method
+
+INSTALL = "pip install 'holdfast[data]'"
+TEMPLATES = (".jinja", ".jinja2", ".j2")
+CLONING = (Method.SFT, Method.REWARD)
+"""Methods whose trainers take another model's chat template together with its tokens."""
+QUIET = {"TRANSFORMERS_NO_ADVISORY_WARNINGS": "1", "TOKENIZERS_PARALLELISM": "true"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The tokenizer that a job trains with.
+
+    Attributes:
+        path: Folder, Hub id or `builtin:` name of the model.
+        revision: Branch, tag or commit at the Hub.
+        trust_remote_code: Whether the job lets a repository's code run.
+        template: File, or folder or Hub id of the model, whose chat template is taken; None for the tokenizer's own.
+        clones: Whether that model's added tokens are taken as well.
+        eos_token: The token that ends a text, in the place of the tokenizer's own.
+        marks: Whether the assistant's turns are to be marked.
+        folder: Folder that relative paths start from.
+    """
+
+    path: str
+    revision: str | None = None
+    trust_remote_code: bool = False
+    template: str | None = None
+    clones: bool = False
+    eos_token: str | None = None
+    marks: bool = False
+    folder: Path = Path()
+
+
+def want_tokenizer(job: Document, *, folder: Path = Path()) -> Wanted:
+    """Return the tokenizer that a job file trains with.
+
+    Raises:
+        SourceError: The job hides what decides it.
+    """
+    method, template = str(job.get("method")), _told(job, "model.chat_template")
+    cloned = _told(job, "train.chat_template_path")
+    clones = method in CLONING and not str(template or cloned).endswith(TEMPLATES)
+    return Wanted(
+        path=str(_told(job, "model.path")),
+        revision=_told(job, "model.revision"),
+        trust_remote_code=bool(_told(job, "model.trust_remote_code") or _told(job, "train.trust_remote_code")),
+        template=template or cloned,
+        clones=clones and (template or cloned) is not None,
+        eos_token=_told(job, "train.eos_token"),
+        marks=bool(_told(job, "train.assistant_only_loss")),
+        folder=folder,
+    )
+
+
+def load_tokenizer(wanted: Wanted) -> LoadedTokenizer:
+    """Return a tokenizer with its chat template.
+
+    Covered: what `AutoTokenizer` loads. Not covered: processors of models that see or hear.
+
+    Raises:
+        UsageError: The `data` extra is not installed.
+        SourceError: There is no such tokenizer, it cannot be read, or nobody can say which template it would train with.
+    """
+    with _hushed():
+        transformers = _transformers()
+        if wanted.path.startswith("builtin:"):
+            tokenizer, config, generation = _builtin(wanted.path), dict[str, Any](), dict[str, Any]()
+            config["vocab_size"] = len(tokenizer)
+        else:
+            tokenizer = _loaded(transformers, wanted.path, wanted)
+            config = _config(wanted, "config.json")
+            generation = _config(wanted, "generation_config.json")
+        if "vision_config" in config or "audio_config" in config:
+            fix = "rehearse the job, which makes them for real"
+            raise SourceError(f"a processor makes the tokens of {wanted.path}, no tokenizer", where="model", fix=fix)
+        _end_with(tokenizer, wanted)
+        grown = wanted.template is not None and _take_template(transformers, tokenizer, wanted)
+        marks = wanted.marks and has_markers(tokenizer.chat_template)
+        template = training_template(tokenizer) if wanted.marks and not marks else None
+        stops = generation.get("eos_token_id", _text_config(config).get("eos_token_id"))
+        return LoadedTokenizer(
+            tokenizer,
+            stops=[stops] if isinstance(stops, int) else stops or (),
+            embedding=None if grown else _text_config(config).get("vocab_size"),
+            template=template,
+            marks=marks or template is not None,
+        )
+
+
+def _told(job: Document, key: str) -> Any:
+    value = job.get(key, None)
+    if isinstance(value, Unknown):
+        raise SourceError(value.because, where=key, fix="say it in the job file")
+    return None if value is ABSENT else value
+
+
+def _transformers() -> Any:
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    try:
+        transformers = import_module("transformers")
+    except ImportError as error:
+        raise UsageError("tokens need transformers, which is not installed", where="tokens", fix=INSTALL) from error
+    transformers.utils.logging.set_verbosity_error()
+    return transformers
+
+
+def _loaded(transformers: Any, path: str, wanted: Wanted) -> Any:
+    folder = wanted.folder / Path(path).expanduser()
+    name = str(folder) if folder.is_dir() else path
+    if not folder.is_dir() and (path.startswith((".", "/", "~")) or path.count("/") > 1):
+        raise SourceError(f"no such folder: {path}", where="model", fix="correct the path")
+    options = {"revision": wanted.revision} if wanted.revision and path == wanted.path else {}
+    try:
+        return transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=wanted.trust_remote_code, **options)
+    except Exception as error:  # whatever a repository's files make it raise, the trainer raises too
+        what = f"the tokenizer of {path} cannot be loaded: {type(error).__name__}: {_first_line(error)}"
+        raise SourceError(what, where="model", fix="see what it says; a gated model needs a token") from error
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), "").strip()
+
+
+def _builtin(path: str) -> Any:
+    if path not in MODELS:
+        raise SourceError(f"no model {path!r}", where="model", fix=f"use one of {', '.join(MODELS)}")
+    home = "holdfast.catalog.builtin"
+    rows = import_module(f"{home}.{DATASETS['builtin:stdlib-docstrings'].removesuffix('.py')}")
+    model = import_module(f"{home}.{MODELS[path].removesuffix('.py')}")
+    return model.make_tokenizer([text for entry in rows.entries() for text in entry])
+
+
+def _config(wanted: Wanted, name: str) -> dict[str, Any]:
+    """Return one of the model's JSON files; nothing where it has none."""
+    hub = import_module("transformers.utils")
+    folder = wanted.folder / Path(wanted.path).expanduser()
+    options = {"revision": wanted.revision} if wanted.revision else {}
+    try:
+        found = folder / name if folder.is_dir() else hub.cached_file(wanted.path, name, **options)
+        read = json.loads(Path(found).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return read if isinstance(read, dict) else {}
+
+
+def _text_config(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a config says of the language model, which may be one part of several."""
+    part = config.get("text_config")
+    return part if isinstance(part, Mapping) else config
+
+
+def _end_with(tokenizer: Any, wanted: Wanted) -> None:
+    """Give the tokenizer the token that the job says ends a text."""
+    if wanted.eos_token is None:
+        return
+    if wanted.eos_token not in tokenizer.get_vocab():
+        fix = "name a token of the tokenizer"
+        raise SourceError(f"the tokenizer has no token {wanted.eos_token!r}", where="train.eos_token", fix=fix)
+    tokenizer.eos_token = wanted.eos_token
+
+
+def _take_template(transformers: Any, tokenizer: Any, wanted: Wanted) -> bool:
+    """Give the tokenizer the chat template that the job names, and tell whether the model's embedding grows with it."""
+    template = str(wanted.template)
+    if template.endswith(TEMPLATES):
+        try:
+            tokenizer.chat_template = (wanted.folder / template).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise SourceError(f"no chat template in {template}", where="model.chat_template", fix="see why") from error
+        return False
+    source = _loaded(transformers, template, wanted)
+    if not wanted.clones:
+        tokenizer.chat_template = source.chat_template
+        return False
+    tokenizer.chat_template = source.get_chat_template()
+    added = source.added_tokens_decoder.values()
+    tokenizer.add_tokens([token for token in added if token.content not in tokenizer.get_vocab()])
+    tokenizer.eos_token = source.eos_token
+    return True
+
+
+@contextlib.contextmanager
+def _hushed() -> Any:
+    """Keep what libraries print while they load from standard output and standard error."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        yield

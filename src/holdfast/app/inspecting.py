@@ -1,0 +1,147 @@
+"""The verb `inspect`: what a dataset is, which methods can train on it, what is wrong with its rows, and what mends it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+from holdfast.adapters.overrides import apply_overrides, parse_set
+from holdfast.adapters.rows.names import BadDataError
+from holdfast.adapters.targets import read_target
+from holdfast.app.inspected_rows import Source
+from holdfast.core.document import Document, Edit, Set
+from holdfast.core.errors import SourceError
+from holdfast.core.finding import Finding, MissingFactError, Skip
+from holdfast.core.methods import Method
+from holdfast.core.scan import Broken, Scan, Tokens
+from holdfast.core.shape import Shape
+from holdfast.core.text import Place
+from holdfast.engine.check import Missing, run_rules
+from holdfast.engine.inspection import Inspection, answer_inspect, judge_methods, usual_method
+from holdfast.rules import all_rules
+
+Answer = dict[str, Any]
+JOB_FILES: Final = (".yaml", ".yml")
+FACTS: Final = frozenset({"scan", "tokens", "rewarded"})
+"""What is known of a dataset only by reading its rows."""
+
+
+TYPED: Final = Place("the command line")
+
+
+def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has options
+    data: str,
+    *,
+    split: str | None = None,
+    eval_split: str | None = None,
+    config: str | None = None,
+    method: str | None = None,
+    model: str | None = None,
+    rewards: Sequence[str] = (),
+    sets: Sequence[str] = (),
+    rows: int = 100_000,
+    offline: bool = False,
+) -> Answer:
+    """Say what a dataset is, what is wrong with it, and what would mend it.
+
+    Args:
+        data: A file, a folder, the id of a dataset on the Hub, or a job file, whose dataset and settings are taken.
+        split: The split, or a slice or sum of splits.
+        eval_split: The split that the model will be evaluated on.
+        config: The configuration of a dataset of the Hub.
+        method: The method that it is for.
+        model: The model whose tokenizer makes tokens of it.
+        rewards: Reward functions to be called on sample rows, `FILE:FUNCTION`.
+        sets: Overrides of a job's keys, `KEY=VALUE`.
+        rows: How many are tokenized at most.
+        offline: Whether the Hub is left alone.
+
+    Raises:
+        UsageError: There is no such dataset, or it cannot be asked about.
+    """
+    told = {
+        "dataset.split": split,
+        "dataset.eval_split": eval_split,
+        "dataset.config": config,
+        "method": method,
+        "model": {"path": model} if model else None,
+    }
+    edits = [Set(key, value) for key, value in told.items() if value is not None]
+    asked = read_asked(data, edits, sets)
+    return answer_inspect(look_at(asked, Source(asked, offline=offline), rewards=tuple(rewards), limit=rows))
+
+
+def read_asked(data: str, edits: Sequence[Edit], sets: Sequence[str]) -> Document:
+    """Return what is asked as a document: a job file's, or one that says no more than the options do.
+
+    Raises:
+        UsageError: An option has no place in it.
+        ExceptionGroup: It is a job file that breaks its schema.
+    """
+    if data.endswith(JOB_FILES) and Path(data).is_file():
+        return read_target(data, tuple(sets)).document.with_values(edits, TYPED)
+    asked = Document(path=data, kind="data", values={"dataset": {"path": data, "split": "train"}})
+    return apply_overrides(asked.with_values(edits, TYPED), map(parse_set, sets))
+
+
+def look_at(asked: Document, source: Source, *, rewards: Sequence[str], limit: int) -> Inspection:
+    """Return what is found out about a dataset."""
+    named = asked.get("method", None)
+    method = Method(named) if isinstance(named, str) else None
+    try:
+        sight = source.look()
+    except BadDataError as error:
+        return _unreadable(asked, source, method, error)
+    meant = method or usual_method(sight.shape)
+    scan = source.scan(sight, meant)
+    found = Inspection(
+        path=source.path,
+        split=source.split,
+        shape=sight.shape,
+        methods=judge_methods(sight.columns, sight.shape, sight.samples, sight.settings),
+        scan=scan,
+        method=method,
+    )
+    facts: dict[str, object | Missing] = {"scan": scan}
+    if meant and found.methods[meant].ready:
+        found, facts["tokens"] = _with_tokens(found, source, meant, limit)
+    if rewards:
+        rewarded = import_module("holdfast.app.rewarding").reward_samples(sight.samples, rewards)
+        found, facts["rewarded"] = replace(found, rewarded=rewarded), rewarded
+    return _judged(found, asked, facts)
+
+
+def _unreadable(asked: Document, source: Source, method: Method | None, error: BadDataError) -> Inspection:
+    """Return what is to be said of data whose beginning cannot be read."""
+    broken = Broken(error.spot.path, error.what, error.spot.line)
+    scan = Scan(rows=0, broken=(broken,))
+    methods = judge_methods({}, Shape(), ())
+    found = Inspection(path=source.path, split=source.split, shape=Shape(), methods=methods, scan=scan, method=method)
+    return _judged(found, asked, {"scan": scan})
+
+
+def _with_tokens(found: Inspection, source: Source, method: Method, limit: int) -> tuple[Inspection, Tokens | Missing]:
+    """Return the inspection with what the model's tokenizer makes of the rows, or with why nobody could tell."""
+    asked = (
+        source.asked if found.method else source.asked.with_values([Set("method", method.value)], Place("its columns"))
+    )
+    if asked.get("model", None) is None:
+        return found, Missing("no model is named")
+    try:
+        tokens, masked = import_module("holdfast.app.tokenizing").tokenize(asked, source, found.scan, limit)
+    except (SourceError, MissingFactError) as error:
+        because = error.what if isinstance(error, SourceError) else error.because
+        return replace(found, untold=because), Missing(because)
+    return replace(found, tokens=tokens, masked=masked), tokens
+
+
+def _judged(found: Inspection, asked: Document, facts: Mapping[str, object | Missing]) -> Inspection:
+    """Return the inspection with what the rules about rows object to."""
+    rules = [rule for rule in all_rules() if rule.needs & FACTS & facts.keys()]
+    results = list(run_rules(rules, asked, facts))
+    return replace(
+        found,
+        findings=tuple(result for result in results if isinstance(result, Finding)),
+        skips=tuple(result for result in results if isinstance(result, Skip)),
+    )

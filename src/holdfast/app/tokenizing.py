@@ -1,0 +1,28 @@
+"""What a model's tokenizer makes of the rows of a dataset."""
+
+from holdfast.adapters.tokens import load_tokenizer, want_tokenizer
+from holdfast.app.inspected_rows import Source
+from holdfast.core.document import Document
+from holdfast.core.scan import MaskedRow, Scan, Tokens
+from holdfast.engine.tokens import read_recipe, show_row, tokenize_rows
+
+
+def tokenize(asked: Document, source: Source, scan: Scan, limit: int) -> tuple[Tokens, tuple[MaskedRow, ...]]:
+    """Return the tokens of the rows, and the first row as the model is shown it.
+
+    Args:
+        asked: What is asked; it names a method and a model.
+        source: The rows.
+        scan: What reading them showed.
+        limit: Rows that are tokenized at most, spread over all.
+
+    Raises:
+        UsageError: The `data` extra is not installed.
+        SourceError: The tokenizer cannot be had, or there are no rows.
+        MissingFactError: A setting that decides it is hidden.
+    """
+    recipe, tokenizer = read_recipe(asked), load_tokenizer(want_tokenizer(asked))
+    tokens = tokenize_rows(source.open(), tokenizer, recipe, limit=limit, of=scan.rows)
+    first = next(iter(source.look().samples), None)
+    shown = show_row(0, first, tokenizer, recipe) if first is not None and not tokens.failed.count else []
+    return tokens, tuple(shown)

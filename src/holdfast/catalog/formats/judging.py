@@ -1,0 +1,329 @@
+"""Which methods can train on which columns.
+
+Covered: everything that columns and their types decide, for models of texts. Not covered: what a row alone decides, such
+as an empty list of messages among full ones; and of models that take images no more than that they do.
+
+Source: trl 1.16, each trainer's `_prepare_dataset` and collator, and `_calculate_rewards` of grpo and rloo; tried side by
+side in `tests/test_methods_true.py`, and `accuracy_reward` with math-verify by hand.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Final
+
+from holdfast.catalog.formats.forms import NAMES, Form, Forms, forms_of
+from holdfast.catalog.formats.recognising import PICTURES
+from holdfast.catalog.formats.settings import DEFAULTS, Settings
+from holdfast.core.columns import Type
+from holdfast.core.methods import Method
+from holdfast.core.shape import Readiness, Shape
+
+# TRL asks one of these columns, whichever comes first in a set, whether the row is a conversation.
+ASKED: Final = ("prompt", "chosen", "rejected", "completion", "messages")
+CHAT: Final[frozenset[Form]] = frozenset(("chat", "silent"))
+ALIKE: Final[tuple[Form, ...]] = ("text", "chat")
+# The trainer gives a reward function these itself.
+TAKEN: Final = ("prompts", "completions")
+OVERWRITTEN: Final = ("trainer_state", "log_extra", "log_metric")
+# What TRL's own reward functions ask of the data: all read the content of a message.
+NEEDS_SOLUTION: Final = ("accuracy_reward", "reasoning_accuracy_reward")
+ROLES: Final = ("system", "user", "assistant", "tool", "developer")
+NEEDS_MESSAGES: Final = (*NEEDS_SOLUTION, "think_format_reward")
+
+
+def judge(
+    method: Method | str, columns: Mapping[str, Type | None], shape: Shape, settings: Settings = DEFAULTS
+) -> Readiness:
+    """Return whether a method can train on a dataset as it is, and why not; without a mapping.
+
+    Args:
+        method: The method.
+        columns: Type of each column; None where nobody knows it, and nothing is held against it.
+        shape: What `recognise` said of them.
+        settings: What the job says that matters here.
+
+    >>> from holdfast.core.columns import STRING
+    >>> judge("dpo", {"prompt": STRING, "chosen": STRING}, Shape()).because
+    'no `rejected`'
+    """
+    forms = forms_of(columns)
+    because = FAULTS[Method(method)](forms, settings) or _untemplated(Method(method), forms, settings)
+    if because:
+        return Readiness(ready=False, because=because)
+    return Readiness(ready=True, caveat="; ".join(_caveats(Method(method), forms, shape, settings)))
+
+
+def read_columns(
+    method: Method | str, columns: Mapping[str, Type | None], settings: Settings = DEFAULTS
+) -> tuple[str, ...]:
+    """Return the columns of the data that the method's trainer reads, in the order in which it does.
+
+    >>> read_columns("sft", {"messages": None, "text": None, "source": None})
+    ('messages',)
+    """
+    forms = forms_of(columns)
+    return tuple(name for name in _reads(Method(method), forms, settings) if name in forms)
+
+
+def _reads(method: Method, forms: Forms, settings: Settings) -> Sequence[str]:
+    match method:
+        case Method.SFT:
+            return (*_sft_reads(forms, settings), "tools")
+        case Method.KTO if not {"chosen", "rejected"} <= forms.keys():
+            return ("prompt", "completion", "label", "tools")
+        case Method.REWARD if ids := _ids_of_pair(forms):
+            return (*ids, "margin")
+        case Method.REWARD:
+            return ("prompt", "chosen", "rejected", "tools", "margin")
+        case Method.DPO | Method.KTO:
+            return ("prompt", "chosen", "rejected", "tools")
+        case Method.GRPO | Method.RLOO:
+            asked = any(name in NEEDS_SOLUTION for name in settings.rewards)
+            return ("prompt", "solution") if asked else ("prompt",)
+
+
+def _sft_reads(forms: Forms, settings: Settings) -> Sequence[str]:
+    if "input_ids" in forms:
+        return ("input_ids", "labels")
+    if "prompt" in forms:
+        return ("prompt", "completion")
+    if forms.get("conversations") in ("shared", "unknown"):
+        return ("conversations",)
+    if forms.get("messages") in (*CHAT, "unknown"):
+        return ("messages",)
+    return (settings.text_field,)
+
+
+def _sft(forms: Forms, settings: Settings) -> str:
+    if fault := _pictures(forms, settings):
+        return fault
+    if "input_ids" in forms:
+        return _wrong(forms, "input_ids", ("tokens",))
+    if settings.assistant_only_loss and not _some_chat(forms):
+        return "`assistant_only_loss` needs messages, and there are none before the data is prepared"
+    if forms.get("conversations") == "shared":
+        forms = {name: "chat" if form == "shared" else form for name, form in forms.items() if name != "conversations"}
+        forms = {**forms, "messages": "chat"}
+    return _sft_of_prompts(forms) if "prompt" in forms else _sft_of_whole(forms, settings.text_field)
+
+
+def _sft_of_prompts(forms: Forms) -> str:
+    if "completion" not in forms:
+        return "no `completion`: with a `prompt`, every row is read as prompt and completion, whatever else is there"
+    return _unlike(forms, ("prompt", "completion"))
+
+
+def _sft_of_whole(forms: Forms, text: str) -> str:
+    if forms.get("messages") in CHAT:
+        return _silent(forms, ("messages",)) or _strays(forms, ("messages",), text)
+    if any(forms.get(name) == "unknown" for name in ("messages", "conversations")):
+        return ""
+    if text not in forms:
+        spelled = _other_spelling(forms)
+        return spelled or f"no `messages`, no `{text}`, and no `prompt` with `completion`"
+    if fault := _wrong(forms, text, ("text",)):
+        return fault
+    chats = [name for name in ASKED if forms.get(name) in CHAT and name != text]
+    # TRL takes the row for a conversation, and then looks for its messages.
+    return (
+        f"{_list(chats)} {_verb(chats, 'hold')} messages, so that `messages` is looked for, not `{text}`"
+        if chats
+        else ""
+    )
+
+
+def _other_spelling(forms: Forms) -> str:
+    """Return what is wrong with messages that are there, and not as sft wants them."""
+    if forms.get("conversations") == "chat":
+        return "`conversations` holds messages by role and content, which are read under the name `messages` alone"
+    for name in ("messages", "conversations"):
+        if name in forms:
+            return f"`{name}` is {NAMES[forms[name]]}, where a list of messages is looked for"
+    return ""
+
+
+def _dpo(forms: Forms, settings: Settings) -> str:
+    return (
+        _pictures(forms, settings)
+        or _missing(forms, "chosen", "rejected")
+        or _unlike(forms, ("prompt", "chosen", "rejected"))
+    )
+
+
+def _reward(forms: Forms, settings: Settings) -> str:
+    del settings
+    if ids := _ids_of_pair(forms):
+        return next((fault for name in ids if (fault := _wrong(forms, name, ("tokens",)))), "")
+    fault = _missing(forms, "chosen", "rejected") or _unlike(forms, ("prompt", "chosen", "rejected"))
+    return fault or (_wrong(forms, "margin", ("number", "flag")) if "margin" in forms else "")
+
+
+def _ids_of_pair(forms: Forms) -> tuple[str, str] | None:
+    for ids in (("chosen_ids", "rejected_ids"), ("chosen_input_ids", "rejected_input_ids")):
+        if set(ids) <= forms.keys():
+            return ids
+    return None
+
+
+def _kto(forms: Forms, settings: Settings) -> str:
+    if fault := _pictures(forms, settings):
+        return fault
+    if {"chosen", "rejected"} <= forms.keys():
+        return _unlike(forms, ("prompt", "chosen", "rejected"))
+    if not {"prompt", "completion", "label"} & forms.keys():
+        return "no `prompt`, `completion` and `label`, and no `chosen` and `rejected`"
+    return (
+        _missing(forms, "prompt", "completion", "label")
+        or _unlike(forms, ("prompt", "completion"))
+        or _wrong(forms, "label", ("flag", "number"))
+    )
+
+
+def _generating(forms: Forms, settings: Settings) -> str:
+    for name in TAKEN:
+        if name in forms:
+            return f"`{name}` is what the trainer itself gives reward functions, and a column of that name collides with it"
+    return (
+        _pictures(forms, settings)
+        or _missing(forms, "prompt")
+        or _wrong(forms, "prompt", ALIKE)
+        or _silent(forms, ("prompt",))
+        or _illustrated(forms)
+        or _rewarded(forms, settings)
+    )
+
+
+def _illustrated(forms: Forms) -> str:
+    seen = [name for name in PICTURES if name in forms]
+    return (
+        f"`prompt` is text, and with {_list(seen)} it has to be messages" if seen and forms["prompt"] == "text" else ""
+    )
+
+
+def _rewarded(forms: Forms, settings: Settings) -> str:
+    for reward in settings.rewards:
+        if reward in NEEDS_SOLUTION and "solution" not in forms:
+            return f"no `solution`, which {reward} needs"
+        if reward in NEEDS_MESSAGES and forms["prompt"] == "text":
+            return f"`prompt` is text, and {reward} reads completions as messages, which they are where prompts are"
+    return ""
+
+
+def _pictures(forms: Forms, settings: Settings) -> str:
+    """Return why images are in the way of a model of texts; trainers know them by their name alone."""
+    seen = [name for name in PICTURES if name in forms]
+    if seen and settings.vision is False:
+        return f"a column named {_list(seen)} makes it a set of images, and the model takes texts alone"
+    return ""
+
+
+def _some_chat(forms: Forms) -> bool:
+    return any(forms.get(name) in (*CHAT, "unknown") for name in ASKED)
+
+
+def _missing(forms: Forms, *names: str) -> str:
+    absent = [name for name in names if name not in forms]
+    return f"no {_list(absent)}" if absent else ""
+
+
+def _wrong(forms: Forms, name: str, wanted: Sequence[Form]) -> str:
+    form = forms[name]
+    if form == "unknown" or form in wanted:
+        return ""
+    return f"`{name}` is {NAMES[form]}, and has to be {' or '.join(NAMES[each] for each in wanted)}"
+
+
+def _silent(forms: Forms, names: Sequence[str]) -> str:
+    lacking = [name for name in names if forms.get(name) == "silent"]
+    return f"the messages of {_list(lacking)} have no `content`" if lacking else ""
+
+
+def _unlike(forms: Forms, names: Sequence[str]) -> str:
+    """Return why columns that are put together cannot be: all have to be texts, or all lists of messages."""
+    there = [name for name in names if name in forms]
+    if fault := _silent(forms, there) or next((bad for name in there if (bad := _wrong(forms, name, ALIKE))), ""):
+        return fault
+    texts = [name for name in there if forms[name] == "text"]
+    chats = [name for name in there if forms[name] == "chat"]
+    if texts and chats:
+        are = "is text" if len(texts) == 1 else "are texts"
+        return f"{_list(texts)} {are} and {_list(chats)} {_verb(chats, 'hold')} messages; they have to be alike"
+    return _strays(forms, there) if chats and len(chats) == len(there) else ""
+
+
+def _strays(forms: Forms, read: Sequence[str], otherwise: str = "") -> str:
+    """Return why messages that are read may be taken for texts: a column that nobody reads is asked instead of them."""
+    others = [name for name in ASKED if name in forms and name not in read and forms[name] not in (*CHAT, "unknown")]
+    if not others or otherwise in forms:
+        return ""
+    # `is_conversational` takes the first of a set of names, which Python orders anew in each process.
+    it = "it" if len(others) == 1 else "them"
+    return f"{_list(others)} {_verb(others, 'hold')} no messages, and by chance TRL asks {it} whether {_list(read)} {'does' if len(read) == 1 else 'do'}"
+
+
+def _caveats(method: Method, forms: Forms, shape: Shape, settings: Settings) -> Iterable[str]:
+    """Yield what training would leave out or get wrong without a word."""
+    paired = method in (Method.DPO, Method.REWARD, Method.KTO) and {"chosen", "rejected"} <= forms.keys()
+    if paired and "prompt" not in forms and not shape.implicit_prompt:
+        yield "`chosen` and `rejected` begin differently, so that there is no prompt"
+    read = [name for name in _reads(method, forms, settings) if name in (*ASKED, "conversations") and name in forms]
+    if not method.generates and any(forms.get(name) == "text" for name in read):
+        others = [name for name in ASKED if forms.get(name) in CHAT]
+        if others:
+            yield f"{_list(others)} {_verb(others, 'hold')} messages, and by chance no text gets a token that ends it"
+    if method is Method.SFT and forms.get("label") == "flag" and "completion" in read:
+        yield "`label` is not read, and answers that it calls bad are learned as well"
+    if method is Method.SFT and {"parent_id", "role"} <= forms.keys() and settings.text_field in forms:
+        yield "each row is one message of a tree, by `parent_id`: conversations have to be joined from several rows"
+    yield from _unspoken(forms, read, shape)
+    if method.generates:
+        yield from _unrewarded(forms, settings)
+
+
+def _unrewarded(forms: Forms, settings: Settings) -> Iterable[str]:
+    """Yield what reward functions do not get."""
+    if forms.get("solution") == "number" and any(name in NEEDS_SOLUTION for name in settings.rewards):
+        yield "`solution` is a number, and TRL's reward reads texts alone: of a number it makes no reward"
+    lost = [name for name in OVERWRITTEN if name in forms]
+    if lost:
+        yield f"reward functions get the trainer's own {_list(lost)}, not the column"
+
+
+def _unspoken(forms: Forms, read: Sequence[str], shape: Shape) -> Iterable[str]:
+    """Yield what a chat template is not told."""
+    odd = [name for name in shape.roles if name not in ROLES]
+    if odd and any(forms[name] in ("chat", "shared") for name in read):
+        yield f"roles are handed to the chat template as they are: {_list(odd)}"
+    written = [name for name in read if name in shape.transcripts]
+    if written:
+        yield f"{_list(written)} {_verb(written, 'hold')} conversations, which are learned as plain text, without the chat template"
+
+
+def _untemplated(method: Method, forms: Forms, settings: Settings) -> str:
+    chats = [name for name in _reads(method, forms, settings) if forms.get(name) in ("chat", "shared")]
+    if settings.chat_template is not False or not chats:
+        return ""
+    return f"{_list(chats)} {_verb(chats, 'hold')} messages, and the model has no chat template to write them with"
+
+
+def _verb(names: Sequence[str], plural: str) -> str:
+    return plural + "s" if len(names) == 1 else plural
+
+
+def _list(names: Sequence[str]) -> str:
+    """Spell names of columns.
+
+    >>> _list(["prompt", "chosen", "rejected"])
+    '`prompt`, `chosen` and `rejected`'
+    """
+    spelled = [f"`{name}`" for name in names]
+    return " and ".join([", ".join(spelled[:-1]), spelled[-1]] if len(spelled) > 1 else spelled)
+
+
+FAULTS: Final[Mapping[Method, Callable[[Forms, Settings], str]]] = {
+    Method.SFT: _sft,
+    Method.DPO: _dpo,
+    Method.GRPO: _generating,
+    Method.REWARD: _reward,
+    Method.KTO: _kto,
+    Method.RLOO: _generating,
+}

@@ -1,0 +1,140 @@
+"""What TRL would take a dataset for, in the words of its documentation."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from holdfast.catalog.formats.forms import Form, Forms, forms_of, settle
+from holdfast.catalog.formats.settings import DEFAULTS, Settings
+from holdfast.core.columns import ListOf, Struct, Type, scalars_of
+from holdfast.core.shape import DatasetType, Dialect, Format, Shape
+
+READ: Final = ("messages", "conversations", "prompt", "completion", "chosen", "rejected")
+PICTURES: Final = ("image", "images")
+TURNS: Final[frozenset[Form]] = frozenset(("chat", "shared", "silent", "turn"))
+TRANSCRIPT: Final = re.compile(r"\s*Human:.*\n\nAssistant:", re.DOTALL)
+"""How hh-rlhf writes a conversation out."""
+MESSAGES: Final[frozenset[Form]] = frozenset(("chat", "shared", "unknown"))
+WORDS: Final[frozenset[Form]] = frozenset((*MESSAGES, "text"))
+
+
+def recognise(
+    columns: Mapping[str, Type | None], samples: Sequence[Mapping[str, Any]] = (), settings: Settings = DEFAULTS
+) -> Shape:
+    """Return what TRL would take a dataset for.
+
+    Args:
+        columns: Type of each column; None where nobody knows it.
+        samples: Some of its rows, as Python values: they tell a type that nobody knows, and whether pairs of answers begin
+            alike.
+        settings: `text_field` is the column of plain texts.
+
+    >>> from holdfast.core.columns import STRING
+    >>> recognise({"chosen": STRING, "rejected": STRING}).types
+    ('preference',)
+    """
+    settled = settle(columns, samples)
+    forms = forms_of(settled)
+    read = [name for name in (*READ, settings.text_field) if forms.get(name) in WORDS]
+    turns = tuple(name for name, form in forms.items() if form in TURNS)
+    return Shape(
+        types=tuple(_types(forms, settings.text_field)),
+        format=_format({forms[name] for name in read}),
+        dialect=_dialect([forms[name] for name in (*read, *turns)]),
+        turns=turns,
+        texts=tuple(dict.fromkeys(name for name in read if forms[name] == "text")),
+        tools=_has_tools(settled, samples),
+        images=tuple(name for name, kind in settled.items() if name in PICTURES or _holds_images(kind)),
+        roles=tuple(dict.fromkeys(_roles([row.get(name) for row in samples for name in turns]))),
+        transcripts=tuple(name for name in read if forms[name] == "text" and _written_out(name, samples)),
+        implicit_prompt=_implies_prompt(forms, samples),
+    )
+
+
+def _types(forms: Forms, text_field: str) -> Iterable[DatasetType]:
+    """Yield the types, the one that uses most columns first."""
+    prompted = forms.get("prompt") in WORDS
+    if prompted and forms.get("completions") in ("texts", "unknown") and "labels" in forms:
+        yield "stepwise supervision"
+    if prompted and forms.get("completion") in WORDS:
+        if forms.get("label") in ("flag", "number", "unknown"):
+            yield "unpaired preference"
+        yield "prompt-completion"
+    if {forms.get("chosen"), forms.get("rejected")} <= WORDS or {"chosen_ids", "rejected_ids"} <= forms.keys():
+        yield "preference"
+    if "prompt" not in forms and _reads_whole_texts(forms, text_field):
+        yield "language modeling"
+    if prompted and not {"prompts", "completions"} & forms.keys():
+        yield "prompt-only"
+
+
+def _reads_whole_texts(forms: Forms, text_field: str) -> bool:
+    return (
+        forms.get("messages") in ("chat", "unknown")
+        or forms.get("conversations") in ("shared", "unknown")
+        or forms.get(text_field) in ("text", "unknown")
+        or forms.get("input_ids") in ("tokens", "unknown")
+    )
+
+
+def _format(forms: set[Form]) -> Format:
+    """Return the format of the columns that trainers read; unknown where it is not one and the same."""
+    forms = forms - {"unknown"}
+    if forms and forms <= {"chat", "shared"}:
+        return "conversational"
+    return "standard" if forms == {"text"} else "unknown"
+
+
+def _dialect(forms: Sequence[Form]) -> Dialect:
+    for form in forms:
+        if form in ("chat", "shared"):
+            return "role-content" if form == "chat" else "from-value"
+    return "none"
+
+
+def _has_tools(columns: Mapping[str, Type | None], samples: Sequence[Mapping[str, Any]]) -> bool:
+    if "tools" in columns:
+        return True
+    called = any(_calls_tools(kind) for kind in columns.values())
+    return called or any(_answers_tools(value) for row in samples for value in row.values())
+
+
+def _calls_tools(kind: Type | None) -> bool:
+    match kind:
+        case ListOf(Struct(fields)):
+            calls = fields.get("tool_calls") or fields.get("function_call")
+            return calls is not None and any(part.word != "null" for part in scalars_of(calls))
+        case _:
+            return False
+
+
+def _answers_tools(value: Any) -> bool:
+    turns = value if isinstance(value, list) else []
+    return any(isinstance(turn, Mapping) and (turn.get("role") or turn.get("from")) == "tool" for turn in turns)
+
+
+def _roles(values: Iterable[Any]) -> Iterable[str]:
+    """Yield who speaks in messages, as they name them."""
+    for value in values:
+        for turn in value if isinstance(value, list) else [value]:
+            name = (turn.get("role") or turn.get("from")) if isinstance(turn, Mapping) else None
+            if isinstance(name, str):
+                yield name
+
+
+def _written_out(name: str, samples: Sequence[Mapping[str, Any]]) -> bool:
+    texts = [row[name] for row in samples if isinstance(row.get(name), str)]
+    return bool(texts) and all(TRANSCRIPT.match(text) for text in texts)
+
+
+def _holds_images(kind: Type | None) -> bool:
+    return kind is not None and any(part.word == "image" for part in scalars_of(kind))
+
+
+def _implies_prompt(forms: Forms, samples: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether pairs of answers hold their prompt, as far as rows show it."""
+    if "prompt" in forms or not {"chosen", "rejected"} <= forms.keys():
+        return False
+    pairs = [(row.get("chosen"), row.get("rejected")) for row in samples]
+    comparable = [(one, other) for one, other in pairs if one and other and type(one) is type(other)]
+    return not comparable or any(one[0] == other[0] for one, other in comparable if isinstance(one, str | list))

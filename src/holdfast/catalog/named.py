@@ -1,0 +1,162 @@
+"""What was found of the things that a job names, as far as a rule may rely on it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import Any, Final, TypeVar
+
+from holdfast.core.calls import Call
+from holdfast.core.document import ABSENT, Document, Edit, Set
+from holdfast.core.facts import Dataset, Model
+from holdfast.core.finding import Finding, Fix, Severity
+from holdfast.core.hub import Repo
+from holdfast.core.mention import Mention, Seen
+from holdfast.core.text import Place
+
+Found = TypeVar("Found")
+ALIKE: Final = 0.85
+"""How alike two names are, from 0 to 1, of which one is a slip of the pen for the other."""
+AHEAD: Final = 0.05
+"""By how much it has to be more alike than the next."""
+MOST_TOLD: Final = 5
+"""So many names are told of many."""
+ELSEWHERE: Final = frozenset({"push_to_hub", "output_dir"})
+"""Settings that name a repository without spelling it."""
+
+
+def told(job: Document, seen: Iterable[Seen[Found]], *, own_token: bool = False) -> Iterator[tuple[Mention, Found]]:
+    """Yield what a job surely asks for, and says so still, with what was found of it.
+
+    Args:
+        job: The job.
+        seen: What was found of what it names.
+        own_token: Whether to tell also of what it asks for with a token of its own.
+
+    Raises:
+        MissingFactError: Nobody could say what is there, or the source hides the name now; after all others.
+    """
+    for each in seen:
+        mention = each.mention
+        if mention.certain and (own_token or not mention.own_token) and stands(job, mention):
+            yield mention, each.fact
+
+
+def repositories(
+    job: Document,
+    *groups: Sequence[Seen[Dataset]] | Sequence[Seen[Model]] | Sequence[Seen[Repo]],
+    own_token: bool = False,
+) -> Iterator[tuple[Mention, Repo]]:
+    """Yield what a job surely asks for, of whatever kind, with its repository on the Hub.
+
+    Raises:
+        MissingFactError: See `told`.
+    """
+    every: list[Seen[Dataset] | Seen[Model] | Seen[Repo]] = [each for group in groups for each in group]
+    for seen in sorted(every, key=lambda each: each.found is None):
+        one: Seen[Any] = seen
+        for mention, fact in told(job, (one,), own_token=own_token):
+            repo = fact if isinstance(fact, Repo) else fact.repo
+            if isinstance(repo, Repo):
+                yield mention, repo
+
+
+def once(found: Iterable[tuple[Mention, Found]]) -> Iterator[tuple[Mention, Found]]:
+    """Yield of several mentions of one repository the first alone."""
+    names = set[tuple[str, str]]()
+    for mention, fact in found:
+        name = (mention.repo_kind, mention.name)
+        if name not in names:
+            names.add(name)
+            yield mention, fact
+
+
+def stands(job: Document, mention: Mention) -> bool:
+    """Tell whether a job still names a thing where it was mentioned.
+
+    Raises:
+        MissingFactError: The source hides what stands there now.
+    """
+    last = mention.key.rpartition(".")[2]
+    call = call_of(job, mention) if last.isdigit() else None
+    if call is not None and mention.key == f"{call.key}.{last}":
+        value = call.positional[int(last)] if int(last) < len(call.positional) else None
+    else:
+        value = job.get(mention.key, None)
+    return not isinstance(value, str) or last in ELSEWHERE or value in (mention.name, mention.split)
+
+
+def finding(mention: Mention, message: str, fix: Fix | None = None, severity: Severity | None = None) -> Finding:
+    """Return a finding about what is mentioned, where it is written."""
+    return Finding(mention.key, message, fix, severity, place=mention.place)
+
+
+def call_of(job: Document, mention: Mention) -> Call | None:
+    """Return the call that names a thing; None in a job file."""
+    owner = mention.key.rpartition(".")[0]
+    found = (call for call in job.calls if mention.key.startswith(f"{call.key}.") and call.via != "file")
+    return next((call for call in found if owner.startswith(call.key)), None)
+
+
+def key_beside(
+    job: Document, mention: Mention, names: Iterable[str], position: int | None = None
+) -> tuple[str, Place | None]:
+    """Return the key of another argument of the call that names a thing, with its place where it has none of its own.
+
+    Args:
+        job: The job.
+        mention: What is named.
+        names: Names that the argument may have, or the key of a job file.
+        position: Where it stands among those that are given by position.
+    """
+    call = call_of(job, mention)
+    under = f"{call.key}." if call else ""
+    for name in names:
+        if job.get(under + name, ABSENT) is not ABSENT:
+            return under + name, None
+    if call and position is not None and len(call.positional) > position:
+        return f"{under}{position}", mention.place
+    return mention.key, mention.place
+
+
+def renaming(job: Document, mention: Mention, new: str, *, safe: bool) -> Fix | None:
+    """Return the edit that writes another name; None where the name is not written there by itself."""
+    call, last = call_of(job, mention), mention.key.rpartition(".")[2]
+    if last.isdigit():
+        written = call is not None and mention.key == f"{call.key}.{last}" and mention.place is None
+    else:
+        written = job.get(mention.key, None) == mention.name
+    edits: tuple[Edit, ...] = (Set(mention.key, new),)
+    return Fix(f"write `{new}`", edits, safe=safe) if written else None
+
+
+def clearly_nearest(name: str, others: Iterable[str]) -> str | None:
+    """Return the one name that is meant for another, if there is one.
+
+    >>> clearly_nearest("trl-lib/Capibara", ["trl-lib/Capybara", "trl-lib/tldr"])
+    'trl-lib/Capybara'
+    >>> clearly_nearest("acme/chat-v3", ["acme/chat-v1", "acme/chat-v2"]) is None
+    True
+    """
+    ranked = sorted(((_likeness(name, other), other) for other in dict.fromkeys(others)), reverse=True)
+    if not ranked or ranked[0][0] < ALIKE or (ranked[1:] and ranked[0][0] - ranked[1][0] < AHEAD):
+        return None
+    return ranked[0][1]
+
+
+def _likeness(name: str, other: str) -> float:
+    return SequenceMatcher(None, name.lower(), other.lower()).ratio()
+
+
+def some_of(names: Iterable[str]) -> str:
+    """Return names for a message, a few where they are many.
+
+    >>> some_of(["a", "b"]), some_of("abcdefg")
+    ('`a`, `b`', '`a`, `b`, `c`, `d`, `e` and 2 more')
+    """
+    every = list(names)
+    text = ", ".join(f"`{name}`" for name in every[:MOST_TOLD])
+    return f"{text} and {len(every) - MOST_TOLD} more" if len(every) > MOST_TOLD else text
+
+
+def is_there(repo: Repo | None) -> bool:
+    """Tell whether a repository is there, at the revision that is asked for, so that its files can be spoken of."""
+    return repo is not None and repo.exists and repo.commit is not None

@@ -1,0 +1,73 @@
+"""Whether an account may write to a repository, and what stands against it.
+
+Source: the Hub's documentation of tokens and of organizations' roles, and the fields of `whoami` that huggingface_hub 2.4 reads.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from holdfast.core.hub import Account
+
+Obstacle = Literal["read-only", "namespace", "scope", "role"]
+VALID: Final = "valid"
+REFUSED: Final = "refused"
+ABSENT: Final = "absent"
+"""What the Hub makes of a token."""
+EVERYTHING: Final = "global"
+"""The scope of permissions that are for nothing in particular."""
+READERS: Final = frozenset({"read", "no_access"})
+"""Roles in an organization that may not even make a repository. A contributor may, and writes to those that are its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why the Hub will refuse.
+
+    Attributes:
+        obstacle: The kind of reason.
+        because: The reason in words.
+    """
+
+    obstacle: Obstacle
+    because: str
+
+
+def refusal(account: Account, name: str) -> Refusal | None:
+    """Return why an account's token may not write to a repository, or make it; None where nothing stands against it.
+
+    Args:
+        account: Whose token is at hand.
+        name: The repository; without an owner, one of the user's.
+
+    >>> refusal(Account(token=VALID, name="me", role="read"), "me/model").because
+    'the token of `me` may only read'
+    """
+    if account.token != VALID or not account.name:
+        return None
+    owner = name.partition("/")[0] if "/" in name else account.name
+    if account.role == "read":
+        return Refusal("read-only", f"the token of `{account.name}` may only read")
+    if owner.lower() != account.name.lower():
+        role = next((role for each, role in account.organizations.items() if each.lower() == owner.lower()), None)
+        if role is None:
+            return Refusal("namespace", f"`{owner}` is neither the user `{account.name}` nor {_organizations(account)}")
+        if role in READERS:
+            return Refusal("role", f"`{account.name}` has the role `{role}` in `{owner}`, which may not write")
+    if account.role == "fineGrained" and not _in_scope(account, owner, name):
+        return Refusal("scope", f"the fine-grained token of `{account.name}` has no write permission for `{owner}`")
+    return None
+
+
+def _organizations(account: Account) -> str:
+    named = ", ".join(f"`{name}`" for name in account.organizations)
+    return f"an organization of theirs ({named})" if named else "an organization of theirs: there is none"
+
+
+def _in_scope(account: Account, owner: str, name: str) -> bool:
+    full = name if "/" in name else f"{owner}/{name}"
+    wanted = {owner.lower(), full.lower(), EVERYTHING}
+    return any(_writes(permissions) for scope, permissions in account.scopes.items() if scope.lower() in wanted)
+
+
+def _writes(permissions: frozenset[str]) -> bool:
+    return any(permission.startswith("repo") and permission.endswith("write") for permission in permissions)

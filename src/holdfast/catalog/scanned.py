@@ -1,0 +1,78 @@
+"""What rules about rows have in common: how many there are, which come first, and how that is told."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from holdfast.core.columns import ListOf
+from holdfast.core.document import Document
+from holdfast.core.finding import Finding, MissingFactError, Severity
+from holdfast.core.scan import Mark, Marked, Scan
+
+TOLD: Final = 5
+"""So many row numbers stand in a message; `inspect` lists more of them."""
+REWRITTEN: Final = ("dataset.map", "train.dataset_kwargs", "train.formatting_func")
+
+
+def damaged(job: Document, scan: Scan, mark: Mark) -> Iterator[Marked]:
+    """Yield the rows with one kind of damage.
+
+    Raises:
+        MissingFactError: There are some, and the job rewrites its rows before a trainer reads them.
+    """
+    for marked in scan.marked:
+        if marked.mark != mark:
+            continue
+        for key in REWRITTEN:
+            if job.get(key, None) is not None:
+                raise MissingFactError(key, "what the rows are after it is not known before the job runs")
+        yield marked
+
+
+def tell(scan: Scan, marked: Marked, what: str) -> str:
+    """Return how many rows are so, and which.
+
+    Args:
+        scan: All that was read.
+        marked: The rows.
+        what: What they have or are, with `{has}`, `{is_}`, `{does}` and `{s}` where one row and several differ.
+
+    >>> tell(Scan(rows=15806), Marked("no-assistant", "messages", 3, (3, 17, 99)), "{has} no assistant turn")
+    '3 of 15,806 rows have no assistant turn: 3, 17, 99'
+    >>> tell(Scan(rows=9), Marked("no-assistant", "messages", 1, (3,)), "end{s} with a question")
+    '1 of 9 rows ends with a question: 3'
+    """
+    one = marked.count == 1
+    verbs = (
+        {"has": "has", "is_": "is", "does": "does", "s": "s"}
+        if one
+        else {"has": "have", "is_": "are", "does": "do", "s": ""}
+    )
+    read = "rows" if scan.whole else "rows that were read"
+    return f"{marked.count:,} of {scan.rows:,} {read} {what.format(**verbs)}{numbers(marked)}"
+
+
+def found(marked: Marked, message: str, *, key: str = "dataset", severity: Severity | None = None) -> Finding:
+    """Return the finding about some rows, with their numbers."""
+    return Finding(key, message, severity=severity, rows=marked.rows, count=marked.count)
+
+
+def numbers(marked: Marked) -> str:
+    """Return the numbers of the first rows as they stand at the end of a message; nothing where there are none.
+
+    >>> numbers(Marked("null", "text", 7, (0, 2, 4, 6, 8, 10, 12)))
+    ': 0, 2, 4, 6, 8, …'
+    """
+    if not marked.rows:
+        return ""
+    told = [str(row) for row in marked.rows[:TOLD]]
+    return ": " + ", ".join([*told, "…"] if marked.count > len(told) else told)
+
+
+def share(scan: Scan, marked: Marked) -> float:
+    """Return which part of all rows these are, from 0 to 1."""
+    return marked.count / scan.rows if scan.rows else 0.0
+
+
+def holds_messages(scan: Scan, column: str) -> bool:
+    """Return whether a column holds lists, as conversations are, and no texts."""
+    return isinstance(scan.columns.get(column), ListOf)

@@ -1,0 +1,61 @@
+"""Pictures of tokens for the terminal: values in, things that rich prints out."""
+
+from rich.text import Text
+
+from holdfast.core.scan import MaskedRow, Tokens
+from holdfast.engine.tokens.picture import Bar, draw_bars, draw_row
+
+WIDTH = 40
+"""Characters of the longest bar."""
+EIGHTHS = " ▏▎▍▌▋▊▉"
+STYLES = {"learned": "bold green", "context": "dim", "cut": "strike red"}
+SIGNS = {"learned": ("«", "»"), "context": ("", ""), "cut": ("⟨cut: ", "⟩")}
+"""What stands around a run, so that it can be told without colours."""
+
+
+def draw_histogram(tokens: Tokens, *, width: int = WIDTH) -> Text:
+    """Return how long rows are, a line for each bar; those beyond `max_length` in another colour.
+
+    Args:
+        tokens: What was counted.
+        width: Characters of the longest bar.
+    """
+    bars = draw_bars(tokens)
+    names = [f"{bar.low}-{bar.high}" for bar in bars]
+    wide = max(map(len, names), default=0)
+    many = max((len(str(bar.rows)) for bar in bars), default=0)
+    lines = [
+        Text.assemble(
+            f"{name:>{wide}} {bar.rows:>{many}} ", (_block(bar, width), "red" if bar.over else "green"), end=""
+        )
+        for name, bar in zip(names, bars, strict=True)
+    ]
+    if tokens.max_length is not None:
+        lines.append(Text(f"{tokens.truncated} of {tokens.rows} rows are cut at max_length {tokens.max_length}"))
+    return Text("\n").join(lines)
+
+
+def draw_mask(row: MaskedRow) -> Text:
+    """Return a sample row: between « and » what is learned from, the rest as context, and what is cut off."""
+    view = draw_row(row)
+    told = Text(f"row {view.row}, {view.part}: {view.learned} of {view.kept} tokens are learned from\n")
+    for run in view.runs:
+        before, after = SIGNS[run.role]
+        told.append(f"{before}{_printable(run.text)}{after}", STYLES[run.role])
+    if view.left:
+        told.append(f"\n… {view.left} further tokens")
+    return told
+
+
+def _block(bar: Bar, width: int) -> str:
+    """Return a bar, to an eighth of a character; one that has any row is to be seen."""
+    eighths = max(round(bar.share / 100 * width * 8), 1 if bar.rows else 0)
+    whole, part = divmod(eighths, 8)
+    return "█" * whole + EIGHTHS[part].strip()
+
+
+def _printable(text: str) -> str:
+    """Return a text without anything that a terminal would obey."""
+    return "".join(
+        each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode() for each in text
+    )

@@ -1,0 +1,66 @@
+"""`holdfast inspect`."""
+
+from pathlib import Path
+
+import click
+
+from holdfast.app.inspecting import inspect
+from holdfast.cli import options
+from holdfast.cli.inspection import render_html, render_inspect
+from holdfast.core.errors import UsageError
+from holdfast.core.methods import Method
+
+METHODS = [method.value for method in Method]
+
+
+@click.command("inspect")
+@click.argument("data")
+@click.option("--split", help="The split, or a slice or sum of splits: `train[:10%]`. Default: train.")
+@click.option("--eval-split", help="The split that the model will be evaluated on: rows that are in both are found.")
+@click.option("--config", help="The configuration of a dataset of the Hub.")
+@click.option("--method", type=click.Choice(METHODS), help="The method that it is for.")
+@click.option("--model", help="The model whose tokenizer and chat template make tokens of it.")
+@click.option("--rewards", multiple=True, metavar="FILE:FUNCTION", help="Call this reward function on sample rows.")
+@click.option("--rows", type=click.IntRange(min=1), default=100_000, help="Rows that are tokenized at most.")
+@click.option(
+    "--html", type=click.Path(dir_okay=False, writable=True), help="Draw lengths and masks into this page too."
+)
+@options.sets
+@options.offline
+@options.format_
+def command(
+    data: str,
+    split: str | None,
+    eval_split: str | None,
+    config: str | None,
+    method: str | None,
+    model: str | None,
+    rewards: tuple[str, ...],
+    rows: int,
+    html: str | None,
+    sets: tuple[str, ...],
+    offline: bool,
+    format_: str,
+) -> int:
+    """Say what a dataset is, what is wrong with its rows, which methods can train on it, and what mends it.
+
+    DATA is a file, a folder, the id of a dataset on the Hub, or a job file, whose dataset and settings are taken.
+    """
+    answer = inspect(
+        data,
+        split=split,
+        eval_split=eval_split,
+        config=config,
+        method=method,
+        model=model,
+        rewards=rewards,
+        sets=sets,
+        rows=rows,
+        offline=offline,
+    )
+    if html:
+        if answer["tokens"] is None:
+            what = answer["untold"] or "no model is named"
+            raise UsageError(f"there are no tokens to draw: {what}", where="--html", fix="name a model: `--model`")
+        Path(html).write_text(render_html(answer), encoding="utf-8")
+    return options.put_out(answer, format_, render_inspect)

@@ -1,0 +1,214 @@
+"""Facts about what a job names outside itself, each found on this machine or on the Hub.
+
+What nobody could say something of stands last, with the reason: a rule speaks of the others before it is skipped.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from threading import Lock
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from holdfast.core.document import Document
+from holdfast.core.errors import SourceError
+from holdfast.core.facts import Dataset, Model
+from holdfast.core.finding import Rule
+from holdfast.core.hub import Account, Link, Repo, Target
+from holdfast.core.mention import Mention, Role, Seen
+from holdfast.engine.gather import together
+from holdfast.engine.mentions import mentions
+
+if TYPE_CHECKING:
+    from holdfast.ports import Here, Hub  # for the types alone: its own take longer to import than a script to check
+
+Found = TypeVar("Found")
+HUB_FACTS: Final = frozenset(
+    {"datasets", "models", "tensors", "repo_files", "spaces", "targets", "links", "account", "dataset", "model"}
+)
+"""Facts that may have to be waited for."""
+OF_THE_WHOLE: Final[Mapping[str, frozenset[Role]]] = {
+    "account": frozenset({"dataset", "model", "adapter", "tokenizer", "target", "file", "space"}),
+    "dataset": frozenset({"dataset"}),
+    "model": frozenset({"model"}),
+    "tensors": frozenset({"model"}),
+}
+"""Facts that are no list, each with the roles that it is about: of a job that names nothing of the kind nothing is to be said."""
+NOTHING: Final = "the job names nothing of the Hub"
+
+
+class Outside:
+    """Where what a job names is looked for: here first, then on the Hub, which is opened when it is asked first."""
+
+    def __init__(self, here: "Here", open_hub: "Callable[[], Hub]") -> None:
+        """Take what lies here, and what gives the Hub."""
+        self.here, self._open_hub = here, open_hub
+        self._hub: Hub | None = None
+        self._lock = Lock()
+
+    @property
+    def hub(self) -> "Hub":
+        """The Hub."""
+        with self._lock:
+            if self._hub is None:
+                self._hub = self._open_hub()
+            return self._hub
+
+
+class HubFacts:
+    """The facts, by the names that rules give their parameters. Each property is one fact."""
+
+    def __init__(self, document: Document, outside: Outside | None) -> None:
+        """Take what the job says, and where to look; without that, the job counts as one that names nothing."""
+        self._asked, self._outside = document, outside
+
+    @cached_property
+    def mentions(self) -> tuple[Mention, ...]:
+        """What the job names; what may never be reached is left out."""
+        if self._outside is None:
+            return ()
+        return tuple(each for each in mentions(self._asked) if not each.guard.because)
+
+    def concerns(self, rule: Rule) -> bool:
+        """Tell whether there is anything to ask a rule about: one that needs the account is not asked of a job without mentions."""
+        return all(self.has(name) for name in rule.needs & OF_THE_WHOLE.keys())
+
+    def has(self, name: str) -> bool:
+        """Tell whether the job names what a fact of the whole is about."""
+        return any(each.role in OF_THE_WHOLE[name] for each in self.mentions)
+
+    @property
+    def datasets(self) -> Sequence[Seen[Dataset]]:
+        """What is known of each dataset."""
+        return self._seen("dataset", find=self._find_dataset)
+
+    @property
+    def models(self) -> Sequence[Seen[Model]]:
+        """What is known of each model, adapter and tokenizer."""
+        return self._seen("model", "adapter", "tokenizer", find=self._find_model)
+
+    @property
+    def repo_files(self) -> Sequence[Seen[Repo]]:
+        """Of each repository that files are taken from, what is in it."""
+        return self._seen("file", find=self._find_repo)
+
+    @property
+    def spaces(self) -> Sequence[Seen[Repo]]:
+        """Of each Space, whether it is there."""
+        return self._seen("space", find=self._find_repo)
+
+    @property
+    def targets(self) -> Sequence[Seen[Target]]:
+        """Of each repository that is written to, whether it may be."""
+        return self._seen("target", find=self._find_target)
+
+    @property
+    def links(self) -> Sequence[Seen[Link]]:
+        """What stands at each address."""
+        return self._seen("link", find=self._find_link)
+
+    @property
+    def account(self) -> Account:
+        """Whose token is at hand."""
+        if not self.mentions:
+            raise SourceError(NOTHING, where=self._asked.path, fix="nothing is to be done")
+        return self._places.hub.account()
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """What is known of the training data, if only one dataset is named."""
+        return usable_dataset(self._find_dataset(self._only("dataset")), evaluated=False)
+
+    @cached_property
+    def model(self) -> Model:
+        """What is known of the base model, if only one is named."""
+        return usable_model(self._find_model(self._only("model")))
+
+    @property
+    def tensors(self) -> frozenset[str]:
+        """Names of the weights of the base model, if only one is named."""
+        base = self._only("model")
+        found = self._places.here.tensors(base)
+        return self._places.hub.tensors(base) if found is None else found
+
+    def _only(self, role: Role) -> Mention:
+        """Return the one thing of a role that the job names."""
+        asked = [each for each in self.mentions if each.role == role]
+        # Another split of the same data is no other dataset; the first is trained on.
+        named = {(each.name, each.revision, each.config): each for each in reversed(asked)}
+        if len(named) != 1:
+            raise SourceError(
+                f"the job names {len(named)} {role}s", where=self._asked.path, fix="nothing is to be done"
+            )
+        return next(iter(named.values()))
+
+    @property
+    def _places(self) -> Outside:
+        if self._outside is None:
+            raise SourceError(NOTHING, where=self._asked.path, fix="nothing is to be done")
+        return self._outside
+
+    def _find_dataset(self, mention: Mention) -> Dataset:
+        found = self._places.here.dataset(mention)
+        return self._places.hub.dataset(mention) if found is None else found
+
+    def _find_model(self, mention: Mention) -> Model:
+        found = self._places.here.model(mention)
+        return self._places.hub.model(mention) if found is None else found
+
+    def _find_repo(self, mention: Mention) -> Repo:
+        return self._places.hub.repo(mention)
+
+    def _find_target(self, mention: Mention) -> Target:
+        return self._places.hub.target(mention)
+
+    def _find_link(self, mention: Mention) -> Link:
+        return self._places.hub.link(mention.name)
+
+    def _seen(self, *roles: Role, find: Callable[[Mention], Found]) -> Sequence[Seen[Found]]:
+        """Return what is found of the mentions with some roles, those that are known first."""
+        named = [each for each in self.mentions if each.role in roles]
+        found = together([partial(_look, each, find) for each in named])
+        return sorted(found, key=lambda seen: seen.found is None)
+
+
+def _look(mention: Mention, find: Callable[[Mention], Found]) -> Seen[Found]:
+    try:
+        return Seen(mention, find(mention))
+    except SourceError as error:
+        return Seen(mention, None, error.what)
+
+
+def usable_dataset(found: Dataset, *, evaluated: bool) -> Dataset:
+    """Return the facts of a job's training data on the Hub as the rules about its columns read them.
+
+    Args:
+        found: What is known of it.
+        evaluated: Whether the job names a split of it to evaluate on, which has the same columns.
+
+    Raises:
+        SourceError: It cannot be read, which rules about the Hub tell, or nobody says what columns it has.
+    """
+    _require_readable(found.repo)
+    if not found.columns and not found.problem:
+        raise SourceError("its columns are not known", where=found.repo.name if found.repo else "", fix="name one file")
+    return replace(found, eval_columns=found.columns) if evaluated else found
+
+
+def usable_model(found: Model) -> Model:
+    """Return the facts of a job's base model on the Hub as the rules about its files read them.
+
+    Raises:
+        SourceError: It cannot be read, which rules about the Hub tell.
+    """
+    _require_readable(found.repo)
+    return found
+
+
+def _require_readable(repo: Repo | None) -> None:
+    if repo and not (repo.exists and repo.readable and repo.commit):
+        raise SourceError("it cannot be read from the Hub", where=repo.name, fix="see what is found of its name")
+
+
+def asked_about(rules: Sequence[Rule], document: Document, facts: HubFacts) -> Iterator[Rule]:
+    """Yield those of the rules that there is anything to ask about a document."""
+    return (rule for rule in rules if document.kind in rule.kinds and facts.concerns(rule))

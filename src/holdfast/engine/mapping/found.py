@@ -1,0 +1,99 @@
+"""What was found in the columns of a dataset, as Python expressions over one row."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from holdfast.catalog.formats import DEFAULTS, Form, Settings, forms_of, settle
+from holdfast.core.columns import Type
+from holdfast.core.shape import Shape
+from holdfast.engine.python_source import render_literal
+
+Role = Literal["prompt", "completion", "chosen", "rejected", "label", "messages", "text", "tools"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An expression over `row`, and whether it gives a text, a list of messages, or something else as it stands."""
+
+    code: str
+    kind: Literal["text", "chat", "plain"] = "text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A reading of a dataset's columns.
+
+    Attributes:
+        what: The reading, in words: the first line of the mapping's docstring.
+        parts: What stands where.
+        lines: Statements that come before the result, without indentation.
+        choosing: Such statements that make `chosen` and `rejected`, for methods that read them.
+        helpers: Definitions that stand before the function.
+        uses: Columns that are read; what they say must be found again in the result.
+        needs: Of those, the ones that a row cannot do without.
+        pair: Columns that answers to compare come from; a method that learns from the better one needs no other.
+        implicit: Whether the two answers hold their prompt.
+    """
+
+    what: str
+    parts: Mapping[Role, Part]
+    lines: tuple[str, ...] = ()
+    choosing: tuple[str, ...] = ()
+    helpers: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    pair: tuple[str, ...] = ()
+    implicit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unsure:
+    """Why a reading that suggests itself is not certain."""
+
+    because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Data:
+    """What is known of the data.
+
+    Attributes:
+        columns: Their types; None where nobody knows one.
+        samples: Rows, as Python values.
+        shape: What TRL takes it for.
+        settings: What the job says that matters.
+        forms: What each column is to a trainer.
+    """
+
+    columns: Mapping[str, Type | None]
+    samples: Sequence[Mapping[str, Any]]
+    shape: Shape
+    settings: Settings = DEFAULTS
+    forms: Mapping[str, Form] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "forms", forms_of(settle(self.columns, self.samples)))
+
+    def has(self, *names: str) -> bool:
+        """Whether there are columns of all these names."""
+        return all(name in self.columns for name in names)
+
+    def texts(self, *names: str) -> tuple[str, ...]:
+        """Return those of the names that are columns of texts, without regard to capitals, as they are spelled."""
+        spelled = {name.lower(): name for name in self.columns}
+        there = (spelled[name] for name in names if name in spelled)
+        return tuple(name for name in there if self.forms[name] == "text")
+
+    def values(self, name: str) -> list[Any]:
+        """Return what the samples hold in a column, without nulls."""
+        return [row[name] for row in self.samples if row.get(name) is not None]
+
+
+def cell(name: str) -> str:
+    r"""Return the expression for a column of the row.
+
+    >>> cell("it's")
+    'row["it\'s"]'
+    """
+    return f"row[{render_literal(name)}]"

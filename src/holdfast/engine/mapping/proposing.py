@@ -1,0 +1,119 @@
+"""Propose the mapping that makes a dataset fit a method."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from holdfast.catalog.formats import DEFAULTS, Settings, judge, settle
+from holdfast.core.columns import Type
+from holdfast.core.methods import Method
+from holdfast.core.shape import Shape
+from holdfast.engine.mapping.found import Data, Unsure
+from holdfast.engine.mapping.known import read_known
+from holdfast.engine.mapping.readings import (
+    Reading,
+    read_answers,
+    read_labelled,
+    read_pairs,
+    read_requests,
+    read_solutions,
+    read_whole,
+)
+from holdfast.engine.mapping.trying import find_fault
+from holdfast.engine.mapping.turns import read_aligned, read_prompts, read_turns
+from holdfast.engine.mapping.writing import write
+
+Reader = Callable[[Data], Iterator[Reading]]
+
+# What is tried for each method, the surest first.
+PAIRS: Final[tuple[Reader, ...]] = (read_known, read_aligned, read_pairs)
+READERS: Final[Mapping[Method, tuple[Reader, ...]]] = {
+    Method.SFT: (read_known, read_turns, read_labelled, read_aligned, read_pairs, read_answers, read_whole),
+    Method.DPO: PAIRS,
+    Method.REWARD: PAIRS,
+    Method.KTO: (*PAIRS, read_labelled),
+    Method.GRPO: (read_prompts, read_solutions, read_turns, read_known, read_aligned, read_requests),
+    Method.RLOO: (read_prompts, read_solutions, read_turns, read_known, read_aligned, read_requests),
+}
+NOTHING: Final[Mapping[Method, str]] = {
+    Method.SFT: "no column is surely the text or the answer to learn",
+    Method.DPO: "there are no two answers to compare",
+    Method.REWARD: "there are no two answers to compare",
+    Method.KTO: "nothing says which answers are good",
+    Method.GRPO: "no column is surely the prompt",
+    Method.RLOO: "no column is surely the prompt",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A mapping, or why there is none.
+
+    Attributes:
+        source: A Python module with `def rewrite(row)`, tried on the samples; None where there is none to give.
+        removes: Columns of the data that the mapping takes away: for `dataset.map(rewrite, remove_columns=[...])`.
+        because: Why there is none; empty where there is one, and where none is needed.
+    """
+
+    source: str | None = None
+    removes: tuple[str, ...] = ()
+    because: str = ""
+
+
+def propose(
+    method: Method | str,
+    columns: Mapping[str, Type | None],
+    shape: Shape,
+    samples: Sequence[Mapping[str, Any]],
+    settings: Settings = DEFAULTS,
+) -> Proposal:
+    """Return the code that makes a dataset fit a method, compiled and tried on every sample row.
+
+    Nothing where the method can train on it as it is without a caveat.
+
+    Args:
+        method: The method.
+        columns: Type of each column; None where nobody knows it.
+        shape: What `recognise` said of them.
+        samples: Rows of the data, as Python values; without any there is no proposal.
+        settings: What the job says that matters here.
+    """
+    method = Method(method)
+    settled = settle(columns, samples)
+    readiness = judge(method, settled, shape, settings)
+    if readiness.ready and not readiness.caveat:
+        return Proposal()
+    if not samples:
+        return Proposal(because="no rows to try a mapping on")
+    return _first_good(method, Data(columns=settled, samples=samples, shape=shape, settings=settings))
+
+
+def _first_good(method: Method, data: Data) -> Proposal:
+    """Return the first reading that stands the trial, or why the last of them does not."""
+    because = ""
+    for reader in READERS[method]:
+        for reading in reader(data):
+            if isinstance(reading, Unsure):
+                because = because or reading.because
+                continue
+            source = write(method, reading, data)
+            fault = find_fault(source, method, reading, data) if source else ""
+            if source and not fault:
+                kept = _returned(source, data)
+                return Proposal(source=source, removes=tuple(name for name in data.columns if name not in kept))
+            if method is Method.SFT and "label" in reading.parts:
+                return Proposal(because="some of its answers are bad ones, which sft would learn as well")
+            because = because or fault
+    return Proposal(because=because or NOTHING[method])
+
+
+def _returned(source: str, data: Data) -> frozenset[str]:
+    """Return the columns that come out of a mapping that stood the trial."""
+    module: dict[str, Any] = {}
+    exec(compile(source, "mapping.py", "exec"), module)  # noqa: S102 - tried before
+    for row in data.samples:
+        try:
+            return frozenset(module["rewrite"](dict(row)))
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            continue  # one of the rows that it cannot do without something
+    return frozenset()

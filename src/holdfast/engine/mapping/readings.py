@@ -1,0 +1,221 @@
+"""Readings of datasets that name their columns otherwise than TRL does: questions, answers, pairs of them, labels."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from holdfast.engine.mapping.found import Data, Found, Part, Role, Unsure, cell
+
+REQUESTS: Final = (
+    "prompt",
+    "instruction",
+    "question",
+    "query",
+    "problem",
+    "input",
+    "inputs",
+    "user",
+    "human",
+    "history",
+)
+CONTEXTS: Final = ("context", "input", "passage")
+SYSTEMS: Final = ("system", "system_prompt", "system_message")
+ANSWERS: Final = ("completion", "response", "output", "outputs", "answer", "target", "targets", "reply", "assistant",
+                  "solution")  # fmt: skip
+RESULTS: Final = ("final_answer", "expected_answer", "ground_truth")
+CHOSEN: Final = ("chosen", "chosen_response", "response_chosen", "preferred", "preferred_response", "accepted")
+REJECTED: Final = (
+    "rejected",
+    "rejected_response",
+    "response_rejected",
+    "dispreferred",
+    "dispreferred_response",
+    "refused",
+)
+WHOLE: Final = ("text", "content", "body", "code", "document", "raw_content", "markdown", "page_content", "story")
+FLAGS: Final = ("label", "thumbs_up", "is_correct", "correct", "is_good", "good", "liked", "desirable", "accepted",
+                "upvoted", "feedback", "rating", "vote")  # fmt: skip
+SCORES: Final = ("score", "rating", "stars", "reward", "quality", "grade", "helpfulness")
+GOOD: Final = {"thumbs_up": "thumbs_down", "👍": "👎", "good": "bad", "up": "down", "positive": "negative",
+               "chosen": "rejected", "desirable": "undesirable", "like": "dislike", "yes": "no",
+               "upvote": "downvote", "correct": "incorrect", "True": "False", "true": "false"}  # fmt: skip
+
+Reading = Found | Unsure
+
+
+def find_request(data: Data, besides: tuple[str, ...] = ()) -> Found | Unsure | None:
+    """Return the one prompt that the texts hold, with its context and its system message.
+
+    Args:
+        data: The data.
+        besides: Columns that are known to be something else.
+    """
+    named = [name for name in data.texts(*REQUESTS) if name not in besides]
+    contexts = [name for name in data.texts(*CONTEXTS) if name not in besides]
+    # `input` is the context of an instruction, and a prompt where there is none.
+    requests = [name for name in named if not (name.lower() == "input" and len(named) > 1)]
+    contexts = [name for name in contexts if name not in requests]
+    if len(requests) != 1:
+        both = " and ".join(f"`{name}`" for name in requests)
+        return Unsure(f"{both} could each be the prompt") if requests else None
+    if len(contexts) > 1:
+        return Unsure(f"`{contexts[0]}` and `{contexts[1]}` could each be the context of `{requests[0]}`")
+    systems = data.texts(*SYSTEMS)
+    if len(systems) > 1:
+        return Unsure(f"`{systems[0]}` and `{systems[1]}` could each be the system message")
+    return _request(data, requests[0], contexts[0] if contexts else None, systems[0] if systems else None)
+
+
+def _request(data: Data, request: str, context: str | None, system: str | None) -> Found:
+    lines: list[str] = []
+    code = cell(request)
+    if context:
+        lines += [f"request = {code}", f"if {cell(context)}:", f'    request += "\\n\\n" + {cell(context)}']
+        code = "request"
+    part = Part(code)
+    if data.settings.chat_template is False:
+        # Without a template nothing parts the prompt from what comes after it.
+        part = Part(f'{code} + "\\n\\n"', "plain")
+        if system:
+            lines += [
+                f"prompt = {part.code}",
+                f"if {cell(system)}:",
+                f'    prompt = {cell(system)} + "\\n\\n" + prompt',
+            ]
+            part = Part("prompt", "plain")
+    elif system:
+        lines += [f'prompt = [{{"role": "user", "content": {code}}}]', f"if {cell(system)}:"]
+        lines += [f'    prompt.insert(0, {{"role": "system", "content": {cell(system)}}})']
+        part = Part("prompt", "chat")
+    uses = tuple(name for name in (request, context, system) if name)
+    return Found(what="", parts={"prompt": part}, lines=tuple(lines), uses=uses, needs=(request,))
+
+
+def add(found: Found, what: str, parts: Mapping[Role, Part], *uses: str, marks: tuple[str, ...] = ()) -> Found:
+    """Return a reading with more parts.
+
+    Args:
+        found: The reading so far.
+        what: The whole of it, in words.
+        parts: What is added.
+        uses: Columns whose text it takes, and cannot do without.
+        marks: Columns that it cannot do without either, whose text it does not take.
+    """
+    return replace(
+        found,
+        what=what,
+        parts={**found.parts, **parts},
+        uses=(*found.uses, *uses),
+        needs=(*found.needs, *uses, *marks),
+    )
+
+
+def read_pairs(data: Data) -> Iterator[Reading]:
+    """Yield a prompt with two answers, the better one and the other, all of them texts."""
+    chosen, rejected = data.texts(*CHOSEN), data.texts(*REJECTED)
+    if not chosen or not rejected:
+        return
+    pair = (*chosen, *rejected)
+    if len(pair) > len(("chosen", "rejected")):
+        yield Unsure("more than two columns could be the answers to compare")
+        return
+    request = find_request(data, besides=pair)
+    if isinstance(request, Found):
+        better, worse = pair
+        parts: dict[Role, Part] = {"chosen": Part(cell(better)), "rejected": Part(cell(worse))}
+        yield replace(add(request, f"The prompt, and the answers `{better}` and `{worse}`.", parts, *pair), pair=pair)
+    else:
+        yield request or Unsure("no column is surely the prompt of the two answers")
+
+
+def read_labelled(data: Data) -> Iterator[Reading]:
+    """Yield a prompt with an answer, and whether that is good."""
+    for answered in read_answers(data, besides=FLAGS):
+        if isinstance(answered, Unsure):
+            yield answered
+            continue
+        flags = [name for name in data.columns if name.lower() in FLAGS and name not in answered.uses]
+        labels = [(name, code) for name in flags if (code := _label(data, name))]
+        if len(labels) == 1:
+            name, code = labels[0]
+            marked = f"A prompt, an answer, and by `{name}` whether it is good."
+            yield add(_as_they_are(answered), marked, {"label": code}, marks=(name,))
+        elif labels:
+            yield Unsure(f"`{labels[0][0]}` and `{labels[1][0]}` could each say whether an answer is good")
+        elif scores := [name for name in data.columns if name.lower() in SCORES and data.forms[name] == "number"]:
+            yield Unsure(f"where in `{scores[0]}` good answers begin is yours to say")
+
+
+def _as_they_are(found: Found) -> Found:
+    """Return a reading without a change to columns that TRL knows already: whether they are messages is not for us to say."""
+    if found.uses != ("prompt", "completion"):
+        return found
+    return replace(found, parts={role: replace(part, kind="plain") for role, part in found.parts.items()})
+
+
+def _label(data: Data, name: str) -> Part | None:
+    """Return whether an answer is good, as far as a column surely says that."""
+    values = set(map(str, data.values(name)))
+    if data.forms[name] == "flag":
+        return Part(cell(name), "plain")
+    if data.forms[name] == "number" and values and values <= {"0", "1", "0.0", "1.0"}:
+        return Part(f"bool({cell(name)})", "plain")
+    for good, bad in GOOD.items():
+        if data.forms[name] == "text" and values == {good, bad}:
+            return Part(f'{{"{good}": True, "{bad}": False}}[{cell(name)}]', "plain")
+    return None
+
+
+def read_solutions(data: Data) -> Iterator[Reading]:
+    """Yield a prompt with its answer, which may be no more than a result."""
+    yield from read_answers(data, results=RESULTS)
+
+
+def read_answers(data: Data, besides: tuple[str, ...] = (), results: tuple[str, ...] = ()) -> Iterator[Reading]:
+    """Yield a prompt with its answer."""
+    texts = data.texts(*ANSWERS, *results)
+    known = (*ANSWERS, *results)
+    numbers = [name for name in data.columns if name.lower() in known and data.forms[name] == "number"]
+    answers = [name for name in (*texts, *numbers) if name not in besides]
+    request = find_request(data, besides=tuple(answers))
+    if isinstance(request, Unsure):
+        yield request
+    if not isinstance(request, Found) or not answers:
+        return
+    if len(answers) > 1:
+        yield Unsure(f"`{answers[0]}` and `{answers[1]}` could each be the answer")
+        return
+    name = answers[0]
+    code = cell(name) if name in texts else f"str({cell(name)})"
+    asked = ", ".join(f"`{each}`" for each in request.uses)
+    yield add(request, f"A prompt of {asked}, and its answer `{name}`.", {"completion": Part(code)}, name)
+
+
+def read_requests(data: Data) -> Iterator[Reading]:
+    """Yield prompts alone, which reward functions need."""
+    request = find_request(
+        data, besides=tuple(name for name in data.texts(*ANSWERS, *RESULTS) if name.lower() != "input")
+    )
+    if isinstance(request, Unsure):
+        yield request
+    elif request:
+        yield add(request, f"The prompt, of {', '.join(f'`{name}`' for name in request.uses)}.", {})
+
+
+def read_whole(data: Data) -> Iterator[Reading]:
+    """Yield texts to learn as they are."""
+    if data.has("parent_id"):
+        yield Unsure("each row is one message of a tree: conversations have to be joined from several rows")
+        return
+    texts = data.texts(*WHOLE)
+    others = data.texts(*REQUESTS, *ANSWERS, *CHOSEN)
+    if len(texts) > 1:
+        yield Unsure(f"`{texts[0]}` and `{texts[1]}` could each be the text")
+    elif texts and not others:
+        # As it stands: the trainer ends it.
+        yield Found(
+            what=f"The text, from `{texts[0]}`.",
+            parts={"text": Part(cell(texts[0]), "plain")},
+            uses=texts,
+            needs=texts,
+        )

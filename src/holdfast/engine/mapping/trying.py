@@ -1,0 +1,99 @@
+"""Try a mapping on rows: does it run, does its method take what comes out, and is every word still there?"""
+
+import copy
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from holdfast.catalog.formats import judge, recognise, types_of_rows
+from holdfast.core.methods import Method
+from holdfast.engine.mapping.found import Data, Found
+
+ANSWERS: Final = ("completion", "chosen", "rejected")
+
+
+def find_fault(source: str, method: Method, found: Found, data: Data) -> str:
+    """Return why a mapping is not to be given; empty where it is.
+
+    Args:
+        source: The module.
+        method: What it is for.
+        found: The reading that it was written from.
+        data: The data, with the rows to try it on.
+    """
+    rows = [row for row in data.samples if all(row.get(name) is not None for name in found.needs)]
+    if not rows:
+        return "no row has all that it needs"
+    module: dict[str, Any] = {}
+    exec(compile(source, "mapping.py", "exec"), module)  # noqa: S102 - written above from names of columns, as literals
+    results: list[dict[str, Any]] = []
+    for number, row in enumerate(rows):
+        try:
+            results.append(module["rewrite"](copy.deepcopy(dict(row))))
+        except Exception as error:  # noqa: BLE001 - whatever a row does to it keeps it from being given
+            return f"on sample row {number}: {type(error).__name__}: {error}"
+        if fault := _lost(row, results[-1], found) or _misplaced(results[-1]):
+            return f"on sample row {number}: {fault}"
+    columns = types_of_rows(results)
+    shape = recognise(columns, results, data.settings)
+    readiness = judge(method, columns, shape, data.settings)
+    return readiness.because or readiness.caveat
+
+
+def _misplaced(result: Mapping[str, Any]) -> str:
+    """Return why messages are in the wrong column: an answer is the assistant's, a prompt somebody else's."""
+    prompt = result.get("prompt")
+    for name in ANSWERS if "prompt" in result else ():
+        value = result.get(name)
+        if isinstance(value, list) and (not value or value[0].get("role") not in ("assistant", "tool")):
+            return f"`{name}` does not begin with the assistant"
+    if isinstance(prompt, list) and (not prompt or prompt[-1].get("role") == "assistant"):
+        return "`prompt` ends with the assistant, or there is none"
+    chosen, rejected = result.get("chosen"), result.get("rejected")
+    if "prompt" in result or not isinstance(chosen, list) or not isinstance(rejected, list):
+        return ""
+    return "the two conversations do not begin alike" if chosen[:1] != rejected[:1] else ""
+
+
+def _lost(row: Mapping[str, Any], result: Mapping[str, Any], found: Found) -> str:
+    """Return what is in columns that are read, and not in the result."""
+    kept = sorted({text for text in _texts(result) if text}, key=len, reverse=True)
+    gone = [name for name in found.uses if not all(_stands(text, kept) for text in _texts(row.get(name)))]
+    if "rejected" not in result and not set(found.pair) <= set(gone):
+        # Who learns from the better answer alone leaves the other one out.
+        gone = [name for name in gone if name not in found.pair]
+    return f"something of `{gone[0]}` is not in the result" if gone else ""
+
+
+def _stands(text: str, kept: Sequence[str]) -> bool:
+    """Whether a text is in one of others, or is made of them, as a transcript is of its turns."""
+    text = text.strip()
+    if any(text in other for other in kept):
+        return True
+    for other in kept:
+        text = text.replace(other.strip(), "", 1)
+    return not text.replace("Human:", "").replace("Assistant:", "").strip()
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts in a value, without names of speakers."""
+    if isinstance(value, str):
+        parsed = _parsed(value)
+        yield from [value] if parsed is None else _texts(parsed)
+    elif isinstance(value, Mapping):
+        yield from _texts([part for key, part in value.items() if key not in ("role", "from", "speaker")])
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _texts(part)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
+
+
+def _parsed(text: str) -> Any:
+    """Return the list or mapping that a text is the JSON of; None for any other."""
+    if not text.startswith(("[", "{")):
+        return None
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None

@@ -1,0 +1,145 @@
+"""Write a reading as a Python module, for one method."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from holdfast.catalog.formats.judging import NEEDS_MESSAGES, TAKEN
+from holdfast.core.methods import Method
+from holdfast.engine.mapping.found import Data, Found, Part, cell
+from holdfast.engine.python_source import LINE, render_literal
+
+STEPS_END: Final = "####"
+NEWLINE: Final = "\n"
+IMPORTS: Final = {"json": ("json.loads(", "json.dumps("), "re": ("re.split(",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A mapping in the making: statements, then the columns that come out of it."""
+
+    columns: Mapping[str, str]
+    lines: tuple[str, ...] = ()
+
+
+def write(method: Method, found: Found, data: Data) -> str | None:
+    """Return a reading as a module with `def rewrite(row)`; None where the method needs more than was found."""
+    written = _write(method, found, data)
+    if written is None:
+        return None
+    chosen = any(
+        found.parts[name].code in said
+        for name in ("chosen", "rejected")
+        if name in found.parts
+        for said in (*written.columns.values(), *written.lines)
+    )
+    choosing = found.choosing if chosen else ()
+    body = [*found.lines, *choosing, *written.lines, *_returned(written.columns)]
+    helpers = list(found.helpers)
+    code = "\n".join([*helpers, *body])
+    imports = [f"import {name}" for name, calls in IMPORTS.items() if any(call in code for call in calls)]
+    function = NEWLINE.join(
+        [
+            "def rewrite(row):",
+            f'    """Return what {method.value} reads."""',
+            *(f"    {line}" for line in body),
+        ]
+    )
+    blocks = [f'"""{_plain(found.what)}"""', *([NEWLINE.join(imports)] if imports else [])]
+    return "\n\n".join(blocks) + "\n\n\n" + "\n\n\n".join([*helpers, function]) + "\n"
+
+
+def _write(method: Method, found: Found, data: Data) -> Written | None:
+    match method:
+        case Method.SFT:
+            return _sft(found, data)
+        case Method.GRPO | Method.RLOO:
+            return _generating(found, data)
+        case Method.KTO if "label" in found.parts:
+            return _columns(found, data, "prompt", "completion", "label")
+        case _:
+            return _columns(found, data, *(() if found.implicit else ("prompt",)), "chosen", "rejected")
+
+
+def _sft(found: Found, data: Data) -> Written | None:
+    if "messages" in found.parts:
+        return _columns(found, data, "messages", *(("tools",) if "tools" in found.parts else ()))
+    if "text" in found.parts:
+        return Written({data.settings.text_field: found.parts["text"].code})
+    if "label" in found.parts:
+        return None
+    if found.implicit:
+        return Written({"messages": found.parts["chosen"].code}) if found.parts["chosen"].kind == "chat" else None
+    if "chosen" in found.parts:
+        written = _columns(found, data, "prompt", "chosen")
+        return written and Written({"prompt": written.columns["prompt"], "completion": written.columns["chosen"]})
+    return _columns(found, data, "prompt", "completion")
+
+
+def _generating(found: Found, data: Data) -> Written | None:
+    whole = found.parts.get("messages") or (found.parts.get("chosen") if found.implicit else None)
+    if whole:
+        if whole.kind != "chat":
+            return None
+        lines = (
+            f"*prompt, answer = {whole.code}",
+            'if answer["role"] != "assistant":',
+            '    raise ValueError("the conversation does not end with an answer")',
+        )
+        return Written(_beside({"prompt": "prompt", "solution": 'answer["content"]'}, found, data), lines)
+    if "prompt" not in found.parts:
+        return None
+    prompt = found.parts["prompt"]
+    asked = any(name in NEEDS_MESSAGES for name in data.settings.rewards)
+    if prompt.code == cell("prompt") and prompt.kind == "text" and not asked:
+        # It is a prompt already: whether as text or as a message is not for us to say.
+        prompt = Part(prompt.code, "plain")
+    return Written(_beside({"prompt": _spelled("prompt", prompt, data), **_solution(found, data)}, found, data))
+
+
+def _solution(found: Found, data: Data) -> dict[str, str]:
+    """Return the answer by the name that TRL's own rewards ask for; of steps that lead to one, the last."""
+    answer = found.parts.get("completion")
+    if answer is None or answer.kind != "text" or "label" in found.parts:
+        return {}
+    name = found.uses[-1]
+    if data.values(name) and all(STEPS_END in str(value) for value in data.values(name)):
+        end = f'{cell(name)}.split("{STEPS_END}")[-1].strip()'
+        return {"solution": end} if name == "solution" else {"solution": end, name: cell(name)}
+    return {"solution": answer.code}
+
+
+def _beside(columns: dict[str, str], found: Found, data: Data) -> dict[str, str]:
+    """Return the columns with the others, which reward functions may ask for; those that would collide get a new name."""
+    left = [name for name in data.columns if name not in found.uses or name in found.pair]
+    taken = (*TAKEN, *columns)
+    return columns | {f"given_{name}" if name in taken else name: cell(name) for name in left}
+
+
+def _columns(found: Found, data: Data, *names: str) -> Written | None:
+    if not all(name in found.parts for name in names):
+        return None
+    parts = {name: part for name, part in found.parts.items() if name in names}
+    chats = [name for name, part in parts.items() if part.kind == "chat"]
+    if chats and data.settings.chat_template is False:
+        return None
+    return Written({name: _spelled(name, parts[name], data) for name in names})  # type: ignore[index]
+
+
+def _spelled(name: str, part: Part, data: Data) -> str:
+    """Return a part as messages, unless it is so already or no template could write them."""
+    if part.kind != "text" or data.settings.chat_template is False:
+        return part.code
+    role = "user" if name == "prompt" else "assistant"
+    return f'[{{"role": "{role}", "content": {part.code}}}]'
+
+
+def _returned(columns: Mapping[str, str]) -> list[str]:
+    items = [f"{render_literal(name)}: {code}" for name, code in columns.items()]
+    line = f"return {{{', '.join(items)}}}"
+    return [line] if len(line) <= LINE else ["return {", *(f"    {item}," for item in items), "}"]
+
+
+def _plain(text: str) -> str:
+    """Return a text that can stand in a docstring whatever a column is called."""
+    return " ".join(text.replace("\\", "/").replace('"', "'").split())

@@ -1,0 +1,57 @@
+"""What a job names outside itself: datasets, models, adapters, repositories to push to, files, addresses, Spaces.
+
+Rooms: `table` says which argument of which call names what; `names` tells repositories from paths; `written` what the program
+makes itself, `tokens` whether it asks with a token of its own; `calls` and `settings` read the calls and the keys.
+
+Covered: job files, scripts, notebooks, TRL's commands and recipes, files of axolotl and LLaMA-Factory. A name that is computed,
+that is surely a path, or that the program writes itself before it reads it, is no mention.
+Not covered: what a library names on its own, such as the base model of an adapter; calls in files beside the script.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from holdfast.core.document import Document
+from holdfast.core.mention import Mention
+from holdfast.engine.mentions.calls import mentions_of_calls
+from holdfast.engine.mentions.names import told_once
+from holdfast.engine.mentions.settings import mentions_of_job, mentions_of_settings
+from holdfast.engine.mentions.tokens import brings_token
+from holdfast.engine.mentions.written import read_written, remade
+
+__all__ = ["mentions"]
+
+WRITES = ("target", "space", "link")
+
+
+def mentions(document: Document) -> tuple[Mention, ...]:
+    """Return everything that a job names outside itself, in the order in which it is written.
+
+    Args:
+        document: The job file, script, command or foreign job file.
+    """
+    if document.kind == "job":
+        return told_once([*mentions_of_job(document), *mentions_of_calls(document)])
+    if document.kind == "data":
+        return ()
+    found = list(mentions_of_calls(document))
+    named = {each.role for each in found}
+    if document.kind == "command":
+        found += [each for each in mentions_of_settings(document) if each.role not in named]
+    own = brings_token(document)
+    kept = list(_not_made(document, found))
+    return told_once([replace(each, own_token=True) if own else each for each in kept])
+
+
+def _not_made(document: Document, found: Iterable[Mention]) -> Iterator[Mention]:
+    """Yield what has to be there before the program runs, or is to be written to."""
+    found = list(found)
+    written = read_written(document)
+    pushed = {(each.repo_kind, each.name.rpartition("/")[2]) for each in found if each.role == "target"}
+    moved = remade(document.calls)
+    for each in found:
+        if each.role in WRITES:
+            if not moved:
+                yield each
+        elif not written.holds(each.name) and (each.repo_kind, each.name.rpartition("/")[2]) not in pushed:
+            yield each

@@ -1,0 +1,316 @@
+"""What the calls of a program name."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from holdfast.catalog.repositories import is_repository, may_be_repository
+from holdfast.core.calls import Call
+from holdfast.core.document import ABSENT, Document, Unknown
+from holdfast.core.hub import RepoKind
+from holdfast.core.mention import Mention, Role
+from holdfast.core.text import Place
+from holdfast.engine.mentions.names import split_of, texts_in
+from holdfast.engine.mentions.table import (
+    AUTO_PEFT,
+    BUILDERS,
+    FUNCTIONS,
+    LOADERS,
+    METHODS,
+    OTHER_MODEL,
+    SETTINGS,
+    TRAINER,
+    TRAINER_POSITIONS,
+    UNSLOTH,
+    Naming,
+    Setting,
+)
+from holdfast.engine.mentions.tokens import hands_token
+
+KINDS: Final[Mapping[Any, RepoKind]] = {None: "model", "model": "model", "dataset": "dataset", "space": "space"}
+LOADS: Final = ("transformers", "peft", "trl", "unsloth")
+PUSHES: Final = ("transformers", "peft", "trl", "unsloth", "datasets", "huggingface_hub")
+CONFIGURES: Final = ("Config", "Arguments")
+YES: Final = frozenset({"true", "t", "yes", "y", "1"})
+ADDRESS: Final = ("https://", "http://")
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a call is given, by name, wherever it stands.
+
+    Attributes:
+        document: What the call stands in.
+        call: The call.
+        positions: Names of what may be given by position.
+    """
+
+    document: Document
+    call: Call
+    positions: tuple[str, ...] = ()
+
+    def value(self, name: str) -> Any:
+        """Return an argument; None where it is not given, or `Unknown` where that cannot be seen."""
+        if not name:
+            return None
+        if name in self.call.arguments:
+            return self.call.arguments[name]
+        at = self._position(name)
+        if at is not None:
+            return self.call.positional[at]
+        return Unknown() if self.call.open and not self._is_recipe else None
+
+    def key(self, name: str) -> str:
+        """Return the key that an argument stands under: of one by position, its number."""
+        at = None if name in self.call.arguments else self._position(name)
+        return f"{self.call.key}.{name if at is None else at}"
+
+    def place(self, name: str) -> Place | None:
+        """Return where the call is named, if the argument has no place of its own."""
+        key: tuple[str | int, ...] = tuple(int(part) if part.isdigit() else part for part in self.key(name).split("."))
+        return None if key in self.document.places else self.call.name_place
+
+    @property
+    def _is_recipe(self) -> bool:
+        """Whether it is a file of settings, all of which are written there, though a command line may add to them."""
+        return self.call.via == "parser" and self.call.defaults == self.call.arguments.keys()
+
+    def _position(self, name: str) -> int | None:
+        found = self.positions.index(name) if name in self.positions else len(self.call.positional)
+        return found if found < len(self.call.positional) else None
+
+
+def mentions_of_calls(document: Document) -> Iterator[Mention]:
+    """Yield what a program's calls name, in their order; of what they name in vain, such as folders, too much rather than too little."""
+    pushing = pushes(document)
+    for call in document.calls:
+        if call.via == "partial" or call.guard.because:
+            continue
+        naming = _naming(call)
+        if naming is not None:
+            yield from _named(Given(document, call, naming.positions), naming)
+        elif call.name.endswith("Trainer"):
+            yield from _of_trainer(Given(document, call, TRAINER_POSITIONS))
+        elif is_config(call):
+            yield from _of_settings(Given(document, call), pushing=pushing)
+
+
+def is_config(call: Call) -> bool:
+    """Tell whether a call is of a class that configures training, or of a command that is made of such classes."""
+    return call.path.startswith("trl ") or (call.package in LOADS and call.name.endswith(CONFIGURES))
+
+
+def pushes(document: Document) -> bool:
+    """Tell whether a trainer surely pushes to the Hub: by its config, or when it is told to."""
+    for call in document.calls:
+        if is_config(call) and is_true(call.arguments.get("push_to_hub")):
+            return True
+        if call.path.endswith("Trainer.push_to_hub"):
+            return True
+    return False
+
+
+def is_true(value: Any) -> bool:
+    """Tell whether a setting is surely on, as Python has it or as a command line does."""
+    return value is True or (isinstance(value, str) and value.lower() in YES)
+
+
+def _naming(call: Call) -> Naming | None:
+    path = call.path.replace(".HfApi.", ".")
+    if path in FUNCTIONS:
+        return FUNCTIONS[path]
+    owner, _, method = call.path.rpartition(".")
+    if method == "from_pretrained" and call.package in LOADS and "(" not in owner:
+        return _loader(owner.rpartition(".")[2], call.package)
+    if call.package not in PUSHES or "." not in owner or owner.endswith("Trainer"):
+        return None
+    return METHODS.get(f"{call.package}.{method}") or METHODS.get(method)
+
+
+def _loader(name: str, package: str) -> Naming:
+    if package == "unsloth":
+        return UNSLOTH
+    if name.startswith("AutoPeft"):
+        return AUTO_PEFT
+    if package == "peft" and name.startswith("PeftModel"):
+        name = "PeftModel"
+    return next((naming for ending, naming in LOADERS if name.endswith(ending)), OTHER_MODEL)
+
+
+def _named(given: Given, naming: Naming) -> Iterator[Mention]:
+    name, files = given.value(naming.name), _files(given, naming)
+    details = {key: given.value(parameter) for key, parameter in _details(naming)}
+    kind = _kind(given, naming)
+    hidden = any(isinstance(value, Unknown) for value in (files, kind, *details.values()))
+    if not isinstance(name, str) or hidden or not isinstance(files, tuple) or not _fits(name, naming.role):
+        return
+    if naming.role == "target" and given.value("create_pr") not in (None, False):
+        return  # a pull request may be opened by anyone
+    config, revision = details["config"], details["revision"]
+    yield Mention(
+        role="file" if naming.role == "model" and naming.files and given.value("gguf_file") else naming.role,
+        name=name,
+        key=given.key(naming.name),
+        place=given.place(naming.name),
+        repo_kind=kind,
+        revision=revision if isinstance(revision, str) else None,
+        config=config if isinstance(config, str) else None,
+        split=split_of(details["split"]),
+        files=files,
+        label=given.call.label,
+        guard=given.call.guard,
+        own_token=hands_token(given.call),
+    )
+
+
+def _details(naming: Naming) -> tuple[tuple[str, str], ...]:
+    return (("revision", naming.revision), ("config", naming.config), ("split", naming.split))
+
+
+def _kind(given: Given, naming: Naming) -> Any:
+    """Return what a thing would be on the Hub; Unknown where that is not known."""
+    if naming.role == "target" and given.call.package == "datasets":
+        return "dataset"
+    said = given.value(naming.kind_by) if naming.kind_by else None
+    if said is None:
+        return naming.kind
+    return KINDS.get(said, Unknown()) if isinstance(said, str) else Unknown()
+
+
+def _files(given: Given, naming: Naming) -> tuple[str, ...] | Unknown:
+    """Return the files that are asked for, each with its folder; Unknown where they are not known."""
+    folder = given.value(naming.folder)
+    found: list[str] = [*naming.fixed]
+    for parameter in naming.files:
+        texts = texts_in(given.value(parameter))
+        if texts is None:
+            return Unknown()
+        found += texts
+    if folder is None or folder == "":
+        return tuple(found)
+    if not isinstance(folder, str):
+        return Unknown()
+    inside = folder.strip("/")
+    return tuple(f"{inside}/{name}" for name in found) or (f"{inside}/**",)
+
+
+def _fits(name: str, role: Role) -> bool:
+    if role == "link":
+        return name.startswith(ADDRESS)
+    if role in ("target", "space"):
+        return is_repository(name)
+    return may_be_repository(name) and not (role == "dataset" and name in BUILDERS)
+
+
+def _of_trainer(given: Given) -> Iterator[Mention]:
+    """Yield the models that a trainer is given by name."""
+    for argument, role in TRAINER.items():
+        value = given.value(argument)
+        listed = isinstance(value, list)
+        for index, name in enumerate(value if listed else [value]):
+            if may_be_repository(name) and (argument != "reward_funcs" or "/" in name):
+                revision = given.document.get("model.revision", None) if argument == "model" else None
+                if isinstance(revision, Unknown):
+                    continue
+                yield Mention(
+                    role=role,
+                    name=name,
+                    key=f"{given.key(argument)}.{index}" if listed else given.key(argument),
+                    place=given.place(argument),
+                    revision=revision if isinstance(revision, str) else None,
+                    label=argument,
+                    guard=given.call.guard,
+                )
+
+
+def _of_settings(given: Given, *, pushing: bool) -> Iterator[Mention]:
+    """Yield what a config or a command names."""
+    call = given.call
+    for name, setting in SETTINGS.items():
+        if name in call.arguments and (setting.role != "space" or _reports_to(call, "trackio")):
+            yield from _set(given, name, setting)
+    if pushing and (target := _target(given)):
+        yield target
+    if call.path.startswith("trl ") and not call.open:
+        yield from _evaluated(given)
+
+
+def _reports_to(call: Call, tracker: str) -> bool:
+    """Tell whether a config surely says that metrics go to a tracker; by itself it has them go nowhere."""
+    said = call.arguments.get("report_to")
+    return bool(
+        {tracker, "all"} & {each for each in (said if isinstance(said, list) else [said]) if isinstance(each, str)}
+    )
+
+
+def _set(given: Given, name: str, setting: Setting) -> Iterator[Mention]:
+    value, revision, config = (given.value(each) for each in (name, setting.revision, setting.config))
+    if not isinstance(value, str) or not _fits(value, setting.role) or _any_hidden(revision, config):
+        return
+    yield replace(
+        _mention(given, name, setting),
+        revision=str(revision) if revision is not None else None,
+        config=str(config) if config is not None else None,
+        split=_train_split(given) if setting.role == "dataset" else None,
+    )
+
+
+def _any_hidden(*values: Any) -> bool:
+    return any(isinstance(value, Unknown) for value in values)
+
+
+def _mention(given: Given, name: str, setting: Setting) -> Mention:
+    return Mention(
+        role=setting.role,
+        name=given.value(name),
+        key=given.key(name),
+        place=given.place(name),
+        repo_kind=setting.kind,
+        label=f"{given.call.name}.{name}" if " " not in given.call.path else f"--{name}",
+        guard=given.call.guard,
+        own_token=hands_token(given.call),
+    )
+
+
+def _train_split(given: Given) -> str | None:
+    """Return the split that a command of TRL's trains on; a script that takes its arguments may do with them what it likes."""
+    if not given.call.path.startswith("trl ") or given.call.open:
+        return None
+    said = given.value("dataset_train_split")
+    return "train" if said is None else said if isinstance(said, str) else None
+
+
+def _evaluated(given: Given) -> Iterator[Mention]:
+    """Yield the split that a command of TRL's evaluates on, where it evaluates."""
+    strategy, split = given.value("eval_strategy"), given.value("dataset_test_split")
+    if strategy in (None, "no") or not isinstance(strategy, str) or _any_hidden(split):
+        return
+    key = "dataset_test_split" if split is not None else "dataset_name"
+    for each in _set(given, "dataset_name", SETTINGS["dataset_name"]):
+        yield replace(
+            each,
+            key=given.key(key),
+            place=given.place(key),
+            split=split if isinstance(split, str) else "test",
+            label="dataset_test_split",
+        )
+
+
+def _target(given: Given) -> Mention | None:
+    """Return the repository that a trainer pushes to: as its config says, or else of the name of its output folder."""
+    named, folder = given.value("hub_model_id"), given.call.arguments.get("output_dir", ABSENT)
+    if isinstance(named, str) and is_repository(named):
+        return _mention(given, "hub_model_id", Setting(role="target"))
+    last = folder.rstrip("/").rpartition("/")[2] if isinstance(folder, str) else ""
+    if named is not None or not is_repository(last) or last in (".", ".."):
+        return None
+    key = "push_to_hub" if "push_to_hub" in given.call.arguments else "output_dir"
+    return Mention(
+        role="target",
+        name=last,
+        key=given.key(key),
+        place=given.place(key),
+        label=f"{given.call.name}.{key}",
+        guard=given.call.guard,
+        own_token=hands_token(given.call),
+    )

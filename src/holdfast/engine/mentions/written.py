@@ -1,0 +1,80 @@
+"""What a program writes itself: folders and repositories that need not be there before."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from holdfast.core.calls import Call
+from holdfast.core.document import Document, Unknown
+
+SAVES: Final = frozenset(
+    {
+        "save_model",
+        "save_pretrained",
+        "save_pretrained_merged",
+        "save_pretrained_gguf",
+        "save_to_disk",
+        "save_checkpoint",
+    }
+    | {"makedirs", "mkdir", "save_lora"}
+)
+"""Methods and functions whose first argument is a folder that they make."""
+FOLDERS: Final = frozenset(
+    {"output_dir", "local_dir", "save_directory", "save_dir", "output_path", "output_folder", "out_dir", "target_dir"}
+    | {"dataset_path", "dataset_dict_path", "saved_model_path", "save_path", "merged_dir", "logging_dir", "cache_dir"}
+)
+"""Parameters that take the name of such a folder."""
+REMOVES: Final = frozenset({"delete_repo", "move_repo"})
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a program writes.
+
+    Attributes:
+        folders: Its folders, without a slash at the end.
+        hidden: Whether it writes to folders whose names cannot be seen.
+    """
+
+    folders: frozenset[str]
+    hidden: bool
+
+    def holds(self, name: str) -> bool:
+        """Tell whether a name is, or may be, that of something which the program writes first.
+
+        >>> Written(frozenset({"out"}), hidden=False).holds("out/final"), Written(frozenset(), hidden=True).holds("gpt2")
+        (True, True)
+        """
+        if self.hidden and "/" not in name:
+            return True
+        return any(name == folder or name.startswith(f"{folder}/") for folder in self.folders)
+
+
+def read_written(document: Document) -> Written:
+    """Return what a program writes; a job file's script writes under names of its own."""
+    values = list(_folders(document))
+    named = frozenset(_plain(value) for value in values if isinstance(value, str) and value)
+    return Written(named - {""}, hidden=any(isinstance(value, Unknown) for value in values))
+
+
+def _folders(document: Document) -> Iterator[Any]:
+    yield document.get("train.output_dir", None)
+    for call in document.calls:
+        yield from (value for name, value in call.arguments.items() if name in FOLDERS and name != "cache_dir")
+        if call.name in SAVES and call.positional:
+            yield call.positional[0]
+        if call.open and _configures(call):
+            yield Unknown()
+
+
+def _configures(call: Call) -> bool:
+    return call.name.endswith(("Config", "Arguments")) and call.package in ("trl", "transformers")
+
+
+def _plain(folder: str) -> str:
+    return folder.removeprefix("./").rstrip("/")
+
+
+def remade(calls: Iterable[Call]) -> bool:
+    """Tell whether a program deletes or moves repositories, so that what is there now says little."""
+    return any(call.package == "huggingface_hub" and call.name in REMOVES for call in calls)

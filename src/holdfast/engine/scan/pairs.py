@@ -1,0 +1,56 @@
+"""Judging chosen and rejected answers against each other, and what has a prompt against it."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import polars as pl
+
+from holdfast.core.scan import Mark
+from holdfast.engine.scan.reads import ANSWERS, Reads
+from holdfast.engine.scan.sameness import hash_of, hashes_of_turns
+from holdfast.engine.scan.tally import Sign, Tally
+
+REPEATED: Final[Mark] = "repeated-prompt"
+LONG_PROMPT: Final = 16
+"""Characters. An answer may begin like a shorter prompt by chance."""
+
+
+def judge_pairs(numbers: pl.Series, frame: pl.DataFrame, reads: Reads, tally: Tally) -> None:
+    """Judge the answers of one batch; `numbers` are those of its rows."""
+    if reads.pair:
+        for column, sign in _pair_signs(reads):
+            tally.judge(frame, numbers, column, [sign])
+    if reads.prompted:
+        for column in ANSWERS:
+            if column in reads.content:
+                tally.judge(frame, numbers, column, [*_repeats(reads, column)])
+
+
+def _pair_signs(reads: Reads) -> Iterator[tuple[str, Sign]]:
+    chosen, rejected = pl.col("chosen"), pl.col("rejected")
+    if {"chosen", "rejected"} <= set(reads.turns):
+        one, other = (hash_of(name, reads.types[name]) for name in ("chosen", "rejected"))
+        there = (chosen.list.len() > 0) & (rejected.list.len() > 0)
+        equal = there & (one == other)
+        begun = [hashes_of_turns(name, reads.types[name]).list.first() for name in ("chosen", "rejected")]
+        apart = there & (begun[0] != begun[1])
+    elif {"chosen", "rejected"} <= set(reads.texts):
+        equal = chosen == rejected
+        # TRL takes what both begin with for the prompt, character by character.
+        apart = (chosen != "") & (rejected != "") & (chosen.str.head(1) != rejected.str.head(1))
+    else:
+        return
+    yield "rejected", Sign("equal-pair", equal)
+    if not reads.prompted:
+        yield "chosen", Sign("no-prompt-prefix", apart)
+
+
+def _repeats(reads: Reads, column: str) -> Iterator[Sign]:
+    """Yield the sign of an answer that begins with its prompt, which TRL puts before it once more."""
+    if {"prompt", column} <= set(reads.turns):
+        prompt, answer = (hashes_of_turns(name, reads.types[name]) for name in ("prompt", column))
+        yield Sign(REPEATED, (pl.col("prompt").list.len() > 0) & (answer.list.first() == prompt.list.first()))
+    if {"prompt", column} <= set(reads.texts):
+        prompt = pl.col("prompt")
+        long = prompt.str.len_chars() >= LONG_PROMPT
+        yield Sign(REPEATED, long & pl.col(column).str.starts_with(prompt) & (pl.col(column) != prompt))

@@ -1,0 +1,120 @@
+"""Reading all rows of a dataset and judging each."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import polars as pl
+
+from holdfast.catalog.formats import DEFAULTS
+from holdfast.catalog.formats.settings import Settings
+from holdfast.core.scan import Mark, Scan
+from holdfast.core.shape import Shape
+from holdfast.engine.scan.attachments import judge_images, judge_tools
+from holdfast.engine.scan.labels import Labels
+from holdfast.engine.scan.pairs import judge_pairs
+from holdfast.engine.scan.reads import ANSWERS, Reads, what_is_read
+from holdfast.engine.scan.sameness import Sameness, hash_rows
+from holdfast.engine.scan.tally import Tally
+from holdfast.engine.scan.turns import judge_turns
+from holdfast.engine.scan.wording import damaged, encoding_signs, text_signs
+from holdfast.ports import Batch, Rows
+
+CONVERSATIONS: Final = ("messages", "conversations")
+
+
+def scan_rows(
+    rows: Rows,
+    shape: Shape,
+    *,
+    eval_rows: Rows | None = None,
+    method: str | None = None,
+    settings: Settings = DEFAULTS,
+    whole: bool = True,
+) -> Scan:
+    """Return what is wrong with the rows of a dataset, by what a trainer would read of them.
+
+    Args:
+        rows: The rows, a `polars.DataFrame` a batch; read once.
+        shape: What TRL would take them for.
+        eval_rows: Those that the model is evaluated on: rows that are in both are told, nothing else of them is.
+        method: The method that they are to be used for; without one, that which reads data of this type.
+        settings: What of the job's settings decides which columns are read.
+        whole: Whether `rows` gives all that there are.
+
+    Raises:
+        SourceError: None of them can be read.
+    """
+    judging = Judging(what_is_read(rows.columns, shape, method, settings))
+    for batch in rows.batches():
+        judging.judge(batch)
+    evaluated = _hashes(eval_rows, shape, method, settings) if eval_rows is not None else None
+    found = (*judging.tally.marked(), *judging.labels.marked(), *judging.sameness.marked(evaluated))
+    return Scan(
+        rows=judging.sameness.seen,
+        whole=whole,
+        columns=dict(rows.columns),
+        marked=found,
+        broken=tuple(rows.broken),
+        eval_rows=evaluated.seen if evaluated is not None else 0,
+    )
+
+
+def _hashes(rows: Rows, shape: Shape, method: str | None, settings: Settings) -> Sameness:
+    reads, sameness = what_is_read(rows.columns, shape, method, settings), Sameness()
+    for batch in rows.batches():
+        sameness.add(hash_rows(batch.frame, reads), batch.start)
+    return sameness
+
+
+@dataclass(slots=True)
+class Judging:
+    """Judges batch after batch, and keeps what was found."""
+
+    reads: Reads
+    tally: Tally = field(default_factory=Tally)
+    labels: Labels = field(default_factory=Labels)
+    sameness: Sameness = field(default_factory=Sameness)
+
+    def judge(self, batch: Batch) -> None:
+        """Judge one batch."""
+        frame: pl.DataFrame = batch.frame
+        if frame.is_empty():
+            return
+        numbers = pl.int_range(batch.start, batch.start + frame.height, eager=True)
+        reads = self.reads
+        self._judge_words(numbers, frame)
+        judge_pairs(numbers, frame, reads, self.tally)
+        self.labels.judge(numbers, frame, reads, self.tally)
+        if reads.tools:
+            judge_tools(numbers, frame, reads, self.tally)
+        judge_images(numbers, frame, reads, self.tally)
+        self.sameness.add(hash_rows(frame, reads), batch.start)
+
+    def _judge_words(self, numbers: pl.Series, frame: pl.DataFrame) -> None:
+        reads, tally = self.reads, self.tally
+        for name in reads.content:
+            column = frame.get_column(name)
+            tally.add("null", name, numbers.filter(column.is_null()))
+            if name in reads.wrong:
+                tally.add("wrong-type", name, numbers.filter(column.is_not_null()), reads.wrong[name])
+            elif name in reads.mixed:
+                tally.add("mixed-types", name, numbers.filter(_is_odd(column)))
+            elif name in reads.texts:
+                _judge_text(numbers, column, "blank-completion" if name in ANSWERS else "empty", tally)
+            elif name in reads.turns:
+                tally.add("empty", name, numbers.filter(column.list.len() == 0))
+                judge_turns(numbers, column, reads.types[name], reads.place(name), tally)
+
+
+def _judge_text(numbers: pl.Series, column: pl.Series, blank: Mark, tally: Tally) -> None:
+    table = pl.DataFrame({"row": numbers, "text": column})
+    tally.judge(table, numbers, column.name, text_signs(blank))
+    suspects = damaged(table)
+    tally.judge(suspects, suspects.get_column("row"), column.name, encoding_signs())
+
+
+def _is_odd(column: pl.Series) -> pl.Series:
+    """Return which values of a column whose rows differ in type are not what is to stand there; text is as it was."""
+    if column.name in CONVERSATIONS:
+        return ~column.str.contains(r"\A\s*\[")
+    return column.str.json_path_match("$").is_not_null()

@@ -1,0 +1,70 @@
+"""Counting rows by what is wrong with them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import polars as pl
+
+from holdfast.core.scan import FIRST_ROWS, Mark, Marked
+
+MOST_DETAILS: Final = 20
+"""Of one kind of damage in one column, so many details are told apart; data may hold a new one in each row."""
+OTHERS: Final = "others"
+
+
+@dataclass(frozen=True, slots=True)
+class Sign:
+    """What shows one kind of damage.
+
+    Attributes:
+        mark: The damage.
+        when: Boolean, one for each line of a table; null is no.
+        detail: What was found there.
+    """
+
+    mark: Mark
+    when: pl.Expr
+    detail: str = ""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of rows, and the first of their numbers, by damage, column and detail."""
+
+    counts: dict[tuple[Mark, str, str], int] = field(default_factory=dict[tuple[Mark, str, str], int])
+    first: dict[tuple[Mark, str, str], list[int]] = field(default_factory=dict[tuple[Mark, str, str], list[int]])
+
+    def add(self, mark: Mark, column: str, rows: pl.Series, detail: str = "") -> None:
+        """Count the rows of one batch with these numbers; a number that comes more than once is one row."""
+        rows = rows.unique(maintain_order=True)
+        if rows.is_empty():
+            return
+        key = (mark, column, detail)
+        if key not in self.counts and sum(known[:2] == key[:2] for known in self.counts) >= MOST_DETAILS:
+            key = (mark, column, OTHERS)
+        self.counts[key] = self.counts.get(key, 0) + len(rows)
+        told = self.first.setdefault(key, [])
+        told += rows.head(FIRST_ROWS - len(told)).to_list()
+
+    def judge(self, table: pl.DataFrame, numbers: pl.Series, column: str, signs: Sequence[Sign]) -> None:
+        """Look for signs in a table.
+
+        Args:
+            table: What the signs speak of.
+            numbers: Number of the row that each of its lines belongs to.
+            column: The dataset's column that it is about.
+            signs: What to look for.
+        """
+        found = table.select(sign.when.alias(str(index)) for index, sign in enumerate(signs))
+        for index, sign in enumerate(signs):
+            lines = found.get_column(str(index))
+            if lines.any():
+                self.add(sign.mark, column, numbers.filter(lines), sign.detail)
+
+    def marked(self) -> tuple[Marked, ...]:
+        """Return what was found, in the order in which it came up."""
+        return tuple(
+            Marked(mark, column, count, tuple(self.first[mark, column, detail]), detail)
+            for (mark, column, detail), count in self.counts.items()
+        )

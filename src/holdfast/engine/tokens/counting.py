@@ -1,0 +1,262 @@
+"""Going through the rows once, and counting what their tokens show."""
+
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from holdfast.core.columns import Scalar, Type, scalars_of
+from holdfast.core.errors import SourceError
+from holdfast.core.methods import Method
+from holdfast.core.scan import FIRST_ROWS, Counted, Tokens
+from holdfast.engine.tokens.cutting import is_left_out, kept_span
+from holdfast.engine.tokens.lengths import count_lengths
+from holdfast.engine.tokens.packing import pack_lengths
+from holdfast.engine.tokens.preparing import Prepared, Sequenced, prepare_rows
+from holdfast.engine.tokens.reading import Row, Sight, columns_of, look_at
+from holdfast.engine.tokens.recipe import Recipe
+from holdfast.engine.tokens.steps import count_steps
+from holdfast.engine.tokens.unpacking import unpackers
+from holdfast.ports import Batch, Rows, Tokenizer
+
+AT_ONCE = 2000
+"""Rows that are tokenized together: enough for the tokenizer's threads, few enough to hold."""
+MEDIA = ("image", "audio", "video")
+
+
+def tokenize_rows(
+    rows: Rows | Iterable[Batch],
+    tokenizer: Tokenizer,
+    recipe: Recipe,
+    *,
+    limit: int | None = None,
+    of: int | None = None,
+) -> Tokens:
+    """Return what the tokenizer makes of the rows, as the trainer of a recipe has it.
+
+    Only a few thousand rows are held at a time, and four bytes of each.
+
+    Args:
+        rows: The rows, read from front to back.
+        tokenizer: The model's.
+        recipe: How the trainer makes tokens.
+        limit: Tokenize this many rows at most: every k-th of the set where `of` tells how many there are, else the first.
+        of: How many rows the training gets; None where nobody counted them.
+
+    Raises:
+        SourceError: There are no rows, or their tokens are not made by a tokenizer alone.
+    """
+    tally: Tally | None = None
+    for numbered in sample_rows(rows, recipe, limit=limit, of=of):
+        if tally is None:
+            tally = _begun(numbered[0][1], recipe, tokenizer)
+        tally.add(prepare_rows(numbered, tally.sight, recipe, tokenizer))
+    if tally is None:
+        raise SourceError("the dataset has no rows", where="dataset", fix="look at its files")
+    return tally.tokens(of if of is not None or limit is not None else tally.seen)
+
+
+def sample_rows(
+    rows: Rows | Iterable[Batch], recipe: Recipe, *, limit: int | None = None, of: int | None = None
+) -> Iterator[list[tuple[int, Row]]]:
+    """Yield rows with their numbers, some at a time, of the columns that the trainer makes tokens of.
+
+    Args:
+        rows: All rows.
+        recipe: Whose trainer.
+        limit: How many are wanted at most.
+        of: How many there are; None where nobody counted them.
+
+    Raises:
+        SourceError: The trainer reads none of the columns, or one holds images, which a processor makes tokens of.
+    """
+    known = {} if isinstance(rows, Iterable) else rows.columns
+    unpacking = unpackers({name: known[name] for name in columns_of(recipe) if name in known})
+    stride = max(1, -(-of // limit)) if limit and of else 1
+    left = limit
+    for batch in rows if isinstance(rows, Iterable) else rows.batches():
+        _check_texts(batch.frame.columns, known)
+        wanted = [name for name in columns_of(recipe) if name in batch.frame.columns]
+        if not wanted:
+            fix = f"it reads {', '.join(dict.fromkeys(columns_of(recipe)))}"
+            raise SourceError(f"{recipe.method} finds none of its columns", where="dataset", fix=fix)
+        first = -batch.start % stride
+        frame = batch.frame.select(list(dict.fromkeys(wanted))).gather_every(stride, first)
+        frame = frame if left is None else frame.head(left)
+        left = None if left is None else left - frame.height
+        for at in range(0, frame.height, AT_ONCE):
+            number = batch.start + first + at * stride
+            some = frame.slice(at, AT_ONCE)
+            yield [(number + place * stride, row) for place, row in enumerate(_dicts(some, unpacking))]
+        if left == 0:
+            return
+
+
+def _dicts(frame: Any, unpacking: Mapping[str, Callable[[Any], Any]]) -> list[dict[str, Any]]:
+    """Return the rows of a frame as mappings."""
+    lists = [frame.get_column(name).to_list() for name in frame.columns]
+    lists = [
+        list(map(unpacking[name], values)) if name in unpacking else values
+        for name, values in zip(frame.columns, lists, strict=True)
+    ]
+    return [dict(zip(frame.columns, values, strict=True)) for values in zip(*lists, strict=True)]
+
+
+def _check_texts(columns: Sequence[str], known: Any) -> None:
+    types: dict[str, Type] = {name: known.get(name, Scalar("other")) for name in columns}
+    media = [name for name, kind in types.items() if any(part.word in MEDIA for part in scalars_of(kind))]
+    media += [name for name in ("image", "images") if name in columns and name not in media]
+    if media:
+        fix = "rehearse the job, which makes them for real"
+        raise SourceError(f"a processor makes the tokens of `{media[0]}`, no tokenizer", where=media[0], fix=fix)
+
+
+def _begun(first: Row, recipe: Recipe, tokenizer: Tokenizer) -> "Tally":
+    try:
+        sight = look_at(first, recipe)
+    except Exception:  # noqa: BLE001 - TRL raises here too; the row is told of when it is read
+        sight = Sight(frozenset(first), adds_end=True, renames=False, learns_prompts=True)
+    return Tally(sight, recipe, tokenizer)
+
+
+@dataclass(slots=True)
+class Several:
+    """A number of rows, and the first of them."""
+
+    count: int = 0
+    rows: list[int] = field(default_factory=list[int])
+
+    def add(self, row: int) -> None:
+        """Count one more."""
+        self.count += 1
+        if len(self.rows) < FIRST_ROWS:
+            self.rows.append(row)
+
+    def counted(self) -> Counted:
+        """Return it as a fact."""
+        return Counted(self.count, tuple(sorted(self.rows)))
+
+
+class Tally:
+    """What was seen of the tokens of the rows so far."""
+
+    def __init__(self, sight: Sight, recipe: Recipe, tokenizer: Tokenizer) -> None:
+        self.sight, self._recipe, self._tokenizer = sight, recipe, tokenizer
+        self._specials = frozenset(tokenizer.special)
+        self._stops = frozenset(tokenizer.stops)
+        self._starts = [tokenizer.bos_id] * 2 if tokenizer.bos_id is not None else None
+        self._learns = not recipe.method.generates and recipe.method is not Method.REWARD
+        self._marked = recipe.assistant_only and tokenizer.marks
+        self.seen = self._truncated = self._kept = self._highest = 0
+        self._lengths, self._units = array("I"), array("I")
+        self._endings: Counter[int] = Counter()
+        self._masked, self._dropped, self._unended = Several(), Several(), Several()
+        self._diverged = Several()
+        self._doubled, self._beyond, self._unmarked, self._failed = Several(), Several(), Several(), Several()
+        self._problem = ""
+
+    def add(self, prepared: Prepared) -> None:
+        """Count the rows that were made tokens of."""
+        for number, why in prepared.failed.items():
+            self._failed.add(number)
+            self._problem = self._problem or f"row {number}: {why}"
+        self.seen += len(prepared.failed)
+        pair: list[Sequenced] = []
+        for sequence in prepared.sequences:
+            if pair and pair[0].row != sequence.row:
+                self._add(pair)
+                pair = []
+            pair.append(sequence)
+        if pair:
+            self._add(pair)
+
+    def _add(self, parts: list[Sequenced]) -> None:
+        """Count one row: one text, or the two of a pair."""
+        number, length = parts[0].row, max(len(part.ids) for part in parts)
+        limit = self._recipe.max_length
+        longer = limit is not None and length > limit
+        self.seen += 1
+        self._truncated += longer and self._recipe.cuts
+        self._lengths.append(length)
+        self._units.extend(len(part.ids) for part in parts)
+        if self._starts and any(part.ids[:2] == self._starts for part in parts):
+            self._doubled.add(number)
+        if any(part.diverged for part in parts):
+            self._diverged.add(number)
+        self._add_ids(number, parts)
+        if self._learns:
+            self._add_labels(number, parts, longer=longer)
+        self._add_left(number, parts)
+
+    def _add_ids(self, number: int, parts: Sequence[Sequenced]) -> None:
+        highest = max(max(part.ids, default=0) for part in parts)
+        self._highest = max(self._highest, highest)
+        if self._tokenizer.embedding is not None and highest >= self._tokenizer.embedding:
+            self._beyond.add(number)
+
+    def _add_labels(self, number: int, parts: Sequence[Sequenced], *, longer: bool) -> None:
+        """Count what is left to learn from in a row."""
+        if self._marked and any(part.mask is not None and 1 not in part.mask for part in parts):
+            self._unmarked.add(number)
+        labels = [part.labels(*kept_span(part, self._recipe)) for part in parts]
+        if not all(labels):
+            self._masked.add(number)
+        if not longer:
+            self._add_end(number, labels[0])
+
+    def _add_left(self, number: int, parts: Sequence[Sequenced]) -> None:
+        """Count what the trainer takes of a row: one thing, or each answer where answers stand alone."""
+        alone = [[part] for part in parts] if self._recipe.method is Method.KTO else [parts]
+        left_out = [is_left_out(some, self._recipe) for some in alone]
+        self._kept += left_out.count(False)
+        if any(left_out):
+            self._dropped.add(number)
+
+    def _add_end(self, number: int, labels: Sequence[int]) -> None:
+        if self._stops and self._stops.isdisjoint(labels):
+            self._unended.add(number)
+        last = next((token for token in reversed(labels) if token in self._specials), None)
+        if last is not None:
+            self._endings[last] += 1
+
+    def tokens(self, of: int | None) -> Tokens:
+        """Return all of it.
+
+        Args:
+            of: How many rows there are; None where nobody counted them.
+        """
+        units, packed = self._count_units()
+        share = of / self.seen if of is not None and self.seen else None
+        all_units = None if share is None else round(units * share)
+        turn_end = self._endings.most_common(1)
+        return Tokens(
+            rows=self.seen,
+            of=of,
+            lengths=count_lengths(self._lengths),
+            max_length=self._recipe.max_length,
+            truncated=self._truncated,
+            masked=self._masked.counted(),
+            dropped=self._dropped.counted(),
+            without_end=self._unended.counted(),
+            stops=tuple(self._tokenizer.stops.values()),
+            turn_end=self._tokenizer.special[turn_end[0][0]] if turn_end else "",
+            doubled_start=self._doubled.counted(),
+            beyond=self._beyond.counted(),
+            highest=self._highest,
+            embedding=self._tokenizer.embedding,
+            marks_assistant=self._tokenizer.marks if self._recipe.assistant_only else None,
+            unmarked=self._unmarked.counted(),
+            units=all_units,
+            packed=packed,
+            steps=None if self._failed.count else count_steps(self._recipe.schedule, all_units),
+            diverged=self._diverged.counted(),
+            failed=self._failed.counted(),
+            problem=self._problem,
+        )
+
+    def _count_units(self) -> tuple[int, float | None]:
+        """Return what an epoch goes over, of the rows seen, and how full packs are."""
+        if self._recipe.packing and self._recipe.max_length:
+            return pack_lengths(self._units, self._recipe.max_length, self._recipe.packing)
+        return self._kept, None

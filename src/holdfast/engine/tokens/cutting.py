@@ -1,0 +1,46 @@
+"""What is left of a text when the trainer has cut it, and whether the trainer takes it at all.
+
+Source: the trainers of TRL 1.16. The one for supervised fine-tuning leaves out a row without labels, those for pairs and
+for single judged answers one whose prompt fills `max_length`, and that of reward models a pair that is too long.
+"""
+
+from collections.abc import Sequence
+
+from holdfast.core.methods import Method
+from holdfast.engine.tokens.preparing import Sequenced
+from holdfast.engine.tokens.recipe import Recipe
+
+IGNORED = -100
+"""The label of what is not learned from."""
+
+
+def kept_span(sequence: Sequenced, recipe: Recipe) -> tuple[int, int]:
+    """Return between which places the ids of a text are kept."""
+    size, limit = len(sequence.ids), recipe.max_length
+    if limit is None or not recipe.cuts:
+        return 0, size
+    if recipe.keep_end and not recipe.packing:
+        return max(0, size - limit), size
+    return 0, min(size, limit)
+
+
+def is_left_out(sequences: Sequence[Sequenced], recipe: Recipe) -> bool:
+    """Whether the trainer takes no notice of a row, or of one answer where answers stand alone."""
+    limit = recipe.max_length
+    if limit is None or recipe.packing or recipe.method.generates:
+        return False
+    if recipe.method is Method.SFT:
+        return any(not each.labels(*kept_span(each, recipe)) for each in sequences)
+    if recipe.method is Method.REWARD:
+        return any(len(each.ids) > limit for each in sequences)
+    return not recipe.keep_end and any(each.prompt >= limit for each in sequences)
+
+
+def cut_labels(sequence: Sequenced, recipe: Recipe) -> tuple[list[int], list[int]]:
+    """Return the ids of a text as the model gets them, and the labels: the same ids, or -100 for what is not learned."""
+    low, high = kept_span(sequence, recipe)
+    mask = sequence.mask or [1] * len(sequence.ids)
+    labels = [
+        token if at >= sequence.start and mask[at] else IGNORED for at, token in enumerate(sequence.ids[low:high], low)
+    ]
+    return sequence.ids[low:high], labels

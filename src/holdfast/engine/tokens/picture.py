@@ -1,0 +1,137 @@
+"""Pictures of tokens: how long rows are, and what of a row is learned from. Pure: values in, text out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from holdfast.core.scan import MaskedRow, Piece, Tokens
+from holdfast.engine.report import TEMPLATES
+
+SHOWN = 1500
+"""Pieces of a row that are drawn; more would be a wall of text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar of the histogram.
+
+    Attributes:
+        low: Least length in it, in tokens.
+        high: Greatest.
+        rows: How many rows are so long.
+        share: Of the highest bar, in percent.
+        over: Whether all of it is longer than `max_length`.
+    """
+
+    low: int
+    high: int
+    rows: int
+    share: float
+    over: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Pieces in a row that are alike.
+
+    Attributes:
+        role: `learned`, `context` or `cut`.
+        text: What they stand for.
+    """
+
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A sample row, ready to be drawn.
+
+    Attributes:
+        row: Its number, counted from 0.
+        part: The column that it ends with.
+        runs: Its text, in runs of one role.
+        learned: Pieces that are learned from and kept.
+        kept: Pieces that are kept.
+        left: Pieces that are not drawn.
+    """
+
+    row: int
+    part: str
+    runs: tuple[Run, ...]
+    learned: int
+    kept: int
+    left: int
+
+
+def draw_bars(tokens: Tokens) -> tuple[Bar, ...]:
+    """Return the histogram's bars, shortest rows first; none for lengths that nobody counted."""
+    return tuple(_bars(tokens))
+
+
+def _bars(tokens: Tokens) -> Iterator[Bar]:
+    highest = max((rows for _, rows in tokens.lengths.histogram), default=0)
+    low = 0
+    for bound, rows in tokens.lengths.histogram:
+        over = tokens.max_length is not None and low > tokens.max_length
+        yield Bar(low, bound, rows, round(100 * rows / highest, 2) if highest else 0.0, over)
+        low = bound + 1
+
+
+def role_of(piece: Piece) -> str:
+    """Return what becomes of a piece."""
+    return ("learned" if piece.learned else "context") if piece.kept else "cut"
+
+
+def draw_row(row: MaskedRow) -> View:
+    """Return a sample row as runs of one role each.
+
+    >>> draw_row(MaskedRow(0, "text", (Piece("a", True), Piece("b", True), Piece("c", False)))).runs
+    (Run(role='learned', text='ab'), Run(role='context', text='c'))
+    """
+    shown = row.pieces[:SHOWN]
+    grouped = groupby(shown, role_of)
+    return View(
+        row=row.row,
+        part=row.part,
+        runs=tuple(Run(role, "".join(piece.text for piece in run)) for role, run in grouped),
+        learned=sum(piece.learned and piece.kept for piece in row.pieces),
+        kept=sum(piece.kept for piece in row.pieces),
+        left=len(row.pieces) - len(shown),
+    )
+
+
+def tell_figures(tokens: Tokens) -> tuple[tuple[str, str, str], ...]:
+    """Return the figures that go above a picture: name, value, and a note."""
+    lengths, rows = tokens.lengths, tokens.rows
+    sample = f"of {tokens.of}" if tokens.of is not None and tokens.of > rows else ""
+    told = [
+        ("rows", f"{rows}", sample),
+        ("half have up to", f"{lengths.p50}", "tokens"),
+        ("95 in 100 up to", f"{lengths.p95}", "tokens"),
+        ("longest", f"{lengths.max}", "tokens"),
+    ]
+    if tokens.max_length is not None:
+        told.append(("cut", f"{100 * tokens.truncated / rows:.2g} %", f"at max_length {tokens.max_length}"))
+    if tokens.dropped.count:
+        told.append(("left out", f"{100 * tokens.dropped.count / rows:.2g} %", "by the trainer"))
+    if tokens.packed is not None:
+        told.append(("packs filled", f"{100 * tokens.packed:.0f} %", f"{tokens.units} packs"))
+    if tokens.steps is not None:
+        told.append(("steps", f"{tokens.steps}", "of the optimizer"))
+    return tuple(told)
+
+
+def render_section(tokens: Tokens, rows: Sequence[MaskedRow] = ()) -> str:
+    """Return the pictures as part of an HTML page that has the styles of `report.css` and `tokens.css`."""
+    views = tuple(draw_row(row) for row in rows)
+    template = TEMPLATES.get_template("tokens_section.html.jinja")
+    return template.render(tokens=tokens, bars=draw_bars(tokens), views=views)
+
+
+def render_page(title: str, tokens: Tokens, rows: Sequence[MaskedRow] = ()) -> str:
+    """Return the pictures as one HTML page. It needs nothing beside itself: no network, no script, no font."""
+    views = tuple(draw_row(row) for row in rows)
+    template = TEMPLATES.get_template("tokens.html.jinja")
+    figures = tell_figures(tokens)
+    return template.render(title=title, tokens=tokens, bars=draw_bars(tokens), views=views, figures=figures)

@@ -1,0 +1,200 @@
+"""Rows as the ids that a trainer makes of them, and which of those are learned from.
+
+Source: `_prepare_dataset` of the trainers of TRL 1.16.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+from holdfast.engine.tokens.reading import Asked, Row, Sight, read_row, same_options
+from holdfast.engine.tokens.recipe import Recipe
+from holdfast.ports import Tokenizer
+
+T = TypeVar("T")
+
+MADE = (("input_ids", ""), ("chosen_ids", "rejected_ids"), ("chosen_input_ids", "rejected_input_ids"))
+"""Columns that hold ids already; a trainer takes them as they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sequenced:
+    """One text as ids.
+
+    Attributes:
+        row: Number of the row.
+        part: The column that it ends with.
+        ids: All of them, before any cut.
+        start: Ids before this one are a prompt, which is not learned from.
+        mask: 1 for each id that is learned from, as far as it is no prompt, else 0; None where all are.
+        prompt: Ids that the prompt alone and the whole have in common; `start`, but where prompts are learned from.
+        diverged: Whether the prompt alone has others after them.
+    """
+
+    row: int
+    part: str
+    ids: list[int]
+    start: int = 0
+    mask: list[int] | None = None
+    prompt: int = 0
+    diverged: bool = False
+
+    def labels(self, low: int, high: int) -> list[int]:
+        """Return the ids between two places that are learned from."""
+        low = max(low, self.start)
+        if self.mask is None:
+            return self.ids[low:high]
+        return [token for token, bit in zip(self.ids[low:high], self.mask[low:high], strict=True) if bit]
+
+
+@dataclass(slots=True)
+class Prepared:
+    """What was made of some rows.
+
+    Attributes:
+        sequences: The ids; of a pair, both halves one after the other.
+        failed: Why there are none of a row, by its number.
+    """
+
+    sequences: list[Sequenced] = field(default_factory=list[Sequenced])
+    failed: dict[int, str] = field(default_factory=dict[int, str])
+
+
+def prepare_rows(numbered: Iterable[tuple[int, Row]], sight: Sight, recipe: Recipe, tokenizer: Tokenizer) -> Prepared:
+    """Return the ids of some rows, as the trainer of a recipe makes them.
+
+    Args:
+        numbered: The rows, each with its number.
+        sight: What the first row of all told.
+        recipe: How the trainer makes tokens.
+        tokenizer: The model's.
+    """
+    done = Prepared()
+    asked: list[Asked] = []
+    for number, row in numbered:
+        try:
+            if made := list(_made(number, row)):
+                done.sequences += made
+            else:
+                asked += read_row(number, row, sight, recipe, tokenizer.eos)
+        except Exception as error:  # noqa: BLE001 - whatever TRL raises on a row is what is told of it
+            done.failed[number] = name_error(error)
+    done.sequences += _encoded(asked, sight, recipe, tokenizer, done.failed)
+    return done
+
+
+def name_error(error: Exception) -> str:
+    """Return an error on one line, as a traceback ends with it.
+
+    >>> name_error(KeyError("text"))
+    "KeyError: 'text'"
+    """
+    return f"{type(error).__name__}: {' '.join(str(error).split())}"
+
+
+def shared_prefix(some: Sequence[int], others: Sequence[int]) -> int:
+    """Return how many ids two lists begin with in common.
+
+    >>> shared_prefix([1, 2, 3], [1, 2, 4, 5])
+    2
+    """
+    if others[: len(some)] == some:
+        return len(some)
+    return next(at for at, (one, other) in enumerate(zip((*some, None), (*others, None), strict=False)) if one != other)
+
+
+def _made(number: int, row: Row) -> Iterator[Sequenced]:
+    """Yield the ids that a row brings along."""
+    for first, second in MADE:
+        if first in row:
+            yield Sequenced(number, first, row[first], mask=_made_mask(row, row[first]) if not second else None)
+            if second:
+                yield Sequenced(number, second, row[second])
+            return
+
+
+def _made_mask(row: Row, ids: list[int]) -> list[int] | None:
+    if row.get("labels") is not None:
+        return [int(label >= 0) for label in row["labels"]]
+    masks = [row[name] for name in ("completion_mask", "assistant_masks") if row.get(name) is not None]
+    return [int(all(bits)) for _, *bits in zip(ids, *masks, strict=False)] if masks else None
+
+
+def _encoded(
+    asked: Sequence[Asked], sight: Sight, recipe: Recipe, tokenizer: Tokenizer, failed: dict[int, str]
+) -> list[Sequenced]:
+    """Return the ids of what is asked; a row that the template or the tokenizer raises on goes to `failed`."""
+    chats = [each for each in asked if each.is_chat]
+    texts = [each for each in asked if not each.is_chat]
+    wholes: dict[int, tuple[list[int], list[int] | None]] = {}
+    prompts: dict[int, list[int]] = {}
+    for options, group in same_options(chats):
+        wholes |= _tried(group, partial(_chats, options=options, recipe=recipe, tokenizer=tokenizer), failed)
+        begun = [each for each in group if each.prompt is not None]
+        prompts |= _tried(begun, partial(_openings, options=options, tokenizer=tokenizer), failed)
+    wholes |= _tried(texts, partial(_texts, tokenizer=tokenizer), failed)
+    begun = [each for each in texts if each.prompt is not None]
+    prompts |= _tried(begun, partial(_prompts, tokenizer=tokenizer), failed)
+    return [
+        _sequence(each, *wholes[id(each)], prompts.get(id(each)), learns=sight.learns_prompts)
+        for each in asked
+        if each.row not in failed
+    ]
+
+
+def _sequence(
+    asked: Asked, ids: list[int], mask: list[int] | None, prompt: list[int] | None, *, learns: bool
+) -> Sequenced:
+    begun = shared_prefix(prompt, ids) if prompt is not None else 0
+    diverged = prompt is not None and begun < len(prompt)
+    return Sequenced(asked.row, asked.part, ids, 0 if learns else begun, mask, begun, diverged)
+
+
+def _texts(asked: Sequence[Asked], *, tokenizer: Tokenizer) -> list[tuple[list[int], list[int] | None]]:
+    return [(ids, None) for ids in tokenizer.encode([each.whole for each in asked], special=True)]
+
+
+def _prompts(asked: Sequence[Asked], *, tokenizer: Tokenizer) -> list[list[int]]:
+    return tokenizer.encode([each.prompt for each in asked], special=True)
+
+
+def _chats(
+    asked: Sequence[Asked], *, options: Mapping[str, Any], recipe: Recipe, tokenizer: Tokenizer
+) -> list[tuple[list[int], list[int] | None]]:
+    turns = [_spoken(each.whole) for each in asked]
+    if recipe.assistant_only and tokenizer.marks:
+        return [(ids, mask) for ids, mask in tokenizer.mark(turns, options)]
+    opens = {"add_generation_prompt": True} if asked and asked[0].opens else {}
+    rendered = tokenizer.render(turns, {**opens, **options})
+    return [(ids, None) for ids in tokenizer.encode(rendered, special=False)]
+
+
+def _openings(asked: Sequence[Asked], *, options: Mapping[str, Any], tokenizer: Tokenizer) -> list[list[int]]:
+    rendered = tokenizer.render([_spoken(each.prompt) for each in asked], {"add_generation_prompt": True, **options})
+    return tokenizer.encode(rendered, special=False)
+
+
+def _spoken(turns: list[Any]) -> list[Any]:
+    """Return the messages, of which there is at least one."""
+    if not turns:
+        raise IndexError("list index out of range: there is no message")
+    return turns
+
+
+def _tried(
+    asked: Sequence[Asked], make: Callable[[Sequence[Asked]], Sequence[T]], failed: dict[int, str]
+) -> dict[int, T]:
+    """Return what is made of all, by identity; where that raises, of one after another, so that those are told."""
+    if not asked:
+        return {}
+    try:
+        return {id(each): made for each, made in zip(asked, make(asked), strict=True)}
+    except Exception as error:  # noqa: BLE001 - templates are programs, and raise what they like
+        if len(asked) == 1:
+            failed.setdefault(asked[0].row, name_error(error))
+            return {}
+    made: dict[int, T] = {}
+    for each in asked:
+        made |= _tried([each], make, failed)
+    return made

@@ -1,0 +1,158 @@
+"""What of a job's settings decides how its rows become tokens, and how many steps they make."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeVar
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.train_arguments import arguments_of, setting
+from holdfast.core.document import ABSENT, Document, Unknown
+from holdfast.core.finding import MissingFactError
+from holdfast.core.methods import Method
+
+Strategy = Literal["bfd", "bfd_split", "wrapped"]
+STRATEGIES: tuple[Strategy, ...] = ("bfd", "bfd_split", "wrapped")
+NUMBER = (int, float)
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """How many rows a step takes, and how often all of them are gone through.
+
+    Attributes:
+        epochs: Times that all rows are gone through.
+        max_steps: Optimizer steps, whatever the rows; None where the epochs decide.
+        batch: Rows that one process takes at once.
+        accumulation: Such batches to an optimizer step.
+        processes: Training processes on all machines together.
+        drop_last: Whether the rows that do not fill the last batch are left out.
+        generations: Completions that are drawn for each prompt; 0 where none are.
+        generation_batch: Completions that are drawn at once, by all processes; 0 likewise.
+        iterations: Times that each completion is trained on.
+        streamed: Whether nobody counts the rows, so that an epoch has no length.
+    """
+
+    epochs: float = 3.0
+    max_steps: int | None = None
+    batch: int = 8
+    accumulation: int = 1
+    processes: int = 1
+    drop_last: bool = False
+    generations: int = 0
+    generation_batch: int = 0
+    iterations: int = 1
+    streamed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """How a trainer makes tokens of rows.
+
+    Attributes:
+        method: Whose trainer.
+        text_field: Column of the text, in supervised fine-tuning.
+        max_length: Tokens of a row that are kept, or that it may have; None for any number.
+        keep_end: Whether the end is what is kept.
+        completion_only: Whether prompts are not learned from; None: they are not where rows have prompts.
+        assistant_only: Whether only the assistant's turns are learned from.
+        packing: How rows are packed together; None where they are not.
+        options: What the chat template is given besides, for every row alike.
+        schedule: How many rows a step takes.
+    """
+
+    method: Method
+    text_field: str = "text"
+    max_length: int | None = None
+    keep_end: bool = False
+    completion_only: bool | None = None
+    assistant_only: bool = False
+    packing: Strategy | None = None
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    schedule: Schedule = field(default_factory=Schedule)
+
+    @property
+    def cuts(self) -> bool:
+        """Whether longer rows are cut; a reward model's trainer leaves them out, and packing may split them."""
+        return self.max_length is not None and self.method is not Method.REWARD and self.packing in (None, "bfd")
+
+
+def read_recipe(job: Document, *, processes: int = 1, api: Api | None = None) -> Recipe:
+    """Return how the trainer of a job makes tokens of its rows.
+
+    Args:
+        job: A job file, or what a dataset alone is asked about; it names a method.
+        processes: Training processes on all machines together.
+        api: The versions at hand; those that job files get where none are given.
+
+    Raises:
+        MissingFactError: A setting that decides it is not known before the job runs, or is nothing of its kind.
+    """
+    job_settings = _Settings(job, api)
+    skipped = job_settings.read("dataset_kwargs", Mapping)
+    if skipped and skipped.get("skip_prepare_dataset"):
+        raise MissingFactError("train.dataset_kwargs", "the trainer is told to take the rows as they are")
+    named = job.get("method")
+    if named not in set(Method):
+        raise MissingFactError("method", "no method is named that rows are made tokens for")
+    method = Method(named)
+    packing = job_settings.read("packing", bool) and job_settings.read("packing_strategy", str)
+    if packing and packing not in STRATEGIES:
+        raise MissingFactError("train.packing_strategy", f"there is no strategy {packing!r}")
+    return Recipe(
+        method=method,
+        text_field=job_settings.read("dataset_text_field", str) or "text",
+        max_length=job_settings.read("max_length", int),
+        keep_end=job_settings.read("truncation_mode", str) == "keep_end" and method is not Method.KTO,
+        completion_only=job_settings.read("completion_only_loss", bool),
+        assistant_only=bool(job_settings.read("assistant_only_loss", bool)),
+        packing=packing or None,
+        options=job_settings.read("chat_template_kwargs", Mapping) or {},
+        schedule=_read_schedule(job_settings, method, processes),
+    )
+
+
+def _read_schedule(settings: "_Settings", method: Method, processes: int) -> Schedule:
+    batch = int(settings.read("per_device_train_batch_size", int) or 8)
+    accumulation = int(settings.read("gradient_accumulation_steps", int) or 1)
+    max_steps = settings.read("max_steps", int)
+    whole = settings.read("generation_batch_size", int)
+    rounds = settings.read("steps_per_generation", int) or accumulation
+    generations = settings.read("num_generations", int) or 0
+    return Schedule(
+        epochs=float(settings.read("num_train_epochs", NUMBER) or 3.0),
+        max_steps=max_steps if max_steps and max_steps > 0 else None,
+        batch=batch,
+        accumulation=accumulation,
+        processes=processes,
+        drop_last=bool(settings.read("dataloader_drop_last", bool)),
+        generations=generations if method.generates else 0,
+        generation_batch=(whole or batch * processes * rounds) if method.generates else 0,
+        iterations=settings.read("num_iterations", int) or 1,
+        streamed=bool(settings.job.get("dataset.streaming", default=False)),
+    )
+
+
+class _Settings:
+    """A job's settings, none of them guessed."""
+
+    def __init__(self, job: Document, api: Api | None) -> None:
+        self.job, self._api, self._known = job, api, arguments_of(job, api)
+
+    def read(self, name: str, kind: type[T] | tuple[type[T], ...]) -> T | None:
+        """Return a setting, or None where there is none.
+
+        Raises:
+            MissingFactError: It is not known, or is of another kind.
+        """
+        if name not in self._known and self.job.get(f"train.{name}") is ABSENT:
+            return None
+        value = setting(self.job, name, self._api)
+        if isinstance(value, Unknown):
+            raise MissingFactError(f"train.{name}", value.because)
+        if value is None or value is ABSENT:
+            return None
+        if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)):
+            return value
+        raise MissingFactError(f"train.{name}", f"{value!r} is not what it takes")

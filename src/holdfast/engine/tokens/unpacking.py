@@ -1,0 +1,45 @@
+"""Values of columns whose rows differ in type, which a frame holds as JSON texts."""
+
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from holdfast.core.columns import ListOf, Scalar, Struct, Type, scalars_of
+
+OPENINGS = ("{", "[")
+
+
+def unpackers(columns: Mapping[str, Type]) -> dict[str, Callable[[Any], Any]]:
+    """Return what makes values of what a frame holds, for the columns that need it."""
+    mixed = {name: kind for name, kind in columns.items() if any(part.word == "json" for part in scalars_of(kind))}
+    return {name: partial(unpack, kind=kind) for name, kind in mixed.items()}
+
+
+def unpack(value: Any, *, kind: Type) -> Any:
+    """Return a value as the trainer gets it.
+
+    >>> unpack(['{"role": "user", "content": "Who?"}', "aside"], kind=ListOf(Scalar("json")))
+    [{'role': 'user', 'content': 'Who?'}, 'aside']
+    """
+    if value is None:
+        return None
+    match kind:
+        case ListOf(of):
+            return [unpack(part, kind=of) for part in value]
+        case Struct(fields):
+            return {name: unpack(value.get(name), kind=part) for name, part in fields.items()}
+        case Scalar("json"):
+            return _parsed(value)
+        case _:
+            return value
+
+
+def _parsed(text: Any) -> Any:
+    """Return what a JSON text holds; a plain text stays one."""
+    if not isinstance(text, str) or not text.startswith(OPENINGS):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,0 +1,190 @@
+"""Calls one reward function as TRL's trainers do, in a process of its own, and writes down what it gave.
+
+    python ask_reward.py QUESTION ANSWER
+
+QUESTION is a JSON file: `function`, `prompts`, `completions`, `completion_ids`, and `columns`, each a list with a value for
+each completion. ANSWER is written twice: with `imported` when the function is found, and again with what came of the call.
+
+Source: `_calculate_rewards` of `GRPOTrainer` and `RLOOTrainer`, TRL 1.16.
+"""
+
+import asyncio
+import functools
+import importlib
+import importlib.util
+import inspect
+import json
+import os
+import sys
+import traceback
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+TRL = "trl.rewards"
+NUMBERS_END = 3.4028235677973366e38
+"""What is greater is infinite as a 32-bit float, which is what the trainer keeps rewards in."""
+
+
+class UnusableError(Exception):
+    """Why the trainer could not use the function, in words."""
+
+
+def main(question: Path, answer: Path) -> None:
+    """Ask the function, and write the answer."""
+    # Whatever the function or its imports print goes nowhere; so does what libraries print past Python.
+    quiet = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(quiet, stream)
+    asked = json.loads(question.read_text(encoding="utf-8"))
+    told: dict[str, Any] = {}
+    try:
+        function = find(asked["function"])
+        write(answer, {"imported": True})
+        told["rewards"] = call(function, asked)
+    except UnusableError as error:
+        told["problem"] = str(error)
+    except ModuleNotFoundError as error:
+        told["absent" if asked["function"].startswith(f"{TRL}:") else "problem"] = tell(error, asked["function"])
+    except BaseException as error:  # noqa: BLE001 - a function may raise what it likes, and leave the program too
+        told["problem"] = tell(error, asked["function"])
+    write(answer, {"imported": True, **told})
+    os._exit(0)  # threads that the function left behind are not waited for
+
+
+def find(name: str) -> Any:
+    """Import the function that is named `file.py:function` or `module:function`."""
+    home, _, function = name.rpartition(":")
+    if home.endswith(".py"):
+        path = Path(home).resolve()
+        sys.path.insert(0, str(path.parent))
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        if spec is None or spec.loader is None or not path.is_file():
+            raise UnusableError(f"there is no file {home}")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[path.stem] = module
+        spec.loader.exec_module(module)
+    else:
+        sys.path.insert(0, "")
+        module = importlib.import_module(home)
+    if not hasattr(module, function):
+        raise UnusableError(f"{home} has no `{function}`")
+    return getattr(module, function)
+
+
+def call(function: Any, asked: dict[str, Any]) -> list[float | None]:
+    """Return what the function gives, a number or None for each completion."""
+    if not callable(function):
+        raise UnusableError(f"it is {article(function)}, and no function")
+    state = SimpleNamespace(
+        global_step=0, max_steps=1, epoch=0.0, num_train_epochs=1, log_history=[], is_world_process_zero=True
+    )
+    given = {
+        "prompts": asked["prompts"],
+        "completions": asked["completions"],
+        "completion_ids": asked["completion_ids"],
+        **asked["columns"],
+        "trainer_state": state,
+        "log_extra": lambda _column, _values: None,
+        "log_metric": lambda _name, _value: None,
+    }
+    check_signature(function, given)
+    given_back = asyncio.run(waited(function, given)) if is_async(function) else function(**given)
+    return read(given_back, len(asked["prompts"]))
+
+
+async def waited(function: Any, given: dict[str, Any]) -> Any:
+    """Return what an async function gives."""
+    return await function(**given)
+
+
+def is_async(function: Any) -> bool:
+    """Whether the trainer awaits it."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(function.__call__)
+
+
+def check_signature(function: Any, given: dict[str, Any]) -> None:
+    """Refuse a function that does not take what the trainer gives, with all that is wrong at once."""
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return  # written in C; calling it will tell
+    kinds = inspect.Parameter
+    named = {
+        name for name, each in parameters.items() if each.kind in (kinds.POSITIONAL_OR_KEYWORD, kinds.KEYWORD_ONLY)
+    }
+    unasked = (
+        [] if any(each.kind is kinds.VAR_KEYWORD for each in parameters.values()) else sorted(given.keys() - named)
+    )
+    simple = (kinds.VAR_KEYWORD, kinds.VAR_POSITIONAL)
+    lacking = [
+        name
+        for name, each in parameters.items()
+        if each.default is each.empty and each.kind not in simple and (name not in given or name not in named)
+    ]
+    told = []
+    if lacking:
+        told.append(f"it asks for {spell(lacking)}, which the trainer does not give it: the data has no such column")
+    if unasked:
+        told.append(f"it does not take {spell(unasked)}, which the trainer gives it: add `**kwargs`")
+    if told:
+        raise UnusableError("; ".join(told))
+
+
+def spell(names: list[str]) -> str:
+    """Return names as they stand in a sentence."""
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def read(given_back: Any, count: int) -> list[float | None]:
+    """Return rewards as numbers."""
+    try:
+        rewards = list(given_back)
+    except TypeError:
+        raise UnusableError(f"it gives {article(given_back)}, and no list of rewards") from None
+    if len(rewards) != count:
+        raise UnusableError(f"it gives {len(rewards)} rewards for {count} completions")
+    return [None if reward is None else number(reward, at) for at, reward in enumerate(rewards)]
+
+
+def number(reward: Any, at: int) -> float:
+    """Return one reward as a number."""
+    wrong = UnusableError(f"its reward {at} is {article(reward)}, and no number")
+    if isinstance(reward, str | bytes):  # which `float` would read
+        raise wrong
+    try:
+        value = float(reward)
+    except (TypeError, ValueError):
+        raise wrong from None
+    return value if abs(value) < NUMBERS_END or value != value else float("inf") * (1 if value > 0 else -1)  # noqa: PLR0124
+
+
+def article(value: Any) -> str:
+    """Return what a value is, in words."""
+    kind = "None" if value is None else type(value).__name__
+    return kind if value is None else f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
+
+
+def tell(error: BaseException, name: str) -> str:
+    """Return an error with the place in the user's own file that it came from."""
+    home = Path(name.rpartition(":")[0]).resolve()
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if Path(frame.filename).resolve() == home]
+    place = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
+    if isinstance(error, SyntaxError) and error.lineno and not own:
+        place = f" ({Path(error.filename or '').name}, line {error.lineno})"
+    words = " ".join(str(error.msg if isinstance(error, SyntaxError) else error).split())
+    return f"it raises {type(error).__name__}{': ' if words else ''}{words}{place}"
+
+
+def write(path: Path, value: object) -> None:
+    """Write JSON so that a reader sees all of it or nothing."""
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(value), encoding="utf-8")
+    partial.replace(path)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

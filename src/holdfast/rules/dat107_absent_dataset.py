@@ -1,0 +1,108 @@
+"""A dataset that is not on the Hub.
+
+## What it does
+Looks whether each dataset is there that a job names: `dataset` and `evaluate` of a job file, `load_dataset()`, `--dataset_name` of a command.
+A name without an owner may be a folder where the program runs: of one that is not there it only says so if the Hub has one of that name
+with an owner.
+
+## Why is this bad
+The job fails when it loads its data: `DatasetNotFoundError`. What is private to others looks to this token as if it were not there.
+
+## Fix safety
+Where one name is clearly the nearest that exists, to write that: unsafe, since other data may be meant.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import clearly_nearest, finding, once, renaming, repositories, some_of
+from holdfast.core.document import Document
+from holdfast.core.facts import Dataset
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.hub import Repo
+from holdfast.core.mention import Mention, Seen
+
+
+def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+    """Object to each dataset that is not there, once."""
+    for mention, repo in once(repositories(job, datasets, own_token=True)):
+        if repo.exists:
+            continue
+        meant = _meant(mention.name, repo)
+        if "/" not in mention.name and meant is None:
+            continue
+        fix = renaming(job, mention, meant, safe=False) if meant else None
+        near = f"; there is {some_of(repo.nearest)}" if repo.nearest else ""
+        sure = "/" in mention.name and not mention.own_token
+        fault = f"the Hub has no dataset `{mention.name}` that the token at hand sees{near}"
+        yield finding(mention, fault, fix, None if sure else Severity.WARNING)
+
+
+def _meant(name: str, repo: Repo) -> str | None:
+    """Return the dataset that is likely meant, if there is one."""
+    if "/" in name:
+        return clearly_nearest(name, repo.nearest)
+    owned = [each for each in repo.nearest if each.rpartition("/")[2].lower() == name.lower()]
+    return owned[0] if len(owned) == 1 else None
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capibara
+"""
+SCRIPT = """from datasets import load_dataset
+
+rows = load_dataset("trl-lib/Capibara", split="train")
+"""
+COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name trl-lib/argilla-dpo-mix-7k\n"
+BARE = SCRIPT.replace("trl-lib/Capibara", "alpaca")
+
+
+def _facts(key: str, *nearest: str, name: str = "trl-lib/Capibara", exists: bool = False) -> dict[str, object]:
+    mention = Mention(role="dataset", name=name, key=key, repo_kind="dataset", split="train")
+    repo = Repo(name=name, kind="dataset", exists=exists, nearest=nearest)
+    return {"datasets": (Seen(mention, Dataset(repo=repo)),)}
+
+
+RULE = Rule(
+    code="DAT107",
+    name="absent-dataset",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "datasets 5.2, `load_dataset`. Tried against a Hub on loopback: of a name with an owner, and of one without, it raises "
+        "`DatasetNotFoundError: Dataset '…' doesn't exist on the Hub or cannot be accessed`; so it does of a private one of somebody else."
+    ),
+    bad=(
+        Case(
+            job=JOB,
+            facts=_facts("dataset", "trl-lib/Capybara", "trl-lib/tldr"),
+            at="dataset",
+            fixed=JOB.replace("Capibara", "Capybara"),
+        ),
+        Case(
+            script=SCRIPT,
+            facts=_facts("calls.0.0", "trl-lib/Capybara", "trl-lib/tldr"),
+            at="calls.0.0",
+            fixed=SCRIPT.replace("Capibara", "Capybara"),
+        ),
+        Case(
+            command=COMMAND,
+            facts=_facts("train.dataset_name", name="trl-lib/argilla-dpo-mix-7k"),
+            at="train.dataset_name",
+        ),
+        Case(
+            script=BARE,
+            facts=_facts("calls.0.0", "tatsu-lab/alpaca", name="alpaca"),
+            at="calls.0.0",
+            fixed=BARE.replace("alpaca", "tatsu-lab/alpaca"),
+        ),
+    ),
+    good=(
+        Case(job=JOB, facts=_facts("dataset", exists=True)),
+        Case(script=BARE, facts=_facts("calls.0.0", "acme/my-alpacas", name="alpaca")),
+        Case(job=JOB, facts={"datasets": ()}),
+    ),
+    kinds=ANY_KIND,
+)

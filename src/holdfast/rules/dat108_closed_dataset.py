@@ -1,0 +1,77 @@
+"""A dataset that the token at hand may not read.
+
+## What it does
+Looks whether the datasets of a job are gated, and whether the token at hand has been given access.
+
+## Why is this bad
+Anyone sees that a gated dataset is there; its files are only for those who asked, and were let in. `load_dataset` raises
+`DatasetNotFoundError: … is a gated dataset`.
+
+## Fix safety
+There is no automatic fix: access is asked for on the dataset's page. Some grant it at once, for others a person decides.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import finding, once, repositories
+from holdfast.core.document import Document
+from holdfast.core.facts import Dataset
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.hub import Repo
+from holdfast.core.mention import Mention, Seen
+
+HOW = {
+    "auto": "ask for it on the dataset's page, which grants it at once",
+    "manual": "ask for it on the dataset's page, where a person decides",
+    "": "ask those who own it",
+}
+
+
+def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+    """Object to each dataset that is closed, once."""
+    for mention, repo in once(repositories(job, datasets)):
+        if repo.exists and not repo.readable:
+            yield finding(mention, f"the token at hand has no access to `{repo.name}`: {HOW[repo.gated]}")
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: acme/patients
+"""
+SCRIPT = """from datasets import load_dataset
+
+rows = load_dataset("acme/patients", split="train")
+"""
+
+
+def _facts(repo: Repo, key: str = "dataset", *, own_token: bool = False) -> dict[str, object]:
+    mention = Mention(
+        role="dataset", name="acme/patients", key=key, repo_kind="dataset", split="train", own_token=own_token
+    )
+    return {"datasets": (Seen(mention, Dataset(repo=repo)),)}
+
+
+SHUT = Repo(name="acme/patients", kind="dataset", gated="manual", readable=False)
+OPENED = Repo(name="acme/patients", kind="dataset", gated="manual")
+
+RULE = Rule(
+    code="DAT108",
+    name="closed-dataset",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "datasets 5.2, `load_dataset`. Tried against a Hub on loopback: of a gated dataset it raises DatasetNotFoundError, with a token that has no "
+        "access (403) and without any (401)."
+    ),
+    bad=(
+        Case(job=JOB, facts=_facts(SHUT), at="dataset"),
+        Case(script=SCRIPT, facts=_facts(SHUT, "calls.0.0"), at="calls.0.0"),
+    ),
+    good=(
+        Case(job=JOB, facts=_facts(OPENED)),
+        Case(script=SCRIPT, facts=_facts(SHUT, "calls.0.0", own_token=True)),
+    ),
+    kinds=ANY_KIND,
+)

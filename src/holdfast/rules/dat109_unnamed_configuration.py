@@ -1,0 +1,70 @@
+"""A dataset of several configurations, none of which is chosen.
+
+## What it does
+Looks at the configurations of each dataset that is loaded without one: several, and none of them the default.
+
+## Why is this bad
+datasets raises `ValueError: Config name is missing`, as it loads the data.
+
+## Fix safety
+There is no automatic fix: which of them is meant is for the author to say.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import finding, once, some_of, told
+from holdfast.core.document import Document
+from holdfast.core.facts import Dataset, Split
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.mention import Mention, Seen
+
+
+def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+    """Object to each choice that is not made."""
+    open_ones = ((mention, fact) for mention, fact in told(job, datasets) if mention.config is None)
+    for mention, dataset in once(open_ones):
+        if len(dataset.configs) > 1 and dataset.default_config is None and not mention.key.startswith("evaluate."):
+            fault = f"`{mention.name}` has several configurations and no default, so that one has to be named: {some_of(dataset.configs)}"
+            yield finding(mention, fault)
+
+
+JOB = """
+method: grpo
+model: Qwen/Qwen2.5-0.5B
+dataset: openai/gsm8k
+rewards: [accuracy_reward]
+"""
+SCRIPT = """from datasets import load_dataset
+
+rows = load_dataset("openai/gsm8k", split="train")
+"""
+COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name openai/gsm8k\n"
+
+
+def _facts(key: str, default: str | None = None, config: str | None = None) -> dict[str, object]:
+    mention = Mention(role="dataset", name="openai/gsm8k", key=key, repo_kind="dataset", split="train", config=config)
+    configs: dict[str, dict[str, Split]] = {"main": {}, "socratic": {}}
+    return {"datasets": (Seen(mention, Dataset(configs=configs, default_config=default)),)}
+
+
+RULE = Rule(
+    code="DAT109",
+    name="unnamed-configuration",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "datasets 5.2, `DatasetBuilder._create_builder_config`. Tried with folders on disk and against a Hub on loopback: two configurations raise "
+        "ValueError, also for a stream; one alone is taken, and so is one called `default` or marked as such."
+    ),
+    bad=(
+        Case(job=JOB, facts=_facts("dataset"), at="dataset"),
+        Case(script=SCRIPT, facts=_facts("calls.0.0"), at="calls.0.0"),
+        Case(command=COMMAND, facts=_facts("train.dataset_name"), at="train.dataset_name"),
+    ),
+    good=(
+        Case(script=SCRIPT.replace("gsm8k", 'gsm8k", "main'), facts=_facts("calls.0.0", config="main")),
+        Case(job=JOB, facts=_facts("dataset", default="main")),
+    ),
+    kinds=ANY_KIND,
+)

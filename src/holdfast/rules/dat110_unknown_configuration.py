@@ -1,0 +1,98 @@
+"""A configuration that a dataset does not have.
+
+## What it does
+Compares the configuration that a job names with those of the dataset: `dataset.config`, the `name` of `load_dataset`, `--dataset_config`.
+
+## Why is this bad
+datasets raises `ValueError: BuilderConfig '…' not found`, as it loads the data. Capitals count.
+
+## Fix safety
+Where one of them differs by a letter or two, to write that: unsafe, since it holds other data than another would.
+"""
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+
+from holdfast.catalog.named import key_beside, some_of, told
+from holdfast.core.document import Document, Set
+from holdfast.core.facts import Dataset, Split
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.mention import Mention, Seen
+
+NAMES = ("dataset.config", "name", "config_name", "dataset_config")
+NEAR = 0.8
+
+
+def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+    """Object to each configuration that is not there, once."""
+    spoken = set[str]()
+    for mention, dataset in told(job, datasets):
+        config = mention.config
+        if config is None or not dataset.configs or config in dataset.configs:
+            continue
+        key, place = key_beside(job, mention, NAMES, 1)
+        if key in spoken or not _is_said(job, key, config):
+            continue
+        spoken.add(key)
+        near = get_close_matches(config, dataset.configs, n=1, cutoff=NEAR)
+        fix = Fix(f"write `{near[0]}`", (Set(key, near[0]),), safe=False) if near and place is None else None
+        fault = f"`{mention.name}` has no configuration `{config}`; it has {some_of(dataset.configs)}"
+        yield Finding(key, fault, fix, place=place)
+
+
+def _is_said(job: Document, key: str, config: str) -> bool:
+    """Tell whether a job still names the configuration that was looked for."""
+    said = job.get(key, config)
+    return not isinstance(said, str) or said == config or key.rpartition(".")[2].isdigit()
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: {path: acme/chats, config: english}
+"""
+SCRIPT = """from datasets import load_dataset
+
+rows = load_dataset("acme/chats", name="english", split="train")
+"""
+COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name acme/chats --dataset_config english\n"
+
+
+def _facts(key: str, *configs: str) -> dict[str, object]:
+    mention = Mention(role="dataset", name="acme/chats", key=key, repo_kind="dataset", split="train", config="english")
+    known: dict[str, dict[str, Split]] = {name: {} for name in configs}
+    return {"datasets": (Seen(mention, Dataset(configs=known, default_config=None)),)}
+
+
+RULE = Rule(
+    code="DAT110",
+    name="unknown-configuration",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "datasets 5.2, `DatasetBuilder._create_builder_config`. Tried with folders on disk and against a Hub on loopback: of a dataset with "
+        "several, with one, and with none of its own (`default`), another name raises ValueError."
+    ),
+    bad=(
+        Case(job=JOB, facts=_facts("dataset.path", "de", "en"), at="dataset.config"),
+        Case(
+            script=SCRIPT,
+            facts=_facts("calls.0.0", "German", "English"),
+            at="calls.0.name",
+            fixed=SCRIPT.replace("english", "English"),
+        ),
+        Case(
+            script=SCRIPT.replace("name=", ""),
+            facts=_facts("calls.0.0", "default"),
+            at="calls.0.1",
+        ),
+        Case(command=COMMAND, facts=_facts("train.dataset_name", "de", "en"), at="train.dataset_config"),
+    ),
+    good=(
+        Case(job=JOB, facts=_facts("dataset.path", "english", "german")),
+        Case(script=SCRIPT, facts=_facts("calls.0.0", "english", "german")),
+        Case(job=JOB, facts=_facts("dataset.path")),
+    ),
+    kinds=ANY_KIND,
+)

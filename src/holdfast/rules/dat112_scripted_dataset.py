@@ -1,0 +1,75 @@
+"""A dataset of the Hub that is a program.
+
+## What it does
+With datasets 4.0 or newer, looks whether the repository of a dataset holds a program of its own name, which datasets would have to run.
+
+## Why is this bad
+Datasets no longer runs programs to get at data: it raises `RuntimeError: Dataset scripts are no longer supported`, with
+`trust_remote_code=True` as well.
+
+## Fix safety
+There is no automatic fix: often the Hub has made a copy as Parquet, which `revision="refs/convert/parquet"` reads.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.named import finding, once, told
+from holdfast.catalog.since import since
+from holdfast.core.document import Document
+from holdfast.core.facts import Dataset
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.mention import Mention, Seen
+
+RETIRED = "4.0.0"
+
+
+def check(job: Document, api: Api, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+    """Object to each program, once."""
+    if not since(api, "datasets", RETIRED):
+        return
+    for mention, dataset in once(told(job, datasets)):
+        if dataset.scripted:
+            version = api.versions["datasets"]
+            fault = (
+                f"`{mention.name}` is a program, and datasets {version} runs none; try revision `refs/convert/parquet`"
+            )
+            yield finding(mention, fault)
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: acme/old-news
+"""
+SCRIPT = """from datasets import load_dataset
+
+rows = load_dataset("acme/old-news", split="train")
+"""
+
+
+def _facts(key: str, *, scripted: bool) -> dict[str, object]:
+    mention = Mention(role="dataset", name="acme/old-news", key=key, repo_kind="dataset", split="train")
+    return {"datasets": (Seen(mention, Dataset(scripted=scripted)),)}
+
+
+RULE = Rule(
+    code="DAT112",
+    name="scripted-dataset",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "datasets 3.6 and 4.0, `load.py`. Tried with 5.2 against a Hub on loopback: a repository `acme/script` with a `script.py` raises "
+        "RuntimeError, with `trust_remote_code=True` too; a program of another name is passed over."
+    ),
+    bad=(
+        Case(job=JOB, facts=_facts("dataset", scripted=True), at="dataset"),
+        Case(script=SCRIPT, facts=_facts("calls.0.0", scripted=True), at="calls.0.0"),
+    ),
+    good=(
+        Case(job=JOB, facts=_facts("dataset", scripted=False)),
+        Case(script=SCRIPT, facts=_facts("calls.0.0", scripted=True), versions={"datasets": "3.6.0"}),
+    ),
+    kinds=ANY_KIND,
+)

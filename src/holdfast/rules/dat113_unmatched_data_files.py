@@ -1,0 +1,118 @@
+"""Names or patterns of data files that fit no file of the dataset.
+
+## What it does
+Compares `data_files` and `data_dir` of `load_dataset()` with the files that the dataset's repository has.
+
+## Why is this bad
+Of a name that is not there datasets says that it could not find the dataset on the Hub, of patterns that fit nothing `DataFilesNotFoundError`,
+of a folder `EmptyDatasetError`. Where the same dataset was loaded before in another way, it says `Couldn't find cache`, and nothing of files.
+A pattern that fits nothing beside others that do is passed over.
+
+## Fix safety
+There is no automatic fix; where a file of that name is in another folder, it is told.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+
+from holdfast.catalog.named import is_there, key_beside, some_of, told
+from holdfast.core.document import Document
+from holdfast.core.facts import Dataset
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.hub import Repo
+from holdfast.core.mention import Mention, Seen
+
+WILD = "*?["
+# What is not read as a path in the repository, or not by these rules.
+ELSEWHERE = ("://", "::", "{", "..")
+
+
+def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+    """Object to files none of which is there."""
+    for mention, dataset in told(job, datasets):
+        repo = dataset.repo
+        if repo is None or not repo.files or not is_there(repo) or not mention.files:
+            continue
+        if any(sign in name or name.startswith("/") for name in mention.files for sign in ELSEWHERE):
+            continue
+        missing = [wanted for wanted in mention.files if not any(_fits(each, wanted) for each in repo.files)]
+        named = [wanted for wanted in missing if not _is_pattern(wanted)]
+        if named or len(missing) == len(mention.files):
+            key, place = key_beside(job, mention, ("data_files", "data_dir"), 3)
+            near = _nearest(missing, repo.files)
+            yield Finding(key, f"`{mention.name}` has no file {some_of(named or missing)}{near}", place=place)
+
+
+def _is_pattern(wanted: str) -> bool:
+    return any(sign in wanted for sign in WILD)
+
+
+def _fits(name: str, wanted: str) -> bool:
+    """Tell whether a file may be one that is asked for: a star may stand for folders, too, which is more than datasets lets it."""
+    wanted = wanted.removeprefix("./")
+    if not _is_pattern(wanted):
+        return name == wanted
+    return fnmatchcase(name, wanted) or fnmatchcase(f"/{name}", f"/{wanted.replace('**/', '*')}")
+
+
+def _nearest(wanted: Iterable[str], names: Iterable[str]) -> str:
+    lasts = {name.rpartition("/")[2] for name in wanted}
+    same = [name for name in names if name.rpartition("/")[2] in lasts]
+    return f"; it has {some_of(same)}" if same else ""
+
+
+SCRIPT = """from datasets import load_dataset
+
+rows = load_dataset("acme/chats", data_files="train.jsonl", split="train")
+"""
+FOLDER = """from datasets import load_dataset
+
+rows = load_dataset("acme/chats", data_dir="english", split="train")
+"""
+FILES = {"README.md": 20, "data/train.jsonl": 5_000, "data/test.jsonl": 500}
+
+
+def _facts(*files: str, repo: Repo | None = None) -> dict[str, object]:
+    mention = Mention(
+        role="dataset", name="acme/chats", key="calls.0.0", repo_kind="dataset", split="train", files=files
+    )
+    there = Repo(name="acme/chats", kind="dataset", files=FILES)
+    return {"datasets": (Seen(mention, Dataset(repo=repo or there)),)}
+
+
+RULE = Rule(
+    code="DAT113",
+    name="unmatched-data-files",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "datasets 5.2, `data_files.DataFilesList.from_patterns`. Tried with a folder on disk and against a Hub on loopback: a name without its folder, a "
+        "pattern and a folder that fit nothing raise, and so does a list with one name that is missing; one pattern of several that fits nothing does not."
+    ),
+    bad=(
+        Case(script=SCRIPT, facts=_facts("train.jsonl"), at="calls.0.data_files"),
+        Case(
+            script=SCRIPT.replace("train.jsonl", "english/*.jsonl"),
+            facts=_facts("english/*.jsonl"),
+            at="calls.0.data_files",
+        ),
+        Case(script=FOLDER, facts=_facts("english/**"), at="calls.0.data_dir"),
+        Case(
+            script=SCRIPT.replace('"train.jsonl"', '["data/train.jsonl", "valid.jsonl"]'),
+            facts=_facts("data/train.jsonl", "valid.jsonl"),
+            at="calls.0.data_files",
+        ),
+    ),
+    good=(
+        Case(script=SCRIPT.replace("train.jsonl", "data/train.jsonl"), facts=_facts("data/train.jsonl")),
+        Case(script=SCRIPT.replace("train.jsonl", "**/*.jsonl"), facts=_facts("**/*.jsonl")),
+        Case(script=FOLDER.replace("english", "data"), facts=_facts("data/**")),
+        Case(
+            script=SCRIPT.replace('"train.jsonl"', '["*.json", "data/train.jsonl"]'),
+            facts=_facts("*.json", "data/train.jsonl"),
+        ),
+        Case(script=SCRIPT, facts=_facts("train.jsonl", repo=Repo(name="acme/chats", kind="dataset", commit=None))),
+    ),
+    kinds=PROGRAMS,
+)

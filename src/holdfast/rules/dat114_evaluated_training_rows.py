@@ -1,0 +1,123 @@
+"""An evaluation on rows that are trained on.
+
+## What it does
+Compares what a job trains on with what it evaluates on, where both are slices of one split: `dataset.split` and `dataset.eval_split` of a job
+file, two `load_dataset()` of one dataset, the splits of a command of TRL's. It speaks where they surely share rows, such as `train[:90%]` and
+`train[85%:]`, and where both are one and the same thing.
+
+## Why is this bad
+The loss on rows that the model has learned falls for as long as training goes on: it tells neither when to stop nor what the model is worth.
+
+## Fix safety
+There is no automatic fix: which rows to keep apart is for the author to say.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from holdfast.catalog.slices import overlap, read_slices
+from holdfast.core.calls import Call, Made
+from holdfast.core.document import Document
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+
+LOAD = "datasets.load_dataset"
+PARAMETERS = ("path", "name", "data_dir", "data_files", "split")
+SPLITTING = 1  # so many of a dataset's parameters may differ: the split
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Point out the rows that are on both sides."""
+    if job.kind == "job":
+        yield from _in_keys(job, "dataset.split", "dataset.eval_split", "train")
+        return
+    for call in job.calls:
+        if call.path.startswith("trl ") and not call.open and job.get(f"{call.key}.eval_strategy", "no") != "no":
+            key = call.key
+            yield from _in_keys(job, f"{key}.dataset_train_split", f"{key}.dataset_test_split", "train")
+    yield from _in_calls(job)
+
+
+def _in_keys(job: Document, train: str, evaluation: str, usual: str) -> Iterator[Finding]:
+    trained, evaluated = job.get(train, usual), job.get(evaluation, None)
+    if isinstance(trained, str) and isinstance(evaluated, str) and (shared := _shared(trained, evaluated)):
+        yield Finding(evaluation, f"{shared} is trained on, too")
+
+
+def _in_calls(job: Document) -> Iterator[Finding]:
+    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    if trainer is None or trainer.guard.because:
+        return
+    loads = {call.key: call for call in job.calls if call.path == LOAD and not call.open and not call.guard.because}
+    trained, evaluated = (trainer.arguments.get(name) for name in ("train_dataset", "eval_dataset"))
+    if not (isinstance(trained, Made) and isinstance(evaluated, Made)):
+        return
+    key = f"{trainer.key}.eval_dataset"
+    if trained == evaluated and trained.path == LOAD:
+        yield Finding(key, "this is what the trainer trains on")
+    elif trained.key in loads and evaluated.key in loads and trained.path == evaluated.path == LOAD:
+        shared = _shared_by(_given(loads[trained.key]), _given(loads[evaluated.key]))
+        if shared:
+            yield Finding(
+                f"{evaluated.key}.split", f"{shared} is trained on, too", place=job.place(f"{evaluated.key}.split")
+            )
+
+
+def _given(call: Call) -> dict[str, Any]:
+    return dict(zip(PARAMETERS, call.positional, strict=False)) | dict(call.arguments)
+
+
+def _shared_by(one: dict[str, Any], other: dict[str, Any]) -> str:
+    """Return the slice of the other that the one shares rows with, where both load the same data."""
+    splits = one.pop("split", None), other.pop("split", None)
+    known = all(isinstance(value, str | bool | int | None) for value in (*one.values(), *splits))
+    return (
+        _shared(*splits) if known and one == other and isinstance(splits[0], str) and isinstance(splits[1], str) else ""
+    )
+
+
+def _shared(trained: str, evaluated: str) -> str:
+    """Return the slice to evaluate on that surely shares rows with one that is trained on; nothing where there is none."""
+    found = (part.text for part in read_slices(evaluated) for other in read_slices(trained) if overlap(part, other))
+    return next((f"`{text}`" for text in found), "")
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: {path: acme/chats, split: "train[:90%]", eval_split: "train[85%:]"}
+"""
+SCRIPT = """from datasets import load_dataset
+from trl import SFTTrainer
+
+rows = load_dataset("acme/chats", split="train")
+held_out = load_dataset("acme/chats", split="train[:200]")
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", train_dataset=rows, eval_dataset=held_out)
+"""
+SAME = SCRIPT.replace("eval_dataset=held_out", "eval_dataset=rows")
+COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name acme/chats --eval_strategy steps --dataset_test_split train\n"
+
+RULE = Rule(
+    code="DAT114",
+    name="evaluated-training-rows",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "datasets 5.2, `arrow_reader.ReadInstruction`, with which the slices were compared. Tried with trl 1.16: with the same rows on both sides "
+        "SFTTrainer trains and evaluates, and nothing says so."
+    ),
+    bad=(
+        Case(job=JOB, at="dataset.eval_split"),
+        Case(script=SCRIPT, at="calls.1.split"),
+        Case(script=SAME, at="trainer.eval_dataset"),
+        Case(command=COMMAND, at="train.dataset_test_split"),
+    ),
+    good=(
+        Case(job=JOB.replace("85%", "90%")),
+        Case(script=SCRIPT.replace('"train"', '"train[200:]"')),
+        Case(script=SCRIPT.replace("train[:200]", "test")),
+        Case(job=JOB.replace("train[85%:]", "train[-100:]")),
+        Case(command=COMMAND.replace("_split train", "_split test")),
+    ),
+    kinds=ANY_KIND,
+)

@@ -1,0 +1,82 @@
+"""A slice of a split that holds no rows.
+
+## What it does
+Counts the rows of each slice that a job names, where the number of rows of the split is known.
+
+## Why is this bad
+A slice that begins behind the last row, or that is less than half a row, raises `ValueError: Instruction "…" corresponds to no data!`,
+once datasets has downloaded and prepared all of it.
+
+## Fix safety
+There is no automatic fix: which rows are meant is for the author to say.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import key_beside, told
+from holdfast.catalog.slices import count_rows, split_lengths
+from holdfast.core.document import Document
+from holdfast.core.facts import Dataset, Split
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.mention import Mention, Seen
+from holdfast.core.text import Place
+
+NAMES = ("split", "dataset.split")
+POSITION = 4
+EVALUATED = "dataset.eval_split"
+
+
+def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+    """Object to each split of which nothing is left."""
+    for mention, dataset in told(job, datasets):
+        lengths = split_lengths(mention, dataset)
+        if any(lengths.values()) and count_rows(mention, dataset) == 0:
+            key, place = _place(job, mention)
+            rows = " and ".join(f"`{split}` has {count} rows" for split, count in lengths.items())
+            yield Finding(key, f"`{mention.split}` holds none of the rows of `{mention.name}`: {rows}", place=place)
+
+
+def _place(job: Document, mention: Mention) -> tuple[str, Place | None]:
+    return (mention.key, mention.place) if mention.key == EVALUATED else key_beside(job, mention, NAMES, POSITION)
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: {path: acme/chats, split: "train[:10000]", eval_split: "train[10000:]"}
+"""
+SCRIPT = """from datasets import load_dataset
+
+rows = load_dataset("acme/chats", split="train[:1%]")
+"""
+HELD_OUT = Mention(
+    role="dataset", name="acme/chats", key="dataset.eval_split", repo_kind="dataset", split="train[10000:]"
+)
+LOADED = Mention(role="dataset", name="acme/chats", key="calls.0.0", repo_kind="dataset", split="train[:1%]")
+
+
+def _facts(mention: Mention, rows: int | None) -> dict[str, object]:
+    return {"datasets": (Seen(mention, Dataset(configs={"default": {"train": Split(rows=rows)}})),)}
+
+
+RULE = Rule(
+    code="DAT115",
+    name="empty-slice",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "datasets 5.2, `arrow_reader`. Tried with a split of ten rows: `train[20:30]`, `train[10:]` and `train[:1%]` raise, `train[8:50]` and `train[-50:]` "
+        "do not; the rows of 71 slices are compared with those that datasets takes."
+    ),
+    bad=(
+        Case(job=JOB, facts=_facts(HELD_OUT, 9_000), at="dataset.eval_split"),
+        Case(script=SCRIPT, facts=_facts(LOADED, 40), at="calls.0.split"),
+    ),
+    good=(
+        Case(job=JOB, facts=_facts(HELD_OUT, 12_000)),
+        Case(script=SCRIPT, facts=_facts(LOADED, 60)),
+        Case(script=SCRIPT, facts=_facts(LOADED, None)),
+    ),
+    kinds=ANY_KIND,
+)

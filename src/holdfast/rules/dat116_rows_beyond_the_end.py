@@ -1,0 +1,112 @@
+"""More rows than the dataset has.
+
+## What it does
+Compares the rows that are asked for with those that are there: `.select(range(…))` of what `load_dataset()` gave, shuffled or not, and
+`dataset.rows` of a job file.
+
+## Why is this bad
+`select` raises `IndexError: Index … out of range`. A job file's script takes what there is, and its run is shorter than it was meant to be.
+
+## Fix safety
+There is no automatic fix: how many rows are meant is for the author to say. `.take(n)` stops at the end.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import told
+from holdfast.catalog.slices import count_rows
+from holdfast.core.calls import Call
+from holdfast.core.document import Document, parse_key
+from holdfast.core.facts import Dataset, Split
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.mention import Mention, Seen
+
+LOAD = "datasets.load_dataset"
+# What leaves the number of rows as it is.
+SELECTS = re.compile(
+    rf"{re.escape(LOAD)}\(\)(?:\.(?:shuffle|sort|rename_columns?|remove_columns|select_columns|cast)\(\))*\.select"
+)
+RANGE = re.compile(r"range\(\s*(?:\d[\d_]*\s*,\s*)?(\d[\d_]*)\s*\)")
+WISH = "dataset.rows"
+
+
+def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+    """Object to rows that are not there."""
+    selected = list(_selected(job))
+    loads = [call for call in job.calls if call.path == LOAD]
+    wanted = job.get(WISH, None) if job.kind == "job" else None
+    for mention, dataset in told(job, datasets):
+        rows = count_rows(mention, dataset)
+        if rows is None:
+            continue
+        if isinstance(wanted, int) and wanted > rows and mention.key in ("dataset", "dataset.path"):
+            fault = f"`{mention.name}` has {rows} rows in `{mention.split}`, and all of them are taken"
+            yield Finding(WISH, fault, severity=Severity.WARNING)
+        if len(loads) == 1 and mention.key.startswith(f"{loads[0].key}."):
+            for call, end in selected:
+                if end > rows:
+                    fault = f"row {end - 1} is asked for, and `{mention.name}` has {rows} in `{mention.split}`"
+                    yield Finding(call.key, fault, place=call.name_place)
+
+
+def _selected(job: Document) -> Iterator[tuple[Call, int]]:
+    """Yield the selections of a range that is written out, each with the row before which it ends."""
+    for call in job.calls:
+        place = job.places.get((*parse_key(call.key), 0))
+        if (
+            not SELECTS.fullmatch(call.path)
+            or call.guard.holds("IndexError")
+            or place is None
+            or place.cell
+            or not place.line
+        ):
+            continue
+        lines = job.text.splitlines()
+        written = lines[place.line - 1][(place.column or 1) - 1 :] if place.line <= len(lines) else ""
+        if place.line == place.end_line and (found := RANGE.match(written)):
+            yield call, int(found[1])
+
+
+SCRIPT = """from datasets import load_dataset
+
+rows = load_dataset("acme/chats", split="train")
+some = rows.shuffle(seed=42).select(range(5_000))
+"""
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: {path: acme/chats, rows: 5000}
+"""
+LOADED = Mention(role="dataset", name="acme/chats", key="calls.0.0", repo_kind="dataset", split="train")
+NAMED = Mention(role="dataset", name="acme/chats", key="dataset.path", repo_kind="dataset", split="train")
+
+
+def _facts(rows: int | None, mention: Mention = LOADED) -> dict[str, object]:
+    return {"datasets": (Seen(mention, Dataset(configs={"default": {"train": Split(rows=rows)}})),)}
+
+
+RULE = Rule(
+    code="DAT116",
+    name="rows-beyond-the-end",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "datasets 5.2, `Dataset.select`. Tried on ten rows: `range(11)`, `range(20)` and `range(5, 30)` raise IndexError, shuffled before or not, `range(10)` and "
+        "`take(20)` do not. What a job file comes to is holdfast's own template."
+    ),
+    bad=(
+        Case(script=SCRIPT, facts=_facts(1_200), at="calls.2"),
+        Case(script=SCRIPT.replace("range(5_000)", "range(1_000, 1_500)"), facts=_facts(1_200), at="calls.2"),
+        Case(job=JOB, facts=_facts(1_200, NAMED), at="dataset.rows"),
+    ),
+    good=(
+        Case(script=SCRIPT, facts=_facts(5_000)),
+        Case(script=SCRIPT, facts=_facts(None)),
+        Case(script=SCRIPT.replace("range(5_000)", "range(min(5_000, len(rows)))"), facts=_facts(1_200)),
+        Case(script=SCRIPT.replace("rows.shuffle(seed=42)", "rows.map(split_up, batched=True)"), facts=_facts(1_200)),
+        Case(job=JOB, facts=_facts(5_000, NAMED)),
+    ),
+    kinds=ANY_KIND,
+)

@@ -1,0 +1,102 @@
+"""A split into two parts of which one would be empty.
+
+## What it does
+Works out what `train_test_split()` of what `load_dataset()` gave comes to, where the number of rows is known.
+
+## Why is this bad
+It raises ValueError: a part without rows is refused, and so is a `test_size` that is not smaller than the number of rows.
+
+## Fix safety
+There is no automatic fix: how many rows to hold out is for the author to say.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from math import ceil
+from typing import Any
+
+from holdfast.catalog.named import told
+from holdfast.catalog.slices import count_rows
+from holdfast.core.calls import Call
+from holdfast.core.document import Document
+from holdfast.core.facts import Dataset, Split
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.mention import Mention, Seen
+
+LOAD = "datasets.load_dataset"
+# What leaves the number of rows as it is.
+SPLITS = re.compile(
+    rf"{re.escape(LOAD)}\(\)(?:\.(?:shuffle|sort|rename_columns?|remove_columns|select_columns|cast)\(\))*\.train_test_split"
+)
+USUAL = 0.25
+
+
+def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+    """Object to each split that cannot be made."""
+    loads = [call for call in job.calls if call.path == LOAD]
+    splits = [
+        call
+        for call in job.calls
+        if SPLITS.fullmatch(call.path) and not call.open and not call.guard.holds("ValueError")
+    ]
+    if len(loads) != 1 or not splits:
+        return
+    for mention, dataset in told(job, datasets):
+        rows = count_rows(mention, dataset) if mention.key.startswith(f"{loads[0].key}.") else None
+        for call in splits if rows is not None else ():
+            size = _held_out(call)
+            if rows is not None and size is not None and (fault := _fault(rows, size)):
+                yield Finding(
+                    call.key, f"`{mention.name}` has {rows} rows in `{mention.split}`: {fault}", place=call.name_place
+                )
+
+
+def _held_out(call: Call) -> float | None:
+    """Return the `test_size` of a call; None where it is not known, or another argument counts too."""
+    given: Any = call.arguments.get("test_size", next(iter(call.positional), USUAL))
+    sized = len(call.positional) > 1 or call.arguments.get("train_size") is not None
+    number = isinstance(given, int | float) and not isinstance(given, bool)
+    return None if sized or not number else given
+
+
+def _fault(rows: int, size: float) -> str:
+    """Return what is wrong with holding out so many rows, or such a part of them."""
+    if isinstance(size, int):
+        return "" if 0 < size < rows else f"{size} of them cannot be held out"
+    if not 0 < size < 1:
+        return ""
+    return "" if ceil(size * rows) < rows else f"a `test_size` of {size:g} would leave none to train on"
+
+
+SCRIPT = """from datasets import load_dataset
+
+parts = load_dataset("acme/chats", split="train").train_test_split(test_size=0.1, seed=42)
+"""
+
+
+def _facts(rows: int | None) -> dict[str, object]:
+    mention = Mention(role="dataset", name="acme/chats", key="calls.0.0", repo_kind="dataset", split="train")
+    return {"datasets": (Seen(mention, Dataset(configs={"default": {"train": Split(rows=rows)}})),)}
+
+
+RULE = Rule(
+    code="DAT117",
+    name="unsplittable-rows",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "datasets 5.2, `Dataset.train_test_split`. Tried: one row with 0.1, and ten with 10, 20 and 0.95 raise ValueError; two rows with 0.1 and ten "
+        "with 0.05 do not."
+    ),
+    bad=(
+        Case(script=SCRIPT, facts=_facts(1), at="calls.1"),
+        Case(script=SCRIPT.replace("0.1", "500"), facts=_facts(500), at="calls.1"),
+    ),
+    good=(
+        Case(script=SCRIPT, facts=_facts(2)),
+        Case(script=SCRIPT.replace("0.1", "500"), facts=_facts(501)),
+        Case(script=SCRIPT.replace("test_size=0.1", "test_size=part"), facts=_facts(1)),
+    ),
+    kinds=PROGRAMS,
+)

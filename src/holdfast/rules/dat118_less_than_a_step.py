@@ -1,0 +1,95 @@
+"""Fewer rows than one step takes.
+
+## What it does
+Compares the rows that a job file trains on with the batch of one step: `per_device_train_batch_size` times `gradient_accumulation_steps`, on all
+processes together. A job that packs rows, streams them or generates its own batches is left alone.
+
+## Why is this bad
+Nothing fails: each epoch is one step on the rows that there are, the batch is smaller than it says, and a schedule of a few steps hardly leaves its
+warm-up. With `dataloader_drop_last`, and fewer rows than one batch, no batch is left: the trainer raises that `max_steps` must be set.
+
+## Fix safety
+There is no automatic fix: more rows, a smaller batch or fewer steps to accumulate would all do.
+"""
+
+from collections.abc import Iterator
+from typing import Any, TypeGuard
+
+from holdfast.catalog.train_arguments import setting
+from holdfast.core.document import Document
+from holdfast.core.facts import Dataset
+from holdfast.core.finding import JOB_FILES, Case, Finding, Rule, Severity
+
+METHODS = ("sft", "dpo", "reward", "kto")
+SIZE, ACCUMULATED, DROPS = "per_device_train_batch_size", "gradient_accumulation_steps", "dataloader_drop_last"
+
+
+def check(job: Document, dataset: Dataset, processes: int) -> Iterator[Finding]:
+    """Object to a batch that the data cannot fill."""
+    rows = _rows(job, dataset)
+    size, accumulated = setting(job, SIZE), setting(job, ACCUMULATED)
+    apart = job.get("dataset.streaming", None) is True or job.get("train.packing", None) not in (None, False)
+    if job.get("method") not in METHODS or apart or not rows or not _is_count(size) or not _is_count(accumulated):
+        return
+    once = size * processes
+    if rows < once and setting(job, DROPS) is True:
+        yield Finding(f"train.{DROPS}", f"{rows} rows do not fill one batch of {once}, and it is dropped")
+    elif rows < once * accumulated:
+        key = next(
+            (f"train.{name}" for name in (ACCUMULATED, SIZE) if job.get(f"train.{name}", None) is not None), "dataset"
+        )
+        fault = f"a step takes {once * accumulated} rows, and there are {rows}: each epoch is one step"
+        yield Finding(key, fault, severity=Severity.WARNING)
+
+
+def _rows(job: Document, dataset: Dataset) -> int | None:
+    """Return how many rows are trained on; None where that is not known."""
+    wanted, fraction = job.get("dataset.rows", None), job.get("dataset.eval_fraction", None)
+    if dataset.rows is None or dataset.problem:
+        return None
+    rows = min(dataset.rows, wanted) if _is_count(wanted) else dataset.rows
+    return rows - round(rows * fraction) if isinstance(fraction, float) and 0 < fraction < 1 else rows
+
+
+def _is_count(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: rows.jsonl
+train:
+  per_device_train_batch_size: 4
+  gradient_accumulation_steps: 64
+"""
+DROPPING = JOB.replace("gradient_accumulation_steps: 64", "dataloader_drop_last: true").replace("size: 4", "size: 16")
+
+
+def _facts(rows: int | None, processes: int = 1) -> dict[str, object]:
+    return {"dataset": Dataset(columns=("text",), rows=rows), "processes": processes}
+
+
+RULE = Rule(
+    code="DAT118",
+    name="less-than-a-step",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "transformers 5.23. Tried with trl 1.16, SFTTrainer and eight rows: 4 times 64 makes one step of one epoch, and so does 16; 16 with "
+        "`dataloader_drop_last` raises ValueError, 4 times 64 with it does not."
+    ),
+    bad=(
+        Case(job=JOB, facts=_facts(8), at="train.gradient_accumulation_steps"),
+        Case(job=DROPPING, facts=_facts(8), at="train.dataloader_drop_last"),
+        Case(job=JOB.replace("64", "1"), facts=_facts(24, 8), at="train.gradient_accumulation_steps"),
+    ),
+    good=(
+        Case(job=JOB, facts=_facts(256)),
+        Case(job=JOB, facts=_facts(None)),
+        Case(job=DROPPING, facts=_facts(16)),
+        Case(job=JOB + "  packing: true\n", facts=_facts(8)),
+    ),
+    kinds=JOB_FILES,
+)

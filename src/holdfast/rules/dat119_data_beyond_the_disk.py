@@ -1,0 +1,74 @@
+"""A dataset that is larger than the free disk.
+
+## What it does
+Adds up the sizes of the splits of a job file's datasets, as they are downloaded, and compares the sum with the free space under the runs folder.
+
+## Why is this bad
+`load_dataset` downloads all splits of a configuration, whichever is asked for, and writes them a second time as Arrow. Where there is no room it
+ends with `OSError`, hours later, and leaves none for checkpoints.
+
+## Fix safety
+There is no automatic fix: `dataset.streaming: true` stores no rows, and `HF_HOME` puts the cache on another disk. What is cached there already is
+counted as if it were not: this is a warning.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import finding, once, told
+from holdfast.core.document import Document
+from holdfast.core.facts import Dataset, Machine, Split
+from holdfast.core.finding import JOB_FILES, Case, Finding, Rule, Severity
+from holdfast.core.mention import Mention, Seen
+
+GB = 1_000_000_000
+
+
+def check(job: Document, datasets: Sequence[Seen[Dataset]], machine: Machine) -> Iterator[Finding]:
+    """Object to the first dataset for which there is no room."""
+    if job.get("dataset.streaming", None) is True or not machine.free_disk_bytes:
+        return
+    for mention, dataset in once(told(job, datasets)):
+        splits = dataset.configs.get(mention.config or dataset.default_config or "", {})
+        size = sum(split.bytes or 0 for split in splits.values())
+        if size > machine.free_disk_bytes:
+            free = f"{machine.free_disk_bytes / GB:.1f} GB are free"
+            yield finding(mention, f"`{mention.name}` is a download of {size / GB:.1f} GB, and {free}")
+            return
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: {path: acme/crawl, config: en}
+"""
+
+
+def _facts(size: int | None, free: int) -> dict[str, object]:
+    mention = Mention(
+        role="dataset", name="acme/crawl", key="dataset.path", repo_kind="dataset", config="en", split="train"
+    )
+    known = Dataset(configs={"en": {"train": Split(bytes=size), "test": Split(bytes=size)}}, default_config=None)
+    return {"datasets": (Seen(mention, known),), "machine": Machine(cpus=2, free_disk_bytes=free)}
+
+
+RULE = Rule(
+    code="DAT119",
+    name="data-beyond-the-disk",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "datasets 5.2, `DatasetBuilder.download_and_prepare`. Tried against a Hub on loopback: asked for the split `train`, it downloads the files of `test`, too; the "
+        "cache then holds each of them, and an Arrow file of every split."
+    ),
+    bad=(Case(job=JOB, facts=_facts(300 * GB, 400 * GB), at="dataset.path"),),
+    good=(
+        Case(job=JOB, facts=_facts(100 * GB, 400 * GB)),
+        Case(job=JOB, facts=_facts(None, 400 * GB)),
+        Case(
+            job=JOB.replace("config: en", "config: en, streaming: true") + "train: {max_steps: 500}\n",
+            facts=_facts(300 * GB, 400 * GB),
+        ),
+    ),
+    kinds=JOB_FILES,
+)

@@ -1,0 +1,61 @@
+"""Files whose rows cannot all be read.
+
+## What it does
+Reads every row, and tells each place where that is not possible: a line that is no JSON, a file that ends too early, a
+value that does not fit its column, bytes that are no UTF-8.
+
+## Why is this bad
+`load_dataset` reads every file to its end before the first step, and raises at the first such place, often without its
+line: `DatasetGenerationError: An error occurred while generating the dataset`.
+
+## Fix safety
+There is no automatic fix: what stood there is not known. Mend the place, or leave the row out.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Broken, Scan
+
+TOLD = 3
+
+
+def check(scan: Scan) -> Iterator[Finding]:
+    """Object to the first places, and tell how many more there are."""
+    more = len(scan.broken) - TOLD
+    for index, broken in enumerate(scan.broken[:TOLD], start=1):
+        others = f" (and {more:,} more)" if index == TOLD and more > 0 else ""
+        yield Finding("dataset", f"{_where(broken)}: {broken.what}{others}")
+
+
+def _where(broken: Broken) -> str:
+    if broken.line is not None:
+        return f"{broken.path}, line {broken.line:,}"
+    return broken.path if broken.row is None else f"{broken.path}, row {broken.row:,}"
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: data.jsonl
+"""
+LINE = Broken("data.jsonl", "no JSON: a comma or a brace is missing", line=17, row=16)
+END = Broken("data.parquet", "the file ends before its footer")
+
+RULE = Rule(
+    code="DAT201",
+    name="unreadable-rows",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "Tried with datasets 5.2: a line without its brace, a NUL byte, half a surrogate pair, Latin-1 bytes, a Parquet file "
+        "of 8 bytes; `load_dataset` raises DatasetGenerationError, UnicodeDecodeError or ArrowInvalid."
+    ),
+    bad=(
+        Case(job=JOB, facts={"scan": Scan(rows=99, broken=(LINE,))}, at="dataset"),
+        Case(job=JOB, facts={"scan": Scan(rows=0, broken=(END,))}, at="dataset"),
+    ),
+    good=(Case(job=JOB, facts={"scan": Scan(rows=100)}),),
+    kinds=WITH_ROWS,
+)

@@ -1,0 +1,45 @@
+"""A dataset without rows.
+
+## What it does
+Counts the rows of the split that the job trains on.
+
+## Why is this bad
+Most of TRL's trainers ask the dataset for its first row while they are built, and raise `StopIteration`, without a word, if there
+is none.
+
+## Fix safety
+There is no automatic fix: look at the split, at the files, and at what filters them.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Broken, Scan
+
+
+def check(scan: Scan) -> Iterator[Finding]:
+    """Object to no rows, unless there are some that cannot be read, which is told by itself."""
+    if not scan.rows and not scan.broken:
+        yield Finding("dataset", "there are no rows to train on")
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: data.jsonl
+"""
+
+RULE = Rule(
+    code="DAT202",
+    name="no-rows",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source="Tried with trl 1.16 and datasets 5.2: a file without lines, and a list of no rows for `SFTTrainer`.",
+    bad=(Case(job=JOB, facts={"scan": Scan(rows=0)}, at="dataset"),),
+    good=(
+        Case(job=JOB, facts={"scan": Scan(rows=1)}),
+        Case(job=JOB, facts={"scan": Scan(rows=0, broken=(Broken("data.jsonl", "no JSON", line=1),))}),
+    ),
+    kinds=WITH_ROWS,
+)

@@ -1,0 +1,75 @@
+"""A column whose values are of a type that no trainer can read there.
+
+## What it does
+Looks at the columns that the method's trainer reads: whether they hold texts or conversations, whether what a message says
+is text, and whether labels are true or false.
+
+## Why is this bad
+A trainer appends a token to a text, and an answer to its prompt. Numbers take neither: `AttributeError: 'int' object has no
+attribute 'endswith'`. Labels are summed, which texts cannot be. Half of the chat templates raise at a message that says a
+number.
+
+## Fix safety
+There is no automatic fix: only you know what the values stand for. Make texts of them, or true and false, in a function
+that `dataset.map` names.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.scanned import damaged, found, holds_messages, tell
+from holdfast.core.columns import STRING, ListOf, Scalar, Struct
+from holdfast.core.document import Document
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Marked, Scan
+
+INSIDE = "says "
+"""How the detail of a message begins that is no text."""
+
+
+def check(job: Document, scan: Scan) -> Iterator[Finding]:
+    """Object to each column, and to labels that are neither 0 nor 1."""
+    for marked in damaged(job, scan, "wrong-type"):
+        if marked.column == "label" and marked.detail == "number":
+            yield found(
+                marked,
+                tell(scan, marked, "{has} a `label` other than 0 and 1, which counts as true"),
+                severity=Severity.WARNING,
+            )
+        elif marked.detail.startswith(INSIDE) and holds_messages(scan, marked.column):
+            kind = marked.detail.removeprefix(INSIDE)
+            message = tell(scan, marked, f"{{has}} {kind} for the `content` of a message in `{marked.column}`")
+            yield found(marked, message, severity=Severity.WARNING)
+        else:
+            yield found(marked, tell(scan, marked, f"{{has}} {marked.detail} in `{marked.column}`"))
+
+
+JOB = """
+method: kto
+model: Qwen/Qwen2.5-0.5B
+dataset: data.jsonl
+"""
+WORD = Marked("wrong-type", "label", 500, (0, 1, 2), "string")
+STARS = Marked("wrong-type", "label", 40, (3, 8), "number")
+NUMBER = Marked("wrong-type", "prompt", 500, (0, 1, 2), "integer")
+SAID = Marked("wrong-type", "prompt", 2, (4, 7), "says integer")
+CHAT = {"prompt": ListOf(Struct({"role": STRING, "content": Scalar("integer")}))}
+
+RULE = Rule(
+    code="DAT203",
+    name="wrongly-typed-column",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "Tried with trl 1.16: numbers in each column of sft, dpo, kto, reward and grpo raise; so do words for the labels "
+        "of kto, and labels from 0 to 3 train. A message that says 42 raises in 17 of the 38 chat templates for text that TRL has."
+    ),
+    bad=(
+        Case(job=JOB, facts={"scan": Scan(rows=500, marked=(WORD,))}, at="dataset"),
+        Case(job=JOB, facts={"scan": Scan(rows=500, marked=(NUMBER,))}, at="dataset"),
+        Case(job=JOB, facts={"scan": Scan(rows=500, marked=(STARS,))}, at="dataset"),
+        Case(job=JOB, facts={"scan": Scan(rows=500, marked=(SAID,), columns=CHAT)}, at="dataset"),
+    ),
+    good=(Case(job=JOB, facts={"scan": Scan(rows=500, columns={"label": Scalar("boolean")})}),),
+    kinds=WITH_ROWS,
+)

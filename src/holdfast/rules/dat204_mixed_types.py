@@ -1,0 +1,56 @@
+"""A column whose rows differ in type.
+
+## What it does
+Looks at the columns that the method's trainer reads, for those whose rows are texts here and numbers, lists or objects
+there.
+
+## Why is this bad
+Since datasets 5 such a file loads: the column's type is `Json`, and each row comes as it was written. The trainer then
+treats all rows as it treats the first one, and raises at the first that is different.
+
+## Fix safety
+There is no automatic fix: only you know what the odd rows were to be.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.scanned import damaged, found, tell
+from holdfast.core.columns import STRING, Scalar
+from holdfast.core.document import Document
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Marked, Scan
+
+
+def check(job: Document, scan: Scan) -> Iterator[Finding]:
+    """Object to each column."""
+    for marked in damaged(job, scan, "mixed-types"):
+        yield found(marked, tell(scan, marked, f"{{is_}} of another type in `{marked.column}`"))
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: data.jsonl
+"""
+ODD = Marked("mixed-types", "text", 2, (41, 107))
+
+RULE = Rule(
+    code="DAT204",
+    name="mixed-types",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "Tried with trl 1.16 and datasets 5.2: JSON Lines whose `text` is a number or a list in every other row load as "
+        "`Json(decode=True)`, and `SFTTrainer` raises AttributeError."
+    ),
+    bad=(
+        Case(
+            job=JOB,
+            facts={"scan": Scan(rows=500, columns={"text": Scalar("json")}, marked=(ODD,))},
+            at="dataset",
+        ),
+    ),
+    good=(Case(job=JOB, facts={"scan": Scan(rows=500, columns={"text": STRING})}),),
+    kinds=WITH_ROWS,
+)

@@ -1,0 +1,68 @@
+"""Fewer rows than the job asks for, or too few to hold any out.
+
+## What it does
+Compares `dataset.rows` with how many there are, and sees whether an `eval_fraction` of them leaves any to train on.
+
+## Why is this bad
+Asked for more rows than there are, the job trains on those that there are, and its name and its report may say otherwise.
+Of a single row, none is left once some are held out: `ValueError: With n_samples=1, … the resulting train set will be
+empty`.
+
+## Fix safety
+There is no automatic fix.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.document import Document
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Scan
+
+
+def check(job: Document, scan: Scan) -> Iterator[Finding]:
+    """Object to a number that is not reached, and to a fraction of one row."""
+    asked = job.get("dataset.rows", None)
+    number = isinstance(asked, int) and not isinstance(asked, bool)
+    if number and scan.whole and 0 < scan.rows < asked:
+        yield Finding("dataset.rows", f"asks for {asked:,} rows, and there are {scan.rows:,}")
+    used = min(scan.rows, asked) if number else scan.rows
+    if used == 1 and job.get("dataset.eval_fraction", None) is not None:
+        yield Finding("dataset.eval_fraction", "holds out a part of one row", severity=Severity.ERROR)
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset:
+  path: data.jsonl
+  rows: 5000
+"""
+HELD = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset:
+  path: data.jsonl
+  eval_fraction: 0.1
+"""
+
+RULE = Rule(
+    code="DAT205",
+    name="fewer-rows-than-asked",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "holdfast's own keys `dataset.rows` and `dataset.eval_fraction`. Tried with datasets 5.2: `train_test_split` of one row "
+        "raises ValueError."
+    ),
+    bad=(
+        Case(job=JOB, facts={"scan": Scan(rows=812)}, at="dataset.rows"),
+        Case(job=HELD, facts={"scan": Scan(rows=1)}, at="dataset.eval_fraction"),
+    ),
+    good=(
+        Case(job=JOB, facts={"scan": Scan(rows=5000)}),
+        Case(job=JOB, facts={"scan": Scan(rows=1000, whole=False)}),
+        Case(job=HELD, facts={"scan": Scan(rows=2)}),
+    ),
+    kinds=WITH_ROWS,
+)

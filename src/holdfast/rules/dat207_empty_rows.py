@@ -1,0 +1,69 @@
+"""Rows that are empty: a conversation without messages, or a text without letters.
+
+## What it does
+Looks for empty lists, and for texts of nothing but white space, in the columns that the method's trainer reads. Blank
+answers are told by `blank-completion`.
+
+## Why is this bad
+A conversation without messages raises, `IndexError` or `ValueError: Cannot apply chat template to an empty conversation`,
+and the job ends. A blank text teaches sft to write nothing; where all are blank, loss and gradient are 0. A blank prompt is
+no token at all for a tokenizer that adds none: generation raises for grpo and rloo.
+
+## Fix safety
+There is no automatic fix: leave the rows out.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.scanned import damaged, found, holds_messages, share, tell
+from holdfast.core.columns import STRING, ListOf, Struct
+from holdfast.core.document import Document
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Marked, Scan
+
+GENERATING = ("grpo", "rloo")
+NOTHING_LEFT = 0.5
+
+
+def check(job: Document, scan: Scan) -> Iterator[Finding]:
+    """Object to each column."""
+    for marked in damaged(job, scan, "empty"):
+        what = "an empty list" if holds_messages(scan, marked.column) else "nothing but white space"
+        message = tell(scan, marked, f"{{has}} {what} in `{marked.column}`")
+        yield found(marked, message, severity=_severity(job, scan, marked))
+
+
+def _severity(job: Document, scan: Scan, marked: Marked) -> Severity:
+    if holds_messages(scan, marked.column):
+        return Severity.ERROR
+    if marked.column == "prompt":  # an answer without a question is an answer still
+        return Severity.WARNING if job.get("method", None) in GENERATING else Severity.INFO
+    return Severity.ERROR if share(scan, marked) >= NOTHING_LEFT else Severity.WARNING
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: data.jsonl
+"""
+CHAT = {"messages": ListOf(Struct({"role": STRING, "content": STRING}))}
+NO_MESSAGES = Marked("empty", "messages", 2, (17, 99))
+BLANK = Marked("empty", "text", 2, (17, 99))
+
+RULE = Rule(
+    code="DAT207",
+    name="empty-rows",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "Tried with trl 1.16 and transformers 5.23: one empty list, or one blank text, among four rows of sft, dpo, kto, reward, "
+        "grpo and rloo; four blank texts train sft with loss 0 and gradient 0."
+    ),
+    bad=(
+        Case(job=JOB, facts={"scan": Scan(rows=5000, columns=CHAT, marked=(NO_MESSAGES,))}, at="dataset"),
+        Case(job=JOB, facts={"scan": Scan(rows=5000, columns={"text": STRING}, marked=(BLANK,))}, at="dataset"),
+    ),
+    good=(Case(job=JOB, facts={"scan": Scan(rows=5000, columns=CHAT)}),),
+    kinds=WITH_ROWS,
+)

@@ -1,0 +1,61 @@
+"""Conversations in which the assistant says nothing.
+
+## What it does
+Looks for conversations, and for answers, without any turn of the assistant.
+
+## Why is this bad
+There is nothing in them that the model is to say. sft learns from every turn unless it is told otherwise, so it learns to
+write what users write. With `assistant_only_loss` it raises at the first such row: `RuntimeError: … at least one example
+has no assistant tokens`.
+
+## Fix safety
+There is no automatic fix: leave the rows out, or mend their roles.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.scanned import damaged, found, tell
+from holdfast.core.document import Document
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Marked, Scan
+
+
+def check(job: Document, scan: Scan) -> Iterator[Finding]:
+    """Object to each column."""
+    for marked in damaged(job, scan, "no-assistant"):
+        message = tell(scan, marked, f"{{has}} no assistant turn in `{marked.column}`")
+        raises = job.get("method", None) == "sft" and job.get("train.assistant_only_loss", None) is True
+        yield found(marked, message, severity=Severity.ERROR if raises else None)
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: data.jsonl
+"""
+STRICT = """
+method: sft
+model: Qwen/Qwen3-0.6B
+dataset: data.jsonl
+train:
+  assistant_only_loss: true
+"""
+ALONE = Marked("no-assistant", "messages", 3, (3, 17, 99))
+
+RULE = Rule(
+    code="DAT211",
+    name="no-assistant-turn",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "Tried with trl 1.16: one row of a user's turn among four trains sft; with `assistant_only_loss` and TRL's own Qwen3 "
+        "template for training it raises RuntimeError."
+    ),
+    bad=(
+        Case(job=JOB, facts={"scan": Scan(rows=15806, marked=(ALONE,))}, at="dataset"),
+        Case(job=STRICT, facts={"scan": Scan(rows=15806, marked=(ALONE,))}, at="dataset"),
+    ),
+    good=(Case(job=JOB, facts={"scan": Scan(rows=15806)}),),
+    kinds=WITH_ROWS,
+)

@@ -1,0 +1,51 @@
+"""Conversations that do not end with the assistant.
+
+## What it does
+Looks for conversations, and for answers, in which the assistant speaks but has not the last word.
+
+## Why is this bad
+What comes after the assistant's last turn has no answer to learn from. sft learns it as well unless it is told to learn
+from the assistant alone, and an answer that dpo, kto or reward compares ends with somebody else's words.
+
+## Fix safety
+There is no automatic fix: cut the last turn off, or find the answer that is missing.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.scanned import damaged, found, tell
+from holdfast.core.document import Document
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Marked, Scan
+
+
+def check(job: Document, scan: Scan) -> Iterator[Finding]:
+    """Object to each column; of answers it is worse."""
+    for marked in damaged(job, scan, "last-turn"):
+        message = tell(scan, marked, f"{{does}} not end with the assistant in `{marked.column}`")
+        whole = marked.column in ("messages", "conversations")
+        yield found(marked, message, severity=Severity.INFO if whole else None)
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: data.jsonl
+"""
+ASKED = Marked("last-turn", "messages", 40, (3, 17, 99))
+ANSWER = Marked("last-turn", "chosen", 40, (3, 17, 99))
+
+RULE = Rule(
+    code="DAT212",
+    name="unanswered-last-turn",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source="Tried with trl 1.16: one row that ends with a user's turn among four trains sft, and that turn is learned.",
+    bad=(
+        Case(job=JOB, facts={"scan": Scan(rows=15806, marked=(ASKED,))}, at="dataset"),
+        Case(job=JOB.replace("sft", "dpo"), facts={"scan": Scan(rows=15806, marked=(ANSWER,))}, at="dataset"),
+    ),
+    good=(Case(job=JOB, facts={"scan": Scan(rows=15806)}),),
+    kinds=WITH_ROWS,
+)

@@ -1,0 +1,45 @@
+"""Conversations in which the user says nothing.
+
+## What it does
+Looks for conversations, and for prompts, without any turn of the user.
+
+## Why is this bad
+The templates of Qwen3.5 and newer raise `TemplateError: No user query found in messages`, those of Gemma and Cohere that
+roles must alternate, and the job ends. With others the model learns to speak without having been asked.
+
+## Fix safety
+There is no automatic fix: put the question where it belongs, or leave the rows out.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.scanned import damaged, found, tell
+from holdfast.core.document import Document
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Marked, Scan
+
+
+def check(job: Document, scan: Scan) -> Iterator[Finding]:
+    """Object to each column."""
+    for marked in damaged(job, scan, "no-user"):
+        yield found(marked, tell(scan, marked, f"{{has}} no user turn in `{marked.column}`"))
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen3.5-0.8B
+dataset: data.jsonl
+"""
+ALONE = Marked("no-user", "messages", 3, (3, 17, 99))
+
+RULE = Rule(
+    code="DAT213",
+    name="no-user-turn",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source="Tried with trl 1.16: 38 chat templates for text that it has; 8 raise at a system and an assistant turn without a user's.",
+    bad=(Case(job=JOB, facts={"scan": Scan(rows=15806, marked=(ALONE,))}, at="dataset"),),
+    good=(Case(job=JOB, facts={"scan": Scan(rows=15806)}),),
+    kinds=WITH_ROWS,
+)

@@ -1,0 +1,55 @@
+"""Messages that say nothing.
+
+## What it does
+Looks for messages whose `content` is null, or nothing but white space, and that neither call a tool nor think. A blank
+system message does no harm and is passed over.
+
+## Why is this bad
+Transformers takes null for a field that is not there, and the templates of Qwen2.5, Phi and gpt-oss among others raise
+`UndefinedError: 'dict object' has no attribute 'content'`; the job ends. A blank answer teaches the model to say nothing.
+
+## Fix safety
+There is no automatic fix: leave the rows out, or mend them.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.scanned import damaged, found, tell
+from holdfast.core.document import Document
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Marked, Scan
+
+SPELLED = {"null": "null for the `content` of a message", "blank": "a message that says nothing"}
+
+
+def check(job: Document, scan: Scan) -> Iterator[Finding]:
+    """Object to each column."""
+    for marked in damaged(job, scan, "empty-turn"):
+        yield found(marked, tell(scan, marked, f"{{has}} {SPELLED[marked.detail]} in `{marked.column}`"))
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: data.jsonl
+"""
+NULL = Marked("empty-turn", "messages", 3, (3, 17, 99), "null")
+BLANK = Marked("empty-turn", "messages", 3, (3, 17, 99), "blank")
+
+RULE = Rule(
+    code="DAT214",
+    name="empty-turn",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "Tried with trl 1.16 and transformers 5.23: a user's and an assistant's turn with null in 38 chat templates for text, of "
+        "which 8 raise because of it; blank ones are written as they are."
+    ),
+    bad=(
+        Case(job=JOB, facts={"scan": Scan(rows=15806, marked=(NULL,))}, at="dataset"),
+        Case(job=JOB, facts={"scan": Scan(rows=15806, marked=(BLANK,))}, at="dataset"),
+    ),
+    good=(Case(job=JOB, facts={"scan": Scan(rows=15806)}),),
+    kinds=WITH_ROWS,
+)

@@ -1,0 +1,46 @@
+"""Answers that begin with their prompt once more.
+
+## What it does
+Where there is a column `prompt`, looks whether an answer begins with it: with its first message, or with all its letters.
+
+## Why is this bad
+TRL puts the prompt before each answer, so the model reads it twice, and learns to repeat the question before it answers.
+
+## Fix safety
+There is no automatic fix: drop the column `prompt` for dpo, kto and reward, which find the prompt in what both answers
+begin with, or cut it off the answers.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.scanned import damaged, found, tell
+from holdfast.core.document import Document
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Marked, Scan
+
+
+def check(job: Document, scan: Scan) -> Iterator[Finding]:
+    """Object to each column."""
+    for marked in damaged(job, scan, "repeated-prompt"):
+        what = f"begin{{s}} with the prompt in `{marked.column}`, before which it is put again"
+        yield found(marked, tell(scan, marked, what))
+
+
+JOB = """
+method: dpo
+model: Qwen/Qwen2.5-0.5B
+dataset: data.jsonl
+"""
+TWICE = Marked("repeated-prompt", "chosen", 500, (0, 1, 2))
+
+RULE = Rule(
+    code="DAT218",
+    name="repeated-prompt",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source="Tried with trl 1.16: dpo and reward on four such rows of conversations train, on prompt, prompt and answer.",
+    bad=(Case(job=JOB, facts={"scan": Scan(rows=500, marked=(TWICE,))}, at="dataset"),),
+    good=(Case(job=JOB, facts={"scan": Scan(rows=500)}),),
+    kinds=WITH_ROWS,
+)

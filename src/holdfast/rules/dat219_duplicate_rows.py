@@ -1,0 +1,67 @@
+"""Rows that are there before.
+
+## What it does
+Compares all rows by what the method's trainer reads of them: an id or a source beside makes them no different.
+
+## Why is this bad
+A row that is there twice counts twice, in an epoch and in the loss. A few do no harm; many are learned by heart. Prompts
+for grpo and rloo are sampled anew each time, and nothing is said of them.
+
+## Fix safety
+There is no automatic fix: a dataset may mean to show some rows more often.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.scanned import damaged, found, share, tell
+from holdfast.core.document import Document
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Marked, Scan
+
+GENERATING = ("grpo", "rloo")
+MANY = 0.1
+
+
+def check(job: Document, scan: Scan) -> Iterator[Finding]:
+    """Mention the rows; warn where they are many."""
+    if job.get("method", None) in GENERATING:
+        return
+    for marked in damaged(job, scan, "duplicate"):
+        severity = Severity.WARNING if share(scan, marked) >= MANY else None
+        yield found(marked, tell(scan, marked, "{is_} there before"), severity=severity)
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: data.jsonl
+"""
+FEW = Marked("duplicate", "", 3, (3, 17, 99))
+MOST = Marked("duplicate", "", 480, (1, 2, 3))
+SCORED = """
+method: grpo
+model: Qwen/Qwen2.5-0.5B
+dataset: data.jsonl
+rewards: [rewards.py:score]
+"""
+
+RULE = Rule(
+    code="DAT219",
+    name="duplicate-rows",
+    explain=__doc__,
+    severity=Severity.INFO,
+    check=check,
+    source=(
+        "Tried with trl 1.16: four rows that are the same train sft, with the loss and the gradient of one of them, and no "
+        "trainer looks for them."
+    ),
+    bad=(
+        Case(job=JOB, facts={"scan": Scan(rows=500, marked=(FEW,))}, at="dataset"),
+        Case(job=JOB, facts={"scan": Scan(rows=500, marked=(MOST,))}, at="dataset"),
+    ),
+    good=(
+        Case(job=JOB, facts={"scan": Scan(rows=500)}),
+        Case(job=SCORED, facts={"scan": Scan(rows=500, marked=(MOST,))}),
+    ),
+    kinds=WITH_ROWS,
+)

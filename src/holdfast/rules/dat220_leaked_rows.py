@@ -1,0 +1,59 @@
+"""Rows to train on that are in the evaluation split too.
+
+## What it does
+Compares the rows of both splits by what the method's trainer reads of them: an id or a source beside makes them no
+different.
+
+## Why is this bad
+What the model was trained on, it does well: the evaluation loss is lower than it would be on new rows, early stopping waits
+too long, and the best checkpoint is not the best. Prompts for grpo and rloo are answered anew, which is milder.
+
+## Fix safety
+There is no automatic fix: it is yours to say which split keeps them.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.scanned import damaged, found, tell
+from holdfast.core.document import Document
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Marked, Scan
+
+GENERATING = ("grpo", "rloo")
+
+
+def check(job: Document, scan: Scan) -> Iterator[Finding]:
+    """Object to the rows where the evaluation split is named."""
+    key = "dataset" if job.get("dataset.eval_split", None) is None else "dataset.eval_split"
+    severity = Severity.INFO if job.get("method", None) in GENERATING else None
+    for marked in damaged(job, scan, "leaked"):
+        message = tell(scan, marked, f"{{is_}} among the {scan.eval_rows:,} of the evaluation split too")
+        yield found(marked, message, key=key, severity=severity)
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset:
+  path: data
+  eval_split: test
+"""
+BOTH = Marked("leaked", "", 3, (3, 17, 99))
+
+RULE = Rule(
+    code="DAT220",
+    name="leaked-rows",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source="Read in trl 1.16: its trainers take both splits as they are, and compare no rows.",
+    bad=(
+        Case(
+            job=JOB,
+            facts={"scan": Scan(rows=5000, eval_rows=500, marked=(BOTH,))},
+            at="dataset.eval_split",
+        ),
+    ),
+    good=(Case(job=JOB, facts={"scan": Scan(rows=5000, eval_rows=500)}),),
+    kinds=WITH_ROWS,
+)

@@ -1,0 +1,53 @@
+"""Text whose encoding was broken on the way.
+
+## What it does
+Looks for U+FFFD, which stands where a character was lost; for UTF-8 that was read as another encoding; for control
+characters other than tabs, line ends and those of terminals; and for half surrogate pairs that are written out as text.
+
+## Why is this bad
+Nothing raises: the model learns to write the damage. In a few rows it may be meant, where people talk about encodings; in
+one row of a hundred it is a step of the data's preparation that went wrong.
+
+## Fix safety
+There is no automatic fix: read the original again with its own encoding. What U+FFFD replaced is lost.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.scanned import damaged, found, share, tell
+from holdfast.core.document import Document
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Marked, Scan
+
+MANY = 0.01
+
+
+def check(job: Document, scan: Scan) -> Iterator[Finding]:
+    """Mention each kind of damage; warn where it is common."""
+    for marked in damaged(job, scan, "encoding"):
+        message = tell(scan, marked, f"{{has}} damaged text in `{marked.column}` ({marked.detail})")
+        yield found(marked, message, severity=Severity.WARNING if share(scan, marked) >= MANY else None)
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: data.jsonl
+"""
+MOJIBAKE = Marked("encoding", "text", 4000, (0, 3, 7), "UTF-8 read as another encoding")
+LOST = Marked("encoding", "text", 2, (17, 99), "U+FFFD, where a character was lost")
+
+RULE = Rule(
+    code="DAT223",
+    name="damaged-text",
+    explain=__doc__,
+    severity=Severity.INFO,
+    check=check,
+    source="Tried with trl 1.16: a row with a NUL character and U+FFFD trains sft as any other.",
+    bad=(
+        Case(job=JOB, facts={"scan": Scan(rows=5000, marked=(MOJIBAKE,))}, at="dataset"),
+        Case(job=JOB, facts={"scan": Scan(rows=5000, marked=(LOST,))}, at="dataset"),
+    ),
+    good=(Case(job=JOB, facts={"scan": Scan(rows=5000)}),),
+    kinds=WITH_ROWS,
+)

@@ -1,0 +1,45 @@
+"""Steps of a solution that have more or fewer labels than there are steps.
+
+## What it does
+Compares the lengths of `completions` and `labels` in each row of stepwise supervision.
+
+## Why is this bad
+Each step is to have a label. Where one is missing, those after it may stand beside the wrong steps, and the ends are cut
+off by whatever puts them together.
+
+## Fix safety
+There is no automatic fix: which label is missing is not known.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.scanned import damaged, found, tell
+from holdfast.core.document import Document
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Marked, Scan
+
+
+def check(job: Document, scan: Scan) -> Iterator[Finding]:
+    """Object to the rows."""
+    for marked in damaged(job, scan, "uneven-steps"):
+        yield found(marked, tell(scan, marked, "{has} another number of `labels` than of `completions`"))
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: data.jsonl
+"""
+UNEVEN = Marked("uneven-steps", "labels", 3, (3, 17, 99))
+
+RULE = Rule(
+    code="DAT224",
+    name="uneven-steps",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source="Read in the documentation of trl 1.16, which has the format of stepwise supervision and no trainer for it any more.",
+    bad=(Case(job=JOB, facts={"scan": Scan(rows=500, marked=(UNEVEN,))}, at="dataset"),),
+    good=(Case(job=JOB, facts={"scan": Scan(rows=500)}),),
+    kinds=WITH_ROWS,
+)

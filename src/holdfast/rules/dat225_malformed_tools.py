@@ -1,0 +1,53 @@
+"""Tools that are neither a list of schemas nor its JSON.
+
+## What it does
+Looks at the column `tools`, where each row may have a list of schemas or its JSON, or null for none.
+
+## Why is this bad
+The trainers of sft, dpo, kto and reward read a text in that column as JSON, and raise `JSONDecodeError` if it is none, an
+empty text and a list as Python prints it included. Of conversations it has to be a list of objects: transformers raises
+`ValueError: Tools should either be a JSON schema, or a callable function` for anything else.
+
+## Fix safety
+There is no automatic fix: `json.dumps` of the list of schemas is what belongs there.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.scanned import damaged, found, tell
+from holdfast.core.document import Document
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Marked, Scan
+
+
+def check(job: Document, scan: Scan) -> Iterator[Finding]:
+    """Object to each kind."""
+    for marked in damaged(job, scan, "malformed-tools"):
+        yield found(marked, tell(scan, marked, f"{{has}} `tools` that are {marked.detail}"))
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: data.jsonl
+"""
+TEXT = Marked("malformed-tools", "tools", 3, (3, 17, 99), "not JSON")
+OBJECT = Marked("malformed-tools", "tools", 500, (0, 1, 2), "no list of objects")
+
+RULE = Rule(
+    code="DAT225",
+    name="malformed-tools",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "Tried with trl 1.16 and transformers 5.23: one row among four with words, an empty text, a printed list, an object or "
+        "a name, in sft, dpo, kto and reward; null trains, and so does anything in grpo, which does not read it."
+    ),
+    bad=(
+        Case(job=JOB, facts={"scan": Scan(rows=500, marked=(TEXT,))}, at="dataset"),
+        Case(job=JOB, facts={"scan": Scan(rows=500, marked=(OBJECT,))}, at="dataset"),
+    ),
+    good=(Case(job=JOB, facts={"scan": Scan(rows=500)}),),
+    kinds=WITH_ROWS,
+)

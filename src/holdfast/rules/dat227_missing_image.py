@@ -1,0 +1,62 @@
+"""Rows that lack an image.
+
+## What it does
+Where there is a column of images, counts those of each row, and the places that its messages keep for them: parts of type
+`image` without one.
+
+## Why is this bad
+With more places than images, TRL raises `ValueError: Number of images provided (0) does not match number of image
+placeholders (1)` when it comes to that row, which may be hours into the training. A row without any image and without a
+place trains the words alone.
+
+## Fix safety
+There is no automatic fix: find the image, or leave the row out.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.scanned import damaged, found, tell
+from holdfast.core.document import Document
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Marked, Scan
+
+FEWER = "fewer than the messages ask for"
+
+
+def check(job: Document, scan: Scan) -> Iterator[Finding]:
+    """Object to each column."""
+    for marked in damaged(job, scan, "missing-image"):
+        fewer = marked.detail == FEWER
+        what = (
+            f"{{has}} fewer images in `{marked.column}` than places"
+            if fewer
+            else f"{{has}} no image in `{marked.column}`"
+        )
+        yield found(marked, tell(scan, marked, what), severity=None if fewer else Severity.WARNING)
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-VL-3B-Instruct
+dataset: data.parquet
+"""
+LACKING = Marked("missing-image", "images", 3, (3, 17, 99), FEWER)
+NONE = Marked("missing-image", "images", 3, (3, 17, 99), "none")
+
+RULE = Rule(
+    code="DAT227",
+    name="missing-image",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "Tried with trl 1.16, `prepare_multimodal_messages`: a message with a place and no image, null, or two images raises; "
+        "one of plain text takes any number."
+    ),
+    bad=(
+        Case(job=JOB, facts={"scan": Scan(rows=500, marked=(LACKING,))}, at="dataset"),
+        Case(job=JOB, facts={"scan": Scan(rows=500, marked=(NONE,))}, at="dataset"),
+    ),
+    good=(Case(job=JOB, facts={"scan": Scan(rows=500)}),),
+    kinds=WITH_ROWS,
+)

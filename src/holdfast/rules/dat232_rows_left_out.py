@@ -1,0 +1,79 @@
+"""Rows that the trainer leaves out.
+
+## What it does
+Counts the rows that the trainer takes out of the data by itself: for sft, those that `max_length` leaves without a label;
+for dpo and kto, those whose prompt alone fills it; for reward, pairs in which an answer is longer.
+
+## Why is this bad
+Nothing says that rows are gone: training is on fewer, and on the short ones. Where all are gone, the trainer raises
+`num_samples should be a positive integer value`; that of kto ends at once, as if it had trained.
+
+## Fix safety
+There is no automatic fix. Raise `max_length`, or shorten the prompts.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.document import Document
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Counted, Lengths, Tokens
+
+KEY = "train.max_length"
+WHY = {
+    "sft": "have nothing to learn from within",
+    "dpo": "have a prompt that fills",
+    "kto": "have a prompt that fills",
+    "reward": "have an answer that is longer than",
+}
+
+
+def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
+    """Object to rows that are left out; the more so where none is left."""
+    method = str(job.get("method"))
+    if not tokens.dropped.count or method not in WHY or job.get(KEY, tokens.max_length) is None:
+        return
+    every = tokens.dropped.count == tokens.rows
+    yield Finding(
+        KEY,
+        f"{tokens.dropped.among(tokens.rows)} {WHY[method]} the {tokens.max_length} tokens of `max_length`, and the trainer "
+        f"leaves them out{': nothing is left to train on' if every else ''}; half of the rows have up to "
+        f"{tokens.lengths.p50} tokens, 95 in 100 up to {tokens.lengths.p95}",
+        severity=Severity.ERROR if every else Severity.WARNING,
+    )
+
+
+JOB = """
+method: reward
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/ultrafeedback_binarized
+train:
+  max_length: 512
+"""
+
+
+def _told(dropped: int) -> dict[str, object]:
+    lengths = Lengths(p50=300, p95=700, p99=900, max=1200, mean=333.0)
+    left_out = Counted(dropped, tuple(range(min(dropped, 3))))
+    return {"tokens": Tokens(rows=40, lengths=lengths, max_length=512, dropped=left_out)}
+
+
+RULE = Rule(
+    code="DAT232",
+    name="rows-left-out",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "trl 1.16, the filters in `_prepare_dataset` of `SFTTrainer`, `DPOTrainer`, `KTOTrainer` and `RewardTrainer`. Tried "
+        "with a tiny model: the rows are gone without a word; with all gone, sft, dpo and reward raise ValueError when "
+        "training begins, and kto ends after 0 steps."
+    ),
+    bad=(
+        Case(job=JOB, facts=_told(9), at=KEY),
+        Case(job=JOB, facts=_told(40), at=KEY),
+        Case(job=JOB.replace("reward", "sft"), facts=_told(9), at=KEY),
+        Case(job=JOB.replace("reward", "dpo"), facts=_told(9), at=KEY),
+    ),
+    good=(Case(job=JOB, facts=_told(0)),),
+    kinds=WITH_ROWS,
+)

@@ -1,0 +1,71 @@
+"""The assistant's turns are to be learned from alone, and nothing says which they are.
+
+## What it does
+With `assistant_only_loss`, asks whether the chat template marks what the assistant says, with `{% generation %}`, or TRL
+knows a double of it that does; and whether every row has a token so marked.
+
+## Why is this bad
+The trainer raises ValueError before training, or RuntimeError at the first row without one: after the model was loaded
+and the data was tokenized up to there.
+
+## Fix safety
+There is no automatic fix. Put `{% generation %}` and `{% endgeneration %}` around what the assistant says in the
+template, together with the token that ends its turn, and name the file in `model.chat_template`; take the rows out in
+which it says nothing.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Counted, Lengths, Tokens
+
+KEY = "train.assistant_only_loss"
+
+
+def check(tokens: Tokens) -> Iterator[Finding]:
+    """Object to a template without marks, and to rows without a marked token."""
+    if tokens.marks_assistant is False:
+        yield Finding(
+            KEY,
+            "the chat template does not mark what the assistant says with `{% generation %}`, and TRL knows no double of it "
+            "that does",
+        )
+    elif tokens.unmarked.count:
+        yield Finding(
+            KEY, f"in {tokens.unmarked.among(tokens.rows)}, the assistant says nothing, and the trainer raises"
+        )
+
+
+JOB = """
+method: sft
+model: ./tiny
+dataset: data.jsonl
+train:
+  assistant_only_loss: true
+"""
+LENGTHS = Lengths(p50=300, p95=700, p99=900, max=1200, mean=333.0)
+
+RULE = Rule(
+    code="DAT234",
+    name="unmarked-assistant",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "trl 1.16, `get_training_chat_template` and `SFTTrainer._prepare_dataset`. Tried with a tiny model: a template "
+        "without markers raises ValueError in the constructor; one row without an assistant turn raises RuntimeError."
+    ),
+    bad=(
+        Case(job=JOB, facts={"tokens": Tokens(rows=40, lengths=LENGTHS, marks_assistant=False)}, at=KEY),
+        Case(
+            job=JOB,
+            facts={"tokens": Tokens(rows=40, lengths=LENGTHS, marks_assistant=True, unmarked=Counted(1, (7,)))},
+            at=KEY,
+        ),
+    ),
+    good=(
+        Case(job=JOB, facts={"tokens": Tokens(rows=40, lengths=LENGTHS, marks_assistant=True)}),
+        Case(job=JOB.replace("true", "false"), facts={"tokens": Tokens(rows=40, lengths=LENGTHS)}),
+    ),
+    kinds=WITH_ROWS,
+)

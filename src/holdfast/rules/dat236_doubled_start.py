@@ -1,0 +1,59 @@
+"""Texts that begin twice.
+
+## What it does
+Counts the rows whose tokens begin with the token that begins a text, twice.
+
+## Why is this bad
+The text has it written out, as a chat template leaves it, and the tokenizer puts another before it. The model has never
+seen two: it learns on inputs that it is not asked with later, and answers are worse for it. Nothing says so.
+
+## Fix safety
+There is no automatic fix. Take the token out of the texts, or give the messages and let the trainer apply the template.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Counted, Lengths, Tokens
+
+
+def check(tokens: Tokens) -> Iterator[Finding]:
+    """Object to rows that begin twice."""
+    if tokens.doubled_start.count:
+        verb = "begins" if tokens.rows == 1 else "begin"
+        yield Finding(
+            "dataset",
+            f"{tokens.doubled_start.among(tokens.rows)} {verb} with the token that begins a text twice: it is in the text, "
+            f"and the tokenizer adds it",
+        )
+
+
+JOB = """
+method: sft
+model: meta-llama/Llama-3.2-1B
+dataset: data.jsonl
+"""
+LENGTHS = Lengths(p50=300, p95=700, p99=900, max=1200, mean=333.0)
+
+RULE = Rule(
+    code="DAT236",
+    name="doubled-start",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "trl 1.16, `data_utils._tokenize`: texts are tokenized with special tokens, conversations without. Tried with a tiny "
+        "tokenizer that begins texts with a token: texts that have it have it twice, in `train_dataset` too; rendered "
+        "conversations have it once."
+    ),
+    bad=(
+        Case(
+            job=JOB,
+            facts={"tokens": Tokens(rows=40, lengths=LENGTHS, doubled_start=Counted(40, (0, 1, 2)))},
+            at="dataset",
+        ),
+        Case(job=JOB, facts={"tokens": Tokens(rows=40, lengths=LENGTHS, doubled_start=Counted(1, (9,)))}, at="dataset"),
+    ),
+    good=(Case(job=JOB, facts={"tokens": Tokens(rows=40, lengths=LENGTHS)}),),
+    kinds=WITH_ROWS,
+)

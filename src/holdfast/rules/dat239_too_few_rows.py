@@ -1,0 +1,59 @@
+"""Too few rows for one batch.
+
+## What it does
+Counts the batches that the rows make: for grpo and rloo, those of prompts that are completed together; else, with
+`dataloader_drop_last`, whole ones alone.
+
+## Why is this bad
+Rows that do not fill a batch are left out. Where there is none, the trainer raises `args.max_steps must be set to a
+positive value`, which says nothing of rows; with `max_steps` it ends after no step at all, and without an error.
+
+## Fix safety
+There is no automatic fix: it takes more rows, or a smaller `per_device_train_batch_size`,
+`gradient_accumulation_steps` or `generation_batch_size`.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.document import Document
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Counted, Lengths, Tokens
+
+
+def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
+    """Object to a training without a step, where not all rows are left out anyway."""
+    if job.get("dataset", "") is None or tokens.steps != 0 or tokens.dropped.count == tokens.rows:
+        return
+    prompts = "prompts" if job.get("method") in ("grpo", "rloo") else "packs" if tokens.packed is not None else "rows"
+    yield Finding("dataset", f"{tokens.units} {prompts} do not fill one batch, and the trainer makes no step")
+
+
+JOB = """
+method: grpo
+model: Qwen/Qwen2.5-0.5B
+dataset: data.jsonl
+rewards: [think_format_reward]
+"""
+LENGTHS = Lengths(p50=30, p95=70, p99=90, max=120, mean=33.0)
+
+RULE = Rule(
+    code="DAT239",
+    name="too-few-rows",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "trl 1.16, `RepeatSampler`, and transformers 5.23, `set_initial_training_values`. Tried with a tiny model: grpo, rloo "
+        "and sft with `dataloader_drop_last` raise ValueError, and with `max_steps` end after 0 steps."
+    ),
+    bad=(Case(job=JOB, facts={"tokens": Tokens(rows=3, lengths=LENGTHS, units=3, steps=0)}, at="dataset"),),
+    good=(
+        Case(job=JOB, facts={"tokens": Tokens(rows=40, lengths=LENGTHS, units=40, steps=120)}),
+        Case(job=JOB, facts={"tokens": Tokens(rows=40, lengths=LENGTHS)}),
+        Case(
+            job=JOB.replace("grpo", "dpo"),
+            facts={"tokens": Tokens(rows=3, lengths=LENGTHS, dropped=Counted(3, (0, 1, 2)), units=0, steps=0)},
+        ),
+    ),
+    kinds=WITH_ROWS,
+)

@@ -1,0 +1,68 @@
+"""A warm-up that is longer than the training.
+
+## What it does
+Compares `warmup_steps` with the number of optimizer steps that the rows make.
+
+## Why is this bad
+The learning rate rises through the whole training and never gets to `learning_rate`. The model learns less than was
+asked for, and nothing says so. Packing and a larger batch make fewer steps than one would think.
+
+## Fix safety
+Not safe: the fix takes a tenth of all steps, which is another training.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.train_arguments import setting
+from holdfast.core.document import Document, Set
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.scan import Lengths, Tokens
+
+KEY = "train.warmup_steps"
+WITHOUT = ("constant", "reduce_lr_on_plateau", "greedy")
+"""Schedules that have no warm-up, whatever is asked."""
+
+
+def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
+    """Object to a learning rate that never gets there."""
+    steps, warmup = tokens.steps, job.get(KEY, None)
+    if not steps or isinstance(warmup, bool) or not isinstance(warmup, int | float):
+        return
+    if warmup >= max(steps, 1) and warmup >= 1 and setting(job, "lr_scheduler_type") not in WITHOUT:
+        peak = f"{100 * (steps - 1) / warmup:.0f} % of `learning_rate` is the most it gets to"
+        fix = Fix("warm up for a tenth of all steps", (Set(KEY, 0.1),), safe=False)
+        yield Finding(KEY, f"the training makes {steps} steps, and the warm-up takes {warmup:g}: {peak}", fix)
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: data.jsonl
+train:
+  warmup_steps: 100
+"""
+
+
+def _makes(steps: int | None) -> dict[str, object]:
+    return {"tokens": Tokens(rows=40, lengths=Lengths(p50=30, p95=70, max=120, mean=33.0), steps=steps)}
+
+
+RULE = Rule(
+    code="DAT240",
+    name="unending-warm-up",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "transformers 5.23, `get_warmup_steps`: a number from 1 on is steps, below 1 a share of them. Tried with trl 1.16: "
+        "with 100 steps of warm-up, 3 steps log 0, 1 and 2 % of the learning rate, for eight schedules; `constant` has none."
+    ),
+    bad=(Case(job=JOB, facts=_makes(15), at=KEY, fixed=JOB.replace("100", "0.1")),),
+    good=(
+        Case(job=JOB, facts=_makes(1500)),
+        Case(job=JOB, facts=_makes(None)),
+        Case(job=JOB.replace("100", "0.1"), facts=_makes(5)),
+        Case(job=JOB + "  lr_scheduler_type: constant\n", facts=_makes(5)),
+    ),
+    kinds=WITH_ROWS,
+)

@@ -1,0 +1,81 @@
+"""A Hub token that the Hub does not take.
+
+## What it does
+Asks the Hub whose the token at hand is, if the job reads anything there or writes to it with that token.
+
+## Why is this bad
+A token that was deleted, or has run out, is refused for everything, also for what is public and needs none: the job ends with
+401 when it loads its model or its data.
+
+## Fix safety
+There is no automatic fix: `hf auth login` takes a new token. `HF_TOKEN` in the environment counts before a saved one.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import finding, stands
+from holdfast.catalog.permissions import ABSENT, REFUSED, VALID
+from holdfast.core.document import Document
+from holdfast.core.facts import Dataset, Model
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.hub import Account, Target
+from holdfast.core.mention import Mention, Seen
+
+
+def check(
+    job: Document,
+    account: Account,
+    targets: Sequence[Seen[Target]],
+    datasets: Sequence[Seen[Dataset]],
+    models: Sequence[Seen[Model]],
+) -> Iterator[Finding]:
+    """Object to the token once, at the first thing that it is needed for."""
+    if account.token != REFUSED:
+        return
+    asked = (each.mention for each in (*targets, *datasets, *models))
+    first = next((each for each in asked if each.certain and not each.own_token and stands(job, each)), None)
+    if first is not None:
+        fault = f"the Hub refuses the token at hand, and with it `{first.name}`: run `hf auth login`, or set another HF_TOKEN"
+        yield finding(first, fault)
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+"""
+SCRIPT = """from datasets import load_dataset
+
+rows = load_dataset("trl-lib/Capybara", split="train")
+"""
+DATA = Mention(role="dataset", name="trl-lib/Capybara", key="dataset", repo_kind="dataset", split="train")
+LOADED = Mention(role="dataset", name="trl-lib/Capybara", key="calls.0.0", repo_kind="dataset", split="train")
+NOTHING: dict[str, object] = {"targets": (), "datasets": (), "models": ()}
+
+
+def _seen(mention: Mention, account: Account) -> dict[str, object]:
+    seen: Seen[Dataset] = Seen(mention, None, "the Hub refuses the token")
+    return {**NOTHING, "datasets": (seen,), "account": account}
+
+
+RULE = Rule(
+    code="HUB109",
+    name="refused-token",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "huggingface_hub 2.4 sends the token with every request. Tried against a Hub on loopback that refuses it: `hf_hub_download`, "
+        "`load_dataset` of datasets 5.2 and `create_repo` raise HfHubHTTPError (401), for what is public too; with `token=False` it is read."
+    ),
+    bad=(
+        Case(job=JOB, facts=_seen(DATA, Account(token=REFUSED)), at="dataset"),
+        Case(script=SCRIPT, facts=_seen(LOADED, Account(token=REFUSED)), at="calls.0.0"),
+    ),
+    good=(
+        Case(job=JOB, facts=_seen(DATA, Account(token=VALID))),
+        Case(job=JOB, facts=_seen(DATA, Account(token=ABSENT))),
+        Case(script="import datasets\n", facts={**NOTHING, "account": Account(token=REFUSED)}),
+    ),
+    kinds=ANY_KIND,
+)

@@ -1,0 +1,75 @@
+"""A push with a token that may only read.
+
+## What it does
+Asks the Hub what the token at hand may do, for a job that pushes: by `output.push_to`, by a trainer with `push_to_hub`, by
+`push_to_hub()` or `upload_file()` of its own.
+
+## Why is this bad
+Where the repository is new, making it fails with 403 as the trainer is built. Where it exists, making it passes, pushes during training
+fail without a word, and the one at the end raises 403: after all the training was paid for.
+
+## Fix safety
+There is no automatic fix: a token that may write is made in the Hub's settings, and `hf auth login` saves it.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import finding, once, told
+from holdfast.catalog.permissions import VALID, refusal
+from holdfast.core.document import Document
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.hub import Account, Target
+from holdfast.core.mention import Mention, Seen
+
+
+def check(job: Document, account: Account, targets: Sequence[Seen[Target]]) -> Iterator[Finding]:
+    """Object to each push that a reading token would make."""
+    for mention, target in once(told(job, targets)):
+        against = refusal(account, target.name)
+        if against and against.obstacle == "read-only" and target.writable != "yes":
+            yield finding(mention, f"`{target.name}` cannot be written to: {against.because}: make one that may write")
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+output:
+  push_to: me/capybara-sft
+"""
+SCRIPT = """from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", push_to_hub=True, hub_model_id="me/capybara-sft")
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+"""
+COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name trl-lib/Capybara --push_to_hub --hub_model_id me/capybara-sft\n"
+REFUSED, TAKEN = Account(token=VALID, name="me", role="read"), Account(token=VALID, name="me", role="write")
+
+
+def _facts(account: Account, key: str = "output.push_to", name: str = "me/capybara-sft") -> dict[str, object]:
+    mention = Mention(role="target", name=name, key=key)
+    return {"account": account, "targets": (Seen(mention, Target(name=name, namespace=name.partition("/")[0])),)}
+
+
+RULE = Rule(
+    code="HUB110",
+    name="read-only-token",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "huggingface_hub 2.4, `create_repo` and `upload_file`. Tried against a Hub on loopback with a reading token: a new repository is refused "
+        "(403), `create_repo(exist_ok=True)` of one that exists passes, and the upload to it raises 403."
+    ),
+    bad=(
+        Case(job=JOB, facts=_facts(REFUSED), at="output.push_to"),
+        Case(script=SCRIPT, facts=_facts(REFUSED, "train.hub_model_id"), at="train.hub_model_id"),
+        Case(command=COMMAND, facts=_facts(REFUSED, "train.hub_model_id"), at="train.hub_model_id"),
+    ),
+    good=(
+        Case(job=JOB, facts=_facts(TAKEN)),
+        Case(script=SCRIPT, facts=_facts(TAKEN, "train.hub_model_id")),
+        Case(script=SCRIPT.replace("push_to_hub=True", "push_to_hub=False"), facts={"account": REFUSED, "targets": ()}),
+    ),
+    kinds=ANY_KIND,
+)

@@ -1,0 +1,77 @@
+"""A push to an owner that is neither you nor an organization of yours.
+
+## What it does
+Compares the owner of the repository that a job pushes to with the user whose token is at hand, and the organizations they are in. An
+owner that does not exist at all is such a one.
+
+## Why is this bad
+Making the repository fails with 403, as the trainer is built. Where it is there already, the push fails, after the training.
+
+## Fix safety
+There is no automatic fix: whose the model is to be is for the author to say.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import finding, once, told
+from holdfast.catalog.permissions import ABSENT, VALID, refusal
+from holdfast.core.document import Document
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.hub import Account, Target
+from holdfast.core.mention import Mention, Seen
+
+
+def check(job: Document, account: Account, targets: Sequence[Seen[Target]]) -> Iterator[Finding]:
+    """Object to each owner that is somebody else."""
+    for mention, target in once(told(job, targets)):
+        against = refusal(account, target.name)
+        if against and against.obstacle == "namespace" and target.writable != "yes":
+            yield finding(mention, f"`{target.name}` cannot be written to: {against.because}")
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+output:
+  push_to: acme/capybara-sft
+"""
+SCRIPT = """from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", push_to_hub=True, hub_model_id="acme/capybara-sft")
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+"""
+COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name trl-lib/Capybara --push_to_hub --hub_model_id acme/capybara-sft\n"
+REFUSED = Account(token=VALID, name="me", role="write", organizations={"fish": "write"})
+TAKEN = Account(token=VALID, name="me", role="write", organizations={"Acme": "write"})
+
+
+def _facts(account: Account, key: str = "output.push_to", name: str = "acme/capybara-sft") -> dict[str, object]:
+    mention = Mention(role="target", name=name, key=key)
+    return {"account": account, "targets": (Seen(mention, Target(name=name, namespace=name.partition("/")[0])),)}
+
+
+RULE = Rule(
+    code="HUB111",
+    name="foreign-namespace",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "huggingface_hub 2.4, `create_repo`. Tried against a Hub on loopback: for another user's name and for one that nobody has it "
+        "raises 403, `You don't have the rights to create a model under the namespace`."
+    ),
+    bad=(
+        Case(job=JOB, facts=_facts(REFUSED), at="output.push_to"),
+        Case(script=SCRIPT, facts=_facts(REFUSED, "train.hub_model_id"), at="train.hub_model_id"),
+        Case(command=COMMAND, facts=_facts(REFUSED, "train.hub_model_id"), at="train.hub_model_id"),
+    ),
+    good=(
+        Case(job=JOB, facts=_facts(TAKEN)),
+        Case(script=SCRIPT, facts=_facts(TAKEN, "train.hub_model_id")),
+        Case(job=JOB.replace("acme/", "me/"), facts=_facts(REFUSED, name="me/capybara-sft")),
+        Case(job=JOB.replace("acme/", ""), facts=_facts(REFUSED, name="capybara-sft")),
+        Case(job=JOB, facts=_facts(Account(token=ABSENT))),
+    ),
+    kinds=ANY_KIND,
+)

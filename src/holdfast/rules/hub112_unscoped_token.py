@@ -1,0 +1,85 @@
+"""A fine-grained token without write permission for what the job pushes to.
+
+## What it does
+Reads the permissions of a fine-grained token, for a job that pushes: `repo.write` for the repository, or for the user or the
+organization that owns it.
+
+## Why is this bad
+Making the repository fails with 403, or, where it exists, the push does, after the training. That the token works elsewhere hides it.
+
+## Fix safety
+There is no automatic fix: the permission is given in the Hub's settings of that token.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import finding, once, told
+from holdfast.catalog.permissions import VALID, refusal
+from holdfast.core.document import Document
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.hub import Account, Target
+from holdfast.core.mention import Mention, Seen
+
+
+def check(job: Document, account: Account, targets: Sequence[Seen[Target]]) -> Iterator[Finding]:
+    """Object to each push that the token does not stretch to."""
+    for mention, target in once(told(job, targets)):
+        against = refusal(account, target.name)
+        if against and against.obstacle == "scope" and target.writable != "yes":
+            yield finding(
+                mention,
+                f"`{target.name}` cannot be written to: {against.because}: give it `Write access to contents` there",
+            )
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+output:
+  push_to: acme/capybara-sft
+"""
+SCRIPT = """from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", push_to_hub=True, hub_model_id="acme/capybara-sft")
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+"""
+COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name trl-lib/Capybara --push_to_hub --hub_model_id acme/capybara-sft\n"
+GIVEN = frozenset({"repo.content.read", "repo.write"})
+REFUSED = Account(
+    token=VALID,
+    name="me",
+    role="fineGrained",
+    organizations={"acme": "write"},
+    scopes={"me": GIVEN, "acme": frozenset({"repo.content.read"})},
+)
+TAKEN = Account(token=VALID, name="me", role="fineGrained", organizations={"acme": "write"}, scopes={"acme": GIVEN})
+
+
+def _facts(account: Account, key: str = "output.push_to", name: str = "acme/capybara-sft") -> dict[str, object]:
+    mention = Mention(role="target", name=name, key=key)
+    return {"account": account, "targets": (Seen(mention, Target(name=name, namespace=name.partition("/")[0])),)}
+
+
+RULE = Rule(
+    code="HUB112",
+    name="unscoped-token",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "huggingface_hub 2.4, `whoami` and `create_repo`; the Hub's documentation of fine-grained tokens. Tried against a Hub on loopback with a "
+        "token for one organization: there an upload passes, and for the user's own name it raises 403."
+    ),
+    bad=(
+        Case(job=JOB, facts=_facts(REFUSED), at="output.push_to"),
+        Case(script=SCRIPT, facts=_facts(REFUSED, "train.hub_model_id"), at="train.hub_model_id"),
+        Case(command=COMMAND, facts=_facts(REFUSED, "train.hub_model_id"), at="train.hub_model_id"),
+    ),
+    good=(
+        Case(job=JOB, facts=_facts(TAKEN)),
+        Case(script=SCRIPT, facts=_facts(TAKEN, "train.hub_model_id")),
+        Case(job=JOB.replace("acme/", "me/"), facts=_facts(REFUSED, name="me/capybara-sft")),
+    ),
+    kinds=ANY_KIND,
+)

@@ -1,0 +1,94 @@
+"""A push of a model into a repository that holds an adapter, or the other way round.
+
+## What it does
+Compares what a job pushes with what is in the repository: an adapter, where it trains one, or a whole model.
+
+## Why is this bad
+A push replaces the files of the same names, and leaves the others. Then the repository holds both, and `from_pretrained` loads both:
+the old adapter on top of the new model, or the new adapter on top of the old model in the place of its own base. Nothing says so.
+
+## Fix safety
+There is no automatic fix: push to another repository, or delete the old files first.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import finding, once, told
+from holdfast.core.document import ABSENT, Document
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.hub import Repo, Target
+from holdfast.core.mention import Mention, Seen
+
+ADAPTER = "adapter_config.json"
+WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
+TRAINED = ("output.push_to", "train.hub_model_id", "train.push_to_hub")
+COMMAND = "train.use_peft"
+
+
+def check(job: Document, targets: Sequence[Seen[Target]]) -> Iterator[Finding]:
+    """Object to each repository that would hold both."""
+    for mention, target in once(told(job, targets)):
+        if mention.key not in TRAINED or target.repo is None or not target.repo.exists:
+            continue
+        files, adapts = target.repo.files, _adapts(job)
+        if adapts and ADAPTER not in files and any(name in files for name in WEIGHTS):
+            yield finding(
+                mention,
+                f"`{target.name}` holds a whole model, on which this job's adapter would be put when it is loaded",
+            )
+        elif not adapts and ADAPTER in files and not any(name in files for name in WEIGHTS):
+            yield finding(
+                mention, f"`{target.name}` holds an adapter, which would be put on this job's model when it is loaded"
+            )
+
+
+def _adapts(job: Document) -> bool:
+    """Tell whether a job trains an adapter."""
+    said = job.get(COMMAND, ABSENT)
+    return job.get("peft", None) is not None if said is ABSENT else said not in (False, "False", "false")
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+output:
+  push_to: me/capybara-sft
+"""
+LORA = JOB + "peft:\n  r: 16\n"
+SCRIPT = """from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", push_to_hub=True, hub_model_id="me/capybara-sft")
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+"""
+OF_ADAPTER, OF_MODEL = (ADAPTER, "adapter_model.safetensors"), ("config.json", "model.safetensors")
+
+
+def _facts(*files: str, key: str = "output.push_to") -> dict[str, object]:
+    repo = Repo(name="me/capybara-sft", files=dict.fromkeys(files, 1))
+    mention = Mention(role="target", name="me/capybara-sft", key=key)
+    return {"targets": (Seen(mention, Target(name=repo.name, namespace="me", repo=repo, writable="yes")),)}
+
+
+RULE = Rule(
+    code="HUB115",
+    name="mixed-target",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "transformers 5.23 and peft 0.21. Tried with a tiny model: of a folder with both, `AutoModelForCausalLM.from_pretrained` loads the "
+        "folder's own weights, and the adapter on them, whichever was saved first."
+    ),
+    bad=(
+        Case(job=JOB, facts=_facts(*OF_ADAPTER), at="output.push_to"),
+        Case(job=LORA, facts=_facts(*OF_MODEL), at="output.push_to"),
+        Case(script=SCRIPT, facts=_facts(*OF_ADAPTER, key="train.hub_model_id"), at="train.hub_model_id"),
+    ),
+    good=(
+        Case(job=JOB, facts=_facts(*OF_MODEL)),
+        Case(job=LORA, facts=_facts(*OF_ADAPTER)),
+        Case(job=JOB, facts=_facts("README.md")),
+    ),
+    kinds=ANY_KIND,
+)

@@ -1,0 +1,109 @@
+"""A file that a repository does not have.
+
+## What it does
+Compares the files that a program asks a repository for with those that it has, at the revision that is asked for: `hf_hub_download`, `AutoConfig`
+and its like, `gguf_file`, and the `allow_patterns` of `snapshot_download`.
+
+## Why is this bad
+`hf_hub_download` raises EntryNotFoundError, and `from_pretrained` OSError. `snapshot_download` raises nothing: where no file fits, the folder
+that it gives lacks them, and the program fails later, over something else.
+
+## Fix safety
+There is no automatic fix; where a file has nearly that name, it is told.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+from holdfast.catalog.named import call_of, finding, is_there, key_beside, told
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.hub import Repo
+from holdfast.core.mention import Mention, Seen
+
+RAISES = ("hf_hub_download", "from_pretrained")
+WILD = "*?["
+
+
+def check(job: Document, repo_files: Sequence[Seen[Repo]]) -> Iterator[Finding]:
+    """Object to files that are not there."""
+    for mention, repo in told(job, repo_files):
+        missing = [name for name in mention.files if not any(_fits(each, name) for each in repo.files)]
+        call = call_of(job, mention)
+        if call is None or not missing or not repo.files or not is_there(repo):
+            continue
+        key, place = key_beside(job, mention, ("filename", "gguf_file", "allow_patterns"), 1)
+        if call.name in RAISES:
+            near = _nearest(missing[0], repo.files)
+            yield Finding(key, f"`{repo.name}` has no file `{missing[0]}`{near}", place=place)
+        elif len(missing) == len(mention.files):
+            fault = f"`{repo.name}` has no file like `{missing[0]}`, and nothing is downloaded"
+            yield Finding(key, fault, severity=Severity.WARNING, place=place) if key else finding(mention, fault)
+
+
+def _fits(name: str, wanted: str) -> bool:
+    """Tell whether a file is one that is asked for: by its name, by a pattern, or by the folder that it is in."""
+    if any(sign in wanted for sign in WILD):
+        return fnmatchcase(name, wanted)
+    return name == wanted or name.startswith(wanted.rstrip("/") + "/")
+
+
+def _nearest(name: str, names: Iterable[str]) -> str:
+    """Return the file that is likely meant: one in another folder, or with nearly that name."""
+    names, last = list(names), name.rpartition("/")[2]
+    same = [each for each in names if each.rpartition("/")[2] == last]
+    near = same or get_close_matches(name, names, n=1, cutoff=0.8)
+    return f"; it has `{near[0]}`" if near else ""
+
+
+SCRIPT = """from huggingface_hub import hf_hub_download
+
+weights = hf_hub_download("acme/small", "adapter/adapter_model.safetensors")
+"""
+SNAPSHOT = """from huggingface_hub import snapshot_download
+
+folder = snapshot_download("acme/small", allow_patterns=["checkpoint-500/*"])
+"""
+CONFIG = """from transformers import AutoConfig
+
+config = AutoConfig.from_pretrained("acme/small")
+"""
+FILES = {"README.md": 20, "adapter_model.safetensors": 5_000, "last-checkpoint/trainer_state.json": 100}
+
+
+def _facts(*files: str, key: str = "calls.0.0", repo: Repo | None = None) -> dict[str, object]:
+    mention = Mention(role="file", name="acme/small", key=key, files=files)
+    return {"repo_files": (Seen(mention, repo or Repo(name="acme/small", files=FILES)),)}
+
+
+RULE = Rule(
+    code="HUB116",
+    name="missing-file",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "huggingface_hub 2.4. Tried against a Hub on loopback: `hf_hub_download` of such a file raises RemoteEntryNotFoundError; "
+        "`snapshot_download` whose pattern fits no file returns a folder without any."
+    ),
+    bad=(
+        Case(script=SCRIPT, facts=_facts("adapter/adapter_model.safetensors"), at="calls.0.1"),
+        Case(
+            script=SCRIPT.replace('"adapter/', 'filename="adapter/'),
+            facts=_facts("adapter/adapter_model.safetensors"),
+            at="calls.0.filename",
+        ),
+        Case(script=SNAPSHOT, facts=_facts("checkpoint-500/*"), at="calls.0.allow_patterns"),
+        Case(script=CONFIG, facts=_facts("config.json"), at="calls.0.0"),
+    ),
+    good=(
+        Case(script=SCRIPT.replace("adapter/", ""), facts=_facts("adapter_model.safetensors")),
+        Case(script=SNAPSHOT.replace("checkpoint-500", "last-checkpoint"), facts=_facts("last-checkpoint/*")),
+        Case(script=SNAPSHOT, facts=_facts("checkpoint-500/*", "last-checkpoint/*")),
+        Case(
+            script=SCRIPT, facts=_facts("adapter/adapter_model.safetensors", repo=Repo(name="acme/small", commit=None))
+        ),
+    ),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,97 @@
+"""A branch, tag or commit that a repository does not have.
+
+## What it does
+Looks whether the `revision` of a model, a dataset or a file is there: in a job file `model.revision`, in a program the argument of
+`from_pretrained`, `load_dataset`, `hf_hub_download` and `snapshot_download`, on TRL's command line `--model_revision`.
+
+## Why is this bad
+huggingface_hub raises RevisionNotFoundError. datasets says that the dataset has no such revision, and transformers that the model is not
+there at all.
+
+## Fix safety
+There is no automatic fix: another revision holds other files.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import key_beside, repositories, some_of
+from holdfast.core.document import Document
+from holdfast.core.facts import Dataset, Model
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.hub import Repo
+from holdfast.core.mention import Mention, Seen
+
+REVISIONS = ("revision", "model_revision", "model.revision")
+
+
+def check(
+    job: Document,
+    datasets: Sequence[Seen[Dataset]],
+    models: Sequence[Seen[Model]],
+    repo_files: Sequence[Seen[Repo]],
+) -> Iterator[Finding]:
+    """Object to each revision that is not there."""
+    for mention, repo in repositories(job, datasets, models, repo_files):
+        if mention.revision and repo.exists and repo.commit is None:
+            has = f"; it has {some_of(repo.revisions)}" if repo.revisions else ""
+            key, place = key_beside(job, mention, REVISIONS)
+            yield Finding(key, f"`{repo.name}` has no revision `{mention.revision}`{has}", place=place)
+
+
+JOB = """
+method: sft
+model: {path: Qwen/Qwen2.5-0.5B, revision: v2}
+dataset: trl-lib/Capybara
+"""
+SCRIPT = """from datasets import load_dataset
+
+rows = load_dataset("trl-lib/Capybara", split="train", revision="v2")
+"""
+FILE = """from huggingface_hub import hf_hub_download
+
+weights = hf_hub_download("Qwen/Qwen2.5-0.5B", "config.json", revision="v2")
+"""
+COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --model_revision v2 --dataset_name trl-lib/Capybara\n"
+THERE = "9cf1c2e8"
+
+
+def _facts(mention: Mention, commit: str | None) -> dict[str, object]:
+    repo = Repo(name=mention.name, kind=mention.repo_kind, commit=commit, revisions=() if commit else ("main", "v1"))
+    facts: dict[str, object] = {"datasets": (), "models": (), "repo_files": ()}
+    if mention.role == "dataset":
+        return {**facts, "datasets": (Seen(mention, Dataset(repo=repo)),)}
+    if mention.role == "model":
+        return {**facts, "models": (Seen(mention, Model(files=frozenset(), repo=repo)),)}
+    return {**facts, "repo_files": (Seen(mention, repo),)}
+
+
+MODEL = Mention(role="model", name="Qwen/Qwen2.5-0.5B", key="model.path", revision="v2")
+FLAG = Mention(role="model", name="Qwen/Qwen2.5-0.5B", key="train.model_name_or_path", revision="v2")
+DATA = Mention(
+    role="dataset", name="trl-lib/Capybara", key="calls.0.0", repo_kind="dataset", split="train", revision="v2"
+)
+READ = Mention(role="file", name="Qwen/Qwen2.5-0.5B", key="calls.0.0", files=("config.json",), revision="v2")
+
+RULE = Rule(
+    code="HUB117",
+    name="missing-revision",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "huggingface_hub 2.4 and datasets 5.2. Tried against a Hub on loopback: `hf_hub_download` raises RevisionNotFoundError, "
+        "`load_dataset` DatasetNotFoundError."
+    ),
+    bad=(
+        Case(job=JOB, facts=_facts(MODEL, None), at="model.revision"),
+        Case(script=SCRIPT, facts=_facts(DATA, None), at="calls.0.revision"),
+        Case(script=FILE, facts=_facts(READ, None), at="calls.0.revision"),
+        Case(command=COMMAND, facts=_facts(FLAG, None), at="train.model_revision"),
+    ),
+    good=(
+        Case(job=JOB, facts=_facts(MODEL, THERE)),
+        Case(script=SCRIPT, facts=_facts(DATA, THERE)),
+        Case(script=FILE, facts=_facts(READ, THERE)),
+    ),
+    kinds=ANY_KIND,
+)

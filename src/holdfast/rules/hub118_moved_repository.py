@@ -1,0 +1,89 @@
+"""A repository that has another name today.
+
+## What it does
+Looks whether the Hub knows a model, a dataset or a repository under the name that the job gives it, or leads on from there to another.
+
+## Why is this bad
+The old name works for as long as nobody else takes it: whoever does is then trained on in its place. What is cached under the one name is
+also downloaded again under the other.
+
+## Fix safety
+The new name is the same repository: safe.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import finding, renaming, repositories
+from holdfast.core.document import Document
+from holdfast.core.facts import Dataset, Model
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.hub import Repo
+from holdfast.core.mention import Mention, Seen
+
+
+def check(
+    job: Document,
+    datasets: Sequence[Seen[Dataset]],
+    models: Sequence[Seen[Model]],
+    repo_files: Sequence[Seen[Repo]],
+) -> Iterator[Finding]:
+    """Point out each name that is an old one."""
+    for mention, repo in repositories(job, datasets, models, repo_files):
+        fix = renaming(job, mention, repo.name, safe=True)
+        spelled = mention.split is None or job.get(mention.key, None) != mention.split
+        if repo.exists and repo.name != mention.name and spelled:
+            yield finding(mention, f"`{mention.name}` is called `{repo.name}` today", fix)
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: HuggingFaceH4/capybara
+"""
+SCRIPT = """from transformers import AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_pretrained("gpt2")
+"""
+NOTHING: dict[str, object] = {"datasets": (), "models": (), "repo_files": ()}
+DATA = Mention(role="dataset", name="HuggingFaceH4/capybara", key="dataset", repo_kind="dataset", split="train")
+
+
+def _data(name: str) -> dict[str, object]:
+    return {**NOTHING, "datasets": (Seen(DATA, Dataset(repo=Repo(name=name, kind="dataset"))),)}
+
+
+def _model(name: str, key: str) -> dict[str, object]:
+    mention = Mention(role="model", name="gpt2", key=key)
+    return {**NOTHING, "models": (Seen(mention, Model(files=frozenset(), repo=Repo(name=name))),)}
+
+
+RULE = Rule(
+    code="HUB118",
+    name="moved-repository",
+    explain=__doc__,
+    severity=Severity.INFO,
+    check=check,
+    source=(
+        "huggingface_hub 2.4 and datasets 5.2. Tried against a Hub on loopback that leads on with 307: `hf_hub_download` and `load_dataset` "
+        "follow to the new name, and the cache keeps the files under the old one."
+    ),
+    bad=(
+        Case(
+            job=JOB,
+            facts=_data("trl-lib/Capybara"),
+            at="dataset",
+            fixed=JOB.replace("HuggingFaceH4/capybara", "trl-lib/Capybara"),
+        ),
+        Case(
+            script=SCRIPT,
+            facts=_model("openai-community/gpt2", "calls.0.0"),
+            at="calls.0.0",
+            fixed=SCRIPT.replace("gpt2", "openai-community/gpt2"),
+        ),
+    ),
+    good=(
+        Case(job=JOB, facts=_data("HuggingFaceH4/capybara")),
+        Case(script=SCRIPT, facts=_model("gpt2", "calls.0.0")),
+    ),
+    kinds=ANY_KIND,
+)

@@ -1,0 +1,72 @@
+"""A repository that a program makes, and that is there already.
+
+## What it does
+Looks at the repositories that a program makes by `create_repo()` without `exist_ok=True`.
+
+## Why is this bad
+The Hub answers 409, and `create_repo` raises: such a program runs once, and never again.
+
+## Fix safety
+With `exist_ok=True` it goes on with the repository that is there, and writes over its files: unsafe.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import call_of, finding, told
+from holdfast.core.document import ABSENT, Document, Set
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.hub import Repo, Target
+from holdfast.core.mention import Mention, Seen
+
+ALLOWS = "exist_ok"
+
+
+def check(job: Document, targets: Sequence[Seen[Target]]) -> Iterator[Finding]:
+    """Object to each repository that cannot be made again."""
+    for mention, target in told(job, targets):
+        call = call_of(job, mention)
+        if call is None or call.name != "create_repo" or call.open or target.repo is None or not target.repo.exists:
+            continue
+        allowed = job.get(f"{call.key}.{ALLOWS}", ABSENT)
+        if allowed is ABSENT or allowed is False:
+            fix = Fix(f"write `{ALLOWS}=True`", (Set(f"{call.key}.{ALLOWS}", value=True),), safe=False)
+            yield finding(mention, f"`{target.name}` exists already, and `create_repo` refuses to make it again", fix)
+
+
+SCRIPT = """from huggingface_hub import create_repo
+
+create_repo("me/capybara-sft", private=True)
+"""
+FIXED = SCRIPT.replace("private=True", "private=True, exist_ok=True")
+THERE = Repo(name="me/capybara-sft", private=True)
+
+
+def _facts(repo: Repo | None) -> dict[str, object]:
+    mention = Mention(role="target", name="me/capybara-sft", key="calls.0.0")
+    return {"targets": (Seen(mention, Target(name="me/capybara-sft", namespace="me", repo=repo, writable="yes")),)}
+
+
+RULE = Rule(
+    code="HUB119",
+    name="taken-name",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "huggingface_hub 2.4, `create_repo`. Tried against a Hub on loopback: of a repository that exists it raises HfHubHTTPError (409), and with "
+        "`exist_ok=True` it passes."
+    ),
+    bad=(Case(script=SCRIPT, facts=_facts(THERE), at="calls.0.0", fixed=FIXED),),
+    good=(
+        Case(script=FIXED, facts=_facts(THERE)),
+        Case(script=SCRIPT, facts=_facts(None)),
+        Case(
+            script=SCRIPT.replace("create_repo(", "try:\n    create_repo(", 1).replace(
+                "import try:\n    create_repo(", "import create_repo"
+            )
+            + "except Exception:\n    pass\n",
+            facts={"targets": ()},
+        ),
+    ),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,70 @@
+"""A repository that is not there, of which a program reads files.
+
+## What it does
+Looks whether the repositories exist that a program names in `hf_hub_download`, `snapshot_download`, `AutoConfig.from_pretrained` and its like.
+Datasets and models have rules of their own.
+
+## Why is this bad
+huggingface_hub raises RepositoryNotFoundError. What is private to others looks to this token as if it were not there.
+
+## Fix safety
+Where one name is clearly the nearest that exists, to write that: unsafe, since something else may be meant.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import clearly_nearest, finding, once, renaming, some_of, told
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.hub import Repo
+from holdfast.core.mention import Mention, Seen
+
+
+def check(job: Document, repo_files: Sequence[Seen[Repo]]) -> Iterator[Finding]:
+    """Object to each repository that is not there."""
+    for mention, repo in once(told(job, repo_files, own_token=True)):
+        if repo.exists or "/" not in mention.name:  # a name without an owner may be a folder, where the program runs
+            continue
+        meant = clearly_nearest(mention.name, repo.nearest)
+        fix = renaming(job, mention, meant, safe=False) if meant else None
+        near = f"; there is {some_of(repo.nearest)}" if repo.nearest else ""
+        fault = f"the Hub has no {mention.repo_kind} `{mention.name}` that the token at hand sees{near}"
+        yield finding(mention, fault, fix, Severity.WARNING if mention.own_token else None)
+
+
+SCRIPT = """from huggingface_hub import snapshot_download
+
+folder = snapshot_download("Qwen/Qwen25-0.5B", local_dir="base")
+"""
+
+
+def _facts(*nearest: str, exists: bool = False, own_token: bool = False) -> dict[str, object]:
+    mention = Mention(role="file", name="Qwen/Qwen25-0.5B", key="calls.0.0", own_token=own_token)
+    return {"repo_files": (Seen(mention, Repo(name=mention.name, exists=exists, nearest=nearest)),)}
+
+
+RULE = Rule(
+    code="HUB120",
+    name="absent-repository",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source="huggingface_hub 2.4. Tried against a Hub on loopback: `hf_hub_download` from such a repository raises RepositoryNotFoundError.",
+    bad=(
+        Case(
+            script=SCRIPT,
+            facts=_facts("Qwen/Qwen2.5-0.5B"),
+            at="calls.0.0",
+            fixed=SCRIPT.replace("Qwen25", "Qwen2.5"),
+        ),
+        Case(
+            script=SCRIPT,
+            facts=_facts("Qwen/Qwen2.5-0.5B", "Qwen/Qwen3-0.5B", own_token=True),
+            at="calls.0.0",
+            fixed=SCRIPT.replace("Qwen25", "Qwen2.5"),
+        ),
+        Case(script=SCRIPT, facts=_facts(), at="calls.0.0"),
+    ),
+    good=(Case(script=SCRIPT, facts=_facts(exists=True)),),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,88 @@
+"""A job away from here that reads what is private or gated, and gets no token for it.
+
+## What it does
+For a job file that runs on another machine, looks whether `HF_TOKEN` is among `environment.secrets`, where its model or its data is private or
+gated. Here the token at hand may read them.
+
+## Why is this bad
+There the job has no token of its own: the Hub tells it that a gated repository needs one, and that a private one is not there, with 401, on
+hardware that is paid for.
+
+## Fix safety
+Naming the secret passes the token on, which the job needs, but it leaves this machine: unsafe.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import finding, once, repositories
+from holdfast.core.document import Document, Set
+from holdfast.core.facts import Dataset, Model
+from holdfast.core.finding import JOB_FILES, Case, Finding, Fix, Rule, Severity
+from holdfast.core.hub import Repo
+from holdfast.core.mention import Mention, Seen
+
+SECRETS, TOKEN = "environment.secrets", "HF_TOKEN"
+HERE = "local"
+
+
+def check(job: Document, datasets: Sequence[Seen[Dataset]], models: Sequence[Seen[Model]]) -> Iterator[Finding]:
+    """Object to the first repository that the job cannot read there."""
+    secrets = job.get(SECRETS, None)
+    passed_on = secrets if isinstance(secrets, list) else []
+    variables = job.get("environment.variables", None)
+    given = TOKEN in passed_on or (isinstance(variables, dict) and TOKEN in variables)
+    if job.get("where.backend", HERE) == HERE or given:
+        return
+    for mention, repo in once(repositories(job, datasets, models)):
+        if repo.exists and repo.readable and (repo.private or repo.gated):
+            kind = "private" if repo.private else "gated"
+            fix = Fix(f"pass {TOKEN} on", (Set(SECRETS, [*passed_on, TOKEN]),), safe=False)
+            yield finding(
+                mention, f"`{repo.name}` is {kind}, and the job gets no token there: name {TOKEN} in `{SECRETS}`", fix
+            )
+            return
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: me/chats
+where:
+  backend: hf-jobs
+  timeout: 4h
+"""
+
+
+def _facts(repo: Repo) -> dict[str, object]:
+    mention = Mention(role="dataset", name="me/chats", key="dataset", repo_kind="dataset", split="train")
+    return {"models": (), "datasets": (Seen(mention, Dataset(repo=repo)),)}
+
+
+RULE = Rule(
+    code="HUB121",
+    name="unshared-access",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "huggingface_hub 2.4, and datasets 5.2, `load_dataset`. Tried against a Hub on loopback without a token: of a gated dataset it raises "
+        "`You must be authenticated to access it`, of a private one that it does not exist."
+    ),
+    bad=(
+        Case(
+            job=JOB,
+            facts=_facts(Repo(name="me/chats", kind="dataset", private=True)),
+            at="dataset",
+            fixed=JOB + "environment:\n  secrets: [HF_TOKEN]\n",
+        ),
+    ),
+    good=(
+        Case(
+            job=JOB + "environment:\n  secrets: [HF_TOKEN]\n",
+            facts=_facts(Repo(name="me/chats", kind="dataset", private=True)),
+        ),
+        Case(job=JOB, facts=_facts(Repo(name="me/chats", kind="dataset"))),
+        Case(job=JOB.partition("where")[0], facts=_facts(Repo(name="me/chats", kind="dataset", gated="auto"))),
+    ),
+    kinds=JOB_FILES,
+)

@@ -1,0 +1,70 @@
+"""An upload to a repository that is not there, and that nobody makes.
+
+## What it does
+Looks at the repositories that a program uploads to by `upload_file`, `upload_folder` or `create_commit`, where it neither makes them by
+`create_repo` nor pushes to them, which would.
+
+## Why is this bad
+The Hub answers 404, and the upload raises RepositoryNotFoundError: after the training whose result it was to keep.
+
+## Fix safety
+There is no automatic fix: `create_repo("owner/name", exist_ok=True)` before it makes the repository, public if nothing else is said.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import call_of, finding, once, told
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.hub import Repo, Target
+from holdfast.core.mention import Mention, Seen
+
+NEEDING = ("upload_file", "upload_folder", "create_commit")
+# What makes repositories, under names that may be hidden; a script may also call them by ways that are not seen.
+MAKING = ("create_repo", "push_to_hub", "duplicate", "Repository(", "move_repo")
+
+
+def check(job: Document, targets: Sequence[Seen[Target]]) -> Iterator[Finding]:
+    """Object to each upload to nowhere."""
+    if any(word in job.text for word in MAKING):
+        return
+    for mention, target in once(told(job, targets)):
+        call = call_of(job, mention)
+        absent = target.repo is None or not target.repo.exists
+        if call is not None and call.name in NEEDING and absent and target.writable == "yes":
+            yield finding(
+                mention,
+                f"there is no {mention.repo_kind} `{target.name}`, and nothing makes it before `{call.name}` needs it",
+            )
+
+
+SCRIPT = """from huggingface_hub import HfApi
+
+HfApi().upload_folder(folder_path="out", repo_id="me/capybara-sft")
+"""
+MADE = SCRIPT.replace("HfApi().upload", 'HfApi().create_repo("me/capybara-sft", exist_ok=True)\nHfApi().upload')
+
+
+def _facts(*, exists: bool) -> dict[str, object]:
+    mention = Mention(role="target", name="me/capybara-sft", key="calls.1.repo_id")
+    repo = Repo(name="me/capybara-sft") if exists else None
+    return {"targets": (Seen(mention, Target(name=mention.name, namespace="me", repo=repo, writable="yes")),)}
+
+
+RULE = Rule(
+    code="HUB122",
+    name="unmade-target",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "huggingface_hub 2.4. Tried against a Hub on loopback: `upload_file`, `upload_folder` and `create_commit` to a repository that is not there "
+        "raise RepositoryNotFoundError."
+    ),
+    bad=(Case(script=SCRIPT, facts=_facts(exists=False), at="calls.1.repo_id"),),
+    good=(
+        Case(script=SCRIPT, facts=_facts(exists=True)),
+        Case(script=MADE, facts={"targets": ()}),
+    ),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,82 @@
+"""A repository that the Hub does not let the token at hand write to, whatever the account says of itself.
+
+## What it does
+Where the repository that a job pushes to exists, asks the Hub whether this token may write to it. It speaks where nothing that is known of the
+account tells why not: of a contributor's organization, say, in which the repository is somebody else's.
+
+## Why is this bad
+Making the repository passes, since it is there. Pushes during training fail without a word, and the one at the end raises 403: after all the
+training was paid for.
+
+## Fix safety
+There is no automatic fix: push to another repository, or have its owners give you the right.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import finding, once, told
+from holdfast.catalog.permissions import VALID, refusal
+from holdfast.core.document import Document
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.hub import Account, Repo, Target
+from holdfast.core.mention import Mention, Seen
+
+
+def check(job: Document, account: Account, targets: Sequence[Seen[Target]]) -> Iterator[Finding]:
+    """Object to each repository that is closed for another reason than the account's own."""
+    if account.token != VALID:
+        return
+    for mention, target in once(told(job, targets)):
+        if target.writable == "no" and refusal(account, target.name) is None:
+            yield finding(mention, f"`{target.name}` cannot be written to: {target.because}")
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+output:
+  push_to: acme/capybara-sft
+"""
+SCRIPT = """from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", push_to_hub=True, hub_model_id="acme/capybara-sft")
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+"""
+ACCOUNT = Account(token=VALID, name="me", role="write", organizations={"acme": "contributor"})
+
+
+def _facts(target: Target, key: str = "output.push_to", account: Account = ACCOUNT) -> dict[str, object]:
+    mention = Mention(role="target", name=target.name, key=key)
+    return {"account": account, "targets": (Seen(mention, target),)}
+
+
+REFUSED = Target(
+    name="acme/capybara-sft",
+    namespace="acme",
+    repo=Repo(name="acme/capybara-sft"),
+    writable="no",
+    because="the Hub does not let me write to it with this token",
+)
+TAKEN = Target(name="acme/capybara-sft", namespace="acme", repo=Repo(name="acme/capybara-sft"), writable="yes")
+
+RULE = Rule(
+    code="HUB123",
+    name="refused-target",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "huggingface_hub 2.4, `create_repo` and `upload_file`. Tried against a Hub on loopback as a contributor, for a repository of the organization "
+        "that another made: `create_repo(exist_ok=True)` passes, and the upload raises 403."
+    ),
+    bad=(
+        Case(job=JOB, facts=_facts(REFUSED), at="output.push_to"),
+        Case(script=SCRIPT, facts=_facts(REFUSED, "train.hub_model_id"), at="train.hub_model_id"),
+    ),
+    good=(
+        Case(job=JOB, facts=_facts(TAKEN)),
+        Case(job=JOB, facts={"account": Account(token=VALID, name="me", role="write"), "targets": ()}),
+    ),
+    kinds=ANY_KIND,
+)

@@ -1,0 +1,70 @@
+"""The address of a script at which there is none.
+
+## What it does
+Asks for the address that `run_uv_job` and `create_scheduled_uv_job` are given as their script.
+
+## Why is this bad
+The job's uv asks for it in the container, and hands whatever is answered to Python, an error too: `404: Not Found` is a SyntaxError in line 1,
+after the machine was waited for and paid for.
+
+## Fix safety
+There is no automatic fix. An address that asks for a login may yet be read there with a secret that the job gets: a warning.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import finding, told
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.hub import Link
+from holdfast.core.mention import Mention, Seen
+
+GONE = (404, 410)
+CLOSED = (401, 403)
+
+
+def check(job: Document, links: Sequence[Seen[Link]]) -> Iterator[Finding]:
+    """Object to each address without a script."""
+    for mention, link in told(job, links):
+        if link.status in GONE:
+            yield finding(mention, f"there is nothing at {mention.name} (HTTP {link.status})")
+        elif link.status in CLOSED:
+            fault = f"{mention.name} is not for everybody (HTTP {link.status}), and the job asks for it without a login"
+            yield finding(mention, fault, severity=Severity.WARNING)
+
+
+SCRIPT = """
+from huggingface_hub import run_uv_job
+
+run_uv_job("https://raw.githubusercontent.com/huggingface/trl/main/examples/scripts/grpo.py", timeout="2h")
+"""
+NAMED = SCRIPT.replace('"https', 'script="https')
+
+
+def _facts(status: int, key: str = "calls.0.0") -> dict[str, object]:
+    address = SCRIPT.split('"')[1]
+    return {"links": (Seen(Mention(role="link", name=address, key=key), Link(status=status, media_type="text/plain")),)}
+
+
+RULE = Rule(
+    code="JOB117",
+    name="unreachable-script",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "huggingface_hub 2.4 hands a URL on unchanged. Tried with uv 0.13.9 and a server on loopback: an answer of 404 or 401 is run as if it were the "
+        "script, by its body."
+    ),
+    bad=(
+        Case(script=SCRIPT, facts=_facts(404), at="calls.0.0"),
+        Case(script=NAMED, facts=_facts(404, "calls.0.script"), at="calls.0.script"),
+        Case(script=SCRIPT, facts=_facts(401), at="calls.0.0"),
+    ),
+    good=(
+        Case(script=SCRIPT.replace("examples/scripts", "scripts"), facts={"links": ()}),
+        Case(script=SCRIPT, facts=_facts(200)),
+        Case(script=SCRIPT, facts=_facts(503)),
+    ),
+    kinds=PROGRAMS,
+)

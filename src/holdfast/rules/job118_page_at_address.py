@@ -1,0 +1,68 @@
+"""A page at the address where the script should be.
+
+## What it does
+Asks for the address that `run_uv_job` and `create_scheduled_uv_job` are given as their script, and looks whether what comes is HTML. Addresses of
+GitHub and the Hub that show a file are told by `page-for-script`, without asking.
+
+## Why is this bad
+The job's uv downloads the page and hands it to Python, which stops at its first line with SyntaxError, after the container was paid for.
+
+## Fix safety
+There is no automatic fix: the address of the text itself is behind a link on that page, often called *raw*.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import finding, told
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.hub import Link
+from holdfast.core.mention import Mention, Seen
+
+PAGES = ("text/html", "application/xhtml+xml")
+FOUND = 200
+# What the other rule tells.
+SHOWN = re.compile(r"https?://[^?#]*/blob/")
+
+
+def check(job: Document, links: Sequence[Seen[Link]]) -> Iterator[Finding]:
+    """Object to each page."""
+    for mention, link in told(job, links):
+        if link.status == FOUND and link.media_type in PAGES and not SHOWN.match(mention.name):
+            yield finding(mention, f"at {mention.name} there is a page in HTML, and no script")
+
+
+SCRIPT = """
+from huggingface_hub import run_uv_job
+
+run_uv_job("https://gist.github.com/someone/0a1b2c3d", timeout="2h")
+"""
+
+
+def _facts(
+    media_type: str, address: str = "https://gist.github.com/someone/0a1b2c3d", status: int = 200
+) -> dict[str, object]:
+    mention = Mention(role="link", name=address, key="calls.0.0")
+    return {"links": (Seen(mention, Link(status=status, media_type=media_type)),)}
+
+
+BLOB = "https://github.com/huggingface/trl/blob/main/trl/scripts/sft.py"
+RULE = Rule(
+    code="JOB118",
+    name="page-at-address",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "huggingface_hub 2.4 hands a URL on unchanged. Tried with uv 0.13.9 and a server on loopback: a page in HTML is run as the script, and Python raises "
+        "SyntaxError at its first line."
+    ),
+    bad=(Case(script=SCRIPT, facts=_facts("text/html"), at="calls.0.0"),),
+    good=(
+        Case(script=SCRIPT + "# raw\n", facts=_facts("text/plain")),
+        Case(script=SCRIPT, facts=_facts("text/html", status=503)),
+        Case(script="import huggingface_hub\n", facts=_facts("text/html", BLOB)),
+    ),
+    kinds=PROGRAMS,
+)

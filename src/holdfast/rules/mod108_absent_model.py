@@ -1,0 +1,99 @@
+"""A model, an adapter or a tokenizer that the Hub does not have.
+
+## What it does
+Looks whether the Hub has each of them that the job names, and for names that are nearly the same. In a program a name without an
+owner may be a folder, and is passed over.
+
+## Why is this bad
+It cannot be downloaded: 404, after the environment was made, and often after the dataset was fetched. What is private to others
+looks to a token as if it were not there.
+
+## Fix safety
+The nearest name that exists is another model than the one that is asked for, so that it is unsafe to write it there.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import clearly_nearest, finding, once, renaming, some_of, told
+from holdfast.core.document import Document
+from holdfast.core.facts import Model
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.hub import Repo
+from holdfast.core.mention import Mention, Seen
+
+
+def check(job: Document, models: Sequence[Seen[Model]]) -> Iterator[Finding]:
+    """Object to each that is not there."""
+    for mention, model in once(told(job, models, own_token=True)):
+        repo = model.repo
+        if repo is None or repo.exists or (job.kind != "job" and "/" not in mention.name):
+            continue
+        near = clearly_nearest(mention.name, repo.nearest)
+        fix = renaming(job, mention, near, safe=False) if near else None
+        there = f"; there is {some_of(repo.nearest)}" if repo.nearest else ""
+        fault = f"the Hub has no {mention.role} `{mention.name}` that the token at hand sees{there}"
+        yield finding(mention, fault, fix, Severity.WARNING if mention.own_token else None)
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+"""
+SCRIPT = """from peft import PeftModel
+from transformers import AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B")
+model = PeftModel.from_pretrained(model, "acme/adapter", is_trainable=True)
+"""
+COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name trl-lib/Capybara\n"
+SLIP = "Qwen/Qwen2.5-0.5b-base"
+
+
+def _seen(mention: Mention, repo: Repo) -> dict[str, object]:
+    files = frozenset({"adapter_config.json" if mention.role == "adapter" else "config.json"}) if repo.exists else None
+    return {"models": [Seen(mention, Model(files=files, repo=repo))]}
+
+
+def _slip(key: str) -> dict[str, object]:
+    gone = Repo(name=SLIP, exists=False, commit=None, readable=False, nearest=("Qwen/Qwen2.5-0.5B", "Qwen/Qwen2.5-7B"))
+    return _seen(Mention(role="model", name=SLIP, key=key), gone)
+
+
+THERE = _seen(Mention(role="model", name="Qwen/Qwen2.5-0.5B", key="model"), Repo(name="Qwen/Qwen2.5-0.5B"))
+ADAPTER = Mention(role="adapter", name="acme/adapter", key="calls.1.1")
+GONE = Repo(name="acme/gone", exists=False, commit=None, readable=False)
+
+RULE = Rule(
+    code="MOD108",
+    name="absent-model",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "transformers 5.23 and peft 0.21 with huggingface_hub 2.4. Tried against a Hub that answers 404: loading raises OSError, "
+        "whichever of the three it is."
+    ),
+    bad=(
+        Case(job=JOB.replace("Qwen/Qwen2.5-0.5B", SLIP), facts=_slip("model"), at="model", fixed=JOB),
+        Case(
+            command=COMMAND.replace("Qwen/Qwen2.5-0.5B", "acme/gone"),
+            facts=_seen(Mention(role="model", name="acme/gone", key="train.model_name_or_path"), GONE),
+            at="train.model_name_or_path",
+        ),
+        Case(
+            script=SCRIPT,
+            facts=_seen(ADAPTER, Repo(name="acme/adapter", exists=False, commit=None, readable=False)),
+            at="calls.1.1",
+        ),
+    ),
+    good=(
+        Case(job=JOB, facts=THERE),
+        Case(script=SCRIPT, facts=_seen(ADAPTER, Repo(name="acme/adapter"))),
+        Case(
+            script=SCRIPT.replace("acme/adapter", "sft-out"),
+            facts=_seen(Mention(role="adapter", name="sft-out", key="calls.1.1"), GONE),
+        ),
+    ),
+    kinds=ANY_KIND,
+)

@@ -1,0 +1,77 @@
+"""A model that this token may not read.
+
+## What it does
+For each model, adapter and tokenizer that is on the Hub, asks whether its files may be read with the token at hand.
+
+## Why is this bad
+Its page is there for everybody, its files are not: 401 or 403 at the first of them, after the environment was made. Where the
+owners decide about each request, that takes days.
+
+## Fix safety
+There is no automatic fix: only you can agree to the owners' terms, on the model's page, with the account whose token the job will
+have. Models made from it by others are often open.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import finding, once, told
+from holdfast.core.document import Document
+from holdfast.core.facts import Model
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.hub import Repo
+from holdfast.core.mention import Mention, Seen
+
+ASK = {
+    "auto": "it is gated: agree to its terms on its page, and access is granted at once",
+    "manual": "it is gated: ask for access on its page, and its owners decide",
+    "": "it is closed to this token: log in with an account that may read it",
+}
+
+
+def check(job: Document, models: Sequence[Seen[Model]]) -> Iterator[Finding]:
+    """Object to each that is there and cannot be read."""
+    for mention, model in once(told(job, models)):
+        repo = model.repo
+        if repo is not None and repo.exists and not repo.readable:
+            yield finding(mention, f"the files of `{mention.name}` cannot be read with this token; {ASK[repo.gated]}")
+
+
+JOB = """
+method: sft
+model: acme/guarded-1b
+dataset: trl-lib/Capybara
+"""
+SCRIPT = """from transformers import AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("acme/guarded-1b")
+"""
+
+
+def _seen(mention: Mention, repo: Repo) -> dict[str, object]:
+    return {"models": [Seen(mention, Model(files=frozenset({"config.json"}), repo=repo))]}
+
+
+BASE = Mention(role="model", name="acme/guarded-1b", key="model")
+TOKENIZER = Mention(role="tokenizer", name="acme/guarded-1b", key="calls.0.0")
+
+RULE = Rule(
+    code="MOD109",
+    name="closed-model",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "huggingface_hub 2.4, `GatedRepoError`, and transformers 5.23. Tried against a Hub that answers 403 with "
+        "`X-Error-Code: GatedRepo`: `from_pretrained` raises OSError."
+    ),
+    bad=(
+        Case(job=JOB, facts=_seen(BASE, Repo(name=BASE.name, gated="manual", readable=False)), at="model"),
+        Case(job=JOB, facts=_seen(BASE, Repo(name=BASE.name, private=True, readable=False)), at="model"),
+        Case(script=SCRIPT, facts=_seen(TOKENIZER, Repo(name=BASE.name, gated="auto", readable=False)), at="calls.0.0"),
+    ),
+    good=(
+        Case(job=JOB, facts=_seen(BASE, Repo(name=BASE.name, gated="manual"))),
+        Case(script=SCRIPT, facts=_seen(TOKENIZER, Repo(name=BASE.name, private=True))),
+    ),
+    kinds=ANY_KIND,
+)

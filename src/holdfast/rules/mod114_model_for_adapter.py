@@ -1,0 +1,70 @@
+"""A whole model where an adapter is asked for.
+
+## What it does
+For each repository that is loaded with peft's `from_pretrained` or with `load_adapter`, looks whether it has an
+`adapter_config.json`.
+
+## Why is this bad
+Peft raises ValueError, `Can't find 'adapter_config.json'`, after the base model was loaded. Most often what was pushed is the merged
+model, or the adapter lies in another folder or revision of the repository.
+
+## Fix safety
+There is no automatic fix: a merged model is loaded with `AutoModelForCausalLM` alone.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import finding, is_there, once, told
+from holdfast.core.document import Document
+from holdfast.core.facts import Model
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.hub import Repo
+from holdfast.core.mention import Mention, Seen
+
+ADAPTER = "adapter_config.json"
+
+
+def check(job: Document, models: Sequence[Seen[Model]]) -> Iterator[Finding]:
+    """Object to each that holds no adapter."""
+    for mention, model in once(told(job, models)):
+        if mention.role != "adapter" or mention.files or not model.files or not is_there(model.repo):
+            continue
+        if ADAPTER not in model.files:
+            inside = sorted(name for name in model.files if name.endswith(f"/{ADAPTER}"))
+            told_of = f"; there is one in `{inside[0].rpartition('/')[0]}`" if inside else ""
+            yield finding(mention, f"`{mention.name}` holds no adapter: it has no {ADAPTER}{told_of}")
+
+
+SCRIPT = """from peft import PeftModel
+from transformers import AutoModelForCausalLM
+
+base = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B")
+model = PeftModel.from_pretrained(base, "acme/tuned")
+"""
+
+
+def _seen(*names: str, subfolder: bool = False) -> dict[str, object]:
+    mention = Mention(role="adapter", name="acme/tuned", key="calls.1.1", files=("last/**",) if subfolder else ())
+    return {"models": [Seen(mention, Model(files=frozenset(names), repo=Repo(name="acme/tuned")))]}
+
+
+RULE = Rule(
+    code="MOD114",
+    name="model-for-adapter",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "peft 0.21. Tried with a tiny model's folder in the place of an adapter's: `PeftModel.from_pretrained` and "
+        "`AutoPeftModelForCausalLM.from_pretrained` raise ValueError."
+    ),
+    bad=(
+        Case(script=SCRIPT, facts=_seen("config.json", "model.safetensors"), at="calls.1.1"),
+        Case(script=SCRIPT, facts=_seen("README.md", "last/adapter_config.json"), at="calls.1.1"),
+    ),
+    good=(
+        Case(script=SCRIPT, facts=_seen("adapter_config.json", "adapter_model.safetensors")),
+        Case(script=SCRIPT, facts=_seen("config.json", "last/adapter_config.json", subfolder=True)),
+    ),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,93 @@
+"""An adapter that was saved with settings which this peft does not know.
+
+## What it does
+Compares the keys of an adapter's `adapter_config.json` with the arguments of `LoraConfig` in the peft at hand.
+
+## Why is this bad
+Since 0.14 peft drops keys that it does not know, with a warning in the log. The adapter is then computed otherwise than it was trained,
+as if those settings had not been made.
+
+## Fix safety
+There is no automatic fix: install the peft that the adapter was saved with, or a newer one.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.named import finding, once, some_of, told
+from holdfast.catalog.since import since
+from holdfast.core.document import Document
+from holdfast.core.facts import Model
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.mention import Mention, Seen
+
+CONFIG, DROPS = "peft.LoraConfig", "0.14.0"
+# Written beside the settings, and no arguments in every release.
+NOTES = {
+    "peft_type",
+    "peft_version",
+    "auto_mapping",
+    "revision",
+    "base_model_name_or_path",
+    "task_type",
+    "inference_mode",
+}
+# What a setting is that was left as it is by default.
+UNSET: tuple[Any, ...] = (None, False, [], {}, 0)
+
+
+def check(job: Document, api: Api, models: Sequence[Seen[Model]]) -> Iterator[Finding]:
+    """Point out each adapter whose settings would be dropped."""
+    for mention, model in once(told(job, models)):
+        unknown = _unknown(api, model.adapter) if model.adapter and mention.role == "adapter" else []
+        if unknown:
+            saved = model.adapter.get("peft_version") if model.adapter else None
+            by = f" (it was saved with {saved})" if isinstance(saved, str) else ""
+            fault = f"peft {api.versions['peft']} drops {some_of(unknown)} of `{mention.name}`{by}"
+            yield finding(mention, fault)
+
+
+def _unknown(api: Api, adapter: Mapping[str, Any]) -> list[str]:
+    """Return the settings that an adapter was saved with and this peft does not have."""
+    signature = api.signature(CONFIG)
+    if signature is None or signature.open or not since(api, "peft", DROPS) or adapter.get("peft_type") != "LORA":
+        return []
+    given = (name for name, value in adapter.items() if value not in UNSET)
+    return sorted(name for name in given if name not in NOTES and name not in signature.parameters)
+
+
+SCRIPT = """from peft import PeftModel
+from transformers import AutoModelForCausalLM
+
+base = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B")
+model = PeftModel.from_pretrained(base, "acme/adapter")
+"""
+
+
+def _saved(**settings: object) -> dict[str, object]:
+    mention = Mention(role="adapter", name="acme/adapter", key="calls.1.1")
+    adapter = {"peft_type": "LORA", "peft_version": "0.99.0", "r": 8, "target_modules": ["q_proj"], **settings}
+    return {"models": [Seen(mention, Model(files=frozenset({"adapter_config.json"}), adapter=adapter))]}
+
+
+RULE = Rule(
+    code="MOD115",
+    name="newer-adapter",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "peft 0.21, `PeftConfigMixin.from_peft_type`; releases back to 0.11 read. Tried with a key of a later day: it is dropped with a "
+        "warning, and the adapter is loaded."
+    ),
+    bad=(
+        Case(script=SCRIPT, facts=_saved(use_later_day=True), at="calls.1.1"),
+        Case(script=SCRIPT, facts=_saved(use_qalora=True), versions={"peft": "0.14.0"}, at="calls.1.1"),
+    ),
+    good=(
+        Case(script=SCRIPT, facts=_saved(use_dora=True)),
+        Case(script=SCRIPT, facts=_saved(use_qalora=False), versions={"peft": "0.14.0"}),
+    ),
+    kinds=PROGRAMS,
+)

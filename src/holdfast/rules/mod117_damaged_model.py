@@ -1,0 +1,55 @@
+"""A model with a file that cannot be read.
+
+## What it does
+Reads the model's `config.json`, `tokenizer_config.json` and `adapter_config.json`, and of weights on this machine the headers and the
+lengths of their safetensors files.
+
+## Why is this bad
+Whatever loads it raises: OSError for the config, JSONDecodeError for the tokenizer's, SafetensorError for weights that were cut short.
+A clone made without Git LFS has a few lines of text in the place of each large file.
+
+## Fix safety
+There is no automatic fix: fetch the file again from where it came from.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.base_models import base_of, is_plain
+from holdfast.core.document import Document
+from holdfast.core.facts import Model
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+
+
+def check(job: Document, model: Model) -> Iterator[Finding]:
+    """Object to a model that surely cannot be loaded."""
+    base = base_of(job, model)
+    if base is not None and model.problem and is_plain(job, base):
+        yield base.finding(f"it cannot be loaded: {model.problem}")
+
+
+JOB = """
+method: sft
+model: ./tiny
+dataset: trl-lib/Capybara
+"""
+COMMAND = "trl sft --model_name_or_path ./tiny --dataset_name trl-lib/Capybara\n"
+FILES = frozenset({"config.json", "model.safetensors", "tokenizer.json"})
+CUT = {"model": Model(files=FILES, problem="model.safetensors is truncated: 1048576 of 2097152 bytes")}
+
+RULE = Rule(
+    code="MOD117",
+    name="damaged-model",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "transformers 5.23 and safetensors 0.8. Tried with a tiny model, its weights damaged in nine ways and its JSON files in four: "
+        "each is refused; a broken `generation_config.json` is not, and is not told."
+    ),
+    bad=(
+        Case(job=JOB, facts=CUT, at="model"),
+        Case(command=COMMAND, facts=CUT, at="train.model_name_or_path"),
+    ),
+    good=(Case(job=JOB, facts={"model": Model(files=FILES)}),),
+    kinds=ANY_KIND,
+)

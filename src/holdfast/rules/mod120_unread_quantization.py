@@ -1,0 +1,117 @@
+"""Weights that are stored quantized, and nothing to read them with.
+
+## What it does
+Looks at `quantization_config` in the model's `config.json`, and whether the job, or the header of the script, installs the packages
+that read such weights.
+
+## Why is this bad
+None of them comes along with transformers. Loading raises ImportError, after the weights were downloaded.
+
+## Fix safety
+To install what the model's own files need changes nothing else: safe.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.base_models import base_of
+from holdfast.catalog.packages import installed, parse_requirement
+from holdfast.core.document import Document, Set
+from holdfast.core.facts import Model
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
+
+REQUIREMENTS = "environment.requirements"
+READERS = {
+    "bitsandbytes": ("bitsandbytes",),
+    "gptq": ("optimum", "gptqmodel"),
+    "awq": ("gptqmodel",),
+    "compressed-tensors": ("compressed-tensors",),
+    "hqq": ("hqq",),
+    "torchao": ("torchao",),
+}
+
+
+def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
+    """Object to weights that nothing at hand can read."""
+    base, stored = base_of(job, model), (model.config or {}).get("quantization_config")
+    method = stored.get("quant_method") if isinstance(stored, Mapping) else None
+    if base is None or not isinstance(method, str) or method not in READERS:
+        return
+    declared = job.get(REQUIREMENTS, None)
+    if not isinstance(declared, list) and job.kind != "job":
+        return
+    texts = [each for each in declared if isinstance(each, str)] if isinstance(declared, list) else []
+    at_hand = {parse_requirement(text).name for text in texts}
+    lacking = [name for name in READERS[method] if name not in at_hand]
+    lacking = [name for name in lacking if name not in _brought(job, texts, api)]
+    if lacking:
+        fix = Fix(f"install {' and '.join(lacking)}", (Set(REQUIREMENTS, [*texts, *lacking]),))
+        fault = f"its weights are stored quantized by {method}, which is not read without {' and '.join(lacking)}"
+        yield base.finding(fault, fix)
+
+
+def _brought(job: Document, texts: list[str], api: Api) -> frozenset[str]:
+    """Return what else is installed: of a job file what holdfast adds to it, of a script what its requirements bring."""
+    if job.kind == "job":
+        return frozenset({"bitsandbytes"} if job.get("quantization", None) is not None else ())
+    found = installed(texts, api.versions)
+    if found is None:
+        raise MissingFactError(REQUIREMENTS, "what one of them brings along is not known")
+    return found
+
+
+JOB = """
+method: sft
+model: acme/small-bnb-4bit
+dataset: trl-lib/Capybara
+peft: {target_modules: all-linear}
+"""
+READ = JOB + "environment:\n  requirements: [bitsandbytes]\n"
+SCRIPT = """# /// script
+# dependencies = ["trl==1.16.0", "transformers==5.23.0", "peft==0.21.2"]
+# ///
+from peft import LoraConfig
+from trl import SFTConfig, SFTTrainer
+
+adapter = LoraConfig(target_modules="all-linear")
+trainer = SFTTrainer(model="acme/small", args=SFTConfig(output_dir="out"), train_dataset=rows, peft_config=adapter)
+"""
+
+
+def _stored(method: str) -> dict[str, object]:
+    config = {
+        "architectures": ["Qwen2ForCausalLM"],
+        "model_type": "qwen2",
+        "quantization_config": {"quant_method": method},
+    }
+    return {"model": Model(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
+
+
+RULE = Rule(
+    code="MOD120",
+    name="unread-quantization",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "transformers 5.23, `transformers.quantizers`. Tried with trl 1.16 and tiny models whose config says so, in an environment with "
+        "none of these packages: each raises ImportError, GPTQ first for optimum, and then, by its source, for gptqmodel."
+    ),
+    bad=(
+        Case(job=JOB, facts=_stored("bitsandbytes"), at="model", fixed=READ),
+        Case(
+            script=SCRIPT,
+            facts=_stored("gptq"),
+            at="trainer.model",
+            fixed=SCRIPT.replace('0.21.2"]', '0.21.2", "optimum", "gptqmodel"]'),
+        ),
+    ),
+    good=(
+        Case(job=READ, facts=_stored("bitsandbytes")),
+        Case(job=JOB + "quantization: {load_in_4bit: true}\n", facts=_stored("bitsandbytes")),
+        Case(job=JOB, facts=_stored("fp8")),
+        Case(script=SCRIPT.replace('0.21.2"', '0.21.2", "gptqmodel"'), facts=_stored("awq")),
+        Case(script=SCRIPT.partition("# ///\n")[2], facts=_stored("gptq")),
+    ),
+    kinds=ANY_KIND,
+)

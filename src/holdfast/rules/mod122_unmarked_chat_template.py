@@ -1,0 +1,90 @@
+"""`assistant_only_loss`, with a chat template that does not say what the assistant's part is.
+
+## What it does
+With `assistant_only_loss=True`, looks for `{% generation %}` in the model's chat template, and whether it is one of those for which TRL
+has a template with these marks.
+
+## Why is this bad
+TRL compares the whole text of the template with those it knows. For any other it raises ValueError, `not training-compatible`, after
+the model was loaded; a changed space makes another template of it.
+
+## Fix safety
+Without `assistant_only_loss` the questions are learnt too: unsafe. The other way is a template with the marks around what the assistant
+says, its end of turn among it, in a file that `chat_template_path` names.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.base_models import base_of, uses_own_tokenizer
+from holdfast.catalog.chat_templates import is_mended, marks_assistant
+from holdfast.core.document import Document, Remove
+from holdfast.core.facts import Model
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+
+ONLY, TEMPLATE = "train.assistant_only_loss", "train.chat_template_path"
+
+
+def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
+    """Object to a template that TRL cannot mark."""
+    if job.get("method", None) != "sft" or job.get(ONLY, default=False) is not True:
+        return
+    base, template = base_of(job, model), model.chat_template
+    if base is None or template is None or not uses_own_tokenizer(job, base) or job.get(TEMPLATE, None) is not None:
+        return
+    if not marks_assistant(template) and is_mended(api, template) is False:
+        fix = Fix("learn from whole conversations", (Remove(ONLY),), safe=False) if job.kind != "command" else None
+        fault = (
+            "its chat template has no `{% generation %}`, "
+            f"and trl {api.versions['trl']} knows no marked one in its place: name one in `chat_template_path`"
+        )
+        yield Finding(ONLY, fault, fix)
+
+
+JOB = """
+method: sft
+model: acme/chat
+dataset: trl-lib/Capybara
+train:
+  max_length: 2048
+"""
+MASKED = JOB + "  assistant_only_loss: true\n"
+SCRIPT = """from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", assistant_only_loss=True)
+trainer = SFTTrainer(model="acme/chat", args=args, train_dataset=rows)
+"""
+PLAIN = "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
+MARKED = PLAIN.replace(
+    "{{ message.content }}<|im_end|>", "{% generation %}{{ message.content }}<|im_end|>{% endgeneration %}"
+)
+
+
+def _written(template: str) -> dict[str, object]:
+    return {
+        "model": Model(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), chat_template=template)
+    }
+
+
+RULE = Rule(
+    code="MOD122",
+    name="unmarked-chat-template",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "trl 1.16, `get_training_chat_template`, and its templates by their SHA-256. Tried on a tiny model with ChatML, Llama 3.1's, and "
+        "Qwen3's with a newline more: ValueError; with the marks, with Qwen3's, Qwen2.5's, Llama 3's, Gemma's and Phi 3's: they train."
+    ),
+    bad=(
+        Case(job=MASKED, facts=_written(PLAIN), at=ONLY, fixed=JOB),
+        Case(script=SCRIPT, facts=_written(PLAIN), at=ONLY, fixed=SCRIPT.replace(", assistant_only_loss=True", "")),
+    ),
+    good=(
+        Case(job=MASKED, facts=_written(MARKED)),
+        Case(job=JOB, facts=_written(PLAIN)),
+        Case(job=MASKED + "  chat_template_path: chat.jinja\n", facts=_written(PLAIN)),
+        Case(script=SCRIPT, facts=_written(PLAIN), versions={"trl": "1.8.0"}),
+    ),
+    kinds=ANY_KIND,
+)

@@ -1,0 +1,163 @@
+"""An adapter for modules that the model does not have.
+
+## What it does
+Compares `target_modules`, `exclude_modules`, `layers_to_transform` and `modules_to_save` of a LoRA adapter with the names of the model's
+weights, as peft does: a list by the ends of names, a single text as an expression for the whole name.
+
+## Why is this bad
+Where nothing fits, peft raises NoMatchingPeftModuleError after the model was loaded. Where only some of the names fit, the others are
+passed over without a word, and less is trained than was meant; so are names in `modules_to_save`.
+On TRL's command line a single name is no list: `--lora_target_modules q_proj` fits nothing.
+
+## Fix safety
+There is no automatic fix. `all-linear` fits every model, and is another training.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from holdfast.catalog.base_models import adapts, base_of, lora, lora_key, trusts_code
+from holdfast.catalog.lora_targets import Targets, ends_of, modules_of
+from holdfast.catalog.model_types import load_model_types
+from holdfast.catalog.named import some_of
+from holdfast.core.document import Document, Unknown
+from holdfast.core.facts import Model
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+
+TARGETS, SAVED, LAYERS = "target_modules", "modules_to_save", "layers_to_transform"
+# Parts that a trainer puts on a model, or that have no weights of their own because they share others'.
+ADDED = ("score", "classifier", "lm_head")
+
+
+def check(job: Document, model: Model, tensors: frozenset[str]) -> Iterator[Finding]:
+    """Object to an adapter that would go nowhere, and to each name that fits nothing."""
+    base = base_of(job, model)
+    if base is None or not adapts(job) or not _is_as_saved(model.config or {}) or trusts_code(job, base):
+        return
+    settings = lora(job)
+    if settings is None or any(isinstance(value, Unknown) for value in settings.values()):
+        return
+    if tensors:
+        yield from _targets(job, settings, tensors)
+        yield from _saved(job, settings.get(SAVED), modules_of(tensors))
+
+
+def _is_as_saved(config: Mapping[str, Any]) -> bool:
+    """Tell whether a model's modules are surely called as its weights are."""
+    kind = load_model_types().get(str(config.get("model_type")))
+    return kind is not None and not kind.renamed and not {"text_config", "vision_config"} & config.keys()
+
+
+def _targets(job: Document, settings: Mapping[str, Any], tensors: frozenset[str]) -> Iterator[Finding]:
+    key, targets, found = lora_key(job, TARGETS), settings.get(TARGETS), Targets.of(settings)
+    if found is None or settings.get("target_parameters"):
+        return
+    modules, has = modules_of(tensors), f"the model has {some_of(ends_of(tensors))}"
+    try:
+        fits = any(map(found.takes, modules))
+    except re.error as error:
+        yield Finding(key, f"`{targets}` is no expression that could be matched: {error}")
+        return
+    names = [name for name in found.names if not name.endswith(ADDED)]
+    idle = [name for name in names if not any(found.names_module(name, module) for module in modules)]
+    if not fits:
+        yield Finding(key, f"{_nothing(targets, settings)}; {has}")
+    elif idle:
+        fault = f"{some_of(idle)} fit{'' if idle[1:] else 's'} no module, and less is trained than is meant; {has}"
+        yield Finding(key, fault, severity=Severity.WARNING)
+
+
+def _nothing(targets: Any, settings: Mapping[str, Any]) -> str:
+    """Return what to say of an adapter that goes nowhere."""
+    also = [name for name in (LAYERS, "exclude_modules", SAVED) if settings.get(name) not in (None, [], "")]
+    given = f" with these {' and '.join(f'`{name}`' for name in also)}" if also else ""
+    hint = ", which as a single text has to fit a whole name" if isinstance(targets, str) else ""
+    return f"{targets!r}{hint} fits no module of this model{given}"
+
+
+def _saved(job: Document, saved: Any, modules: Sequence[str]) -> Iterator[Finding]:
+    names = [saved] if isinstance(saved, str) else saved
+    for name in names if isinstance(names, list | tuple) else ():
+        if (
+            isinstance(name, str)
+            and name
+            and not name.endswith(ADDED)
+            and not any(each.endswith(name) for each in modules)
+        ):
+            fault = f"no module of this model is called `{name}`, and nothing of it is trained or saved"
+            yield Finding(lora_key(job, SAVED), fault, severity=Severity.WARNING)
+            return
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+peft:
+  target_modules: [q_proj, v_proj]
+"""
+SCRIPT = """from peft import LoraConfig
+from trl import SFTConfig, SFTTrainer
+
+adapter = LoraConfig(target_modules=["q_proj", "v_proj"], layers_to_transform=[0, 1])
+trainer = SFTTrainer(model="acme/small", args=SFTConfig(output_dir="out"), train_dataset=rows, peft_config=adapter)
+"""
+COMMAND = "trl sft --model_name_or_path acme/small --dataset_name trl-lib/Capybara --use_peft --lora_target_modules q_proj v_proj\n"
+LAYER = (
+    "self_attn.q_proj",
+    "self_attn.k_proj",
+    "self_attn.v_proj",
+    "self_attn.o_proj",
+    "mlp.up_proj",
+    "input_layernorm",
+)
+WEIGHTS = frozenset(
+    {"model.embed_tokens.weight", "model.norm.weight"}
+    | {f"model.layers.{index}.{name}.weight" for index in range(2) for name in LAYER}
+)
+
+
+def _facts(kind: str = "qwen2", name: str = "Qwen2ForCausalLM") -> dict[str, object]:
+    files = frozenset({"config.json", "model.safetensors", "tokenizer.json"})
+    return {"model": Model(files=files, config={"architectures": [name], "model_type": kind}), "tensors": WEIGHTS}
+
+
+def _job(old: str, new: str) -> str:
+    return JOB.replace(old, new)
+
+
+KEY = "peft.target_modules"
+
+RULE = Rule(
+    code="MOD123",
+    name="unmatched-target",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "peft 0.21, `check_target_module_exists`. Tried with trl 1.16 and a tiny Qwen2: 34 settings, each of these among them, and "
+        "`trl sft` with one name and with two. Of models whose modules transformers 5.23 names otherwise than their checkpoints nothing "
+        "is said."
+    ),
+    bad=(
+        Case(job=_job("q_proj, v_proj", "c_attn"), facts=_facts(), at=KEY),
+        Case(job=_job("[q_proj, v_proj]", "q_proj"), facts=_facts(), at=KEY),
+        Case(job=_job("[q_proj, v_proj]", '"*.q_proj"'), facts=_facts(), at=KEY),
+        Case(job=_job("v_proj", "qkv_proj"), facts=_facts(), at=KEY),
+        Case(job=JOB + "  exclude_modules: [q_proj, v_proj]\n", facts=_facts(), at=KEY),
+        Case(job=JOB + "  modules_to_save: [embed_token]\n", facts=_facts(), at="peft.modules_to_save"),
+        Case(script=SCRIPT.replace("[0, 1]", "[2, 3]"), facts=_facts(), at=KEY),
+        Case(command=COMMAND.replace(" v_proj", ""), facts=_facts(), at="train.lora_target_modules"),
+    ),
+    good=(
+        Case(job=JOB, facts=_facts()),
+        Case(job=_job("[q_proj, v_proj]", r"'.*\.(q|v)_proj'"), facts=_facts()),
+        Case(job=_job("[q_proj, v_proj]", "all-linear"), facts=_facts()),
+        Case(job=JOB + "  modules_to_save: [embed_tokens, lm_head]\n", facts=_facts()),
+        Case(job=_job("q_proj, v_proj", "w1, w2"), facts=_facts("mixtral", "MixtralForCausalLM")),
+        Case(script=SCRIPT, facts=_facts()),
+        Case(command=COMMAND, facts=_facts()),
+    ),
+    kinds=ANY_KIND,
+)

@@ -1,0 +1,94 @@
+"""An adapter that does not say where it goes, for a model of which peft does not know it.
+
+## What it does
+For a LoRA adapter without `target_modules`, looks whether peft has a default for models of this type.
+
+## Why is this bad
+Peft knows some thirty types: Llama, Qwen 2 and 3, Mistral, Gemma and older ones; not Phi 3, Qwen3-MoE, SmolLM3, OLMo 2 or gpt-oss. For
+all others it raises ValueError, `Please specify target_modules`, after the model was loaded.
+
+## Fix safety
+`all-linear` is what most who train such a model choose; which modules are trained is yours to say: unsafe.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.base_models import adapts, base_of, lora, lora_key
+from holdfast.catalog.model_types import is_of_table, load_model_types
+from holdfast.core.document import Document, Set
+from holdfast.core.facts import Model
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+
+TARGETS, PARAMETERS = "target_modules", "target_parameters"
+
+
+def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
+    """Object to an adapter that peft finds no place for."""
+    base, config = base_of(job, model), model.config or {}
+    kind = load_model_types().get(str(config.get("model_type")))
+    if base is None or kind is None or kind.targets or "text_config" in config or not is_of_table(api, "peft"):
+        return
+    settings = lora(job) if adapts(job) else None
+    if settings is None or settings.get(TARGETS) is not None or settings.get(PARAMETERS) is not None:
+        return
+    key = lora_key(job, TARGETS)
+    fix = Fix("adapt all linear layers", (Set(key, "all-linear"),), safe=False) if job.kind != "command" else None
+    made = next((call for call in job.calls if call.key == "peft"), None)
+    fault = f"peft {api.versions['peft']} has no default `target_modules` for models of type `{kind.name}`"
+    yield Finding(
+        key.rpartition(".")[0] if made else base.key, fault, fix, place=made.name_place if made else base.place
+    )
+
+
+JOB = """
+method: sft
+model: microsoft/Phi-4-mini-instruct
+dataset: trl-lib/Capybara
+peft:
+  r: 16
+"""
+AIMED = JOB + "  target_modules: all-linear\n"
+SCRIPT = """from peft import LoraConfig
+from trl import SFTConfig, SFTTrainer
+
+adapter = LoraConfig(r=16, target_modules="all-linear")
+trainer = SFTTrainer(model="acme/small", args=SFTConfig(output_dir="out"), train_dataset=rows, peft_config=adapter)
+"""
+COMMAND = "trl sft --model_name_or_path acme/small --dataset_name trl-lib/Capybara --use_peft\n"
+
+
+def _typed(kind: str, name: str) -> dict[str, object]:
+    files = frozenset({"config.json", "model.safetensors", "tokenizer.json"})
+    return {"model": Model(files=files, config={"architectures": [name], "model_type": kind})}
+
+
+RULE = Rule(
+    code="MOD124",
+    name="untargeted-adapter",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "peft 0.21, `TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING`. Tried with trl 1.16 and a tiny OLMo 2: all six trainers raise "
+        "ValueError; with a tiny Qwen2 they are made."
+    ),
+    bad=(
+        Case(job=JOB, facts=_typed("phi3", "Phi3ForCausalLM"), at="peft", fixed=AIMED),
+        Case(
+            script=SCRIPT.replace(', target_modules="all-linear"', ""),
+            facts=_typed("olmo2", "Olmo2ForCausalLM"),
+            at="peft",
+            fixed=SCRIPT,
+        ),
+        Case(command=COMMAND, facts=_typed("smollm3", "SmolLM3ForCausalLM"), at="train.model_name_or_path"),
+    ),
+    good=(
+        Case(job=AIMED, facts=_typed("phi3", "Phi3ForCausalLM")),
+        Case(job=JOB, facts=_typed("qwen3", "Qwen3ForCausalLM")),
+        Case(script=SCRIPT, facts=_typed("olmo2", "Olmo2ForCausalLM")),
+        Case(command=COMMAND.replace(" --use_peft", ""), facts=_typed("smollm3", "SmolLM3ForCausalLM")),
+        Case(job=JOB, facts=_typed("mpt", "MptForCausalLM")),
+    ),
+    kinds=ANY_KIND,
+)

@@ -1,0 +1,140 @@
+"""A `max_length` beyond the positions that the model has.
+
+## What it does
+Compares `max_length` with the number of positions in the model's `config.json`: of models that look their positions up in a table, by
+whatever `max_length` comes to; of those that rotate them (RoPE), where it is written.
+
+## Why is this bad
+In a table there is no row for a later position: the first text that is longer raises IndexError, in the middle of a run or at its
+beginning, as the rows happen to lie. A model that rotates positions takes any, and gives poor text beyond those that it has seen.
+
+## Fix safety
+A shorter `max_length` cuts longer texts off: unsafe.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.base_models import base_of
+from holdfast.catalog.train_arguments import setting
+from holdfast.core.document import ABSENT, Document, Set
+from holdfast.core.facts import Model
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+
+KEY, METHODS = "train.max_length", ("sft", "dpo", "kto", "reward")
+# Types that raise for a position beyond the last, with the name of that number in their configs.
+TABLES = {
+    "biogpt": "max_position_embeddings",
+    "codegen": "n_positions",
+    "gpt2": "n_positions",
+    "gpt_bigcode": "n_positions",
+    "gpt_neo": "max_position_embeddings",
+    "gptj": "n_positions",
+    "mpt": "max_seq_len",
+    "opt": "max_position_embeddings",
+}
+ROTATES = ("rope_theta", "rope_parameters", "rope_scaling")
+PLAIN = (None, "default")
+
+
+def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
+    """Point out a length that the model was not made for."""
+    base, config = base_of(job, model), model.config or {}
+    if base is None or job.get("method", None) not in METHODS:
+        return
+    name = TABLES.get(str(config.get("model_type")))
+    rotated = name is None and _rotates(config)
+    positions = config.get(name or "max_position_embeddings")
+    length = job.get(KEY) if rotated else setting(job, "max_length", api)
+    if not _is_count(positions) or not _is_count(length) or length <= positions or not (name or rotated):
+        return
+    fix = Fix(f"cut texts at {positions} tokens", (Set(KEY, positions),), safe=False) if job.kind != "command" else None
+    if rotated:
+        yield Finding(
+            KEY, f"the model was made for {positions} positions, and gives poor text beyond: {length} is more", fix
+        )
+        return
+    fault = (
+        f"a text of more than {positions} tokens, up to {length}, raises IndexError: the model has no further positions"
+    )
+    if job.get(KEY) is ABSENT:
+        yield base.finding(f"{fault}; `max_length` is {length} where nothing says otherwise", fix)
+    else:
+        yield Finding(KEY, fault, fix)
+
+
+def _rotates(config: Mapping[str, Any]) -> bool:
+    """Tell whether a model surely rotates its positions, as far as it was trained and no further."""
+    if "text_config" in config or not any(config.get(name) for name in ROTATES):
+        return False
+    given = [config.get(name) for name in ("rope_parameters", "rope_scaling")]
+    kinds = [each.get("rope_type", each.get("type")) for each in given if isinstance(each, Mapping)]
+    return all(kind in PLAIN for kind in kinds)
+
+
+def _is_count(value: object) -> bool:
+    return type(value) is int and value > 0
+
+
+JOB = """
+method: sft
+model: facebook/opt-125m
+dataset: trl-lib/Capybara
+train:
+  max_length: 2048
+"""
+LONG = JOB.replace("2048", "4096")
+SCRIPT = """from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", max_length=512)
+trainer = SFTTrainer(model="acme/small-gpt2", args=args, train_dataset=rows)
+"""
+UNSAID = SCRIPT.replace(", max_length=512", "")
+
+
+CLASSES = {"opt": "OPTForCausalLM", "gpt2": "GPT2LMHeadModel", "qwen2": "Qwen2ForCausalLM", "bloom": "BloomForCausalLM"}
+
+
+def _made_for(positions: int, kind: str = "opt", **more: object) -> dict[str, object]:
+    name = CLASSES.get(kind, "LlamaForCausalLM")
+    config = {
+        "architectures": [name],
+        "model_type": kind,
+        TABLES.get(kind, "max_position_embeddings"): positions,
+        **more,
+    }
+    return {"model": Model(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
+
+
+YARN = {"rope_theta": 1e6, "rope_scaling": {"type": "yarn", "factor": 4.0}}
+
+RULE = Rule(
+    code="MOD125",
+    name="beyond-positions",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "Tried with trl 1.16, transformers 5.23 and tiny models of 64 positions: rows of 320 tokens raise IndexError with GPT-2, OPT, "
+        "GPT-Neo, GPT-BigCode, BioGPT and CodeGen, RuntimeError with GPT-J and MPT; Llama, Phi, Phi 3, GPT-NeoX, Falcon and Qwen2 train."
+    ),
+    bad=(
+        Case(job=LONG, facts=_made_for(2048), at=KEY, fixed=JOB),
+        Case(job=LONG, facts=_made_for(2048, "llama", rope_theta=10000.0), at=KEY, fixed=JOB),
+        Case(
+            script=UNSAID,
+            facts=_made_for(512, "gpt2"),
+            at="trainer.model",
+            fixed=SCRIPT,
+        ),
+    ),
+    good=(
+        Case(job=JOB, facts=_made_for(2048)),
+        Case(job=LONG, facts=_made_for(2048, "qwen2", **YARN)),
+        Case(job=LONG, facts=_made_for(2048, "bloom")),
+        Case(job=LONG.replace("train:\n  max_length: 4096\n", ""), facts=_made_for(512, "llama", rope_theta=10000.0)),
+        Case(script=SCRIPT, facts=_made_for(512, "gpt2")),
+    ),
+    kinds=ANY_KIND,
+)

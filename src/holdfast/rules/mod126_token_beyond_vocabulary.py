@@ -1,0 +1,110 @@
+"""A special token that the model has no embedding for.
+
+## What it does
+Compares the numbers of the tokenizer's `pad_token` and `eos_token`, where `tokenizer_config.json` tells them, with the model's
+`vocab_size`.
+
+## Why is this bad
+A token was added to the tokenizer, and the model was not resized. The first batch with rows of different lengths is padded with it, and
+raises IndexError; on a GPU, `device-side assert triggered`. The token that ends a text is in the first batch anyway.
+
+## Fix safety
+There is no automatic fix. For padding, name a token that the model has in `pad_token` of the config: the one that ends a text will do,
+since trl masks padding by its place. Else load the model, and resize it: `model.resize_token_embeddings(len(tokenizer))`.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.base_models import base_of, uses_own_tokenizer
+from holdfast.catalog.chat_templates import token_number, token_text
+from holdfast.catalog.train_arguments import setting
+from holdfast.core.document import Document
+from holdfast.core.facts import Model
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+
+# Methods whose trainers pad rows with the tokenizer's token before the model sees them.
+PADDING = ("sft", "dpo", "kto", "reward")
+ENDS, PADS = "eos_token", "pad_token"
+
+
+def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
+    """Object to a token that the model does not have."""
+    base, method = base_of(job, model), job.get("method", None)
+    if base is None or method not in PADDING or not uses_own_tokenizer(job, base):
+        return
+    size, tokens = _size(model.config or {}), model.tokenizer or {}
+    if size is None or job.get("train.chat_template_path", None) is not None:
+        return
+    for name in (PADS, ENDS):
+        token = token_text(tokens.get(name))
+        number = token_number(tokens, token) if token else None
+        if token is None or number is None or number < size or job.get(f"train.{name}", None) is not None:
+            continue
+        if name == ENDS:
+            fault = f"`{token}`, which ends a text, is token {number}, and the model has {size}: it raises IndexError"
+            yield base.finding(fault, severity=Severity.WARNING)
+        elif _pads(job, api):
+            yield base.finding(
+                f"`{token}`, which pads rows, is token {number}, and the model has {size}: it raises IndexError"
+            )
+
+
+def _size(config: Mapping[str, Any]) -> int | None:
+    inner = config.get("text_config")
+    size = (inner if isinstance(inner, Mapping) else config).get("vocab_size")
+    return size if type(size) is int else None
+
+
+def _pads(job: Document, api: Api) -> bool:
+    """Tell whether rows of different lengths come into one batch."""
+    packed = any(job.get(f"train.{name}", default=False) for name in ("packing", "padding_free"))
+    return not packed and setting(job, "per_device_train_batch_size", api) != 1
+
+
+JOB = """
+method: sft
+model: acme/padded
+dataset: trl-lib/Capybara
+"""
+SCRIPT = """from trl import DPOConfig, DPOTrainer
+
+trainer = DPOTrainer(model="acme/padded", args=DPOConfig(output_dir="out"), train_dataset=rows)
+"""
+
+
+def _facts(size: int, *, pad: str = "[PAD]", end: str = "</s>") -> dict[str, object]:
+    added = {"2": {"content": "</s>"}, "32000": {"content": "[PAD]"}, "32001": {"content": "<end>"}}
+    tokenizer = {"pad_token": {"content": pad}, "eos_token": end, "added_tokens_decoder": added}
+    files = frozenset({"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"})
+    config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": size}
+    return {"model": Model(files=files, config=config, tokenizer=tokenizer)}
+
+
+RULE = Rule(
+    code="MOD126",
+    name="token-beyond-vocabulary",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "Tried with trl 1.16, transformers 5.23 and a tiny model: a `pad_token` and an `eos_token` beyond its embedding raise IndexError "
+        "with sft, dpo, kto and reward; with one row a batch, with packing, and with another `pad_token` the first does not, and with "
+        "grpo and rloo neither does."
+    ),
+    bad=(
+        Case(job=JOB, facts=_facts(32000), at="model"),
+        Case(job=JOB, facts=_facts(32001, end="<end>"), at="model"),
+        Case(script=SCRIPT, facts=_facts(32000), at="trainer.model"),
+    ),
+    good=(
+        Case(job=JOB, facts=_facts(32001)),
+        Case(job=JOB, facts=_facts(32000, pad="</s>")),
+        Case(job=JOB + "train: {pad_token: </s>}\n", facts=_facts(32000)),
+        Case(job=JOB + "train: {packing: true}\n", facts=_facts(32000)),
+        Case(job=JOB + "train: {per_device_train_batch_size: 1}\n", facts=_facts(32000)),
+        Case(script=SCRIPT.replace("train_dataset", "processing_class=tokenizer, train_dataset"), facts=_facts(32000)),
+    ),
+    kinds=ANY_KIND,
+)

@@ -1,0 +1,106 @@
+"""A checkpoint whose class cannot be trained to give words.
+
+## What it does
+For sft, dpo, kto, grpo and rloo, where the trainer loads the model by its name, looks at `architectures` in its `config.json`: the body
+alone (`Qwen2Model`, `BertModel`), a classifier, an encoder with masks (`BertForMaskedLM`), T5 and its kin.
+
+## Why is this bad
+Trl loads the class that is named there. One that gives no words raises AttributeError, `no attribute 'generation_config'`, while the
+trainer is built; T5 and its kin want labels for a decoder, and raise ValueError at the first step.
+
+## Fix safety
+There is no automatic fix: name a causal language model. A body alone can be loaded with `AutoModelForCausalLM` by yourself, where its
+checkpoint has the head too.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.base_models import GENERATING, base_of, is_plain
+from holdfast.catalog.model_types import load_model_types
+from holdfast.catalog.since import since
+from holdfast.core.document import Document
+from holdfast.core.facts import Model
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+
+FIRST = "1.0.0"
+# How the names of classes end of which none gives words; all that transformers 5.23 has were asked.
+SILENT = (
+    *("ForMaskedLM", "ForSequenceClassification", "ForTokenClassification", "ForMultipleChoice", "ForPreTraining"),
+    *("ForNextSentencePrediction", "ForImageClassification", "ForMaskedImageModeling"),
+)
+TWO_PARTS = {"t5", "mt5", "umt5", "longt5", "switch_transformers", "pegasus"}
+
+
+def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
+    """Object to a class that gives no words, and to one that gives them to its own questions alone."""
+    base, config = base_of(job, model), model.config or {}
+    if base is None or not base.by_name or job.get("method", None) not in GENERATING or not is_plain(job, base):
+        return
+    name = _architecture(config)
+    if not since(api, "trl", FIRST) or not name or not api.has_name("transformers", name):
+        return
+    if name.endswith(SILENT) or name == _body(config):
+        yield base.finding(
+            f"it is a `{name}`, which gives no words to train: {job.get('method')} needs a causal language model"
+        )
+    elif name.endswith("ForConditionalGeneration") and str(config.get("model_type")) in TWO_PARTS:
+        yield base.finding(
+            f"it is a `{name}`, whose decoder gets no labels from {job.get('method')}: it needs a causal language model"
+        )
+
+
+def _architecture(config: Mapping[str, Any]) -> str:
+    given = config.get("architectures")
+    return given[0] if isinstance(given, list) and given and isinstance(given[0], str) else ""
+
+
+def _body(config: Mapping[str, Any]) -> str:
+    """Return the class of a model without any head; nothing where the type has none that makes texts."""
+    kind = load_model_types().get(str(config.get("model_type")))
+    return f"{kind.config.removesuffix('Config')}Model" if kind and (kind.causal or kind.sequence) else ""
+
+
+JOB = """
+method: dpo
+model: acme/small
+dataset: trl-lib/ultrafeedback_binarized
+"""
+SCRIPT = """from trl import SFTConfig, SFTTrainer
+
+trainer = SFTTrainer(model="acme/small", args=SFTConfig(output_dir="out"), train_dataset=rows)
+"""
+
+
+def _is(name: str, kind: str) -> dict[str, object]:
+    config = {"architectures": [name], "model_type": kind}
+    return {"model": Model(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
+
+
+RULE = Rule(
+    code="MOD128",
+    name="untrainable-architecture",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "trl 1.16, `create_model_from_path`, which is the same in 1.0. Tried with transformers 5.23 and tiny models: Qwen2Model, "
+        "Qwen2ForSequenceClassification, BertForMaskedLM, ModernBertForMaskedLM, T5, mT5, UMT5, LongT5, Switch and Pegasus raise; BART and "
+        "mBART train, and nothing is said of them."
+    ),
+    bad=(
+        Case(job=JOB, facts=_is("Qwen2Model", "qwen2"), at="model"),
+        Case(job=JOB, facts=_is("BertForMaskedLM", "bert"), at="model"),
+        Case(script=SCRIPT, facts=_is("T5ForConditionalGeneration", "t5"), at="trainer.model"),
+        Case(script=SCRIPT, facts=_is("Qwen2ForSequenceClassification", "qwen2"), at="trainer.model"),
+    ),
+    good=(
+        Case(job=JOB, facts=_is("Qwen2ForCausalLM", "qwen2")),
+        Case(job=JOB, facts=_is("GPT2LMHeadModel", "gpt2")),
+        Case(job=JOB, facts=_is("Gemma3ForConditionalGeneration", "gemma3")),
+        Case(job=JOB.replace("dpo", "reward"), facts=_is("Qwen2ForSequenceClassification", "qwen2")),
+        Case(script=SCRIPT, facts=_is("BartForConditionalGeneration", "bart")),
+    ),
+    kinds=ANY_KIND,
+)

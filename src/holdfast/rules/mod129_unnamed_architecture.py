@@ -1,0 +1,89 @@
+"""A checkpoint that does not name its class, or one that is not there.
+
+## What it does
+For sft, dpo, kto, grpo and rloo, where the trainer loads the model by its name, looks whether `architectures` in its `config.json` names
+a class that transformers has.
+
+## Why is this bad
+Trl loads the class that is named there, and looks nowhere else: without a name it raises TypeError, `'NoneType' object is not
+subscriptable`, and for a class that is not there AttributeError. `AutoModelForCausalLM` goes by `model_type`, and would load it.
+
+## Fix safety
+There is no automatic fix: load it with `AutoModelForCausalLM.from_pretrained` yourself, or write the class into a copy of the config.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.base_models import GENERATING, base_of, is_plain
+from holdfast.catalog.model_types import knows
+from holdfast.catalog.since import since
+from holdfast.core.document import Document
+from holdfast.core.facts import Model
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+
+FIRST = "1.0.0"
+LOAD = "trl loads by its name alone; load it with `AutoModelForCausalLM.from_pretrained`"
+
+
+def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
+    """Object to a class that trl will not find."""
+    base, config = base_of(job, model), model.config
+    if base is None or config is None or not base.by_name or job.get("method", None) not in GENERATING:
+        return
+    kind, named = config.get("model_type"), config.get("architectures")
+    known = isinstance(kind, str) and knows(api, kind)
+    if not known or config.get("auto_map") or not since(api, "trl", FIRST) or not is_plain(job, base):
+        return
+    if not named:
+        yield base.finding(f"its config.json names no class in `architectures`, and {LOAD}")
+    elif isinstance(named, list) and isinstance(named[0], str) and api.has_name("transformers", named[0]) is False:
+        version = api.versions["transformers"]
+        yield base.finding(
+            f"transformers {version} has no `{named[0]}`, the class that its config.json names, and {LOAD}"
+        )
+
+
+JOB = """
+method: sft
+model: acme/small
+dataset: trl-lib/Capybara
+"""
+SCRIPT = """from transformers import AutoModelForCausalLM
+from trl import SFTConfig, SFTTrainer
+
+model = AutoModelForCausalLM.from_pretrained("acme/small")
+trainer = SFTTrainer(model=model, args=SFTConfig(output_dir="out"), train_dataset=rows)
+"""
+BY_NAME = SCRIPT.replace("model=model", 'model="acme/small"')
+
+
+def _is(named: list[str] | None, kind: str = "qwen2", **more: object) -> dict[str, object]:
+    config = {"architectures": named, "model_type": kind, **more}
+    return {"model": Model(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
+
+
+RULE = Rule(
+    code="MOD129",
+    name="unnamed-architecture",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "trl 1.16, `create_model_from_path`, which is the same in 1.0. Tried with transformers 5.23 and a tiny Qwen2: without "
+        "`architectures` TypeError, with an empty list IndexError, with a class of another name AttributeError, for sft, dpo, kto, grpo "
+        "and rloo; reward trains, and a model that was loaded before."
+    ),
+    bad=(
+        Case(job=JOB, facts=_is(None), at="model"),
+        Case(job=JOB, facts=_is([]), at="model"),
+        Case(script=BY_NAME, facts=_is(["MyQwenForCausalLM"]), at="trainer.model"),
+    ),
+    good=(
+        Case(job=JOB, facts=_is(["Qwen2ForCausalLM"])),
+        Case(job=JOB.replace("sft", "reward"), facts=_is(None)),
+        Case(job=JOB, facts=_is(["OwnForCausalLM"], auto_map={"AutoModelForCausalLM": "modeling.OwnForCausalLM"})),
+        Case(script=SCRIPT, facts=_is(None)),
+    ),
+    kinds=ANY_KIND,
+)

@@ -1,0 +1,86 @@
+"""Images, for a model that cannot see.
+
+## What it does
+Where the training data has a column `image` or `images`, looks whether the model has a part for them: a `vision_config`, or the config of
+a processor.
+
+## Why is this bad
+SFT, DPO and KTO raise ValueError, `the provided model does not seem to be a vision-language model`, after the model was loaded; GRPO
+and RLOO raise KeyError, `pixel_values`, at the first step. The column counts, even where it is empty.
+
+## Fix safety
+There is no automatic fix: take a model that sees, or take the column away: `rows.remove_columns("images")`.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.base_models import GENERATING, base_of, rows_are_raw, uses_own_tokenizer
+from holdfast.core.document import Document
+from holdfast.core.facts import Dataset, Model
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+
+IMAGES = ("image", "images")
+PROCESSORS = {"processor_config.json", "preprocessor_config.json"}
+
+
+def check(job: Document, model: Model, dataset: Dataset) -> Iterator[Finding]:
+    """Object to images that nothing can look at."""
+    base, column = base_of(job, model), next((name for name in IMAGES if name in dataset.columns), None)
+    if base is None or column is None or model.config is None or job.get("method", None) not in GENERATING:
+        return
+    sees = "vision_config" in model.config or bool(PROCESSORS.intersection(model.files or ()))
+    if not sees and rows_are_raw(job) and uses_own_tokenizer(job, base):
+        yield base.finding(
+            f"the data has a column `{column}`, and the model cannot see: take one that can, or take the column away"
+        )
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: acme/photos
+"""
+SCRIPT = """from datasets import load_dataset
+from trl import DPOConfig, DPOTrainer
+
+rows = load_dataset("acme/photos", split="train")
+trainer = DPOTrainer(model="acme/small", args=DPOConfig(output_dir="out"), train_dataset=rows)
+"""
+FILES = frozenset({"config.json", "model.safetensors", "tokenizer.json"})
+
+
+def _facts(*columns: str, sees: bool = False) -> dict[str, object]:
+    blind = {"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2"}
+    config = (
+        {"architectures": ["Qwen2VLForConditionalGeneration"], "model_type": "qwen2_vl", "vision_config": {}}
+        if sees
+        else blind
+    )
+    return {"model": Model(files=FILES, config=config), "dataset": Dataset(columns=columns)}
+
+
+RULE = Rule(
+    code="MOD131",
+    name="images-without-vision",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "Tried with trl 1.16 and a tiny Qwen2, rows with one image and with a list of one: sft, dpo and kto raise ValueError, grpo and rloo "
+        "KeyError; reward passes the column over, and trains."
+    ),
+    bad=(
+        Case(job=JOB, facts=_facts("messages", "images"), at="model"),
+        Case(script=SCRIPT, facts=_facts("chosen", "rejected", "image"), at="trainer.model"),
+    ),
+    good=(
+        Case(job=JOB, facts=_facts("messages", "images", sees=True)),
+        Case(job=JOB, facts=_facts("messages")),
+        Case(job=JOB.replace("sft", "reward"), facts=_facts("chosen", "rejected", "images")),
+        Case(
+            script=SCRIPT.replace('split="train")', 'split="train").remove_columns("image")'),
+            facts=_facts("chosen", "rejected", "image"),
+        ),
+    ),
+    kinds=ANY_KIND,
+)

@@ -1,0 +1,75 @@
+"""A reward function that the trainer cannot use.
+
+## What it does
+Where it is asked to (`--rewards`), calls each reward function in a process of its own, as the trainer does, on rows of the
+data with completions made for them: right where a column holds the answer, wrong, and empty.
+
+## Why is this bad
+The trainer calls it for the first time when the model is loaded and has written completions. A function that raises then,
+or gives something else than a number or None for each completion, ends the training.
+
+## Fix safety
+There is no automatic fix. A function takes `prompts`, `completions` and `completion_ids`, every other column of the data,
+`trainer_state`, `log_extra` and `log_metric`, all by name: those it has no use for go into `**kwargs`. It gives a list with
+one number for each completion; conversations come as lists of messages.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.core.document import Document
+from holdfast.core.finding import WITH_ROWS, Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.scan import Rewarded
+
+KEY = "rewards"
+
+
+def check(job: Document, rewarded: Sequence[Rewarded]) -> Iterator[Finding]:
+    """Object to each function that cannot be used."""
+    named = job.get(KEY, None)
+    for each in rewarded:
+        if each.problem:
+            known = isinstance(named, list) and each.name in named
+            yield Finding(f"{KEY}.{named.index(each.name)}" if known else KEY, f"{each.name}: {each.problem}")
+    for each in rewarded:
+        if each.skipped:
+            raise MissingFactError(each.name, each.skipped)
+
+
+JOB = """
+method: grpo
+model: Qwen/Qwen2.5-0.5B
+dataset: data.jsonl
+rewards: [think_format_reward, rewards.py:correct]
+"""
+SHORT = "it gives 1 rewards for 12 completions"
+RAISES = "it raises KeyError: 'answer' (rewards.py, line 3)"
+
+
+def _told(problem: str) -> dict[str, object]:
+    fine = Rewarded(name="think_format_reward", rewards=(0.0, 1.0, 0.0))
+    return {
+        "rewarded": (
+            fine,
+            Rewarded(name="rewards.py:correct", rewards=() if problem else (1.0, 0.0, 0.0), problem=problem),
+        )
+    }
+
+
+RULE = Rule(
+    code="RWD109",
+    name="unusable-reward",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "trl 1.16, `_calculate_rewards` of `GRPOTrainer` and `RLOOTrainer`. Tried with both and a tiny model: functions that "
+        "take too little, ask for a column that is not there, raise, give too few rewards, texts (of numbers too), lists, or "
+        "no list at all end the first step with an error; bools, tensors and generators are taken."
+    ),
+    bad=(
+        Case(job=JOB, facts=_told(SHORT), at="rewards.1"),
+        Case(job=JOB, facts=_told(RAISES), at="rewards.1"),
+    ),
+    good=(Case(job=JOB, facts=_told("")),),
+    kinds=WITH_ROWS,
+)

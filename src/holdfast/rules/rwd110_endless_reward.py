@@ -1,0 +1,61 @@
+"""A reward that is infinite.
+
+## What it does
+Where it is asked to (`--rewards`), calls each reward function on made completions, and looks for rewards that no 32-bit
+float can hold.
+
+## Why is this bad
+The advantage of a completion is its reward less the mean of its group: with an infinite one among them it is not a number.
+grpo then learns nothing from that group; in rloo the gradient is not a number either, nor are the weights after the step.
+
+## Fix safety
+There is no automatic fix: keep what is divided by, or taken the logarithm of, above 0.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from holdfast.core.document import Document
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Rewarded
+
+KEY = "rewards"
+
+
+def check(job: Document, rewarded: Sequence[Rewarded]) -> Iterator[Finding]:
+    """Object to each function that gives an infinite reward."""
+    named = job.get(KEY, None)
+    for each in rewarded:
+        count = sum(reward is not None and math.isinf(reward) for reward in each.rewards)
+        if count:
+            known = isinstance(named, list) and each.name in named
+            message = f"{each.name}: {count} of {len(each.rewards)} made completions get an infinite reward"
+            yield Finding(f"{KEY}.{named.index(each.name)}" if known else KEY, message)
+
+
+JOB = """
+method: grpo
+model: Qwen/Qwen2.5-0.5B
+dataset: data.jsonl
+rewards: [rewards.py:short]
+"""
+
+
+def _gives(*rewards: float | None) -> dict[str, object]:
+    return {"rewarded": (Rewarded(name="rewards.py:short", rewards=rewards),)}
+
+
+RULE = Rule(
+    code="RWD110",
+    name="endless-reward",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "trl 1.16. Tried with a tiny model and one infinite reward, or 1e39, in a batch: grpo logs a `reward` of inf and a "
+        "`grad_norm` of 0, rloo a `grad_norm` of NaN."
+    ),
+    bad=(Case(job=JOB, facts=_gives(1.0, -math.inf, 0.5), at="rewards.0"),),
+    good=(Case(job=JOB, facts=_gives(1.0, None, 0.5)),),
+    kinds=WITH_ROWS,
+)

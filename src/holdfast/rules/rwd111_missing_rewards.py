@@ -1,0 +1,63 @@
+"""A reward function that judges nothing.
+
+## What it does
+Where it is asked to (`--rewards`), calls each reward function on made completions, and looks whether any gets a number.
+
+## Why is this bad
+None, and NaN which is taken for it, say that a function does not apply to a completion. Where it applies to none, it adds
+nothing to any reward; where it is the only one, nothing is learned.
+
+## Fix safety
+There is no automatic fix: look at the condition under which the function gives None.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from holdfast.core.document import Document
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Rewarded
+
+KEY = "rewards"
+
+
+def check(job: Document, rewarded: Sequence[Rewarded]) -> Iterator[Finding]:
+    """Object to each function that gives no number at all."""
+    named = job.get(KEY, None)
+    for each in rewarded:
+        if each.rewards and all(reward is None or math.isnan(reward) for reward in each.rewards):
+            known = isinstance(named, list) and each.name in named
+            what = "NaN" if any(reward is not None for reward in each.rewards) else "None"
+            message = f"{each.name}: all {len(each.rewards)} made completions get {what}, and no number"
+            yield Finding(f"{KEY}.{named.index(each.name)}" if known else KEY, message)
+
+
+JOB = """
+method: grpo
+model: Qwen/Qwen2.5-0.5B
+dataset: data.jsonl
+rewards: [rewards.py:correct]
+"""
+
+
+def _gives(*rewards: float | None) -> dict[str, object]:
+    return {"rewarded": (Rewarded(name="rewards.py:correct", rewards=rewards),)}
+
+
+RULE = Rule(
+    code="RWD111",
+    name="missing-rewards",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "trl 1.16, `_calculate_rewards`. Tried with a tiny model: with None, and with NaN, for every completion, grpo and rloo "
+        "train on with a `reward` of NaN and a `grad_norm` of 0."
+    ),
+    bad=(
+        Case(job=JOB, facts=_gives(None, None, None), at="rewards.0"),
+        Case(job=JOB, facts=_gives(math.nan, None, math.nan), at="rewards.0"),
+    ),
+    good=(Case(job=JOB, facts=_gives(1.0, None, math.nan)),),
+    kinds=WITH_ROWS,
+)

@@ -1,0 +1,73 @@
+"""A reward that is the same whatever the completion.
+
+## What it does
+Where it is asked to (`--rewards`), calls each reward function on made completions, some phrased as answers usually are,
+wrong ones and empty ones among them, and looks whether the rewards differ. Where the data has no right answers, it is told
+and is no warning: the made completions may all be as bad.
+
+## Why is this bad
+A completion is worth what it gets above its group's mean. Where all get the same, that is 0 for each, and nothing is
+learned from the function.
+
+## Fix safety
+There is no automatic fix: look at what the function compares, and in which form it wants the answer.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+
+from holdfast.core.document import Document
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Rewarded
+
+KEY = "rewards"
+
+
+def check(job: Document, rewarded: Sequence[Rewarded]) -> Iterator[Finding]:
+    """Object to each function that gives one number alone."""
+    named = job.get(KEY, None)
+    for each in rewarded:
+        numbers = [reward for reward in each.rewards if reward is not None and not math.isnan(reward)]
+        if len(numbers) > 1 and len(set(numbers)) == 1:
+            known = isinstance(named, list) and each.name in named
+            made = "right, wrong and empty" if each.answered else "wrong and empty"
+            yield Finding(
+                f"{KEY}.{named.index(each.name)}" if known else KEY,
+                f"{each.name}: each of {len(numbers)} made completions, {made} ones, gets {numbers[0]:g}",
+                severity=Severity.WARNING if each.answered else Severity.INFO,
+            )
+
+
+JOB = """
+method: grpo
+model: Qwen/Qwen2.5-0.5B
+dataset: data.jsonl
+rewards: [rewards.py:correct]
+"""
+
+
+def _gives(*rewards: float | None, answered: bool = True) -> dict[str, object]:
+    return {"rewarded": (Rewarded(name="rewards.py:correct", rewards=rewards, answered=answered),)}
+
+
+RULE = Rule(
+    code="RWD112",
+    name="constant-reward",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "trl 1.16. Tried with a tiny model: grpo and rloo log `frac_reward_zero_std` 1 and a gradient of 0. Tried on the made "
+        "completions: `think_format_reward` and usual rewards of length, number and format give more than one value."
+    ),
+    bad=(
+        Case(job=JOB, facts=_gives(0.0, 0.0, 0.0), at="rewards.0"),
+        Case(job=JOB, facts=_gives(0.0, 0.0, answered=False), at="rewards.0"),
+    ),
+    good=(
+        Case(job=JOB, facts=_gives(1.0, 0.0, 0.0)),
+        Case(job=JOB, facts=_gives(1.0)),
+        Case(job=JOB, facts=_gives(None, None)),
+    ),
+    kinds=WITH_ROWS,
+)

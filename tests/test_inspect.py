@@ -1,0 +1,234 @@
+"""`holdfast inspect`, as typed: what it says of files, folders, job files and datasets of the Hub, and how it leaves."""
+
+import gzip
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from holdfast.cli.main import run_command
+from tests.hub import loopback_hub
+from tests.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
+
+Row = dict[str, Any]
+
+
+def chat(number: int, answer: str = "It is four.") -> Row:
+    asked = {"role": "user", "content": f"What is {number} plus 2?"}
+    return {"messages": [asked, {"role": "assistant", "content": f"{answer} {number}"}]}
+
+
+CHATS = [chat(number) for number in range(20)]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(path: Path, rows: Iterable[Row]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+Ask = Callable[..., tuple[int, dict[str, Any]]]
+
+
+@pytest.fixture(name="ask")
+def asking(capsys: pytest.CaptureFixture[str]) -> Ask:
+    """Type a command that answers in JSON; return its exit code and its answer."""
+
+    def typed(*words: str) -> tuple[int, dict[str, Any]]:
+        code = run_command(["inspect", *words, "--format", "json"])
+        return code, json.loads(capsys.readouterr().out)
+
+    return typed
+
+
+def test_a_healthy_dataset_is_told_in_the_words_of_the_contract(here: Path, ask: Ask) -> None:
+    """Rows, columns with types, format, types, and for each method whether it is ready."""
+    write(here / "chat.jsonl", CHATS)
+
+    code, told = ask("chat.jsonl")
+
+    assert code == 0
+    assert told["dataset"] == {
+        "path": "chat.jsonl",
+        "split": "train",
+        "rows": 20,
+        "columns": {"messages": "list<struct<role: string, content: string>>"},
+    }
+    assert (told["format"], told["types"]) == ("conversational", ["language modeling"])
+    assert told["methods"]["sft"] == {"ready": True}
+    assert told["methods"]["dpo"]["ready"] is False
+    assert "chosen" in told["methods"]["dpo"]["because"]
+    assert (told["problems"], told["tokens"]) == ([], None)
+
+
+def test_an_asked_method_that_is_not_ready_comes_with_code_that_makes_it_so(here: Path, ask: Ask) -> None:
+    """Exit code 1, and a mapping whose rows are ready."""
+    write(
+        here / "alpaca.jsonl", [{"instruction": f"Add {n} and 2.", "input": "", "output": str(n + 2)} for n in range(9)]
+    )
+
+    code, told = ask("alpaca.jsonl", "--method", "sft")
+
+    assert code == 1
+    assert told["methods"]["sft"]["removes"] == ["instruction", "input", "output"]
+    names: dict[str, Any] = {}
+    exec(told["methods"]["sft"]["mapping"], names)  # noqa: S102 - the mapping is the point
+    write(
+        here / "mapped.jsonl",
+        [names["rewrite"](json.loads(line)) for line in (here / "alpaca.jsonl").read_text().splitlines()],
+    )
+    assert ask("mapped.jsonl", "--method", "sft")[0] == 0
+
+
+def test_rows_that_fail_are_told_by_number(here: Path, ask: Ask) -> None:
+    """How many, and which, beside the sentence."""
+    rows = [*CHATS]
+    rows[3] = {"messages": []}
+    write(here / "chat.jsonl", rows)
+
+    _, told = ask("chat.jsonl")
+
+    (problem,) = [each for each in told["problems"] if each["rows"] == [3]]
+    assert problem["count"] == 1
+    assert "1 of 20 rows" in problem["message"]
+
+
+def test_rows_of_the_evaluation_split_are_looked_for_in_training(here: Path, ask: Ask) -> None:
+    """The same row in both is told."""
+    (here / "data").mkdir()
+    write(here / "data" / "train.jsonl", CHATS)
+    write(here / "data" / "test.jsonl", [CHATS[5], chat(100)])
+
+    _, told = ask("data", "--eval-split", "test")
+
+    assert [each["name"] for each in told["problems"]] == ["leaked-rows"]
+
+
+def cut_parquet(path: Path) -> None:
+    pl.DataFrame({"text": ["a" * 100] * 1000}).write_parquet(path)
+    path.write_bytes(path.read_bytes()[:-200])
+
+
+def break_line(path: Path) -> None:
+    lines = [json.dumps({"text": f"row {number}"}) for number in range(1000)]
+    lines[700] = '{"text": "broken'
+    path.write_text("\n".join(lines))
+
+
+def cut_gzip(path: Path) -> None:
+    whole = gzip.compress(
+        "".join(json.dumps({"text": f"row {number} {os.urandom(40).hex()}"}) + "\n" for number in range(2000)).encode()
+    )
+    path.write_bytes(whole[: len(whole) // 2])
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "told"),
+    [
+        ("rows.parquet", cut_parquet, "Parquet"),
+        ("rows.jsonl", break_line, "701"),
+        ("rows.jsonl.gz", cut_gzip, ""),
+        ("rows.json", lambda path: path.write_bytes(b""), ""),
+        ("rows.csv", lambda path: path.write_bytes(b"\x00\x01\x02\xff" * 500), ""),
+        ("folder", lambda path: path.mkdir(), "no data"),
+    ],
+)
+def test_data_that_cannot_be_read_is_a_finding(
+    name: str, make: Callable[[Path], object], told: str, here: Path, ask: Ask
+) -> None:
+    """Never a traceback: a finding of severity error that says what, with the line where there are lines."""
+    make(here / name)
+
+    code, answer = ask(name)
+
+    assert code == 1
+    errors = [each["message"] for each in answer["problems"] if each["severity"] == "error"]
+    assert errors
+    assert told in " ".join(errors)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["nothing.jsonl"],
+        ["./nothing"],
+        ["builtin:tiny-chat"],
+        ["owner/name", "--offline"],
+        ["chat.jsonl", "--set", "nonsense"],
+        ["chat.jsonl", "--html", "page.html"],
+    ],
+)
+def test_a_wrong_question_is_exit_code_2(words: list[str], here: Path, ask: Ask) -> None:
+    """What, where, and how to fix it."""
+    write(here / "chat.jsonl", CHATS)
+
+    code, answer = ask(*words)
+
+    assert code == 2
+    assert all(error["what"] and error["fix"] for error in answer["errors"])
+
+
+def test_a_job_file_brings_its_settings(here: Path, ask: Ask, tiny: Path) -> None:
+    """Its dataset, method, model and `max_length`, with overrides; the page is drawn beside the answer."""
+    write(here / "chat.jsonl", [*CHATS, chat(99, "four " * 60)])
+    (here / "job.yaml").write_text(f"method: sft\nmodel: {tiny}\ndataset: chat.jsonl\ntrain: {{max_length: 64}}\n")
+
+    code, told = ask("job.yaml", "--html", "page.html")
+
+    assert code == 0
+    assert (told["method"], told["tokens"]["max_length"], told["tokens"]["truncated"]) == ("sft", 64, 1)
+    assert told["tokens"]["truncated_fraction"] == round(1 / 21, 4)
+    assert told["samples"][0]["row"] == 0
+    assert "max_length" in (here / "page.html").read_text()
+    assert ask("job.yaml", "--set", "train.max_length=512")[1]["tokens"]["truncated"] == 0
+
+
+def test_text_is_for_people(here: Path, capsys: pytest.CaptureFixture[str], tiny: Path) -> None:
+    """What it is, who can train on it, how long rows are, and what of one is learned from."""
+    write(here / "chat.jsonl", CHATS)
+
+    assert run_command(["inspect", "chat.jsonl", "--model", str(tiny)]) == 0
+
+    told = capsys.readouterr().out
+    for words in ("20 rows", "language modeling, conversational", "dpo: no `chosen`", "tokens are learned from"):
+        assert words in told
+
+
+def inspect_there(hub: Any, *words: str) -> tuple[int, dict[str, Any]]:
+    """Type it in a process of its own, for which the Hub is where it is told."""
+    program = "import sys; from holdfast.cli.main import main; main(sys.argv[1:])"
+    asked = [sys.executable, "-c", program, "inspect", *words, "--format", "json"]
+    done = subprocess.run(asked, check=False, capture_output=True, text=True, env={**os.environ, **hub.variables})
+    assert "Traceback" not in done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def test_a_dataset_of_the_hub_is_read_like_a_file(here: Path) -> None:
+    """Its rows, by its own name and by a former one; a name with a mistake gets the right one; a closed one says so."""
+    write(here / "train.jsonl", CHATS)
+    with loopback_hub() as hub:
+        hub.add_dataset("me/chats", {"train.jsonl": (here / "train.jsonl").read_bytes()})
+        hub.add_dataset("you/closed", {"train.jsonl": b"{}"}, gated="manual")
+        hub.rename("dataset", "me/chats", "me/conversations")
+
+        code, told = inspect_there(hub, "me/chats")
+        assert (code, told["dataset"]["rows"]) == (0, 20)
+        code, told = inspect_there(hub, "me/conversation")
+        assert code == 2
+        assert "me/conversations" in told["errors"][0]["fix"]
+        code, told = inspect_there(hub, "you/closed")
+        assert (code, "no access" in told["errors"][0]["what"]) == (2, True)
+        hub.hang("/api/datasets")
+        code, told = inspect_there(hub, "me/others")
+        assert code == 2

@@ -1,0 +1,117 @@
+"""The code for foreign datasets trains: real TRL takes one step on what comes out, mapped as a job and as a person would."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.catalog.formats import recognise, types_of_rows
+from holdfast.core.job import Job
+from holdfast.core.methods import Method
+from holdfast.engine.mapping import Proposal, propose
+from holdfast.engine.render import render_script
+from tests.foreign_data import FOREIGN
+from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
+
+pytestmark = pytest.mark.train
+
+BATCHES = 2
+# A row takes part as often as a batch needs.
+ROWS = 4
+
+
+def proposals() -> dict[str, tuple[Method, str, Proposal]]:
+    """Every code that is proposed for some method and some shape; reward as dpo, and rloo as grpo."""
+    told = {}
+    for name, rows in FOREIGN.items():
+        columns = types_of_rows(rows)
+        shape = recognise(columns, rows)
+        for method in (Method.SFT, Method.DPO, Method.KTO, Method.GRPO):
+            proposal = propose(method, columns, shape, rows)
+            if proposal.source:
+                told[f"{method.value} | {name}"] = method, name, proposal
+    return told
+
+
+PROPOSALS = proposals()
+
+
+def question(names: list[str], tiny: Path) -> str:
+    """The cases; a job removes all of the old columns, a person those that nobody needs: half of them each."""
+    cases = [
+        {
+            "name": each,
+            "method": (Method.REWARD if method is Method.KTO and "chosen" in str(proposal.source) else method).value,
+            "rows": (FOREIGN[name] * ROWS)[:ROWS],
+            "mapping": proposal.source,
+            "removes": list(proposal.removes) if index % 2 else None,
+        }
+        for index, each in enumerate(names)
+        for method, name, proposal in [PROPOSALS[each]]
+    ]
+    return json.dumps({"model": str(tiny), "cases": cases})
+
+
+@pytest.fixture(scope="module", name="refusals")
+def train_all(tiny: Path) -> dict[str, str | None]:
+    """What refused each case, or None."""
+    names = list(PROPOSALS)
+    program = [sys.executable, str(Path(__file__).parent / "trained.py")]
+    told: dict[str, str | None] = {}
+    started = [
+        subprocess.Popen(
+            program,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=quiet_environment(),
+        )
+        for _ in range(BATCHES)
+    ]
+    for index, process in enumerate(started):
+        assert process.stdin
+        process.stdin.write(question(names[index * len(names) // BATCHES : (index + 1) * len(names) // BATCHES], tiny))
+        process.stdin.close()
+    for process in started:
+        with process:
+            assert process.stdout
+            told |= json.loads(process.stdout.read())
+    return told
+
+
+@pytest.mark.parametrize("name", PROPOSALS)
+def test_a_step_is_trained(name: str, refusals: dict[str, str | None]) -> None:
+    """Rows that went through the code are trained on."""
+    assert refusals[name] is None
+
+
+def test_in_a_job_file(tiny: Path, tmp_path: Path) -> None:
+    """A job whose `dataset.map` names the code trains on the foreign rows."""
+    _, name, proposal = PROPOSALS["sft | sharegpt"]
+    assert proposal.source
+    (tmp_path / "rows.jsonl").write_text("\n".join(json.dumps(row) for row in FOREIGN[name] * ROWS))
+    dataset = {"path": "./rows.jsonl", "map": "mapping.py:rewrite"}
+    values = {"method": "sft", "model": str(tiny), "dataset": dataset, "train": {"max_steps": 1}}
+    job = Job.model_validate(values | {"samples": {"prompts": 0}})
+    script = render_script(job, name="job", sources={"mapping.py": proposal.source})
+    question = [{"name": "job", "script": script, "folder": str(tmp_path), "until": "train"}]
+
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).parent / "rendered.py")],
+        input=json.dumps(question),
+        capture_output=True,
+        text=True,
+        check=True,
+        env=quiet_environment(),
+    )
+
+    assert json.loads(done.stdout) == {"job": None}
+
+
+def test_shapes_that_are_foreign() -> None:
+    """At least ten shapes have code, and each method has some."""
+    assert len({name for _, name, _ in PROPOSALS.values()}) >= 10
+    assert {method for method, _, _ in PROPOSALS.values()} == {Method.SFT, Method.DPO, Method.KTO, Method.GRPO}
