@@ -25,8 +25,8 @@ HOLDFAST = [sys.executable, "-m", "holdfast.cli.main"]
 COMMANDS = {
     "python -c pass": [sys.executable, "-c", "pass"],
     "holdfast --version": [*HOLDFAST, "--version"],
-    "holdfast check job.yaml": [*HOLDFAST, "check", str(JOB)],
-    "holdfast check train.py": [*HOLDFAST, "check", "--no-cache", str(SCRIPT)],
+    "holdfast check job.yaml": [*HOLDFAST, "check", "--offline", str(JOB)],
+    "holdfast check train.py": [*HOLDFAST, "check", "--offline", "--no-cache", str(SCRIPT)],
 }
 SLOW = {"python -c 'from trl import SFTTrainer'": [sys.executable, "-c", "from trl import SFTTrainer"]}
 

@@ -93,6 +93,25 @@ FOREIGN: dict[str, list[Row]] = {
     "messages by speaker": [
         {"dialogue": [{"speaker": "user", "text": "Hi."}, {"speaker": "bot", "text": "Hello."}]},
     ],
+    "sharegpt preference": [
+        {
+            "conversations": shared(("human", "Hi.")),
+            "chosen": {"from": "gpt", "value": "Hello."},
+            "rejected": {"from": "gpt", "value": "Go."},
+        },
+        {
+            "conversations": shared(("human", "Hi."), ("gpt", "Hello."), ("human", "Bye.")),
+            "chosen": {"from": "gpt", "value": "Bye."},
+            "rejected": {"from": "gpt", "value": "No."},
+        },
+    ],
+    "conversation and two answers": [
+        {"conversations": shared(("human", "Hi.")), "chosen": "Hello.", "rejected": "Go."}
+    ],
+    "judged conversations": [
+        {"messages": chat("Hi.", "Hello."), "label": True},
+        {"messages": chat("Bye.", "Go."), "label": False},
+    ],
     "hh-rlhf": [
         {
             "chosen": transcript("Hi.", "Hello.", "1 + 1?", "2."),

@@ -1,14 +1,11 @@
 """Carry models as far as a trainer's first step, one after another in one process: what refuses them?
 
-Reads from standard input `{"folder", "cases"}`, where each case is `{"name", "base", "method", "rows", "until", "train", "peft",
-"loaded", "config", "tokenizer", "drop", "files"}`; makes the models, and writes `{name: null | "Error: message"}`.
+Each case has `name`, `folder`, `base`, `method`, `rows`, `until`, `train`, `peft`, `loaded`, `config`, `tokenizer`, `drop`, `files`.
 """
 
 import json
-import logging
 import shutil
-import sys
-import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +16,8 @@ from datasets import Dataset
 from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-METHODS = {"sft": "SFT", "dpo": "DPO", "kto": "KTO", "reward": "Reward", "grpo": "GRPO", "rloo": "RLOO"}
+from tests.children import EVERYWHERE, answer_each, title_of
+
 SMALL = {
     "hidden_size": 32,
     "intermediate_size": 32,
@@ -69,15 +67,8 @@ def change(folder: Path, case: dict[str, Any]) -> None:
 
 def carry(folder: Path, case: dict[str, Any]) -> None:
     """Build the trainer, and train a step if that is asked for."""
-    title = METHODS[case["method"]]
-    settings = {
-        "use_cpu": True,
-        "bf16": False,
-        "report_to": "none",
-        "max_steps": 1,
-        "save_strategy": "no",
-        "disable_tqdm": True,
-    }
+    title = title_of(case["method"])
+    settings = {**EVERYWHERE, "max_steps": 1}
     if case["method"] in ("grpo", "rloo"):
         settings |= {"num_generations": 2, "max_completion_length": 4, "per_device_train_batch_size": 2}
     config = getattr(trl, f"{title}Config")(output_dir=str(folder / "out"), **settings | case["train"])
@@ -95,25 +86,19 @@ def carry(folder: Path, case: dict[str, Any]) -> None:
         trainer.train()
 
 
-def main() -> None:
-    """Carry each case, and say what became of it."""
-    warnings.simplefilter("ignore")
-    logging.disable(logging.CRITICAL)
-    asked = json.load(sys.stdin)
-    answers, sys.stdout = sys.stdout, sys.stderr  # trainers print
-    folder = Path(asked["folder"])
+@cache
+def bases_in(folder: Path) -> Path:
+    """Return a folder with models to begin with, made once."""
     make_bases(folder)
-    told: dict[str, str | None] = {}
-    for case in asked["cases"]:
-        trial = folder / "trials" / case["name"]
-        change(trial, case)
-        try:
-            carry(trial, case)
-            told[case["name"]] = None
-        except Exception as error:  # noqa: BLE001 - whatever refuses a model is the answer
-            told[case["name"]] = f"{type(error).__name__}: {error}"
-    json.dump(told, answers)
+    return folder
+
+
+def try_out(case: dict[str, Any]) -> None:
+    """Make a model, and carry it."""
+    trial = bases_in(Path(case["folder"])) / "trials" / case["name"]
+    change(trial, case)
+    carry(trial, case)
 
 
 if __name__ == "__main__":
-    main()
+    answer_each(try_out)

@@ -1,16 +1,13 @@
 """What real TRL makes of rows: the ids and labels that its trainers hand to the model, and their number of steps.
 
-Reads from standard input a list of `{"name", "method", "model", "rows", "train"}`; writes `{name: answer}`, where an
-answer is `{"sequences": [[ids, labels], …], "rows", "steps"}`, or `{"refused": "Error: message"}`. With `"trains"`, it
-trains, and the answer is `{"steps", "grad_norms"}`; with `"rewards"`, on the function of that Python source.
+Each case has `name`, `method`, `model`, `rows`, `train`; an answer has `sequences`, which are `[[ids, labels], …]`, `rows` and
+`steps`. With `trains` it trains, and the answer has `steps` and `grad_norms`; with `rewards`, on the function of that source.
 """
 
-import json
-import logging
-import sys
 import tempfile
-import warnings
 from typing import Any
+
+from tests.children import EVERYWHERE, answer_each, title_of
 
 IGNORED = -100
 
@@ -20,16 +17,9 @@ def prepare(case: dict[str, Any]) -> dict[str, Any]:
     import trl  # noqa: PLC0415 - after warnings were silenced
     from datasets import Dataset  # noqa: PLC0415
 
-    name = "Reward" if case["method"] == "reward" else case["method"].upper()
-    given = {
-        "output_dir": tempfile.mkdtemp(),
-        "report_to": "none",
-        "use_cpu": True,
-        "disable_tqdm": True,
-        "save_strategy": "no",
-        "logging_steps": 1,
-    }
-    args = getattr(trl, f"{name}Config")(**given, **case["train"])
+    name = title_of(case["method"])
+    given = {**EVERYWHERE, "output_dir": tempfile.mkdtemp(), "logging_steps": 1}
+    args = getattr(trl, f"{name}Config")(**given | case["train"])
     rewards = {"reward_funcs": reward_of(case)} if name in ("GRPO", "RLOO") else {}
     data = Dataset.from_list(case["rows"])
     trainer = getattr(trl, f"{name}Trainer")(model=case["model"], args=args, train_dataset=data, **rewards)
@@ -87,19 +77,5 @@ def steps_of(trainer: Any) -> int | None:
         return 0
 
 
-def main() -> None:
-    """Prepare the rows of each case."""
-    warnings.simplefilter("ignore")
-    logging.disable(logging.CRITICAL)
-    told: dict[str, Any] = {}
-    answers, sys.stdout = sys.stdout, sys.stderr  # trainers print
-    for case in json.load(sys.stdin):
-        try:
-            told[case["name"]] = prepare(case)
-        except Exception as error:  # noqa: BLE001 - whatever refuses the rows is the answer
-            told[case["name"]] = {"refused": f"{type(error).__name__}: {error}"}
-    json.dump(told, answers)
-
-
 if __name__ == "__main__":
-    main()
+    answer_each(prepare)

@@ -1,17 +1,14 @@
 """Carry rendered scripts as far as asked, one after another in one process: what refuses them, and where?
 
-Reads from standard input a list of `{"name", "script", "folder", "until"}`; writes `{name: null | "Error: message"}`.
-A script is run in its folder, without its `main`: the config is made, then the trainer, then a step is trained.
+Each case has `name`, `script`, `folder`, `until`. A script is run in its folder, without its `main`: the config is made, then the trainer, then a step is trained.
 """
 
-import json
-import logging
 import os
-import sys
 import types
-import warnings
 from pathlib import Path
 from typing import Any
+
+from tests.children import answer_each
 
 STAGES = ("config", "trainer", "train")
 
@@ -32,21 +29,11 @@ def carry(script: str, folder: Path, until: str) -> None:
         trainer.train()
 
 
-def main() -> None:
-    """Carry each script, and say what became of it."""
-    warnings.simplefilter("ignore")
-    logging.disable(logging.CRITICAL)
-    told: dict[str, str | None] = {}
-    answers, sys.stdout = sys.stdout, sys.stderr  # trainers print
-    for each in json.load(sys.stdin):
-        os.chdir(each["folder"])
-        try:
-            carry(each["script"], Path(each["folder"]), each["until"])
-            told[each["name"]] = None
-        except Exception as error:  # noqa: BLE001 - whatever refuses a job is the answer
-            told[each["name"]] = f"{type(error).__name__}: {error}"
-    json.dump(told, answers)
+def in_its_folder(case: dict[str, Any]) -> None:
+    """Carry one script."""
+    os.chdir(case["folder"])
+    carry(case["script"], Path(case["folder"]), case["until"])
 
 
 if __name__ == "__main__":
-    main()
+    answer_each(in_its_folder)

@@ -124,6 +124,7 @@ def test_without_a_manifest_nothing_is_certain(checkpoint: Path) -> None:
         (WEIGHTS, truncate),
         (WEIGHTS, empty),
         (WEIGHTS, scribble),
+        (WEIGHTS, append),
         ("optimizer.pt", empty),
         ("trainer_state.json", Path.unlink),
     ],

@@ -91,6 +91,22 @@ def test_an_asked_method_that_is_not_ready_comes_with_code_that_makes_it_so(here
     assert ask("mapped.jsonl", "--method", "sft")[0] == 0
 
 
+def test_a_method_that_is_ready_with_a_caveat_comes_with_code_that_removes_it(
+    here: Path, ask: Ask, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """ShareGPT's `human` and `gpt` go to the template as they are, which may leave them out: sft is ready, and the code is there."""
+    turns = [{"from": "human", "value": "Hi."}, {"from": "gpt", "value": "Hello."}]
+    write(here / "shared.jsonl", [{"conversations": turns}] * 3)
+
+    code, told = ask("shared.jsonl", "--method", "sft")
+
+    assert (code, told["methods"]["sft"]["ready"]) == (0, True)
+    assert "`human`" in told["methods"]["sft"]["caveat"]
+    assert '"human": "user"' in told["methods"]["sft"]["mapping"]
+    run_command(["inspect", "shared.jsonl"])
+    assert "def rewrite(row)" in capsys.readouterr().out
+
+
 def test_rows_that_fail_are_told_by_number(here: Path, ask: Ask) -> None:
     """How many, and which, beside the sentence."""
     rows = [*CHATS]

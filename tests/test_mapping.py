@@ -112,6 +112,18 @@ RESULTS: dict[tuple[str, str], Row] = {
         "given_completions": ["1 is 1.", "So it is 2."],
         "labels": [True, False],
     },
+    ("dpo", "sharegpt preference"): {
+        "prompt": [user("Hi.")],
+        "chosen": [assistant("Hello.")],
+        "rejected": [assistant("Go.")],
+    },
+    ("sft", "sharegpt preference"): {"prompt": [user("Hi.")], "completion": [assistant("Hello.")]},
+    ("dpo", "conversation and two answers"): {
+        "prompt": [user("Hi.")],
+        "chosen": [assistant("Hello.")],
+        "rejected": [assistant("Go.")],
+    },
+    ("kto", "judged conversations"): {"prompt": [user("Hi.")], "completion": [assistant("Hello.")], "label": True},
     ("sft", "content"): {"text": "A text about sums."},
     ("sft", "code"): {"text": "print(1 + 1)"},
 }
@@ -207,6 +219,13 @@ UNCERTAIN: dict[str, tuple[str, list[Row], str]] = {
     ),
     "a tree": ("sft", FOREIGN["oasst"], "one message of a tree"),
     "steps for sft": ("sft", FOREIGN["math-shepherd"], "bad ones"),
+    "bad conversations for sft": ("sft", FOREIGN["judged conversations"], "bad ones"),
+    "conversations without an answer": ("sft", [{"conversations": shared(("human", "a"))}], "ends with an answer"),
+    "an answer by nobody known": (
+        "dpo",
+        [{"messages": chat("a"), "chosen": {"from": "x", "value": "b"}, "rejected": {"from": "x", "value": "c"}}],
+        "no two answers",
+    ),
     "bad answers for sft": ("sft", FOREIGN["thumbs"], "bad ones"),
     "an odd speaker": ("sft", [{"conversations": shared(("human", "a"), ("narrator", "b"))}], "`narrator`"),
     "no second answer": ("dpo", FOREIGN["alpaca"], "no two answers"),

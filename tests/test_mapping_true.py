@@ -1,8 +1,6 @@
 """The code for foreign datasets trains: real TRL takes one step on what comes out, mapped as a job and as a person would."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,8 +10,9 @@ from holdfast.core.job import Job
 from holdfast.core.methods import Method
 from holdfast.engine.mapping import Proposal, propose
 from holdfast.engine.render import render_script
+from tests.children import Answer, ask_each, refusals, side_by_side
 from tests.foreign_data import FOREIGN
-from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
+from tests.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
 
@@ -38,11 +37,12 @@ def proposals() -> dict[str, tuple[Method, str, Proposal]]:
 PROPOSALS = proposals()
 
 
-def question(names: list[str], tiny: Path) -> str:
-    """The cases; a job removes all of the old columns, a person those that nobody needs: half of them each."""
+def ask(names: list[str], tiny: Path) -> dict[str, Answer]:
+    """What becomes of the cases; a job removes all of the old columns, a person those that nobody needs: half of them each."""
     cases = [
         {
             "name": each,
+            "model": str(tiny),
             "method": (Method.REWARD if method is Method.KTO and "chosen" in str(proposal.source) else method).value,
             "rows": (FOREIGN[name] * ROWS)[:ROWS],
             "mapping": proposal.source,
@@ -51,41 +51,21 @@ def question(names: list[str], tiny: Path) -> str:
         for index, each in enumerate(names)
         for method, name, proposal in [PROPOSALS[each]]
     ]
-    return json.dumps({"model": str(tiny), "cases": cases})
+    return ask_each("trained", cases)
 
 
-@pytest.fixture(scope="module", name="refusals")
+@pytest.fixture(scope="module", name="refused")
 def train_all(tiny: Path) -> dict[str, str | None]:
     """What refused each case, or None."""
     names = list(PROPOSALS)
-    program = [sys.executable, str(Path(__file__).parent / "trained.py")]
-    told: dict[str, str | None] = {}
-    started = [
-        subprocess.Popen(
-            program,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            env=quiet_environment(),
-        )
-        for _ in range(BATCHES)
-    ]
-    for index, process in enumerate(started):
-        assert process.stdin
-        process.stdin.write(question(names[index * len(names) // BATCHES : (index + 1) * len(names) // BATCHES], tiny))
-        process.stdin.close()
-    for process in started:
-        with process:
-            assert process.stdout
-            told |= json.loads(process.stdout.read())
-    return told
+    told = side_by_side(ask, *[(names[index::BATCHES], tiny) for index in range(BATCHES)])
+    return refusals({name: answer for answers in told for name, answer in answers.items()})
 
 
 @pytest.mark.parametrize("name", PROPOSALS)
-def test_a_step_is_trained(name: str, refusals: dict[str, str | None]) -> None:
+def test_a_step_is_trained(name: str, refused: dict[str, str | None]) -> None:
     """Rows that went through the code are trained on."""
-    assert refusals[name] is None
+    assert refused[name] is None
 
 
 def test_in_a_job_file(tiny: Path, tmp_path: Path) -> None:
@@ -99,16 +79,7 @@ def test_in_a_job_file(tiny: Path, tmp_path: Path) -> None:
     script = render_script(job, name="job", sources={"mapping.py": proposal.source})
     question = [{"name": "job", "script": script, "folder": str(tmp_path), "until": "train"}]
 
-    done = subprocess.run(
-        [sys.executable, str(Path(__file__).parent / "rendered.py")],
-        input=json.dumps(question),
-        capture_output=True,
-        text=True,
-        check=True,
-        env=quiet_environment(),
-    )
-
-    assert json.loads(done.stdout) == {"job": None}
+    assert refusals(ask_each("rendered", question)) == {"job": None}
 
 
 def test_shapes_that_are_foreign() -> None:

@@ -4,9 +4,6 @@ All cases go through two processes, since importing TRL takes seconds. Their set
 asks one column of such a set whether a row is a conversation: what it accepts by chance is not ready.
 """
 
-import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,8 +15,9 @@ from holdfast.catalog.formats import Settings, judge, recognise, types_of_rows
 from holdfast.core.finding import Severity
 from holdfast.core.methods import Method
 from holdfast.rules import all_rules
+from tests.children import Answer, ask_each, side_by_side
 from tests.shapes_of_data import DATA, GOOD, TOOLS, USER
-from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
+from tests.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
 
@@ -158,21 +156,11 @@ def by_chance(tried: Tried) -> bool:
     return len({type(value) for value in values}) > 1
 
 
-def start(seed: str) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [sys.executable, str(Path(__file__).parent / "trained.py")],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env=quiet_environment(PYTHONHASHSEED=seed),
-    )
-
-
-def question(names: list[str], tiny: Path) -> str:
+def ask(seed: str, names: list[str], tiny: Path) -> dict[str, Answer]:
     cases = [
         {
             "name": name,
+            "model": str(tiny),
             "method": tried.method,
             "rows": [tried.row] * 4,
             "train": tried.train,
@@ -183,7 +171,7 @@ def question(names: list[str], tiny: Path) -> str:
         for name in names
         for tried in [EVERYTHING[name]]
     ]
-    return json.dumps({"model": str(tiny), "cases": cases})
+    return ask_each("trained", cases, PYTHONHASHSEED=seed)
 
 
 @pytest.fixture(scope="module", name="refusals")
@@ -192,17 +180,10 @@ def train_all(tiny: Path) -> dict[str, list[str | None]]:
     chance = [name for name, tried in CASES.items() if by_chance(tried)]
     certain = [name for name in EVERYTHING if name not in chance]
     shares = [chance + certain[index :: len(SEEDS)] for index in range(len(SEEDS))]
-    started = [start(seed) for seed in SEEDS]
-    for process, names in zip(started, shares, strict=True):
-        assert process.stdin
-        process.stdin.write(question(names, tiny))
-        process.stdin.close()
     told: dict[str, list[str | None]] = {}
-    for process in started:
-        with process:
-            assert process.stdout
-            for name, refused in json.loads(process.stdout.read()).items():
-                told.setdefault(name, []).append(refused)
+    for answers in side_by_side(ask, *[(seed, names, tiny) for seed, names in zip(SEEDS, shares, strict=True)]):
+        for name, answer in answers.items():
+            told.setdefault(name, []).append(answer["refused"])
     return told
 
 

@@ -6,8 +6,6 @@ Each case is a folder that is carried to a trainer's first step by `tests/model_
 
 import json
 import shutil
-import subprocess
-import sys
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,7 +23,8 @@ from holdfast.core.finding import Finding, Severity, Skip
 from holdfast.core.text import Place
 from holdfast.engine.check import run_rules, severity_of
 from holdfast.rules import all_rules
-from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
+from tests.children import ask_each, refusals
+from tests.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
 
@@ -187,17 +186,8 @@ def carry_all(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pat
     """The models' folder, and what refused each of them, or None."""
     folder = tmp_path_factory.mktemp("models")
     shutil.copytree(tiny, folder / "tiny")
-    cases = [{**asdict(trial), "rows": trial.rows} for trial in TRIALS]
-    done = subprocess.run(
-        [sys.executable, str(Path(__file__).parent / "model_lab.py")],
-        input=json.dumps({"folder": str(folder), "cases": cases}),
-        capture_output=True,
-        text=True,
-        check=False,
-        env=quiet_environment(),
-    )
-    assert done.returncode == 0, done.stderr
-    return folder, json.loads(done.stdout)
+    cases = [{**asdict(trial), "rows": trial.rows, "folder": str(folder)} for trial in TRIALS]
+    return folder, refusals(ask_each("model_lab", cases))
 
 
 @pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.name)

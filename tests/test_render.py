@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from holdfast.catalog.builtin import CONFIG_FOR, builtin_columns, load_source
-from holdfast.catalog.formats import types_of_rows
 from holdfast.catalog.builtin.stdlib_docstrings import rows
+from holdfast.catalog.formats import types_of_rows
 from holdfast.catalog.stack import load_stack
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Job

@@ -1,22 +1,21 @@
 """What holdfast says of a reward function is what real TRL does with it: one step of grpo and of rloo with each."""
 
-import json
 import re
-import subprocess
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from holdfast.adapters.rewards import TRL_REWARDS, call_rewards
+from holdfast.adapters.rewards import call_rewards
+from holdfast.catalog.trl_rewards import TRL_REWARDS
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding
 from holdfast.engine.check import run_rules, select
 from holdfast.engine.made_completions import make_question
 from holdfast.rules import all_rules
-from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
+from tests.children import ask_each
+from tests.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
 
@@ -58,17 +57,7 @@ def step_with_all(tiny: Path) -> dict[str, Any]:
         for name, (_, _, source) in FUNCTIONS.items()
         for method in ("grpo", "rloo")
     ]
-    done = subprocess.run(
-        [sys.executable, str(Path(__file__).parent / "prepared_by_trl.py")],
-        input=json.dumps(asked),
-        capture_output=True,
-        text=True,
-        check=False,
-        env=quiet_environment(),
-    )
-    assert done.returncode == 0, done.stderr
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    return ask_each("prepared_by_trl", asked)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -77,7 +66,7 @@ def test_rules_say_what_trl_does(name: str, stepped: dict[str, Any], tmp_path: P
     code, outcome, source = FUNCTIONS[name]
     for method in ("grpo", "rloo"):
         real = stepped[f"{method}-{name}"]
-        assert re.search(outcome, real.get("refused") or real["grad_norms"][0]), real
+        assert re.search(outcome, real["refused"] or real["grad_norms"][0]), real
     (tmp_path / "rewards.py").write_text(source)
     rewarded = call_rewards(["rewards.py:score"], asdict(make_question(ROWS[:2])), folder=tmp_path)
 

@@ -182,7 +182,7 @@ def test_later_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, apart: str)
     for name, (_, files, options, _) in cases.items():
         chunk = options.get("chunksize", 1 << 20)
         by_chunk = Format(partial(look_at_json, chunk_bytes=chunk), partial(read_json, chunk_bytes=chunk))
-        monkeypatch.setitem(opening.FORMATS, ".jsonl", by_chunk)
+        monkeypatch.setitem(opening.FORMATS, "json", by_chunk)
         told = ours(*map(Path, files))
         if name in LATER_BAD:
             assert truth[name].error, name
@@ -216,3 +216,38 @@ def test_a_file_that_is_broken_throughout(tmp_path: Path) -> None:
     assert told.rows == {"a": [1]}
     assert "what follows is not looked at" in told.broken[-1].what
     assert len(told.broken) < 200
+
+
+@pytest.mark.train
+def test_objects_over_lines_that_are_cut_up(tmp_path: Path) -> None:
+    """Of files that are neither short nor long `datasets` parses blocks, and fails where one ends within an object."""
+    pretty = json.dumps({"a": "x" * 200, "b": 1}, indent=1) + "\n"
+    paths = {str(count): write(tmp_path / f"{count}.json", pretty * count) for count in (100, 2_000, 20_000)}
+    truth = ask_datasets(tmp_path, {name: ("json", [str(path)], {}, "train") for name, path in paths.items()})
+
+    assert [bool(truth[name].error) for name in paths] == [False, True, False]
+    assert [bool(ours(path).broken) for path in paths.values()] == [False, True, False]
+
+
+def test_json_that_is_quoted_in_json(tmp_path: Path) -> None:
+    """What `json.dumps` escapes within a text that is JSON itself is no half character: tools and arguments come so."""
+    inner = json.dumps([{"role": "user", "content": "\N{ROCKET}"}])
+    path = write(tmp_path / "x.jsonl", json.dumps({"messages": inner}) + "\n")
+    table = ours(path)
+
+    assert table.rows == {"messages": [inner]}
+    assert not table.broken
+    assert ours(write(tmp_path / "y.jsonl", '{"a":"\\\\\\ud83d"}\n{"a":"b"}\n')).broken
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n", "git lfs pull"),
+        ('{"a": 1}\n'.encode("utf-16"), "UTF-16"),
+    ],
+)
+def test_files_that_are_taken_for_data_by_mistake(tmp_path: Path, content: bytes, told: str) -> None:
+    """A pointer of Git LFS, and text as Windows saves it, are named: `not JSON` would help nobody."""
+    for name in ("x.jsonl", "x.csv"):
+        assert told in ours(write(tmp_path / name, content)).error

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.rows import json_rows, json_text, sources
+from holdfast.adapters.rows import json_text, sources
 from holdfast.adapters.rows.footer import read_footer
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.opening import FileRows, open_rows, rows_of_files
@@ -243,8 +243,17 @@ def test_slices_as_datasets_has_them() -> None:
             (bounds,) = arrow_reader.ReadInstruction.from_spec(text).to_absolute({"train": rows})
             (part,) = parse_slices(text)
             assert part.rows(rows) == range(bounds.from_, bounds.to), text
-    for text in ("train[", "train[:10", "train[a:b]", "", "tr-ain", "train[:101%]", "train[:10%](up)", "train(closest)",
-                 "train[_1:]"):
+    for text in (
+        "train[",
+        "train[:10",
+        "train[a:b]",
+        "",
+        "tr-ain",
+        "train[:101%]",
+        "train[:10%](up)",
+        "train(closest)",
+        "train[_1:]",
+    ):
         with pytest.raises(ValueError, match=r"."):
             arrow_reader.ReadInstruction.from_spec(text).to_absolute({"train": 100})
         with pytest.raises(UsageError):
@@ -368,7 +377,7 @@ def test_footers_of_others(tmp_path: Path) -> None:
 
 def test_one_huge_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line beyond all bounds is told, not read; the rows around it are."""
-    for module in (json_rows, json_text, sources):
+    for module in (json_text, sources):
         monkeypatch.setattr(module, "LARGEST_LINE_BYTES", 1 << 20)
     path = tmp_path / "x.jsonl"
     path.write_text('{"a": 0}\n' + '{"a": "' + "x" * (30 << 20) + '"}\n{"a": 2}\n')

@@ -16,10 +16,11 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api, newest, packages
-from holdfast.catalog.packages import installed, load_packages, normalize, parse_requirement, providers
+from holdfast.catalog.packages import installed, load_packages, parse_requirement, providers
 from holdfast.core.finding import Case, Finding, Rule, Severity, Skip
 from holdfast.core.requirement import Declared, Problem
 from holdfast.core.requirement import parse_requirement as read_requirement
+from holdfast.core.versions import normalized
 from holdfast.engine.check import run_rules, severity_of
 from holdfast.engine.resolve import resolve
 from holdfast.rules import all_rules
@@ -47,14 +48,14 @@ def findings(code: str, script: str, versions: Mapping[str, str] | None = None) 
 
 def here() -> Iterable[str]:
     """Packages of the catalog that are installed in this environment."""
-    present = {normalize(each.metadata["Name"]) for each in metadata.distributions()}
+    present = {normalized(each.metadata["Name"]) for each in metadata.distributions()}
     return sorted(present & set(load_packages()))
 
 
 def needed(name: str) -> set[str]:
     """What an installed package needs for itself, in this environment."""
     parsed = map(Requirement, metadata.requires(name) or ())
-    return {normalize(each.name) for each in parsed if each.marker is None or each.marker.evaluate({"extra": ""})}
+    return {normalized(each.name) for each in parsed if each.marker is None or each.marker.evaluate({"extra": ""})}
 
 
 def needed_in_all(name: str) -> set[str]:
@@ -74,7 +75,7 @@ def needed_in_all(name: str) -> set[str]:
 def test_imports_are_what_is_installed(name: str) -> None:
     """Each name that a package is said to let import, it does."""
     provided = {
-        top for top, names in metadata.packages_distributions().items() if name in {normalize(each) for each in names}
+        top for top, names in metadata.packages_distributions().items() if name in {normalized(each) for each in names}
     }
 
     assert set(load_packages()[name].imports) <= provided
@@ -97,7 +98,7 @@ def test_catalog_is_closed() -> None:
     known = load_packages()
 
     assert {each for package in known.values() for each in package.brings} <= set(known)
-    assert all(name == normalize(name) for name in known)
+    assert all(name == normalized(name) for name in known)
     assert all(module.isidentifier() for package in known.values() for module in package.imports)
     assert {each.replace("_", "-") for each in packages()} <= set(known)
 
@@ -131,8 +132,8 @@ def test_reads_requirements_as_packaging_does(name: str, extras: list[str], boun
     text = f"{name}[{','.join(extras)}]{bounds}{marker}"
     parsed, asked = Requirement(text), parse_requirement(text)
 
-    assert asked.name == normalize(parsed.name)
-    assert set(asked.extras) == {normalize(extra) for extra in parsed.extras}
+    assert asked.name == normalized(parsed.name)
+    assert set(asked.extras) == {normalized(extra) for extra in parsed.extras}
     assert asked.address == (parsed.url or "")
     assert bool(asked.pin) == any(each.operator in ("==", "===") for each in parsed.specifier)
 
@@ -147,7 +148,7 @@ def test_survives_what_is_no_requirement(text: str) -> None:
     except InvalidRequirement:
         return
 
-    assert asked.name == normalize(parsed.name)
+    assert asked.name == normalized(parsed.name)
 
 
 def test_providers() -> None:

@@ -23,6 +23,7 @@ TOLD_BY_ANOTHER = {
     "CMB103-good2": {"ARG108"},
     "DAT101-good8": {"RWD101"},
     "DAT202-good1": {"DAT201"},
+    "HUB120-good1": {"MOD108"},
     "MOD102-good2": {"MOD107"},
 }
 # A version, a day, or holdfast's own: what it holds for. And what was done to know it.

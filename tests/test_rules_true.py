@@ -6,8 +6,6 @@ carried as far as it takes to be refused. All of them in one process, since impo
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,8 +23,9 @@ from holdfast.core.job import Job, parse_job
 from holdfast.core.text import Place
 from holdfast.engine.render import referred_files, render_script
 from holdfast.rules import all_rules
+from tests.children import ask, ask_each, refusals
 from tests.rendered import STAGES
-from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
+from tests.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
 
@@ -180,33 +179,21 @@ def carry(each: Example, folder: Path, tiny: Path) -> dict[str, str] | UsageErro
     return {"name": each.name, "script": script, "folder": str(folder), "until": UNTIL[each.rule.code]}
 
 
-def ask(program: list[str], question: Any) -> Any:
-    done = subprocess.run(
-        [sys.executable, *program],
-        input=json.dumps(question),
-        capture_output=True,
-        text=True,
-        check=False,
-        env=quiet_environment(),
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-@pytest.fixture(scope="module", name="refusals")
+@pytest.fixture(scope="module", name="told")
 def carry_all(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str | None]:
     """What refused each example, or None."""
     base = tmp_path_factory.mktemp("examples")
     carried = {each.name: carry(each, base / each.name, tiny) for each in examples()}
     scripts = [script for script in carried.values() if not isinstance(script, UsageError)]
-    told: dict[str, str | None] = ask([str(Path(__file__).parent / "rendered.py")], scripts)
-    return told | {name: str(script) for name, script in carried.items() if isinstance(script, UsageError)}
+    return refusals(ask_each("rendered", scripts)) | {
+        name: str(script) for name, script in carried.items() if isinstance(script, UsageError)
+    }
 
 
 @pytest.mark.parametrize("each", examples(), ids=lambda each: each.name)
-def test_the_library_agrees(each: Example, refusals: dict[str, str | None]) -> None:
+def test_the_library_agrees(each: Example, told: dict[str, str | None]) -> None:
     """A bad example is refused on its way to the first step, and a good one gets there."""
-    refused = refusals[each.name]
+    refused = told[each.name]
 
     assert bool(refused) == each.bad, refused or "nothing refused it"
 
@@ -311,7 +298,9 @@ def test_every_example_is_accounted_for() -> None:
         *(f"DAT{number}" for number in range(231, 242)),  # tests/test_tokens_true.py tries them
         *("RWD109", "RWD110", "RWD111", "RWD112"),  # tests/test_rewards_true.py likewise
         "DAT102",  # tests/test_datasets.py compares with datasets itself
-        *(f"DAT{number}" for number in range(201, 228)),  # about rows; tests/test_scan_true.py trains on what can be tried
+        *(
+            f"DAT{number}" for number in range(201, 228)
+        ),  # about rows; tests/test_scan_true.py trains on what can be tried
         *("HUB109", "HUB110", "HUB111", "HUB112", "HUB113", "HUB114", "HUB115", "HUB117", "HUB118", "HUB121", "HUB123"),
         *("DAT107", "DAT108", "DAT109", "DAT110", "DAT111", "DAT112", "DAT114", "DAT115", "DAT116", "DAT118", "DAT119"),
         "TRK110",  # these and the two lines above: tests/test_hub_rules_true.py asks the clients themselves

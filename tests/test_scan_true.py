@@ -1,8 +1,6 @@
 """What rules about rows say is what TRL does: it refuses what they call an error, and trains on what they warn of."""
 
 import json
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +9,14 @@ import pytest
 
 from holdfast.core.finding import Severity
 from holdfast.engine.check import severity_of
+from tests.children import ask_each
 from tests.scanned import Row, assistant, findings, good, scan, user
-from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
+from tests.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
 TOOLS = json.dumps([{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}])
+STEP = {"max_steps": 1, "per_device_train_batch_size": 4}
+GENERATED = {"max_completion_length": 4, "num_generations": 2}
 NOTHING = 1e-5
 """A gradient below it teaches nothing; good rows give 0.1 and more."""
 
@@ -85,23 +86,14 @@ TRIED = [
 
 
 @pytest.fixture(scope="module", name="outcomes")
-def train_on_all(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+def train_on_all(tiny: Path) -> dict[str, dict[str, Any]]:
     """What became of each, all in one process, since importing TRL takes seconds."""
     cases = [
-        {"name": each.name, "method": each.method, "rows": each.rows, "settings": each.settings or {}} for each in TRIED
+        {"name": each.name, "method": each.method, "rows": each.rows, "model": str(tiny), "trains": True}
+        | {"train": STEP | (GENERATED if each.method == "grpo" else {}) | (each.settings or {})}
+        for each in TRIED
     ]
-    asked = {"model": str(tiny), "out": str(tmp_path_factory.mktemp("out")), "cases": cases}
-    done = subprocess.run(
-        [sys.executable, str(Path(__file__).parent / "damaged_training.py")],
-        input=json.dumps(asked),
-        capture_output=True,
-        text=True,
-        check=False,
-        env=quiet_environment(),
-    )
-    assert done.returncode == 0, done.stderr
-    told: dict[str, dict[str, Any]] = json.loads(done.stdout)
-    return told
+    return ask_each("prepared_by_trl", cases)
 
 
 @pytest.mark.parametrize("each", TRIED, ids=lambda each: each.name)
@@ -110,7 +102,7 @@ def test_the_library_agrees(each: Tried, outcomes: dict[str, dict[str, Any]]) ->
     outcome = outcomes[each.name]
     told = findings(scan(each.rows, each.method), each.method)
     errors = [finding.message for finding in told if severity_of(finding) is Severity.ERROR]
-    taught = outcome["refused"] is None and outcome["gradient"] > NOTHING
+    taught = outcome["refused"] is None and float(outcome["grad_norms"][0]) > NOTHING
 
     assert bool(errors) == (not taught), (errors, outcome)
     assert taught == (each.teaches and not each.refused), outcome

@@ -115,12 +115,26 @@ def test_roles_of_sharegpt() -> None:
     assert "`human` and `gpt`" in judge("sft", columns, shape).caveat
 
 
+def test_contents_of_parts_without_text() -> None:
+    """LLaMA-Factory's parts have `value` where templates look for `text`: they would write nothing, or the parts themselves."""
+    parts = [{"type": "text", "value": "a"}]
+    columns = types_of_rows(
+        [{"messages": [{"role": "user", "content": parts}, {"role": "assistant", "content": parts}]}]
+    )
+    usual = types_of_rows([{"messages": [{"role": "user", "content": [{"type": "text", "text": "a"}]}]}])
+
+    assert "parts without `text`" in judge("sft", columns, recognise(columns)).caveat
+    assert not judge("sft", usual, recognise(usual)).caveat
+
+
 def test_answers_that_are_bad() -> None:
     """Who trains sft on answers with labels is told that it learns the bad ones as well."""
     columns = types_of_rows([DATA["label"]])
 
     assert "`label`" in judge("sft", columns, recognise(columns)).caveat
     assert not judge("kto", columns, recognise(columns)).caveat
+    spoken = types_of_rows(FOREIGN["judged conversations"])
+    assert "`label`" in judge("sft", spoken, recognise(spoken)).caveat
 
 
 @pytest.mark.parametrize("method", list(Method))

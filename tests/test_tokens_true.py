@@ -6,8 +6,6 @@ Every case is prepared by the real trainer and its collator, all in one process,
 import itertools
 import json
 import shutil
-import subprocess
-import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +25,8 @@ from holdfast.engine.tokens.reading import look_at
 from holdfast.engine.tokens.recipe import Recipe, read_recipe
 from holdfast.ports import Batch
 from holdfast.rules import all_rules
-from tests.tiny import CHAT_TEMPLATE, quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
+from tests.children import ask, ask_each
+from tests.tiny import CHAT_TEMPLATE, tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
 
@@ -208,15 +207,8 @@ def _text_of(template: str) -> str:
     """A template's text; a name alone is that of one which TRL knows."""
     if "{" in template:
         return template
-    program = f"from trl.chat_template_utils import {template}_chat_template as t; print(t, end='')"
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program],
-        capture_output=True,
-        text=True,
-        check=True,
-        env=quiet_environment(),
-    )
-    return done.stdout
+    program = f"import json; from trl.chat_template_utils import {template}_chat_template as t; print(json.dumps(t))"
+    return str(ask(["-c", program], None))
 
 
 @pytest.fixture(scope="module", name="trained")
@@ -230,17 +222,7 @@ def prepare_all(folders: dict[str | None, str]) -> dict[str, Any]:
         | {"train": {"per_device_train_batch_size": 4} | each.train, "trains": True}
         for name, (_, _, each) in DAMAGED.items()
     ]
-    done = subprocess.run(
-        [sys.executable, str(Path(__file__).parent / "prepared_by_trl.py")],
-        input=json.dumps(asked),
-        capture_output=True,
-        text=True,
-        check=False,
-        env=quiet_environment(),
-    )
-    assert done.returncode == 0, done.stderr
-    told: dict[str, Any] = json.loads(done.stdout)
-    return told
+    return ask_each("prepared_by_trl", asked)
 
 
 def document(case: Case, folder: str) -> Document:
@@ -263,7 +245,7 @@ def prepared(case: Case, folder: str) -> tuple[Recipe, list[Sequenced], Tokens]:
 def test_ids_and_labels_are_the_trainers(name: str, trained: dict[str, Any], folders: dict[str | None, str]) -> None:
     """Ids, labels, what is left out and the steps are those of the real trainer."""
     case, real = CASES[name], trained[name]
-    assert "refused" not in real, real["refused"]
+    assert real["refused"] is None
     recipe, sequences, tokens = prepared(case, folders[case.template])
 
     alone = recipe.method is Method.KTO
@@ -282,7 +264,7 @@ def test_ids_and_labels_are_the_trainers(name: str, trained: dict[str, Any], fol
 def test_packs_are_as_many(name: str, trained: dict[str, Any], folders: dict[str | None, str]) -> None:
     """Rows make as many packs as real TRL makes of them, as full, and as many steps."""
     case, real = PACKED[name], trained[name]
-    assert "refused" not in real, real["refused"]
+    assert real["refused"] is None
     _, _, tokens = prepared(case, folders[case.template])
 
     full = sum(len(ids) for ids, _ in real["sequences"]) / (real["rows"] * case.train["max_length"])
@@ -301,7 +283,7 @@ def test_damage_is_named_that_ends_or_idles_training(
     code, outcome, case = DAMAGED[name]
     real = trained[name]
     idle = {"no step": real.get("steps") == 0, "no gradient": set(real.get("grad_norms", "?")) == {"0.0"}}
-    assert idle.get(outcome, outcome in real.get("refused", "")), real
+    assert idle.get(outcome, outcome in (real["refused"] or "")), real
 
     job = document(case, folders[case.template])
     job = replace(job, values={**job.values, "dataset": "rows"})

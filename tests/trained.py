@@ -1,18 +1,14 @@
 """Train one step of a method on some rows, one case after another in one process: what refuses them?
 
-Reads from standard input `{"model": FOLDER, "cases": [{"name", "method", "rows", "train", "rewards", "template", "mapping", "removes", "streaming",
-"held_out", "peft"}]}`;
-writes `{name: null | "Error: message"}`. Without its `template` the tokenizer has no chat template. A mapping is the source of a module whose `rewrite` the rows go through first, in the
-way that `removes` tells.
+Each case has `name`, `model`, `method`, `rows`, and may have `train`, `rewards`, `template`, `mapping`, `removes`, `streaming`,
+`held_out`, `peft`. Without its `template` the tokenizer has no chat template. A mapping is the source of a module whose
+`rewrite` the rows go through first, in the way that `removes` tells.
 """
 
 import copy
-import json
-import logging
 import os
-import sys
 import tempfile
-import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +18,10 @@ import transformers
 import trl
 from trl import rewards
 
+from tests.children import EVERYWHERE, answer_each, title_of
+
 STEP = {"max_steps": 1, "per_device_train_batch_size": 2, "max_length": 128}
 GENERATED = {"max_steps": 1, "per_device_train_batch_size": 2, "num_generations": 2, "max_completion_length": 4}
-EVERYWHERE = {
-    "report_to": "none",
-    "use_cpu": True,
-    "save_strategy": "no",
-    "disable_tqdm": True,
-    "logging_strategy": "no",
-}
-CLASSES = {"reward": "Reward"}
 
 
 def length(completions: list[Any], **_: Any) -> list[float]:
@@ -77,8 +67,8 @@ class Trainers:
         """Train one step."""
         method = case["method"]
         generates = method in ("grpo", "rloo")
-        settings = EVERYWHERE | (GENERATED if generates else STEP) | case.get("train", {})
-        word = CLASSES.get(method, method.upper())
+        settings = EVERYWHERE | {"logging_strategy": "no"} | (GENERATED if generates else STEP) | case.get("train", {})
+        word = title_of(method)
         config = getattr(trl, f"{word}Config")(output, **settings)
         more: dict[str, Any] = {}
         if case.get("peft"):
@@ -96,26 +86,19 @@ class Trainers:
         trainer.train()
 
 
+@cache
+def trainers_of(folder: str) -> Trainers:
+    """Return the trainers of a model, which is loaded once."""
+    return Trainers(folder)
+
+
 def main() -> None:
     """Train each case, and say what became of it."""
-    warnings.simplefilter("ignore")
-    logging.disable(logging.CRITICAL)
     datasets.disable_progress_bars()
     datasets.disable_caching()
-    asked = json.load(sys.stdin)
-    # Trainers print.
-    answers, sys.stdout = sys.stdout, sys.stderr
-    trainers = Trainers(asked["model"])
-    told: dict[str, str | None] = {}
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        for each in asked["cases"]:
-            try:
-                trainers.train(each, str(Path(folder) / "out"))
-                told[each["name"]] = None
-            except Exception as error:  # noqa: BLE001 - whatever refuses a case is the answer
-                told[each["name"]] = f"{type(error).__name__}: {error}"
-    json.dump(told, answers)
+        answer_each(lambda case: trainers_of(case["model"]).train(case, str(Path(folder) / "out")))
 
 
 if __name__ == "__main__":

@@ -12,12 +12,27 @@ from holdfast.app import VERBS, load_verb
 if TYPE_CHECKING:
     from holdfast.app.asking import logs, runs, show, verify, watch
     from holdfast.app.checking import check
+    from holdfast.app.diagnosing import diagnose
     from holdfast.app.explaining import explain
     from holdfast.app.inspecting import inspect
     from holdfast.app.rendering import render
     from holdfast.app.running import resume, run, stop
 
-__all__ = ["check", "explain", "inspect", "logs", "render", "resume", "run", "runs", "show", "stop", "verify", "watch"]
+__all__ = [
+    "check",
+    "diagnose",
+    "explain",
+    "inspect",
+    "logs",
+    "render",
+    "resume",
+    "run",
+    "runs",
+    "show",
+    "stop",
+    "verify",
+    "watch",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -14,8 +14,9 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from holdfast.adapters.weights import read_header
 from holdfast.core.checkpoint import Problem, Verdict, Wholeness
-from holdfast.core.errors import UsageError
+from holdfast.core.errors import SourceError, UsageError
 
 MANIFEST = "holdfast-manifest.json"
 CHECKPOINT = re.compile(r"checkpoint-(\d+)")
@@ -23,7 +24,6 @@ STATE = "trainer_state.json"
 # Without one of the latter two transformers resumes all the same, with a fresh optimizer and schedule.
 # Source: `Trainer._load_optimizer_and_scheduler` of transformers 5.23.
 RESUMABLE = (STATE, "optimizer.pt", "scheduler.pt")
-LENGTH_BYTES = 8  # a safetensors file begins with its header's length, a little-endian integer
 
 
 def verify_checkpoint(path: Path) -> Wholeness:
@@ -98,25 +98,16 @@ def _apparent_damage(folder: Path) -> Iterator[Problem]:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.stat().st_size:
             yield Problem(path.relative_to(folder).as_posix(), "empty")
-        elif path.suffix == ".safetensors" and (message := _safetensors_damage(path)):
+        elif path.suffix == ".safetensors" and (message := _weights_damage(path)):
             yield Problem(path.relative_to(folder).as_posix(), message)
     if _step_of(folder) is not None and not (folder / STATE).exists():
         yield Problem(STATE, "missing: training cannot resume")
 
 
-def _safetensors_damage(path: Path) -> str:
-    """Return what is wrong with a safetensors file, or nothing.
-
-    Source: the format's description in the safetensors package: length, JSON header, tensors up to the largest of
-    their `data_offsets`.
-    """
-    size = path.stat().st_size
+def _weights_damage(path: Path) -> str:
+    """Return what is wrong with a safetensors file, or nothing."""
     try:
-        with path.open("rb") as file:
-            length = int.from_bytes(file.read(LENGTH_BYTES), "little")
-            header = json.loads(file.read(min(length, size)))
-        ends = [tensor["data_offsets"][1] for name, tensor in header.items() if name != "__metadata__"]
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
-        return "unreadable: it has no header of a safetensors file"
-    whole = LENGTH_BYTES + length + max(ends, default=0)
-    return f"truncated: {size} of {whole} bytes" if size < whole else ""
+        read_header(path)
+    except SourceError as damage:
+        return damage.what.removeprefix(f"{path.name} ").removeprefix("is ")
+    return ""

@@ -16,6 +16,7 @@ from uuid import uuid4
 
 import psutil
 
+from holdfast.catalog.trl_rewards import MODULE, TRL_REWARDS
 from holdfast.core.scan import Rewarded
 
 LIMIT_S = 30.0
@@ -25,9 +26,6 @@ IMPORT_LIMIT_S = 120.0
 LOOK_S = 0.02
 MARK = "HOLDFAST_REWARD"
 """Variable by which processes are known that the function started, wherever they went."""
-TRL = "trl.rewards"
-TRL_REWARDS = ("accuracy_reward", "reasoning_accuracy_reward", "think_format_reward")
-"""TRL's reward functions that need no arguments. Source: that module, of TRL 1.16."""
 
 
 def call_rewards(
@@ -48,7 +46,7 @@ def call_rewards(
 
 
 def _ask(name: str, question: Mapping[str, Any], folder: Path, limit_s: float) -> Rewarded:
-    function = f"{TRL}:{name}" if name in TRL_REWARDS else name
+    function = f"{MODULE}:{name}" if name in TRL_REWARDS else name
     with tempfile.TemporaryDirectory(prefix="holdfast-reward-") as box:
         asked, answer = Path(box, "question.json"), Path(box, "answer.json")
         asked.write_text(json.dumps({**question, "function": function}, default=str), encoding="utf-8")

@@ -54,7 +54,10 @@ def read_header(path: Path) -> dict[str, Tensor]:
             header = file.read(length)
     except OSError as error:
         raise SourceError(f"{path.name} cannot be read: {error.strerror}", where=str(path), fix="look at it") from error
-    tensors = _parse(path, header, start)
+    try:
+        tensors = parse_header(header)
+    except ValueError as error:
+        raise _damaged(path, start) from error
     whole = LENGTH_BYTES + length + max((tensor.end for tensor in tensors.values()), default=0)
     if size != whole:
         how = "truncated" if size < whole else "too long"
@@ -62,12 +65,20 @@ def read_header(path: Path) -> dict[str, Tensor]:
     return tensors
 
 
-def _parse(path: Path, header: bytes, start: bytes) -> dict[str, Tensor]:
+def parse_header(header: bytes) -> dict[str, Tensor]:
+    """Return the tensors that a header tells of, by name.
+
+    Args:
+        header: The JSON behind its length.
+
+    Raises:
+        ValueError: It is none.
+    """
     try:
         found = json.loads(header)
         return {name: _tensor(told) for name, told in found.items() if name != METADATA}
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
-        raise _damaged(path, start) from error
+    except (KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        raise ValueError("no header of a safetensors file") from error
 
 
 def _tensor(told: dict[str, Any]) -> Tensor:

@@ -20,6 +20,7 @@ VERBS: Mapping[str, str] = {
     "show": "holdfast.app.asking",
     "logs": "holdfast.app.asking",
     "watch": "holdfast.app.asking",
+    "diagnose": "holdfast.app.diagnosing",
     "verify": "holdfast.app.asking",
     "catalog": "holdfast.app.cataloguing",
 }

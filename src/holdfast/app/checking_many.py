@@ -1,5 +1,6 @@
 """Checking many files: those about which nothing has changed from the cache, the others on every core."""
 
+import gc
 import multiprocessing
 import os
 import sys
@@ -26,6 +27,8 @@ def answer_all(questions: Sequence[Question], caches: Sequence[Path | None] | No
         caches: For each question the folder of the project whose cache keeps its answer, None for the user's own;
             None where nothing shall be read from a cache, and nothing kept.
     """
+    if len(questions) > FILES_PER_PROCESS:
+        gc.enable()
     if caches is None:
         return [told.answer for told in share_out(questions, answer_question)]
     surroundings = Surroundings(os.environ)

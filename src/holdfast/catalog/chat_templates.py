@@ -5,12 +5,14 @@ Source: `chat_templates.toml`, written by `tools/training_templates.py` out of t
 
 import re
 from collections.abc import Mapping
-from hashlib import sha256
+from importlib import import_module
 from typing import Any, Final
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.tables import load_table
 
+ENDINGS: Final = (".jinja", ".jinja2", ".j2")
+"""Of files with templates."""
 MARKER: Final = re.compile(r"\{%-?\s*generation\s*-?%\}")
 """What a template has around that which the assistant says, as trl looks for it."""
 ENDS: Final = ("<|im_end|>", "<|eot_id|>", "<|eot|>", "<end_of_turn>", "<turn|>", "<|end|>", "<|END_OF_TURN_TOKEN|>")
@@ -32,7 +34,8 @@ def is_mended(api: Api, template: str) -> bool | None:
     table = load_table("chat_templates")
     if api.versions.get("trl") != table["trl"]:
         return None
-    return sha256(template.encode()).hexdigest() in table["mended"].values()
+    hashlib = import_module("hashlib")  # which takes longer to import than most scripts need it
+    return hashlib.sha256(template.encode()).hexdigest() in table["mended"].values()
 
 
 def ends_of_turn(template: str) -> tuple[str, ...]:

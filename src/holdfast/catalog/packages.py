@@ -13,6 +13,7 @@ from typing import Any, Final
 from holdfast.catalog.api import load_history
 from holdfast.catalog.api.history import at
 from holdfast.catalog.tables import load_table
+from holdfast.core.versions import normalized
 
 REQUIREMENT: Final = re.compile(
     r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[(?P<extras>[^\]]*)\])?\s*(?P<rest>(?:[<>=!~@(][^;]*?)?)\s*(?:;.*)?"
@@ -86,15 +87,6 @@ def providers(module: str) -> tuple[str, ...]:
     return tuple(name for name, package in load_packages().items() if top in package.imports)
 
 
-def normalize(name: str) -> str:
-    """Return a package's name as an index compares it.
-
-    >>> normalize("Huggingface_Hub")
-    'huggingface-hub'
-    """
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
 @cache
 def parse_requirement(text: str) -> Asked:
     """Return what a requirement asks for.
@@ -107,8 +99,8 @@ def parse_requirement(text: str) -> Asked:
     found = REQUIREMENT.fullmatch(text)
     if not found:
         return Asked("")
-    extras = tuple(normalize(extra.strip()) for extra in (found["extras"] or "").split(",") if extra.strip())
-    return Asked(normalize(found["name"]), extras, found["rest"].strip("() "))
+    extras = tuple(normalized(extra.strip()) for extra in (found["extras"] or "").split(",") if extra.strip())
+    return Asked(normalized(found["name"]), extras, found["rest"].strip("() "))
 
 
 def installed(requirements: Iterable[str], versions: Mapping[str, str]) -> frozenset[str] | None:
@@ -151,7 +143,7 @@ def _of_release(asked: Asked, versions: Mapping[str, str]) -> Iterator[Asked]:
     index = history.index(versions[history.package]) if history and history.package in versions else None
     needed = [*_values(about.get("requires"), index)]
     for table in _values(about.get("extras"), index):
-        needed += [texts for extra, texts in table.items() if normalize(extra) in asked.extras]
+        needed += [texts for extra, texts in table.items() if normalized(extra) in asked.extras]
     for text in sorted({text for texts in needed for text in texts}):
         each = parse_requirement(text)
         if package := load_packages().get(each.name):

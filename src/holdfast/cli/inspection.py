@@ -64,8 +64,9 @@ def _methods(answer: Answer) -> Iterator[str]:
         if asked and method != asked:
             continue
         if found["ready"]:
-            caveat = f"  {found['caveat']}" if found.get("caveat") else ""
-            yield f"{style('ready', fg='green'):>9} {method}{caveat}"
+            caveat = f": {found['caveat']}" if found.get("caveat") else ""
+            mapped = style("; mapping below", dim=True) if found.get("mapping") else ""
+            yield f"{style('ready', fg='green')} {method}{caveat}{mapped}"
         else:
             mapped = style("; mapping below", dim=True) if found["mapping"] else ""
             yield f"{style('not', fg='yellow')}   {method}: {found['because']}{mapped}"
@@ -97,10 +98,10 @@ def _tokens(answer: Answer) -> Iterator[str]:
 
 
 def _mappings(answer: Answer) -> Iterator[str]:
-    """Yield the code for the method that is asked about, else for the first that some code makes ready."""
+    """Yield the code for the method that is asked about, else, where none is ready, for the first that some code makes so."""
     asked = answer["method"]
-    wanting = {name: found for name, found in answer["methods"].items() if not found["ready"] and found["mapping"]}
-    ready = any(found["ready"] for found in answer["methods"].values())
+    wanting = {name: found for name, found in answer["methods"].items() if found.get("mapping")}
+    ready = any(found["ready"] and name not in wanting for name, found in answer["methods"].items())
     chosen = [asked] if asked in wanting else [] if asked or ready else list(wanting)[:1]
     for method in chosen:
         found = wanting[method]

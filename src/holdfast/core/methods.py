@@ -1,6 +1,7 @@
 """Training methods, by the names that their TRL trainers have."""
 
 from enum import StrEnum
+from typing import Final
 
 
 class Method(StrEnum):
@@ -16,7 +17,7 @@ class Method(StrEnum):
     @property
     def generates(self) -> bool:
         """Whether the trainer samples completions and asks reward functions."""
-        return self in (Method.GRPO, Method.RLOO)
+        return self in ONLINE
 
     @property
     def config(self) -> str:
@@ -27,3 +28,7 @@ class Method(StrEnum):
         """
         word = self.value.title() if self is Method.REWARD else self.value.upper()
         return f"trl.{word}Config"
+
+
+ONLINE: Final = (Method.GRPO, Method.RLOO)
+"""Methods whose trainers sample completions and ask reward functions."""

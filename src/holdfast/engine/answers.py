@@ -12,6 +12,8 @@ from holdfast.engine.check import severity_of
 from holdfast.engine.suppress import Ignore
 
 SCHEMA = 1
+GOOD = frozenset({"pass", "whole", "diagnosed", "healthy"})
+"""Verdicts that answer what was asked."""
 JOB_FILES = (".yaml", ".yml")
 
 
@@ -168,5 +170,5 @@ def _edit(edit: TextEdit) -> dict[str, Any]:
 def exit_code(answer: Mapping[str, Any]) -> int:
     """Return the exit code that an answer stands for."""
     if "verdict" in answer:
-        return int(answer["verdict"] not in ("pass", "whole"))
+        return int(answer["verdict"] not in GOOD)
     return int(answer.get("stage") in ("failed", "cancelled"))

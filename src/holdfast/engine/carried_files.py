@@ -6,15 +6,11 @@ from dataclasses import dataclass
 from keyword import iskeyword
 
 from holdfast.catalog.builtin import DATASETS, MODELS, load_source
+from holdfast.catalog.chat_templates import ENDINGS
+from holdfast.catalog.trl_rewards import MODULE, TRL_REWARDS
 from holdfast.core.errors import Spot, UsageError
 from holdfast.core.job import Job
 from holdfast.engine.python_source import render_literal
-
-TRL = "trl.rewards"
-TRL_REWARDS = ("accuracy_reward", "reasoning_accuracy_reward", "think_format_reward")
-"""TRL's reward functions that need no arguments. Source: that module, of TRL 1.16."""
-
-TEMPLATE_ENDINGS = (".jinja", ".jinja2", ".j2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +36,7 @@ class Function:
     def expression(self) -> str:
         """How the script refers to it, whatever names the script has of its own."""
         load = "load_file" if self.is_carried else "importlib.import_module"
-        return self.name if self.module == TRL else f"{load}({render_literal(self.module)}).{self.name}"
+        return self.name if self.module == MODULE else f"{load}({render_literal(self.module)}).{self.name}"
 
 
 def map_function(job: Job) -> Function | None:
@@ -64,7 +60,7 @@ def reward_functions(job: Job) -> list[Function]:
 def template_file(job: Job) -> str | None:
     """Return the file that the job's chat template stands in; None where it is a model's, or there is none."""
     template = job.model.chat_template or ""
-    return template if template.endswith(TEMPLATE_ENDINGS) else None
+    return template if template.endswith(ENDINGS) else None
 
 
 def referred_files(job: Job) -> tuple[str, ...]:
@@ -109,7 +105,7 @@ def _builtin_modules(job: Job) -> Iterator[str]:
 
 def _reward_function(text: str) -> Function:
     if text in TRL_REWARDS:
-        return Function("rewards", TRL, text)
+        return Function("rewards", MODULE, text)
     if ".py:" not in text:
         fix = f"use one of {', '.join(TRL_REWARDS)}, or `file.py:function` for one of your own"
         raise UsageError(f"no reward function is called {text!r}", where="rewards", fix=fix)

@@ -1,7 +1,7 @@
 """What was found out about a dataset, and the answer of `inspect` as JSON, to the letter of `contract.md` §2."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from holdfast.catalog.formats import DEFAULTS, Settings, judge
@@ -93,10 +93,10 @@ def _judge(
     settings: Settings,
 ) -> Readiness:
     found = judge(method, columns, shape, settings)
-    if found.ready:
+    if found.ready and not found.caveat:
         return found
     proposal = propose(method, columns, shape, samples, settings)
-    return Readiness(ready=False, because=found.because, mapping=proposal.source, removes=proposal.removes)
+    return replace(found, mapping=proposal.source, removes=proposal.removes)
 
 
 def answer_inspect(found: Inspection) -> dict[str, Any]:
@@ -129,10 +129,11 @@ def answer_inspect(found: Inspection) -> dict[str, Any]:
 def _readiness(found: Readiness) -> Iterator[tuple[str, Any]]:
     yield "ready", found.ready
     if found.ready:
-        if found.caveat:
-            yield "caveat", found.caveat
-        return
-    yield "because", found.because
+        if not found.caveat:
+            return
+        yield "caveat", found.caveat
+    else:
+        yield "because", found.because
     yield "mapping", found.mapping
     yield "removes", list(found.removes)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.catalog.builtin import CONFIG_FOR, DATASETS, MODELS
 from holdfast.catalog.data_files import READ, ending_of
-from holdfast.catalog.repositories import is_path
+from holdfast.catalog.repositories import PATHS
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Data, Job
 from holdfast.core.methods import Method
@@ -158,7 +158,7 @@ def outline_reading(job: Job) -> Reading:
     return Reading(
         builtin=DATASETS.get(data.path),
         config=data.config or (CONFIG_FOR[job.method] if data.path in DATASETS else None),
-        is_local=data_format is not None or is_path(data.path),
+        is_local=data_format is not None or data.path.startswith(PATHS),
         format=data_format,
         draws=bool(data.rows or data.eval_fraction or data.streaming),
         map=map_function(job),
@@ -184,7 +184,7 @@ def outline_loading(job: Job) -> Loading:
     quantization = job.quantization or {}
     return Loading(
         builtin=MODELS.get(model.path),
-        is_local=is_path(model.path),
+        is_local=model.path.startswith(PATHS),
         short_name=short_name(model.path),
         dtype=dtype or (None if is_frozen else "float32"),
         is_default=dtype is None,

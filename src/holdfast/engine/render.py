@@ -5,9 +5,10 @@ from collections.abc import Mapping
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from holdfast.catalog.trl_rewards import MODULE, TRL_REWARDS
 from holdfast.core.job import Job
 from holdfast.core.methods import Method
-from holdfast.engine.carried_files import TRL, TRL_REWARDS, carried_files, referred_files
+from holdfast.engine.carried_files import carried_files, referred_files
 from holdfast.engine.outline import TRAINERS, outline_loading, outline_reading, outline_training
 from holdfast.engine.python_source import render_block, render_imports, render_literal
 from holdfast.engine.requirements import list_requirements, render_header
@@ -39,7 +40,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "peft": ("LoraConfig",),
     "transformers": ("AutoTokenizer", "BitsAndBytesConfig", "EarlyStoppingCallback", "TrainerCallback", "set_seed"),
     "trl": tuple(f"{trainer}{part}" for trainer in TRAINERS.values() for part in ("Config", "Trainer")),
-    TRL: TRL_REWARDS,
+    MODULE: TRL_REWARDS,
 }
 """What a script may import of the packages that it installs."""
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from holdfast.catalog.builtin import MODELS
 from holdfast.catalog.stack import load_stack
+from holdfast.catalog.trl_rewards import MATHEMATICAL
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Job
 
@@ -16,7 +17,6 @@ PYTHON = re.compile(r"[0-9<>=!~.,* ]+")
 """Versions of Python as PEP 440 spells them."""
 
 ALWAYS = ("torch", "transformers", "trl", "accelerate", "datasets", "huggingface-hub")
-MATHEMATICAL = {"accuracy_reward", "reasoning_accuracy_reward"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def _asked_for(job: Job) -> Iterator[str]:
         "bitsandbytes": job.quantization is not None or "bnb" in str(job.train.get("optim", "")),
         "deepspeed": job.where.strategy in ("zero2", "zero3"),
         "liger-kernel": bool(job.train.get("use_liger_kernel")),
-        "math-verify": bool(MATHEMATICAL.intersection(job.rewards)),
+        "math-verify": any(name in MATHEMATICAL for name in job.rewards),
         "rich": bool(job.train.get("log_completions")),
         job.track.with_: job.track.with_ != "none",
     }

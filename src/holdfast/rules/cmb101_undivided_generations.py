@@ -23,15 +23,15 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.train_arguments import arguments_of, setting
 from holdfast.core.document import ABSENT, Document, Remove, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.methods import ONLINE
 
-METHODS = ("grpo", "rloo")
 BATCH, GENERATIONS = "train.per_device_train_batch_size", "train.num_generations"
 FEWEST = 2  # one completion alone has no advantage over another
 
 
 def check(job: Document, processes: int, api: Api) -> Iterator[Finding]:
     """Object to each batch that does not hold whole groups."""
-    if job.get("method") not in METHODS or not _is_all_said(job, api):
+    if job.get("method") not in ONLINE or not _is_all_said(job, api):
         return
     if setting(job, "auto_find_batch_size", api) is True:
         yield Finding("train.auto_find_batch_size", "a batch that shrinks would not hold whole groups of completions")

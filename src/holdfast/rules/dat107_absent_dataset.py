@@ -33,7 +33,7 @@ def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]
         fix = renaming(job, mention, meant, safe=False) if meant else None
         near = f"; there is {some_of(repo.nearest)}" if repo.nearest else ""
         sure = "/" in mention.name and not mention.own_token
-        fault = f"the Hub has no dataset `{mention.name}` that the token at hand sees{near}"
+        fault = f"the Hub has no dataset `{mention.name}` that you may see{near}"
         yield finding(mention, fault, fix, None if sure else Severity.WARNING)
 
 

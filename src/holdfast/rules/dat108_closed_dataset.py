@@ -21,9 +21,9 @@ from holdfast.core.hub import Repo
 from holdfast.core.mention import Mention, Seen
 
 HOW = {
-    "auto": "ask for it on the dataset's page, which grants it at once",
-    "manual": "ask for it on the dataset's page, where a person decides",
-    "": "ask those who own it",
+    "auto": "ask for access on its page, which grants it at once, and log in with that account",
+    "manual": "ask for access on its page, where a person decides, and log in with that account",
+    "": "log in with an account that may read it",
 }
 
 
@@ -31,7 +31,7 @@ def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]
     """Object to each dataset that is closed, once."""
     for mention, repo in once(repositories(job, datasets)):
         if repo.exists and not repo.readable:
-            yield finding(mention, f"the token at hand has no access to `{repo.name}`: {HOW[repo.gated]}")
+            yield finding(mention, f"the files of `{repo.name}` are closed to you: {HOW[repo.gated]}")
 
 
 JOB = """

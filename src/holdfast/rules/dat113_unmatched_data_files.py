@@ -1,7 +1,8 @@
-"""Names or patterns of data files that fit no file of the dataset.
+"""Data files that are not in the dataset: none of those that are named, or none at all.
 
 ## What it does
-Compares `data_files` and `data_dir` of `load_dataset()` with the files that the dataset's repository has.
+Compares `data_files` and `data_dir` of `load_dataset()` with the files that the dataset's repository has. Where none are named, looks whether
+there is anything in it beside papers such as a README.
 
 ## Why is this bad
 Of a name that is not there datasets says that it could not find the dataset on the Hub, of patterns that fit nothing `DataFilesNotFoundError`,
@@ -12,17 +13,18 @@ A pattern that fits nothing beside others that do is passed over.
 There is no automatic fix; where a file of that name is in another folder, it is told.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from holdfast.catalog.named import is_there, key_beside, some_of, told
+from holdfast.catalog.named import finding, is_there, key_beside, some_of, told
 from holdfast.core.document import Document
-from holdfast.core.facts import Dataset
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.facts import Dataset, Split
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
 from holdfast.core.mention import Mention, Seen
 
 WILD = "*?["
+PAPERS = (".md", ".gitattributes", ".gitignore", "license")
 # What is not read as a path in the repository, or not by these rules.
 ELSEWHERE = ("://", "::", "{", "..")
 
@@ -31,7 +33,11 @@ def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]
     """Object to files none of which is there."""
     for mention, dataset in told(job, datasets):
         repo = dataset.repo
-        if repo is None or not repo.files or not is_there(repo) or not mention.files:
+        if repo is None or not repo.files or not is_there(repo):
+            continue
+        if not mention.files:
+            if not any(dataset.configs.values()) and all(map(_is_paper, repo.files)):
+                yield finding(mention, f"`{mention.name}` holds no data; it has {some_of(repo.files)}")
             continue
         if any(sign in name or name.startswith("/") for name in mention.files for sign in ELSEWHERE):
             continue
@@ -41,6 +47,11 @@ def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]
             key, place = key_beside(job, mention, ("data_files", "data_dir"), 3)
             near = _nearest(missing, repo.files)
             yield Finding(key, f"`{mention.name}` has no file {some_of(named or missing)}{near}", place=place)
+
+
+def _is_paper(name: str) -> bool:
+    """Tell whether a file is about the data, and surely none."""
+    return name.lower().endswith(PAPERS)
 
 
 def _is_pattern(wanted: str) -> bool:
@@ -61,6 +72,11 @@ def _nearest(wanted: Iterable[str], names: Iterable[str]) -> str:
     return f"; it has {some_of(same)}" if same else ""
 
 
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: acme/chats
+"""
 SCRIPT = """from datasets import load_dataset
 
 rows = load_dataset("acme/chats", data_files="train.jsonl", split="train")
@@ -80,6 +96,12 @@ def _facts(*files: str, repo: Repo | None = None) -> dict[str, object]:
     return {"datasets": (Seen(mention, Dataset(repo=repo or there)),)}
 
 
+def _bare(**configs: Mapping[str, Split]) -> dict[str, object]:
+    mention = Mention(role="dataset", name="acme/chats", key="dataset", repo_kind="dataset", split="train")
+    repo = Repo(name="acme/chats", kind="dataset", files={"README.md": 20, ".gitattributes": 1, "LICENSE": 90})
+    return {"datasets": (Seen(mention, Dataset(repo=repo, configs=configs)),)}
+
+
 RULE = Rule(
     code="DAT113",
     name="unmatched-data-files",
@@ -88,7 +110,8 @@ RULE = Rule(
     check=check,
     source=(
         "datasets 5.2, `data_files.DataFilesList.from_patterns`. Tried with a folder on disk and against a Hub on loopback: a name without its folder, a "
-        "pattern and a folder that fit nothing raise, and so does a list with one name that is missing; one pattern of several that fits nothing does not."
+        "pattern and a folder that fit nothing raise, and so does a list with one name that is missing; one pattern of several that fits nothing does not. Of a "
+        "repository with a README alone, or a LICENSE beside it, it raises EmptyDatasetError or DataFilesNotFoundError."
     ),
     bad=(
         Case(script=SCRIPT, facts=_facts("train.jsonl"), at="calls.0.data_files"),
@@ -103,8 +126,10 @@ RULE = Rule(
             facts=_facts("data/train.jsonl", "valid.jsonl"),
             at="calls.0.data_files",
         ),
+        Case(job=JOB, facts=_bare(), at="dataset"),
     ),
     good=(
+        Case(job=JOB, facts=_bare(english={"train": Split()})),
         Case(script=SCRIPT.replace("train.jsonl", "data/train.jsonl"), facts=_facts("data/train.jsonl")),
         Case(script=SCRIPT.replace("train.jsonl", "**/*.jsonl"), facts=_facts("**/*.jsonl")),
         Case(script=FOLDER.replace("english", "data"), facts=_facts("data/**")),
@@ -114,5 +139,5 @@ RULE = Rule(
         ),
         Case(script=SCRIPT, facts=_facts("train.jsonl", repo=Repo(name="acme/chats", kind="dataset", commit=None))),
     ),
-    kinds=PROGRAMS,
+    kinds=ANY_KIND,
 )

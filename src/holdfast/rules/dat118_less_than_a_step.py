@@ -38,7 +38,7 @@ def check(job: Document, dataset: Dataset, processes: int) -> Iterator[Finding]:
         key = next(
             (f"train.{name}" for name in (ACCUMULATED, SIZE) if job.get(f"train.{name}", None) is not None), "dataset"
         )
-        fault = f"a step takes {once * accumulated} rows, and there are {rows}: each epoch is one step"
+        fault = f"a step takes {once * accumulated} rows, and the data has {rows}: each epoch is one step"
         yield Finding(key, fault, severity=Severity.WARNING)
 
 

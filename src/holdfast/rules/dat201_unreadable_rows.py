@@ -25,7 +25,9 @@ def check(scan: Scan) -> Iterator[Finding]:
     more = len(scan.broken) - TOLD
     for index, broken in enumerate(scan.broken[:TOLD], start=1):
         others = f" (and {more:,} more)" if index == TOLD and more > 0 else ""
-        yield Finding("dataset", f"{_where(broken)}: {broken.what}{others}")
+        # What is said of a file without any row names the file itself.
+        said = broken.what if broken.what.startswith(broken.path) else f"{_where(broken)}: {broken.what}"
+        yield Finding("dataset", f"{said}{others}")
 
 
 def _where(broken: Broken) -> str:

@@ -19,9 +19,9 @@ from holdfast.catalog.scanned import damaged, found, holds_messages, share, tell
 from holdfast.core.columns import STRING, ListOf, Struct
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.methods import ONLINE
 from holdfast.core.scan import Marked, Scan
 
-GENERATING = ("grpo", "rloo")
 NOTHING_LEFT = 0.5
 
 
@@ -37,7 +37,7 @@ def _severity(job: Document, scan: Scan, marked: Marked) -> Severity:
     if holds_messages(scan, marked.column):
         return Severity.ERROR
     if marked.column == "prompt":  # an answer without a question is an answer still
-        return Severity.WARNING if job.get("method", None) in GENERATING else Severity.INFO
+        return Severity.WARNING if job.get("method", None) in ONLINE else Severity.INFO
     return Severity.ERROR if share(scan, marked) >= NOTHING_LEFT else Severity.WARNING
 
 

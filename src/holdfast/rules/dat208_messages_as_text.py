@@ -15,12 +15,12 @@ what Python printed.
 
 from collections.abc import Iterator
 
+from holdfast.catalog.formats.words import CONVERSATIONS
 from holdfast.catalog.scanned import damaged, found, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import Marked, Scan
 
-CONVERSATIONS = ("messages", "conversations")
 READERS = {"JSON": "json.loads", "Python": "ast.literal_eval"}
 
 

@@ -18,18 +18,18 @@ from collections.abc import Iterator
 from holdfast.catalog.scanned import damaged, found, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.methods import ONLINE
 from holdfast.core.scan import Marked, Scan
 
 # Many datasets of roles to play begin so, and few templates mind.
 COMMON = "the assistant speaks first"
 ANSWERED = "the prompt ends with the assistant"
-GENERATING = ("grpo", "rloo")
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to each kind of disorder."""
     for marked in damaged(job, scan, "role-order"):
-        if marked.detail == ANSWERED and job.get("method", None) in GENERATING:
+        if marked.detail == ANSWERED and job.get("method", None) in ONLINE:
             continue
         message = tell(scan, marked, f"{{is_}} out of order in `{marked.column}`, {marked.detail}")
         yield found(marked, message, severity=Severity.INFO if marked.detail == COMMON else None)

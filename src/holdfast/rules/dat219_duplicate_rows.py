@@ -16,15 +16,15 @@ from collections.abc import Iterator
 from holdfast.catalog.scanned import damaged, found, share, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.methods import ONLINE
 from holdfast.core.scan import Marked, Scan
 
-GENERATING = ("grpo", "rloo")
 MANY = 0.1
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Mention the rows; warn where they are many."""
-    if job.get("method", None) in GENERATING:
+    if job.get("method", None) in ONLINE:
         return
     for marked in damaged(job, scan, "duplicate"):
         severity = Severity.WARNING if share(scan, marked) >= MANY else None

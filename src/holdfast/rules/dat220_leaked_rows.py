@@ -17,15 +17,14 @@ from collections.abc import Iterator
 from holdfast.catalog.scanned import damaged, found, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.methods import ONLINE
 from holdfast.core.scan import Marked, Scan
-
-GENERATING = ("grpo", "rloo")
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to the rows where the evaluation split is named."""
     key = "dataset" if job.get("dataset.eval_split", None) is None else "dataset.eval_split"
-    severity = Severity.INFO if job.get("method", None) in GENERATING else None
+    severity = Severity.INFO if job.get("method", None) in ONLINE else None
     for marked in damaged(job, scan, "leaked"):
         message = tell(scan, marked, f"{{is_}} among the {scan.eval_rows:,} of the evaluation split too")
         yield found(marked, message, key=key, severity=severity)

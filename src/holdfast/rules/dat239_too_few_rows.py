@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.methods import ONLINE
 from holdfast.core.scan import Counted, Lengths, Tokens
 
 
@@ -24,7 +25,7 @@ def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
     """Object to a training without a step, where not all rows are left out anyway."""
     if job.get("dataset", "") is None or tokens.steps != 0 or tokens.dropped.count == tokens.rows:
         return
-    prompts = "prompts" if job.get("method") in ("grpo", "rloo") else "packs" if tokens.packed is not None else "rows"
+    prompts = "prompts" if job.get("method") in ONLINE else "packs" if tokens.packed is not None else "rows"
     yield Finding("dataset", f"{tokens.units} {prompts} do not fill one batch, and the trainer makes no step")
 
 

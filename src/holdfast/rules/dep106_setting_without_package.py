@@ -18,6 +18,7 @@ from typing import Any
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.packages import installed, parse_requirement
+from holdfast.catalog.trl_rewards import MATHEMATICAL
 from holdfast.core.calls import Named
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, MissingFactError, Rule, Severity
@@ -33,7 +34,6 @@ STARTS |= {"adamw_bnb": "bitsandbytes", "schedule_free_": "schedulefree"}
 ATTENTION = {"flash_attention_2": ("flash-attn", "kernels"), "kernels-community/": ("kernels",)}
 SWITCHES = {"train.use_vllm": "vllm", "train.use_liger_kernel": "liger-kernel", "train.deepspeed": "deepspeed"}
 SWITCHES |= {"quantization.load_in_4bit": "bitsandbytes", "quantization.load_in_8bit": "bitsandbytes"}
-REWARDS = {"accuracy_reward", "reasoning_accuracy_reward"}
 Need = tuple[str, tuple[str, ...]]
 
 
@@ -95,7 +95,9 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _is_mathematical(reward: Any) -> bool:
-    return isinstance(reward, Named) and reward.path.startswith("trl.") and reward.path.rpartition(".")[2] in REWARDS
+    return (
+        isinstance(reward, Named) and reward.path.startswith("trl.") and reward.path.rpartition(".")[2] in MATHEMATICAL
+    )
 
 
 def _optimizer(name: Any) -> str | None:

@@ -15,20 +15,28 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.named import clearly_nearest, finding, once, renaming, some_of, told
 from holdfast.core.document import Document
+from holdfast.core.facts import Dataset, Model
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
 from holdfast.core.mention import Mention, Seen
 
 
-def check(job: Document, repo_files: Sequence[Seen[Repo]]) -> Iterator[Finding]:
-    """Object to each repository that is not there."""
+def check(
+    job: Document,
+    datasets: Sequence[Seen[Dataset]],
+    models: Sequence[Seen[Model]],
+    repo_files: Sequence[Seen[Repo]],
+) -> Iterator[Finding]:
+    """Object to each repository that is not there, and that nothing else of the program names."""
+    elsewhere = {(each.mention.repo_kind, each.mention.name) for each in (*datasets, *models)}
     for mention, repo in once(told(job, repo_files, own_token=True)):
-        if repo.exists or "/" not in mention.name:  # a name without an owner may be a folder, where the program runs
+        # A name without an owner may be a folder, where the program runs.
+        if repo.exists or "/" not in mention.name or (mention.repo_kind, mention.name) in elsewhere:
             continue
         meant = clearly_nearest(mention.name, repo.nearest)
         fix = renaming(job, mention, meant, safe=False) if meant else None
         near = f"; there is {some_of(repo.nearest)}" if repo.nearest else ""
-        fault = f"the Hub has no {mention.repo_kind} `{mention.name}` that the token at hand sees{near}"
+        fault = f"the Hub has no {mention.repo_kind} `{mention.name}` that you may see{near}"
         yield finding(mention, fault, fix, Severity.WARNING if mention.own_token else None)
 
 
@@ -40,7 +48,13 @@ folder = snapshot_download("Qwen/Qwen25-0.5B", local_dir="base")
 
 def _facts(*nearest: str, exists: bool = False, own_token: bool = False) -> dict[str, object]:
     mention = Mention(role="file", name="Qwen/Qwen25-0.5B", key="calls.0.0", own_token=own_token)
-    return {"repo_files": (Seen(mention, Repo(name=mention.name, exists=exists, nearest=nearest)),)}
+    found = Seen(mention, Repo(name=mention.name, exists=exists, nearest=nearest))
+    return {"repo_files": (found,), "models": (), "datasets": ()}
+
+
+def _named_twice() -> dict[str, object]:
+    model = Mention(role="model", name="Qwen/Qwen25-0.5B", key="calls.1.0")
+    return _facts() | {"models": (Seen(model, Model(files=None, repo=Repo(name=model.name, exists=False))),)}
 
 
 RULE = Rule(
@@ -65,6 +79,6 @@ RULE = Rule(
         ),
         Case(script=SCRIPT, facts=_facts(), at="calls.0.0"),
     ),
-    good=(Case(script=SCRIPT, facts=_facts(exists=True)),),
+    good=(Case(script=SCRIPT, facts=_facts(exists=True)), Case(script=SCRIPT, facts=_named_twice())),
     kinds=PROGRAMS,
 )

@@ -14,11 +14,10 @@ itself.
 
 from collections.abc import Iterator
 
+from holdfast.catalog.base_models import GENERATING
 from holdfast.core.calls import Made
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-
-GENERATING = ("sft", "dpo", "grpo", "kto", "rloo")
 
 
 def check(job: Document) -> Iterator[Finding]:

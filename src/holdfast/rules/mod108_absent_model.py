@@ -31,7 +31,7 @@ def check(job: Document, models: Sequence[Seen[Model]]) -> Iterator[Finding]:
         near = clearly_nearest(mention.name, repo.nearest)
         fix = renaming(job, mention, near, safe=False) if near else None
         there = f"; there is {some_of(repo.nearest)}" if repo.nearest else ""
-        fault = f"the Hub has no {mention.role} `{mention.name}` that the token at hand sees{there}"
+        fault = f"the Hub has no {mention.role} `{mention.name}` that you may see{there}"
         yield finding(mention, fault, fix, Severity.WARNING if mention.own_token else None)
 
 

@@ -22,9 +22,9 @@ from holdfast.core.hub import Repo
 from holdfast.core.mention import Mention, Seen
 
 ASK = {
-    "auto": "it is gated: agree to its terms on its page, and access is granted at once",
-    "manual": "it is gated: ask for access on its page, and its owners decide",
-    "": "it is closed to this token: log in with an account that may read it",
+    "auto": "ask for access on its page, which grants it at once, and log in with that account",
+    "manual": "ask for access on its page, where a person decides, and log in with that account",
+    "": "log in with an account that may read it",
 }
 
 
@@ -33,7 +33,7 @@ def check(job: Document, models: Sequence[Seen[Model]]) -> Iterator[Finding]:
     for mention, model in once(told(job, models)):
         repo = model.repo
         if repo is not None and repo.exists and not repo.readable:
-            yield finding(mention, f"the files of `{mention.name}` cannot be read with this token; {ASK[repo.gated]}")
+            yield finding(mention, f"the files of `{mention.name}` are closed to you: {ASK[repo.gated]}")
 
 
 JOB = """

@@ -35,7 +35,7 @@ def check(job: Document, model: Model, dataset: Dataset) -> Iterator[Finding]:
         where = "`chat_template_path`" if job.kind != "job" else "`model.chat_template`"
         how = f"; name one in {where}" if job.get("method") == "sft" or job.kind == "job" else ""
         yield base.finding(
-            f"the data holds conversations, and its tokenizer has no chat template to write them out{how}"
+            f"the data holds conversations, and the model's tokenizer has no chat template to write them out{how}"
         )
 
 

@@ -20,8 +20,8 @@ from holdfast.catalog.since import since
 from holdfast.core.calls import Call
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.methods import ONLINE
 
-METHODS = ("grpo", "rloo")
 TRAINERS = ("GRPOTrainer", "RLOOTrainer")
 FUNCTIONS = "trainer.reward_funcs"
 
@@ -32,10 +32,10 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         yield from _script(job, api)
         return
     method, rewards = job.get("method"), job.get("rewards", None)
-    if method in METHODS and not rewards:
+    if method in ONLINE and not rewards:
         fault = f"{method} has nothing to learn from: name a reward, such as `rewards: [rewards.py:score]`"
         yield Finding("rewards" if rewards is not None else "method", fault)
-    elif method not in METHODS and rewards:
+    elif method not in ONLINE and rewards:
         yield Finding(
             "rewards", f"{method} takes no notice of rewards: they are for grpo and rloo", None, Severity.WARNING
         )

@@ -15,14 +15,14 @@ from collections.abc import Iterator
 
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.methods import ONLINE
 
 KEY = "train.temperature"
-METHODS = ("grpo", "rloo")
 
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to generation without chance."""
-    if job.get("method", None) not in METHODS:
+    if job.get("method", None) not in ONLINE:
         return
     temperature = job.get(KEY, None)
     number = isinstance(temperature, int | float) and not isinstance(temperature, bool)

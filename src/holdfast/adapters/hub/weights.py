@@ -1,17 +1,15 @@
 """Names of the tensors of a model on the Hub, from the index of its weights or the header of a single file.
 
-Source: the format of safetensors (eight bytes with the length of a JSON header, little-endian), read by ranges as in
-`HfApi.parse_safetensors_file_metadata` of huggingface_hub 2.4. Not covered: weights in other formats.
+Source: headers are read by ranges as in `HfApi.parse_safetensors_file_metadata` of huggingface_hub 2.4. Not covered: weights in other formats.
 """
 
-import json
 from typing import Final
 
 from holdfast.adapters.hub.asking import Asking
 from holdfast.adapters.hub.models import fetch_text
 from holdfast.adapters.hub.repos import fetch_repo
 from holdfast.adapters.model_files import INDEX, WHOLE, tensors_of
-from holdfast.adapters.weights import LENGTH_BYTES, METADATA
+from holdfast.adapters.weights import LENGTH_BYTES, parse_header
 from holdfast.core.errors import SourceError
 from holdfast.core.hub import Repo
 from holdfast.core.mention import Mention
@@ -50,10 +48,9 @@ def _fetch_header(asking: Asking, repo: Repo, revision: str) -> frozenset[str]:
     missing = LENGTH_BYTES + length - len(head)
     head += _fetch_range(asking, repo, revision, missing, len(head)) if missing > 0 else b""
     try:
-        names = json.loads(head[LENGTH_BYTES : LENGTH_BYTES + length])
-    except (ValueError, RecursionError):
+        return frozenset(parse_header(head[LENGTH_BYTES : LENGTH_BYTES + length]))
+    except ValueError:
         raise _unknown(repo) from None
-    return frozenset(map(str, names)) - {METADATA}
 
 
 def _fetch_range(asking: Asking, repo: Repo, revision: str, first: int, after: int) -> bytes:

@@ -7,6 +7,7 @@ both. Not covered: integers beyond 64 bits, for which `load_dataset` stops.
 import codecs
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -33,6 +34,8 @@ MISSING: Final = (
 )  # fmt: skip
 INTEGER: Final = r"^\s*[+-]?\d+\s*$"
 NUMBER: Final = r"(?i)^\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)\s*$"
+HEADING: Final = re.compile(r"[\w .-]{1,40}")
+"""What columns are called."""
 TRUTH: Final = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
 
 
@@ -156,7 +159,19 @@ def look_at_csv(path: Path, delimiter: str = ",") -> Look:
     if not table.names:
         raise BadDataError(f"{path} holds no rows", path)
     columns = {name: _type_of(texts) for name, texts in _texts(table.names, rows).items()}
-    return Look(columns=columns, whole=True)
+    fault = _unparted(table.names) if delimiter == "," else ""
+    return Look(columns=columns, whole=True, problems=(Broken(str(path), fault, 1),) if fault else ())
+
+
+def _unparted(names: Sequence[str]) -> str:
+    """Return what to say of a header that is surely parted by something else than commas, as some languages' Excel writes it."""
+    if len(names) != 1:
+        return ""
+    for sign, shown in {";": ";", "\t": "\\t", "|": "|"}.items():
+        if names[0] == f"sep={sign}" or (sign in names[0] and all(map(HEADING.fullmatch, names[0].split(sign)))):
+            how = f'save it with commas, or tell `load_dataset` `sep="{shown}"`'
+            return f"the cells are parted by `{shown}`, and are read as one column: {how}"
+    return ""
 
 
 def _texts(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, Any]:

@@ -4,8 +4,9 @@ Types are decided on the first chunk, 10 MB, as `datasets` does; what comes late
 cannot be read, for `load_dataset` stops there. Each chunk is read by polars; only one that polars does not read, or would
 read otherwise than pyarrow, is looked at line by line, in Python.
 
-Covered: one row a line; several on one line; an array; objects over several lines, in files of one chunk. Not covered: a
-name that stands twice in one object, behind the first chunk; there polars takes the first value, and pyarrow raises.
+Covered: one row a line; several on one line; an array; objects over several lines, where `datasets` parses them whole.
+Not covered: one such object alone in a file of 320 KB to 2.6 MB, of which pandas makes a row for each element; a name that
+stands twice in one object, behind the first chunk; there polars takes the first value, and pyarrow raises.
 """
 
 from collections.abc import Iterator

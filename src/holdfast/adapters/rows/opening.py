@@ -12,6 +12,7 @@ from holdfast.adapters.rows.json_rows import look_at_json, read_json
 from holdfast.adapters.rows.names import BadDataError, kind_of
 from holdfast.adapters.rows.parquet_rows import look_at_parquet, read_parquet
 from holdfast.adapters.rows.pieces import Columns, Format, Look, Piece, Pieces
+from holdfast.adapters.rows.sources import refuse_strangers
 from holdfast.adapters.rows.splits import Splits, find_splits, is_saved, saved_splits
 from holdfast.adapters.rows.text_rows import look_at_text, read_text
 from holdfast.catalog.slices import ALL, Slice, parse_slices
@@ -29,6 +30,8 @@ FORMATS: Final[dict[str, Format]] = {
     "arrow": Format(look_at_arrow, read_arrow),
 }
 """How each kind of data file is read, by its builder."""
+WRITTEN: Final = ("json", "csv", "tsv", "text")
+"""Those that are texts."""
 
 
 def open_rows(path: str | Path, split: str = "train", *, config: str | None = None) -> "FileRows":
@@ -94,6 +97,7 @@ class Files:
         for number in range(len(self.paths)):
             try:
                 path = self.paths[number]
+                refuse_strangers(path, written=kind_of(path) in WRITTEN)
                 return format_of(path).look(path)
             except SourceError as error:
                 problems.append(error)
@@ -114,6 +118,7 @@ class Files:
         path = Path()
         try:
             path = self.paths[number]
+            refuse_strangers(path, written=kind_of(path) in WRITTEN)
             if look.whole and number and (fault := _unlike(format_of(path).look(path).columns, look.columns)):
                 yield Broken(str(path), fault)
                 return 0

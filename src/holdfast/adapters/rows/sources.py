@@ -4,6 +4,7 @@ import bz2
 import gzip
 import lzma
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -19,6 +20,7 @@ GZIP: Final = b"\x1f\x8b"
 BZIP2: Final = b"BZh"
 XZ: Final = b"\xfd\x37\x7a\x58\x5a\x00"
 ZSTD: Final = b"\x28\xb5\x2f\xfd"
+LFS: Final = b"version https://git-lfs.github.com/spec/"
 # What an archive gives at once: what it has when it turns out to be cut off is lost.
 STEP_BYTES: Final = 1 << 16
 
@@ -100,6 +102,28 @@ def opened(path: Path) -> Iterator[Source]:
         raise BadDataError(f"{path} cannot be read: {error.strerror or error}", path) from error
     with file:
         yield Source(file)
+
+
+def refuse_strangers(path: Path, *, written: bool) -> None:
+    """Object to a file that begins like one of the few that are taken for data by mistake.
+
+    Args:
+        path: The file; one that cannot be opened is left to its reader.
+        written: Whether it should hold text.
+
+    Raises:
+        BadDataError: It is a pointer of Git LFS, or text as UTF-16, which `datasets` takes for UTF-8.
+    """
+    try:
+        with path.open("rb") as file:
+            beginning = file.read(len(LFS))
+    except OSError:
+        return
+    if beginning == LFS:
+        what = "is only a pointer to the data, which Git LFS has elsewhere: run `git lfs pull`, or download it from the Hub"
+        raise BadDataError(f"{path} {what}", path)
+    if written and beginning.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        raise BadDataError(f"{path} is UTF-16, of which `load_dataset` reads nothing: save it as UTF-8", path)
 
 
 def open_bytes(path: Path) -> Any:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from holdfast.core.columns import NULL, STRING, ListOf, Scalar, Struct, Type, Word
+from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type, Word
 
 # Source: `datasets.features.features`, 5.2: what a `Value` may hold, and pyarrow's names of it. Beginnings of the names.
 DTYPES: Final[Mapping[str, Word]] = {
@@ -43,7 +43,6 @@ POLARS: Final[Mapping[str, Word]] = {
 }
 LISTS: Final = ("List", "LargeList", "Sequence")
 YAML_LISTS: Final = ("list", "large_list", "sequence")
-IMAGE: Final = Scalar("image")
 JSON: Final = Scalar("json")
 OTHER: Final = Scalar("other")
 
@@ -166,8 +165,3 @@ def types_in_metadata(text: str | bytes | None) -> dict[str, Type]:
 def merge_told(found: Mapping[str, Type], told: Mapping[str, Type]) -> dict[str, Type]:
     """Return the columns that were found, each with the type that the file tells of it, if it tells one."""
     return {name: told.get(name, kind) for name, kind in found.items()}
-
-
-def is_empty(kind: Type) -> bool:
-    """Return whether no value of a type was ever seen."""
-    return kind == NULL

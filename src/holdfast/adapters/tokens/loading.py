@@ -17,12 +17,12 @@ from typing import Any
 from holdfast.adapters.tokens.encoding import LoadedTokenizer
 from holdfast.adapters.tokens.training_templates import has_markers, training_template
 from holdfast.catalog.builtin import DATASETS, MODELS
+from holdfast.catalog.chat_templates import ENDINGS
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.methods import Method
 
 INSTALL = "pip install 'holdfast[data]'"
-TEMPLATES = (".jinja", ".jinja2", ".j2")
 CLONING = (Method.SFT, Method.REWARD)
 """Methods whose trainers take another model's chat template together with its tokens."""
 QUIET = {"TRANSFORMERS_NO_ADVISORY_WARNINGS": "1", "TOKENIZERS_PARALLELISM": "true"}
@@ -61,7 +61,7 @@ def want_tokenizer(job: Document, *, folder: Path = Path()) -> Wanted:
     """
     method, template = str(job.get("method")), _told(job, "model.chat_template")
     cloned = _told(job, "train.chat_template_path")
-    clones = method in CLONING and not str(template or cloned).endswith(TEMPLATES)
+    clones = method in CLONING and not str(template or cloned).endswith(ENDINGS)
     return Wanted(
         path=str(_told(job, "model.path")),
         revision=_told(job, "model.revision"),
@@ -185,7 +185,7 @@ def _end_with(tokenizer: Any, wanted: Wanted) -> None:
 def _take_template(transformers: Any, tokenizer: Any, wanted: Wanted) -> bool:
     """Give the tokenizer the chat template that the job names, and tell whether the model's embedding grows with it."""
     template = str(wanted.template)
-    if template.endswith(TEMPLATES):
+    if template.endswith(ENDINGS):
         try:
             tokenizer.chat_template = (wanted.folder / template).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:

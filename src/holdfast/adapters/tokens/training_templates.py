@@ -3,15 +3,12 @@
 TRL keeps a table of known templates and their doubles. It is asked itself, never copied; it needs torch.
 """
 
-import re
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+from holdfast.catalog.chat_templates import marks_assistant
 from holdfast.core.errors import SourceError
-
-MARKER = re.compile(r"\{%-?\s*generation\s*-?%\}")
-"""Source: `has_generation_markers` in `trl.chat_template_utils` of TRL 1.16."""
 
 
 def has_markers(template: Any) -> bool:
@@ -21,7 +18,7 @@ def has_markers(template: Any) -> bool:
     (True, False)
     """
     text = template.get("default") if isinstance(template, Mapping) else template
-    return isinstance(text, str) and MARKER.search(text) is not None
+    return isinstance(text, str) and marks_assistant(text)
 
 
 def training_template(tokenizer: Any) -> str | None:

@@ -4,20 +4,20 @@ Each is one module that travels inside the script as text; it imports nothing of
 """
 
 from collections.abc import Mapping
-from importlib.resources import files
+from importlib import import_module
+from pathlib import Path
 from typing import Final
 
-from holdfast.catalog.builtin import tiny_chat
 from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type
 from holdfast.core.facts import Model
 from holdfast.core.methods import Method
 
 MODELS = {"builtin:tiny-chat": "tiny_chat.py"}
 """Module that makes each built-in model."""
-MADE: Final = frozenset(
-    ("chat_template.jinja", "config.json", "generation_config.json", "model.safetensors", "tokenizer.json")
-    + ("tokenizer_config.json",)
-)
+MADE: Final = frozenset(f"{name}.json" for name in ("config", "generation_config", "tokenizer", "tokenizer_config")) | {
+    "chat_template.jinja",
+    "model.safetensors",
+}
 """Files that a built-in model will have."""
 QWEN2_LAYER: Final = (
     *(f"self_attn.{part}_proj.{kind}" for part in "qkv" for kind in ("weight", "bias")),
@@ -63,6 +63,7 @@ def builtin_model(path: str) -> Model | None:
     """Return what is known of a built-in model before it is made; None if there is none of that name."""
     if path not in MODELS:
         return None
+    tiny_chat = import_module(f"{__name__}.tiny_chat")  # which imports what only its makers need
     config = {"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "tie_word_embeddings": True}
     sizes = {"vocab_size": tiny_chat.VOCABULARY, "max_position_embeddings": tiny_chat.CONTEXT_TOKENS}
     return Model(files=MADE, config={**config, **sizes}, chat_template=tiny_chat.CHAT_TEMPLATE)
@@ -72,10 +73,11 @@ def builtin_tensors(path: str) -> frozenset[str]:
     """Return the names of a built-in model's weights; none if there is none of that name."""
     if path not in MODELS:
         return frozenset()
+    tiny_chat = import_module(f"{__name__}.tiny_chat")
     layers = (f"model.layers.{layer}.{part}" for layer in range(tiny_chat.LAYERS) for part in QWEN2_LAYER)
     return frozenset((*layers, "model.embed_tokens.weight", "model.norm.weight"))
 
 
 def load_source(module: str) -> str:
     """Return the text of a module of this package, such as `tiny_chat.py`."""
-    return files(__name__).joinpath(module).read_text(encoding="utf-8")
+    return Path(__file__).with_name(module).read_text(encoding="utf-8")

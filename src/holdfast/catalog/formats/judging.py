@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from holdfast.catalog.formats.forms import NAMES, Form, Forms, forms_of
-from holdfast.catalog.formats.recognising import PICTURES
 from holdfast.catalog.formats.settings import DEFAULTS, Settings
-from holdfast.core.columns import Type
+from holdfast.catalog.formats.words import IMAGES, ROLES
+from holdfast.catalog.trl_rewards import MATHEMATICAL, TRL_REWARDS
+from holdfast.core.columns import ListOf, Struct, Type
 from holdfast.core.methods import Method
 from holdfast.core.shape import Readiness, Shape
 
@@ -24,10 +25,6 @@ ALIKE: Final[tuple[Form, ...]] = ("text", "chat")
 # The trainer gives a reward function these itself.
 TAKEN: Final = ("prompts", "completions")
 OVERWRITTEN: Final = ("trainer_state", "log_extra", "log_metric")
-# What TRL's own reward functions ask of the data: all read the content of a message.
-NEEDS_SOLUTION: Final = ("accuracy_reward", "reasoning_accuracy_reward")
-ROLES: Final = ("system", "user", "assistant", "tool", "developer")
-NEEDS_MESSAGES: Final = (*NEEDS_SOLUTION, "think_format_reward")
 
 
 def judge(
@@ -49,7 +46,11 @@ def judge(
     because = FAULTS[Method(method)](forms, settings) or _untemplated(Method(method), forms, settings)
     if because:
         return Readiness(ready=False, because=because)
-    return Readiness(ready=True, caveat="; ".join(_caveats(Method(method), forms, shape, settings)))
+    caveats = (
+        *_caveats(Method(method), forms, shape, settings),
+        *_textless(read_columns(method, columns, settings), columns),
+    )
+    return Readiness(ready=True, caveat="; ".join(caveats))
 
 
 def read_columns(
@@ -77,7 +78,7 @@ def _reads(method: Method, forms: Forms, settings: Settings) -> Sequence[str]:
         case Method.DPO | Method.KTO:
             return ("prompt", "chosen", "rejected", "tools")
         case Method.GRPO | Method.RLOO:
-            asked = any(name in NEEDS_SOLUTION for name in settings.rewards)
+            asked = any(name in MATHEMATICAL for name in settings.rewards)
             return ("prompt", "solution") if asked else ("prompt",)
 
 
@@ -193,7 +194,7 @@ def _generating(forms: Forms, settings: Settings) -> str:
 
 
 def _illustrated(forms: Forms) -> str:
-    seen = [name for name in PICTURES if name in forms]
+    seen = [name for name in IMAGES if name in forms]
     return (
         f"`prompt` is text, and with {_list(seen)} it has to be messages" if seen and forms["prompt"] == "text" else ""
     )
@@ -201,16 +202,16 @@ def _illustrated(forms: Forms) -> str:
 
 def _rewarded(forms: Forms, settings: Settings) -> str:
     for reward in settings.rewards:
-        if reward in NEEDS_SOLUTION and "solution" not in forms:
+        if reward in MATHEMATICAL and "solution" not in forms:
             return f"no `solution`, which {reward} needs"
-        if reward in NEEDS_MESSAGES and forms["prompt"] == "text":
+        if reward in TRL_REWARDS and forms["prompt"] == "text":
             return f"`prompt` is text, and {reward} reads completions as messages, which they are where prompts are"
     return ""
 
 
 def _pictures(forms: Forms, settings: Settings) -> str:
     """Return why images are in the way of a model of texts; trainers know them by their name alone."""
-    seen = [name for name in PICTURES if name in forms]
+    seen = [name for name in IMAGES if name in forms]
     if seen and settings.vision is False:
         return f"a column named {_list(seen)} makes it a set of images, and the model takes texts alone"
     return ""
@@ -270,7 +271,7 @@ def _caveats(method: Method, forms: Forms, shape: Shape, settings: Settings) -> 
         others = [name for name in ASKED if forms.get(name) in CHAT]
         if others:
             yield f"{_list(others)} {_verb(others, 'hold')} messages, and by chance no text gets a token that ends it"
-    if method is Method.SFT and forms.get("label") == "flag" and "completion" in read:
+    if method is Method.SFT and forms.get("label") == "flag" and {"completion", "messages", "conversations"} & {*read}:
         yield "`label` is not read, and answers that it calls bad are learned as well"
     if method is Method.SFT and {"parent_id", "role"} <= forms.keys() and settings.text_field in forms:
         yield "each row is one message of a tree, by `parent_id`: conversations have to be joined from several rows"
@@ -281,7 +282,7 @@ def _caveats(method: Method, forms: Forms, shape: Shape, settings: Settings) -> 
 
 def _unrewarded(forms: Forms, settings: Settings) -> Iterable[str]:
     """Yield what reward functions do not get."""
-    if forms.get("solution") == "number" and any(name in NEEDS_SOLUTION for name in settings.rewards):
+    if forms.get("solution") == "number" and any(name in MATHEMATICAL for name in settings.rewards):
         yield "`solution` is a number, and TRL's reward reads texts alone: of a number it makes no reward"
     lost = [name for name in OVERWRITTEN if name in forms]
     if lost:
@@ -296,6 +297,16 @@ def _unspoken(forms: Forms, read: Sequence[str], shape: Shape) -> Iterable[str]:
     written = [name for name in read if name in shape.transcripts]
     if written:
         yield f"{_list(written)} {_verb(written, 'hold')} conversations, which are learned as plain text, without the chat template"
+
+
+def _textless(read: Sequence[str], columns: Mapping[str, Type | None]) -> Iterable[str]:
+    """Yield which messages have contents of parts without `text`, of which templates write nothing, or the parts themselves."""
+    for name in read:
+        match columns[name]:
+            case ListOf(Struct({"content": ListOf(Struct(fields))})) if "text" not in fields:
+                yield f"in `{name}`, contents are lists of parts without `text`, which is what chat templates write out"
+            case _:
+                pass
 
 
 def _untemplated(method: Method, forms: Forms, settings: Settings) -> str:

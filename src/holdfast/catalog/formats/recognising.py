@@ -6,11 +6,11 @@ from typing import Any, Final
 
 from holdfast.catalog.formats.forms import Form, Forms, forms_of, settle
 from holdfast.catalog.formats.settings import DEFAULTS, Settings
+from holdfast.catalog.formats.words import IMAGES
 from holdfast.core.columns import ListOf, Struct, Type, scalars_of
 from holdfast.core.shape import DatasetType, Dialect, Format, Shape
 
 READ: Final = ("messages", "conversations", "prompt", "completion", "chosen", "rejected")
-PICTURES: Final = ("image", "images")
 TURNS: Final[frozenset[Form]] = frozenset(("chat", "shared", "silent", "turn"))
 TRANSCRIPT: Final = re.compile(r"\s*Human:.*\n\nAssistant:", re.DOTALL)
 """How hh-rlhf writes a conversation out."""
@@ -44,7 +44,7 @@ def recognise(
         turns=turns,
         texts=tuple(dict.fromkeys(name for name in read if forms[name] == "text")),
         tools=_has_tools(settled, samples),
-        images=tuple(name for name, kind in settled.items() if name in PICTURES or _holds_images(kind)),
+        images=tuple(name for name, kind in settled.items() if name in IMAGES or _holds_images(kind)),
         roles=tuple(dict.fromkeys(_roles([row.get(name) for row in samples for name in turns]))),
         transcripts=tuple(name for name in read if forms[name] == "text" and _written_out(name, samples)),
         implicit_prompt=_implies_prompt(forms, samples),
@@ -137,4 +137,6 @@ def _implies_prompt(forms: Forms, samples: Sequence[Mapping[str, Any]]) -> bool:
         return False
     pairs = [(row.get("chosen"), row.get("rejected")) for row in samples]
     comparable = [(one, other) for one, other in pairs if one and other and type(one) is type(other)]
-    return not comparable or any(one[0] == other[0] for one, other in comparable if isinstance(one, str | list))
+    alike = [one[0] == other[0] for one, other in comparable if isinstance(one, str | list)]
+    # Texts that share nothing but their first letter are not rare.
+    return not comparable or 2 * sum(alike) >= len(comparable)

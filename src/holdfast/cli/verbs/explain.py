@@ -12,7 +12,7 @@ from holdfast.cli import options
 @click.argument("code")
 @options.format_
 def command(code: str, format_: str) -> int:
-    """Give the page of a rule, or, for `job`, the keys of a job file."""
+    """Give the page of a rule or of a class of failure, or, for `job`, the keys of a job file."""
     answer = explain(code)
     click.echo(json.dumps(answer["about"], indent=2) if format_ == "json" else answer["text"])
     return 0

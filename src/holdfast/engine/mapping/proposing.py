@@ -20,20 +20,46 @@ from holdfast.engine.mapping.readings import (
     read_whole,
 )
 from holdfast.engine.mapping.trying import find_fault
-from holdfast.engine.mapping.turns import read_aligned, read_prompts, read_turns
+from holdfast.engine.mapping.turns import read_aligned, read_continued, read_judged, read_prompts, read_turns
 from holdfast.engine.mapping.writing import write
 
 Reader = Callable[[Data], Iterator[Reading]]
 
 # What is tried for each method, the surest first.
-PAIRS: Final[tuple[Reader, ...]] = (read_known, read_aligned, read_pairs)
+PAIRS: Final[tuple[Reader, ...]] = (read_known, read_aligned, read_continued, read_pairs)
 READERS: Final[Mapping[Method, tuple[Reader, ...]]] = {
-    Method.SFT: (read_known, read_turns, read_labelled, read_aligned, read_pairs, read_answers, read_whole),
+    Method.SFT: (
+        read_known,
+        read_judged,
+        read_turns,
+        read_labelled,
+        read_aligned,
+        read_continued,
+        read_pairs,
+        read_answers,
+        read_whole,
+    ),
     Method.DPO: PAIRS,
     Method.REWARD: PAIRS,
-    Method.KTO: (*PAIRS, read_labelled),
-    Method.GRPO: (read_prompts, read_solutions, read_turns, read_known, read_aligned, read_requests),
-    Method.RLOO: (read_prompts, read_solutions, read_turns, read_known, read_aligned, read_requests),
+    Method.KTO: (*PAIRS, read_labelled, read_judged),
+    Method.GRPO: (
+        read_prompts,
+        read_solutions,
+        read_turns,
+        read_known,
+        read_aligned,
+        read_continued,
+        read_requests,
+    ),
+    Method.RLOO: (
+        read_prompts,
+        read_solutions,
+        read_turns,
+        read_known,
+        read_aligned,
+        read_continued,
+        read_requests,
+    ),
 }
 NOTHING: Final[Mapping[Method, str]] = {
     Method.SFT: "no column is surely the text or the answer to learn",

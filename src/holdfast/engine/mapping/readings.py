@@ -134,16 +134,29 @@ def read_labelled(data: Data) -> Iterator[Reading]:
         if isinstance(answered, Unsure):
             yield answered
             continue
-        flags = [name for name in data.columns if name.lower() in FLAGS and name not in answered.uses]
-        labels = [(name, code) for name in flags if (code := _label(data, name))]
-        if len(labels) == 1:
-            name, code = labels[0]
+        label = find_label(data, answered.uses)
+        if isinstance(label, Unsure):
+            yield label
+        elif label:
+            name, code = label
             marked = f"A prompt, an answer, and by `{name}` whether it is good."
             yield add(_as_they_are(answered), marked, {"label": code}, marks=(name,))
-        elif labels:
-            yield Unsure(f"`{labels[0][0]}` and `{labels[1][0]}` could each say whether an answer is good")
         elif scores := [name for name in data.columns if name.lower() in SCORES and data.forms[name] == "number"]:
             yield Unsure(f"where in `{scores[0]}` good answers begin is yours to say")
+
+
+def find_label(data: Data, besides: tuple[str, ...]) -> tuple[str, Part] | Unsure | None:
+    """Return the one column that surely says whether an answer is good, and how it says that; None where there is none.
+
+    Args:
+        data: The data.
+        besides: Columns that are known to be something else.
+    """
+    flags = [name for name in data.columns if name.lower() in FLAGS and name not in besides]
+    labels = [(name, code) for name in flags if (code := _label(data, name))]
+    if len(labels) > 1:
+        return Unsure(f"`{labels[0][0]}` and `{labels[1][0]}` could each say whether an answer is good")
+    return labels[0] if labels else None
 
 
 def _as_they_are(found: Found) -> Found:

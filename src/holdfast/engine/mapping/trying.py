@@ -3,13 +3,12 @@
 import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from holdfast.catalog.formats import judge, recognise, types_of_rows
+from holdfast.catalog.formats.words import ANSWERS
 from holdfast.core.methods import Method
 from holdfast.engine.mapping.found import Data, Found
-
-ANSWERS: Final = ("completion", "chosen", "rejected")
 
 
 def find_fault(source: str, method: Method, found: Found, data: Data) -> str:
@@ -34,6 +33,8 @@ def find_fault(source: str, method: Method, found: Found, data: Data) -> str:
             return f"on sample row {number}: {type(error).__name__}: {error}"
         if fault := _lost(row, results[-1], found) or _misplaced(results[-1]):
             return f"on sample row {number}: {fault}"
+    if all(_unanswered(result) for result in results):
+        return "no conversation ends with an answer"
     columns = types_of_rows(results)
     shape = recognise(columns, results, data.settings)
     readiness = judge(method, columns, shape, data.settings)
@@ -53,6 +54,12 @@ def _misplaced(result: Mapping[str, Any]) -> str:
     if "prompt" in result or not isinstance(chosen, list) or not isinstance(rejected, list):
         return ""
     return "the two conversations do not begin alike" if chosen[:1] != rejected[:1] else ""
+
+
+def _unanswered(result: Mapping[str, Any]) -> bool:
+    """Return whether messages end before the answer that is to be learned, which then stands elsewhere."""
+    turns = result.get("messages")
+    return isinstance(turns, list) and (not turns or turns[-1].get("role") != "assistant")
 
 
 def _lost(row: Mapping[str, Any], result: Mapping[str, Any], found: Found) -> str:

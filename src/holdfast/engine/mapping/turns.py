@@ -1,50 +1,48 @@
 """Readings of conversations, and of data whose columns have TRL's names and not its spelling."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
+from holdfast.catalog.formats.words import ANSWERS
 from holdfast.engine.mapping.conversations import ROLES, Spelled, spell
 from holdfast.engine.mapping.found import Data, Found, Part, Role, Unsure, cell
-from holdfast.engine.mapping.readings import Reading, add
+from holdfast.engine.mapping.readings import Reading, add, find_label
 
+PAIRS: Final[tuple[tuple[Role, ...], ...]] = (("chosen", "rejected"), ("prompt", "chosen", "rejected"))
+COMPLETIONS: Final[tuple[tuple[Role, ...], ...]] = (("prompt", "completion"),)
 NOT_WHOLE: Final = ("context", "history", "input", "tools")
 """Messages that come before an answer which stands elsewhere."""
-ANSWERING: Final[tuple[Role, ...]] = ("completion", "chosen", "rejected")
 
 
 def read_aligned(data: Data) -> Iterator[Reading]:
     """Yield what stands under TRL's own names, brought to one spelling."""
-    names: tuple[Role, ...] = ("prompt", *ANSWERING)
-    said: dict[Role, Spelled | None] = {name: _said(data, name) for name in names if name in data.columns}
-    parts: dict[Role, Part] = {}
-    for name, found in said.items():
-        if found:
-            parts[name] = found[0]
-    helpers = tuple(dict.fromkeys(text for found in said.values() if found for text in found[1]))
-    if len(helpers) > 1:
+    names: tuple[Role, ...] = ("prompt", *ANSWERS)
+    said = {name: found for name in names if name in data.columns and (found := _said(data, name))}
+    if len({text for _, helpers in said.values() for text in helpers}) > 1:
         return
-    wanted: tuple[tuple[Role, ...], ...] = (
-        (("chosen", "rejected"), ("prompt", "chosen", "rejected")) if "chosen" in parts else (("prompt", "completion"),)
+    for roles in PAIRS if "chosen" in said else COMPLETIONS:
+        if said.keys() >= set(roles):
+            yield from _aligned({role: said[role] for role in roles}, data)
+
+
+def _aligned(said: Mapping[Role, Spelled], data: Data) -> Iterator[Found]:
+    parts: dict[Role, Part] = {role: part for role, (part, _) in said.items()}
+    implicit = "prompt" not in parts
+    if implicit and any(part.kind == "text" for part in parts.values()):
+        return
+    roles = tuple(parts)
+    yield Found(
+        what=f"{_listed(roles)} as messages.",
+        parts=parts,
+        helpers=tuple(dict.fromkeys(text for _, helpers in said.values() for text in helpers)),
+        uses=tuple(dict.fromkeys(name for name in ("prompt", *roles) if name in data.columns)),
+        needs=roles,
+        pair=tuple(role for role in roles if role in ("chosen", "rejected")),
+        implicit=implicit,
     )
-    for roles in wanted:
-        if not parts.keys() >= set(roles):
-            continue
-        chosen: dict[Role, Part] = {role: parts[role] for role in roles}
-        if "prompt" not in roles and any(part.kind == "text" for part in chosen.values()):
-            continue
-        used = tuple(name for name in ("prompt", *roles) if name in data.columns)
-        yield Found(
-            what=f"{_listed(roles)} as messages.",
-            parts=chosen,
-            helpers=tuple(text for text in helpers if any(text in (said[role] or ((), ()))[1] for role in roles)),
-            uses=tuple(dict.fromkeys(used)),
-            needs=roles,
-            pair=tuple(role for role in roles if role in ("chosen", "rejected")),
-            implicit="prompt" not in roles,
-        )
 
 
-def _said(data: Data, name: str) -> tuple[Part, tuple[str, ...]] | None:
+def _said(data: Data, name: str) -> Spelled | None:
     if spelled := spell(data, name):
         return spelled
     return (Part(cell(name)), ()) if data.forms[name] == "text" else None
@@ -75,7 +73,7 @@ def _listed(names: tuple[str, ...]) -> str:
 def read_turns(data: Data) -> Iterator[Reading]:
     """Yield conversations, whatever their column is called and however they are spelled."""
     spelled = {name: said for name in data.columns if (said := spell(data, name)) and data.forms[name] != "turn"}
-    whole = [name for name in spelled if name not in (*NOT_WHOLE, "prompt", *ANSWERING)]
+    whole = [name for name in spelled if name not in (*NOT_WHOLE, "prompt", *ANSWERS)]
     if len(whole) > 1:
         if "messages" not in whole:
             yield Unsure(f"`{whole[0]}` and `{whole[1]}` could each be the conversation")
@@ -95,6 +93,51 @@ def read_turns(data: Data) -> Iterator[Reading]:
         uses=(whole[0], *data.texts("prompt")),
         needs=(whole[0],),
     )))  # fmt: skip
+
+
+def read_judged(data: Data) -> Iterator[Reading]:
+    """Yield conversations whose last answer is good, or not."""
+    label = find_label(data, ())
+    if isinstance(label, Unsure):
+        yield label
+    elif label:
+        name, code = label
+        for found in read_turns(data):
+            what = f"A conversation, and by `{name}` whether its last answer is good."
+            yield add(found, what, {"label": code}, marks=(name,)) if isinstance(found, Found) else found
+
+
+def read_continued(data: Data) -> Iterator[Reading]:
+    """Yield conversations that end before two answers to compare, each of which stands in a column of its own."""
+    said = {name: answer for name in ("chosen", "rejected") if (answer := _answer(data, name))}
+    spelled = {name: turns for name in data.columns if name not in said and (turns := spell(data, name))}
+    if len(said) != len(("chosen", "rejected")) or len(spelled) != 1 or data.texts("system", "system_prompt", "prompt"):
+        return
+    (name, (part, helpers)), pair = *spelled.items(), tuple(said)
+    yield Found(
+        what=f"The conversation of `{name}`, and the answers `chosen` and `rejected`.",
+        parts={"prompt": part, "chosen": said["chosen"], "rejected": said["rejected"]},
+        helpers=helpers,
+        uses=(name, *pair),
+        needs=(name, *pair),
+        pair=pair,
+    )
+
+
+def _answer(data: Data, name: str) -> Part | None:
+    """Return the text of one answer: of a text, or of a message of the assistant's alone."""
+    values = data.values(name) if name in data.columns else []
+    if values and all(isinstance(value, str) for value in values):
+        return Part(cell(name))
+    for role, content in (("from", "value"), ("role", "content")):
+        if values and all(
+            isinstance(value, dict)
+            and ROLES.get(value.get(role, "")) == "assistant"
+            and isinstance(value.get(content), str)
+            for value in values
+        ):
+            return Part(f'{cell(name)}["{content}"]')
+    return None
 
 
 def _with_system(data: Data, name: str, found: Found) -> Found:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.catalog.formats.judging import NEEDS_MESSAGES, TAKEN
+from holdfast.catalog.formats.judging import TAKEN
+from holdfast.catalog.trl_rewards import TRL_REWARDS
 from holdfast.core.methods import Method
 from holdfast.engine.mapping.found import Data, Found, Part, cell
 from holdfast.engine.python_source import LINE, render_literal
@@ -55,6 +56,8 @@ def _write(method: Method, found: Found, data: Data) -> Written | None:
             return _sft(found, data)
         case Method.GRPO | Method.RLOO:
             return _generating(found, data)
+        case Method.KTO if {"messages", "label"} <= found.parts.keys():
+            return _judged(found)
         case Method.KTO if "label" in found.parts:
             return _columns(found, data, "prompt", "completion", "label")
         case _:
@@ -62,12 +65,12 @@ def _write(method: Method, found: Found, data: Data) -> Written | None:
 
 
 def _sft(found: Found, data: Data) -> Written | None:
+    if "label" in found.parts:
+        return None
     if "messages" in found.parts:
         return _columns(found, data, "messages", *(("tools",) if "tools" in found.parts else ()))
     if "text" in found.parts:
         return Written({data.settings.text_field: found.parts["text"].code})
-    if "label" in found.parts:
-        return None
     if found.implicit:
         return Written({"messages": found.parts["chosen"].code}) if found.parts["chosen"].kind == "chat" else None
     if "chosen" in found.parts:
@@ -76,21 +79,32 @@ def _sft(found: Found, data: Data) -> Written | None:
     return _columns(found, data, "prompt", "completion")
 
 
+def _judged(found: Found) -> Written | None:
+    """Return a conversation, parted before its last answer, with whether that is good."""
+    whole, label = found.parts["messages"], found.parts["label"]
+    if whole.kind != "chat":
+        return None
+    return Written({"prompt": "prompt", "completion": "[answer]", "label": label.code}, _parted(whole))
+
+
+def _parted(whole: Part) -> tuple[str, ...]:
+    return (
+        f"*prompt, answer = {whole.code}",
+        'if answer["role"] != "assistant":',
+        '    raise ValueError("the conversation does not end with an answer")',
+    )
+
+
 def _generating(found: Found, data: Data) -> Written | None:
     whole = found.parts.get("messages") or (found.parts.get("chosen") if found.implicit else None)
     if whole:
         if whole.kind != "chat":
             return None
-        lines = (
-            f"*prompt, answer = {whole.code}",
-            'if answer["role"] != "assistant":',
-            '    raise ValueError("the conversation does not end with an answer")',
-        )
-        return Written(_beside({"prompt": "prompt", "solution": 'answer["content"]'}, found, data), lines)
+        return Written(_beside({"prompt": "prompt", "solution": 'answer["content"]'}, found, data), _parted(whole))
     if "prompt" not in found.parts:
         return None
     prompt = found.parts["prompt"]
-    asked = any(name in NEEDS_MESSAGES for name in data.settings.rewards)
+    asked = any(name in TRL_REWARDS for name in data.settings.rewards)
     if prompt.code == cell("prompt") and prompt.kind == "text" and not asked:
         # It is a prompt already: whether as text or as a message is not for us to say.
         prompt = Part(prompt.code, "plain")

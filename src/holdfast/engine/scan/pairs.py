@@ -5,8 +5,9 @@ from typing import Final
 
 import polars as pl
 
+from holdfast.catalog.formats.words import ANSWERS
 from holdfast.core.scan import Mark
-from holdfast.engine.scan.reads import ANSWERS, Reads
+from holdfast.engine.scan.reads import Reads
 from holdfast.engine.scan.sameness import hash_of, hashes_of_turns
 from holdfast.engine.scan.tally import Sign, Tally
 

@@ -6,7 +6,9 @@ from typing import Final, Literal
 
 from holdfast.catalog.formats import DEFAULTS, Form, forms_of, read_columns
 from holdfast.catalog.formats.settings import Settings
+from holdfast.catalog.formats.words import ANSWERS
 from holdfast.core.columns import NULL, ListOf, Scalar, Type
+from holdfast.core.methods import ONLINE
 from holdfast.core.shape import DatasetType, Shape
 
 Place = Literal["whole", "prompt", "answer"]
@@ -23,7 +25,6 @@ READERS: Final[Mapping[DatasetType, str]] = {
 STEPS: Final = ("completions", "labels")
 # Where people put what a trainer is to read, for data that none reads as it is.
 LIKELY: Final = ("messages", "conversations", "prompt", "completion", "chosen", "rejected", "text")
-ANSWERS: Final = ("completion", "chosen", "rejected")
 # Judged by rules of their own, or by none: tokens need no eye for texts.
 ASIDE: Final = frozenset(
     ("tools", "margin", "label", "input_ids", "labels", "chosen_ids", "rejected_ids", "chosen_input_ids", "rejected_input_ids")
@@ -105,7 +106,7 @@ def what_is_read(
         steps=steps,
         pair={"chosen", "rejected"} <= set(words),
         prompted="prompt" in words,
-        tools="tools" in columns and reader not in ("grpo", "rloo"),
+        tools="tools" in columns and reader not in ONLINE,
         images=tuple(name for name in shape.images if name in columns and columns[name] != NULL and name not in words),
         types=columns,
     )

@@ -1,25 +1,23 @@
 """Reading all rows of a dataset and judging each."""
 
 from dataclasses import dataclass, field
-from typing import Final
 
 import polars as pl
 
 from holdfast.catalog.formats import DEFAULTS
 from holdfast.catalog.formats.settings import Settings
+from holdfast.catalog.formats.words import ANSWERS, CONVERSATIONS
 from holdfast.core.scan import Mark, Scan
 from holdfast.core.shape import Shape
 from holdfast.engine.scan.attachments import judge_images, judge_tools
 from holdfast.engine.scan.labels import Labels
 from holdfast.engine.scan.pairs import judge_pairs
-from holdfast.engine.scan.reads import ANSWERS, Reads, what_is_read
+from holdfast.engine.scan.reads import Reads, what_is_read
 from holdfast.engine.scan.sameness import Sameness, hash_rows
 from holdfast.engine.scan.tally import Tally
 from holdfast.engine.scan.turns import judge_turns
 from holdfast.engine.scan.wording import damaged, encoding_signs, text_signs
 from holdfast.ports import Batch, Rows
-
-CONVERSATIONS: Final = ("messages", "conversations")
 
 
 def scan_rows(

@@ -9,13 +9,12 @@ from typing import Final
 
 import polars as pl
 
+from holdfast.catalog.formats.words import ROLES
 from holdfast.core.columns import ListOf, Scalar, Struct, Type
 from holdfast.engine.scan.reads import Place
 from holdfast.engine.scan.tally import Sign, Tally
 from holdfast.engine.scan.wording import damaged, encoding_signs, is_blank
 
-KNOWN: Final = ("system", "user", "assistant", "tool", "developer")
-"""Roles that chat templates write. `developer` is gpt-oss's word for a system turn."""
 MEANT: Final = {
     "developer": "system", "human": "user", "User": "user", "Human": "user", "USER": "user", "prompter": "user",
     "gpt": "assistant", "model": "assistant", "bot": "assistant", "chatgpt": "assistant", "bing": "assistant",
@@ -135,7 +134,7 @@ def _speaks(field: pl.Series) -> pl.Expr:
 
 
 def _judge_names(turns: pl.DataFrame, column: str, tally: Tally) -> None:
-    strange = turns.filter(~pl.col("name").is_in(KNOWN, nulls_equal=True).fill_null(value=False))
+    strange = turns.filter(~pl.col("name").is_in(ROLES, nulls_equal=True).fill_null(value=False))
     for (name,), lines in strange.group_by("name", maintain_order=True):
         tally.add("unknown-role", column, lines.get_column("row"), "null" if name is None else str(name))
 

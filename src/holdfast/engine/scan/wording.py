@@ -32,11 +32,14 @@ REPLACED: Final = "\ufffd"
 # All but tab, newline, vertical tab, form feed, return, and the escape that colours a terminal.
 CONTROL: Final = r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]"
 SURROGATE: Final = r"\\u[dD][89abAB][0-9a-fA-F]{2}"
+ESCAPED: Final = "escapes such as \\ud83d as text"
+QUOTED: Final = r'\A\s*(?:\{\s*"|\[\s*\{\s*")'
+"""JSON of an object, or of a list of such."""
 DAMAGE: Final = {
     "U+FFFD, where a character was lost": REPLACED,
     "UTF-8 read as another encoding": MOJIBAKE,
     "control characters": CONTROL,
-    "escapes such as \\ud83d as text": SURROGATE,
+    ESCAPED: SURROGATE,
 }
 ANY_DAMAGE: Final = "|".join(f"(?:{pattern})" for pattern in DAMAGE.values())
 
@@ -52,7 +55,10 @@ def is_blank(text: pl.Expr) -> pl.Expr:
 
 def encoding_signs() -> list[Sign]:
     """Return the signs of broken encodings in a column `text`."""
-    return [Sign("encoding", pl.col("text").str.contains(pattern), what) for what, pattern in DAMAGE.items()]
+    found = {what: pl.col("text").str.contains(pattern) for what, pattern in DAMAGE.items()}
+    # What is JSON within a text has its escapes read when it is parsed.
+    found[ESCAPED] &= ~pl.col("text").str.contains(QUOTED)
+    return [Sign("encoding", holds, what) for what, holds in found.items()]
 
 
 def text_signs(empty: Mark) -> list[Sign]:

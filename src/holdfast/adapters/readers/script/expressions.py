@@ -1,7 +1,7 @@
 """What expressions are: one rule for each kind of node; calls have a room of their own."""
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from holdfast.adapters.readers.script.functions import enter
@@ -28,9 +28,8 @@ from holdfast.adapters.readers.script.values import (
 )
 from holdfast.core.calls import Guard, Named
 from holdfast.core.document import Unknown
-from holdfast.core.evaluate import UNKNOWN, apply_operator, call_pure, compare, reason_among, truth
+from holdfast.core.evaluate import CONVERSIONS, UNKNOWN, apply_operator, call_pure, compare, reason_among, truth
 
-CONVERSIONS: Final[Mapping[int, Callable[[Any], str]]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
 CONSTANTS: Final[Mapping[str, Any]] = {"os.sep": "/", "os.path.sep": "/"}
 """Names of libraries whose value is known."""
 

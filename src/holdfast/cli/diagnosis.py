@@ -1,0 +1,69 @@
+"""The answer of `diagnose` as people read it: the cause first, the lines that say so, what to do."""
+
+from collections.abc import Iterator, Mapping
+from textwrap import fill
+from typing import Any, Final
+
+from click import style
+
+Answer = Mapping[str, Any]
+WIDTH: Final = 110
+SHOWN: Final = 6
+"""Lines of evidence that are shown for the first cause; of the others one is enough."""
+LONGEST: Final = 220  # characters of a line of evidence
+RETRY: Final = {
+    "yes": "another attempt can help as it is",
+    "after-change": "another attempt fails the same way until this is changed",
+    "no": "no other attempt can help: a person has to act",
+}
+
+
+def render_diagnosis(answer: Answer) -> str:
+    """Tell why a job failed, or that nothing is wrong, or what is missing to know."""
+    return "\n".join(_lines(answer))
+
+
+def _lines(answer: Answer) -> Iterator[str]:
+    read = f"{answer['lines']:,} lines of {', '.join(answer['paths'])}"
+    if answer["verdict"] == "healthy":
+        yield f"{style('healthy', fg='green', bold=True)}: nothing in {read} keeps the job from its end"
+    if answer["verdict"] == "unknown":
+        yield f"{style('unknown', fg='yellow', bold=True)}: the cause does not stand in {read}"
+        yield from (f"  {style('missing', dim=True)} {each}" for each in answer["missing"])
+    for number, cause in enumerate(answer["causes"]):
+        yield from _cause(cause, first=number == 0 and answer["verdict"] != "unknown")
+
+
+def _cause(cause: Answer, *, first: bool) -> Iterator[str]:
+    name = style(cause["class"], fg="red" if first else None, bold=True)
+    sure = style(f"{100 * cause['confidence']:.0f} %", dim=True)
+    if not first:
+        yield ""
+        yield f"{style('or', dim=True)} {name} ({sure}): {cause['title']}"
+        yield from _evidence(cause["evidence"][:1])
+        return
+    yield f"{name} ({sure}): {cause['title']}"
+    yield from _evidence(cause["evidence"][:SHOWN])
+    yield ""
+    yield _paragraph("why", cause["cause"])
+    yield _paragraph("fix", cause["fix"])
+    for remedy in cause["remedy"] or ():
+        value = f" {remedy['to']}" if remedy["to"] is not None else ""
+        yield f"  {style('edit', fg='green')} {remedy['action']} `{remedy['key']}`{value}"
+    yield f"  {style('retry', dim=True)} {RETRY[cause['retry']]}"
+    if cause["prevented_by"]:
+        yield f"  {style('found before launch by', dim=True)} {', '.join(cause['prevented_by'])}"
+    yield f"  {style('more', dim=True)} holdfast explain {cause['class']}"
+
+
+def _evidence(lines: list[Answer]) -> Iterator[str]:
+    for each in lines:
+        rank = f" rank {each['rank']}" if each["rank"] is not None else ""
+        place = style(f"{each['path']}:{each['line']}{rank}", dim=True)
+        text = each["text"] if len(each["text"]) <= LONGEST else f"{each['text'][:LONGEST]} …"
+        yield f"  {place} {text}"
+
+
+def _paragraph(name: str, text: str) -> str:
+    told = " ".join(text.split())
+    return fill(told, WIDTH, initial_indent=f"  {style(name, dim=True)} ", subsequent_indent=" " * (3 + len(name)))

@@ -1,0 +1,160 @@
+"""What a diagnosis says: the cause and the fix with the log's own values, the lines that say so, how sure, what is missing."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Final, Literal
+
+from holdfast.core.diagnosis import HEALTHY, Cause, Diagnosis, Remedy
+from holdfast.core.log import Line, Log, Traceback
+from holdfast.engine.diagnose.calibration import CALIBRATION
+from holdfast.engine.diagnose.evidence import evidence_of
+from holdfast.engine.diagnose.judging import Candidate, read_scene, survived
+from holdfast.engine.diagnose.matching import Sign
+from holdfast.engine.diagnose.values import fill, names_in
+
+DIAGNOSED: Final = 0.5
+"""Score from which a class is called the cause."""
+TOLD: Final = 0.1
+"""Confidence from which a cause is told at all."""
+MOST_CAUSES: Final = 5
+NAME: Final = (
+    r"torch|transformers|trl|peft|accelerate|datasets|huggingface[-_]hub|tokenizers|safetensors|bitsandbytes|vllm|deepspeed|flash[-_]attn"
+    r"|unsloth|xformers|triton|numpy|axolotl|ray|wandb|trackio"
+)
+RELEASE: Final = re.compile(
+    rf"(?<![\w./-])({NAME})(?:\s*==\s*|-(?=\d)|@|\s+version:?\s+|\s{{2,}}|: | v(?=\d))v?(\d+\.\d+(?:\.\d+)?(?:\.?(?:post|dev|rc|a|b)\d+)?)\b",
+    re.IGNORECASE,
+)
+FAILED_RANK: Final = re.compile(r"\brank\s*: (\d+) \(local_rank")
+DONE: Final = re.compile(
+    r"Training completed|training done|SCRIPT DONE|Finished training|wandb: Synced|Run summary:"
+    r"|Job finished|Successfully pushed|exited with code 0\b",
+    re.IGNORECASE,
+)
+
+
+def answer(log: Log, candidates: Sequence[Candidate], echoes: Sequence[Sign] = ()) -> Diagnosis:
+    """Return what a log says of a job.
+
+    Args:
+        log: What was read.
+        candidates: The classes that it speaks for, the likeliest first.
+        echoes: Lines that only follow from a cause.
+    """
+    causes = tuple(cause for each in candidates[:MOST_CAUSES] if (cause := _cause(each)).confidence >= TOLD)
+    verdict = _verdict(log, candidates[:1], echoes)
+    if verdict != "unknown":
+        causes = tuple(cause for cause in causes if (cause.signature.name == HEALTHY) == (verdict == "healthy"))
+    missing = tuple(dict.fromkeys(_missing(log, echoes, causes))) if verdict == "unknown" else ()
+    return Diagnosis(
+        verdict=verdict, causes=causes, missing=missing, versions=_versions(log, candidates), lines=log.lines
+    )
+
+
+def _verdict(log: Log, best: Sequence[Candidate], echoes: Sequence[Sign]) -> Literal["diagnosed", "healthy", "unknown"]:
+    if best and best[0].score >= DIAGNOSED:
+        return "healthy" if best[0].signature.name == HEALTHY else "diagnosed"
+    return "healthy" if _ended_well(log) and not echoes else "unknown"
+
+
+def _ended_well(log: Log) -> bool:
+    """Tell whether training came to its end, and no exception stands behind it."""
+    ended = read_scene(log).ended or next((line for line in reversed(log.tail) if DONE.search(line.text)), None)
+    if ended is None:
+        return False
+    return not any(last.start.path == ended.path and not survived(last.start, ended) for last in log.tracebacks)
+
+
+def calibrated(score: float) -> float:
+    """Return how often a class with such a score was the cause, among cases that are known.
+
+    Source: benchmarks/diagnose_calibration.py
+    """
+    at = bisect_right(CALIBRATION, (score, 2.0))
+    (low, low_share), (high, high_share) = CALIBRATION[max(0, at - 1)], CALIBRATION[min(at, len(CALIBRATION) - 1)]
+    if high == low:
+        return low_share
+    return low_share + (high_share - low_share) * (score - low) / (high - low)
+
+
+def _cause(candidate: Candidate) -> Cause:
+    signature = candidate.signature
+    values = _values(candidate)
+    return Cause(
+        signature=signature,
+        confidence=round(calibrated(candidate.score), 3),
+        evidence=tuple(evidence_of(candidate)),
+        cause=fill(signature.cause, values),
+        fix=fill(signature.fix, values),
+        remedy=tuple(filled for each in signature.remedy if (filled := _filled(each, values))),
+    )
+
+
+def _values(candidate: Candidate) -> Mapping[str, str | None]:
+    """Return what the decisive line gives, and what it lacks from other lines of the same class."""
+    values: dict[str, str | None] = {}
+    for sign in (candidate.decisive, *candidate.signs):
+        for name, value in sign.values.items() if sign else ():
+            values[name] = values.get(name) or value
+    if candidate.silent:
+        values |= {name: values.get(name) or value for name, value in candidate.silent.values.items()}
+    if candidate.exception and candidate.exception.error:
+        values |= _of_exception(candidate.exception)
+    return values
+
+
+def _of_exception(exception: Traceback) -> dict[str, str]:
+    """Return what the class of unknown exceptions speaks of."""
+    kind, _, message = exception.error[0].text.partition(":")
+    last = exception.frames[-1] if exception.frames else None
+    where = {"file": last.file, "line": str(last.line), "function": last.function, "code": last.code} if last else {}
+    return {
+        "error": kind.strip(),
+        "message": message.strip(),
+        **{name: value for name, value in where.items() if value},
+    }
+
+
+def _filled(remedy: Remedy, values: Mapping[str, str | None]) -> Remedy | None:
+    """Return a remedy with the log's values in it; None where the log lacks one."""
+    given = {name for name, value in values.items() if value is not None}
+    text = f"{remedy.key} {remedy.value}" if isinstance(remedy.value, str) else remedy.key
+    if names_in(text) - given:
+        return None
+    value = fill(remedy.value, values) if isinstance(remedy.value, str) else remedy.value
+    return Remedy(key=fill(remedy.key, values), action=remedy.action, value=value)
+
+
+def _missing(log: Log, echoes: Sequence[Sign], causes: Sequence[Cause]) -> Iterator[str]:
+    """Yield what would have to be read to know the cause, the likeliest to tell it first."""
+    yield from (sign.signature.needs for sign in echoes if sign.signature.needs)
+    yield from (cause.signature.needs for cause in causes if cause.signature.needs)
+    texts = [line.text for line in log.tail] + [line.text for hit in log.hits for line in (hit.line, *hit.around)]
+    for rank in sorted({int(found[1]) for text in texts if (found := FAILED_RANK.search(text))} - log.ranks):
+        yield f"the log of rank {rank}"
+    if not log.lines:
+        yield "the log itself: it is empty (with PYTHONUNBUFFERED=1 a job writes as it goes)"
+        return
+    if "beginning" in log.cut:
+        yield "the beginning of this log"
+    if "end" in log.cut:
+        yield "the end of this log"
+    if not any(last.error for last in log.tracebacks):
+        yield "how the process ended: its exit code or signal, the scheduler's record, `dmesg` of the node"
+    else:
+        yield "the code that raised, and the log of any service it called"
+
+
+def _versions(log: Log, candidates: Sequence[Candidate]) -> dict[str, str]:
+    """Return the releases that a log tells of; where it does not, in which ones the matched lines are written."""
+    found: dict[str, str] = {}
+    lines: Iterable[Line] = chain(log.head, (line for hit in log.hits for line in (hit.line, *hit.around)), log.tail)
+    for line in lines:
+        for name, release in RELEASE.findall(line.text):
+            found.setdefault(name.lower().replace("_", "-"), release)
+    for sign in (sign for each in candidates for sign in each.signs):
+        for name, range_ in sign.mark.versions.items():
+            found.setdefault(name, range_)
+    return found

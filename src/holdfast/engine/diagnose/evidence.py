@@ -1,0 +1,148 @@
+"""The lines that speak for a cause: those that match, and those that a person would read with them."""
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import Final
+
+from holdfast.core.diagnosis import Evidence
+from holdfast.core.log import Hit, Line
+from holdfast.engine.diagnose.cleaning import is_bar
+from holdfast.engine.diagnose.judging import TEARDOWN, Candidate
+from holdfast.engine.diagnose.matching import Sign
+from holdfast.engine.diagnose.tracebacks import ERROR, FRAME, LINKS, START
+
+MOST: Final = 12
+MESSAGE: Final = 4
+"""Lines of a message that are told."""
+ERRORS: Final = 2
+"""Other exceptions right beside the decisive one."""
+CODE: Final = re.compile(r'^\s+\S|^\S*", line \d+, in ')
+"""A line of a traceback before its exception."""
+GOES_ON: Final = re.compile(
+    r"^(?!srun|slurmstepd|wandb|\s*warnings\.warn|huggingface/|\s*[\d%|█ ]+\||\s*rank\s*:|\{'|[a-z_.\-]+: (?<!hint: )(?<!note: ))"
+    r"(?:\s+\S|[a-z(`'\"]|\d{3} (?:Client )?[Ee]rror|CUDA kernel errors|For debugging|Compile with|If |Make sure|Please|This |But |You "
+    r"|Check |Last error|ncclSystem)"
+)
+"""A line that a message goes on with."""
+SPEAKER: Final = re.compile(
+    r"^(?:(?:DEBUG|INFO|WARNING|ERROR)\s*[:|]\s*)?([A-Za-z][\w\-]*(?:\.\w+)*)\s*[:|]|^(\[\d+\]) "
+)
+"""Who says a line: `wandb:`, `remote:`, `WARNING:hf-to-gguf:`."""
+BETWEEN: Final = re.compile(r"Warning: |^\s*warnings\.warn\(|^\{'|^huggingface/tokenizers: ")
+"""What another rank, without a prefix, may have written in the midst of it."""
+SAME: Final = 40
+"""Characters of a message by which it is known again."""
+SLURM: Final = frozenset({"srun", "slurmstepd"})
+UNFINISHED: Final = re.compile(r"^\s*[A-Z][^|]{2,}?\s\d?\d%\|")
+"""A bar of something named that did not come to its end."""
+
+
+def evidence_of(candidate: Candidate) -> Iterator[Evidence]:
+    """Yield the lines that speak for a cause, the decisive one first, each once."""
+    seen: set[tuple[str, int]] = set()
+    for line in chain(_matching(candidate), _beside(candidate)):
+        place = (line.path, line.number)
+        if place not in seen and len(seen) < MOST:
+            seen.add(place)
+            yield Evidence(path=line.path, line=line.number, text=line.text.strip(), rank=line.rank)
+
+
+def _matching(candidate: Candidate) -> Iterator[Line]:
+    """Yield the lines that match, one of each kind: the same said by every rank is evidence once."""
+    if candidate.decisive:
+        yield candidate.decisive.line
+        yield from _message(candidate.decisive)
+    said: set[str] = set()
+    for sign in candidate.signs:
+        text = re.sub(r"\d+", "#", sign.line.text.strip())
+        if text not in said:
+            said.add(text)
+            yield sign.line
+    if candidate.silent:
+        yield from candidate.silent.lines
+    if candidate.exception:
+        yield from candidate.exception.error[:MESSAGE]
+
+
+def _message(sign: Sign) -> Iterator[Line]:
+    """Yield the lines of an exception's message, if the sign is part of it."""
+    error = sign.hit.traceback.error if sign.hit.traceback else ()
+    if any(line.number == sign.line.number for line in error):
+        yield from error[:MESSAGE]
+
+
+def _beside(candidate: Candidate) -> Iterator[Line]:
+    """Yield the lines that a decisive one belongs to: the code that raised it, and what its message goes on with."""
+    if candidate.decisive:
+        yield from _before(candidate.decisive.hit)
+        yield from _behind(candidate.decisive.hit)
+
+
+def _before(hit: Hit) -> Iterator[Line]:
+    """Yield the code of the last frame, and an exception that announces the line or was raised right before it."""
+    whole = hit.traceback is not None and START in hit.traceback.start.text
+    errors = 0
+    for line in reversed([each for each in hit.around if each.number < hit.line.number]):
+        if BETWEEN.search(line.text):
+            continue
+        errors += _is_another(line)
+        bar = is_bar(line.text)
+        belongs = (
+            UNFINISHED.match(line.text)
+            if bar
+            else CODE.match(line.text) or _is_another(line) or _is_near(line, hit.line)
+        )
+        if not belongs or errors > ERRORS:
+            return
+        yield line
+        if bar or (whole and FRAME.match(line.text)):
+            return
+
+
+def _behind(hit: Hit) -> Iterator[Line]:
+    """Yield what the message goes on with, and the bar that was left standing: at which step it was."""
+    before = hit.line
+    errors = 0
+    raised = hit.traceback is not None or ERROR.match(hit.line.text) is not None
+    for line in hit.around:
+        if line.number <= hit.line.number or BETWEEN.search(line.text):
+            continue
+        errors += _is_another(line)
+        bar = is_bar(line.text)
+        announced = before.text.rstrip().endswith(":")
+        belongs = (
+            (bar and raised) or announced or _is_another(line) or _is_near(line, hit.line) or GOES_ON.match(line.text)
+        )
+        if not belongs or errors > ERRORS:
+            return
+        yield line
+        if bar:
+            return
+        before = line
+
+
+def _is_another(line: Line) -> bool:
+    return ERROR.match(line.text) is not None and not TEARDOWN.search(line.text)
+
+
+def _is_near(line: Line, decisive: Line) -> bool:
+    """Tell whether a line links exceptions, says the same again, or is said by the same program as the decisive one."""
+    message = decisive.text.partition(": ")[2][:SAME]
+    if any(said in line.text for said in LINKS) or (len(message) == SAME and message in line.text):
+        return True
+    spoken = speaker(decisive.text)
+    return spoken != "" and speaker(line.text) == spoken
+
+
+def speaker(text: str) -> str:
+    """Return the program that says a line, as it names itself; empty where it does not, or names an exception.
+
+    >>> speaker("wandb:     loss nan"), speaker("srun: error: x"), speaker("INFO:hf-to-gguf:blk"), speaker("ValueError: x")
+    ('wandb', 'slurm', 'hf-to-gguf', '')
+    """
+    found = SPEAKER.match(text)
+    if found is None or ERROR.match(text):
+        return ""
+    name = found[1] or found[2]
+    return "slurm" if name in SLURM else name

@@ -1,0 +1,276 @@
+"""Which of the classes that a log speaks for is the cause: roots before what follows from them.
+
+The decisive sign of a class counts as much as its mark says. It counts less where the log itself says that something else came
+before: in an exception that only wraps another, in one that was handled, in what was said after another rank had failed, in an
+exception after which training went on.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from holdfast.core.diagnosis import HEALTHY, Mark, Signature
+from holdfast.core.log import Hit, Line, Log, Traceback
+from holdfast.engine.diagnose.matching import Sign
+from holdfast.engine.diagnose.silent import Silent
+from holdfast.engine.diagnose.tracebacks import ERROR, START, is_users
+
+HINT: Final = 0.35
+"""Share of the doubt that is left which a hint takes away, times its weight."""
+ALONE: Final = 0.45
+"""What hints count for without a line that says the cause."""
+COVERS: Final = 0.5
+"""Score from which a class is believed that another one is only its echo."""
+WRAPS: Final = 0.8
+"""An exception that another was the direct cause of."""
+HANDLED: Final = 0.9
+"""An exception while which was handled another was raised: often a fallback that was tried."""
+LATER: Final = 0.9
+"""An exception after another one that is a root too: more often it follows from it than not."""
+SURVIVED: Final = 0.4
+"""An exception after which training went on to its end."""
+WARNED: Final = 0.85
+"""What was said, and no exception, before training came to its end: most warnings of good runs are about nothing..."""
+SURE: Final = 0.75
+"""...but for those that are sure by themselves."""
+BESIDE_EXCEPTION: Final = 0.6
+"""What the metrics say of a job that an exception ended."""
+USER_CODE: Final = "user-code-error"
+IN_USER_CODE: Final = 0.62
+"""An exception that no signature knows, raised by the user's own code."""
+UNDER_USER_CODE: Final = 0.3
+"""One that a library raised, called by the user's code."""
+TEARDOWN: Final = re.compile(
+    r"ChildFailedError|CalledProcessError|SystemExit|KeyboardInterrupt|BrokenPipeError|RayTaskError|ActorDiedError|EOFError"
+    r"|ConnectionResetError|DistBackendError|DistNetworkError|RendezvousConnectionError|SignalException|EngineDeadError"
+    r"|Connection (?:closed|reset) by peer|ProcessExitedException|ProcessRaisedException|LocalEntryNotFoundError|ConnectionError"
+)
+"""Exceptions that say that something else failed, never the user's code alone."""
+YEARLESS_S: Final = 1e8
+"""Times below it are seconds of a year that was not told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A class that may be the cause.
+
+    Attributes:
+        signature: The class.
+        score: How much speaks for it; between 0 and 1, not yet calibrated.
+        decisive: The sign that says the most; None where only the metrics speak for it.
+        signs: All lines that speak for it, in order.
+        silent: What the metrics say.
+        exception: The exception that nobody knows, of the class that stands for such.
+    """
+
+    signature: Signature
+    score: float
+    decisive: Sign | None = None
+    signs: tuple[Sign, ...] = ()
+    silent: Silent | None = None
+    exception: Traceback | None = None
+
+    @property
+    def line(self) -> Line | None:
+        """The line that says the most."""
+        if self.decisive:
+            return self.decisive.line
+        if self.silent:
+            return self.silent.lines[0]
+        return self.exception.error[0] if self.exception and self.exception.error else None
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a log tells as a whole.
+
+    Attributes:
+        log: The log.
+        parts: What each exception of a chain counts for, by where its traceback begins.
+        ended: The line with which training ended well; None where it did not.
+    """
+
+    log: Log
+    parts: Mapping[tuple[str, int], float]
+    ended: Line | None
+
+
+def read_scene(log: Log) -> Scene:
+    """Return what a log tells as a whole."""
+    ends = [step.line for step in log.metrics if "train_runtime" in step.values]
+    return Scene(log, _parts(log), ends[-1] if ends else None)
+
+
+def rank(
+    log: Log, signs: Iterable[Sign], silent: Sequence[Silent] = (), signatures: Iterable[Signature] = ()
+) -> list[Candidate]:
+    """Return the classes that a log speaks for, the likeliest cause first.
+
+    Args:
+        log: What was read.
+        signs: The lines that match.
+        silent: What the metrics say.
+        signatures: Those of which the metrics, and exceptions that nobody knows, may speak.
+    """
+    scene = read_scene(log)
+    by_class: dict[str, list[Sign]] = {}
+    for sign in signs:
+        by_class.setdefault(sign.signature.name, []).append(sign)
+    found = [made for group in by_class.values() if (made := _candidate(group, scene))]
+    found = _later_less(found, scene)
+    known = {signature.name: signature for signature in signatures}
+    found = _with_silent(found, silent, known, scene)
+    if USER_CODE in known:
+        found += _unknown_exception(found, known[USER_CODE], scene)
+    found.sort(key=lambda each: (-round(each.score, 3), _order(log, each.line)))
+    return _covered_last(found)
+
+
+def _candidate(signs: Sequence[Sign], scene: Scene) -> Candidate | None:
+    """Return what signs of one class amount to; None where all of them only follow from a cause."""
+    roots = [sign for sign in signs if sign.mark.role == "root"]
+    hints = [sign for sign in signs if sign.mark.role == "hint"]
+    if not roots and not hints:
+        return None
+    decisive = max(roots or hints, key=lambda sign: (_weight(sign, scene), -sign.line.number))
+    sure = _weight(decisive, scene) * (1.0 if roots else ALONE)
+    others = {id(sign.mark): sign.mark for sign in (*roots, *hints) if sign.mark is not decisive.mark}
+    score = 1 - (1 - sure) * _doubt(others.values())
+    return Candidate(signature=signs[0].signature, score=score, decisive=decisive, signs=tuple(signs))
+
+
+def _doubt(marks: Iterable[Mark]) -> float:
+    left = 1.0
+    for mark in marks:
+        left *= 1 - HINT * mark.weight
+    return left
+
+
+def _weight(sign: Sign, scene: Scene) -> float:
+    """Return how much a sign counts where it stands."""
+    traceback = sign.hit.traceback
+    factor = scene.parts.get((traceback.start.path, traceback.start.number), 1.0) if traceback else 1.0
+    if scene.ended and survived(sign.line, scene.ended):
+        factor *= SURVIVED if _is_exception(sign.hit) else WARNED if sign.mark.weight < SURE else 1.0
+    return sign.mark.weight * factor
+
+
+def _is_exception(hit: Hit) -> bool:
+    return hit.traceback is not None or ERROR.match(hit.line.text) is not None
+
+
+def survived(line: Line, ended: Line) -> bool:
+    """Tell whether training went on to its end after a line: it is rank 0 that tells of the end, and speaks for no other."""
+    return line.path == ended.path and line.number < ended.number and line.rank in (None, 0, ended.rank)
+
+
+def _parts(log: Log) -> dict[tuple[str, int], float]:
+    """Return what each exception of a chain counts for, by where it begins."""
+    factors: dict[tuple[str, int], float] = {}
+    for last in log.tracebacks:
+        parts: list[Traceback] = [*(earlier for earlier, _ in last.earlier), last]
+        links = [link for _, link in last.earlier]
+        for at, part in enumerate(parts):
+            wraps = at > 0 and links[at - 1] == "cause"
+            handled = at < len(links) and links[at] == "context"
+            factors[part.start.path, part.start.number] = (WRAPS if wraps else 1.0) * (HANDLED if handled else 1.0)
+    return factors
+
+
+def _order(log: Log, line: Line | None) -> tuple[int, int]:
+    if line is None:
+        return (len(log.paths), 0)
+    return (log.paths.index(line.path) if line.path in log.paths else 0, line.number)
+
+
+def _later_less(candidates: Sequence[Candidate], scene: Scene) -> list[Candidate]:
+    """Return candidates, those whose exception came after another root's exception counting less."""
+    raised = [
+        each.decisive
+        for each in candidates
+        if each.decisive and each.decisive.mark.role == "root" and _is_exception(each.decisive.hit)
+    ]
+    return [
+        replace(each, score=each.score * LATER)
+        if each.decisive and any(_follows(each.decisive, other, scene) for other in raised)
+        else each
+        for each in candidates
+    ]
+
+
+def _follows(sign: Sign, other: Sign, scene: Scene) -> bool:
+    """Tell whether a sign stands after another one that is no part of the same chain of exceptions."""
+    if sign.signature.name == other.signature.name or _same_chain(sign, other, scene.log):
+        return False
+    times = (sign.line.at_s, other.line.at_s)
+    if times[0] is not None and times[1] is not None and (times[0] < YEARLESS_S) == (times[1] < YEARLESS_S):
+        return times[0] > times[1]
+    return sign.line.path == other.line.path and sign.line.number > other.line.number
+
+
+def _same_chain(sign: Sign, other: Sign, log: Log) -> bool:
+    starts = {(each.line.path, each.hit.traceback.start.number) for each in (sign, other) if each.hit.traceback}
+    for last in log.tracebacks:
+        chain = {(part.start.path, part.start.number) for part in (last, *(part for part, _ in last.earlier))}
+        if starts and starts <= chain:
+            return True
+    return False
+
+
+def _with_silent(
+    candidates: Sequence[Candidate], silent: Sequence[Silent], known: Mapping[str, Signature], scene: Scene
+) -> list[Candidate]:
+    """Return candidates, and what the metrics say added to them."""
+    failed = (
+        any(last.error and not TEARDOWN.search(last.error[0].text) for last in scene.log.tracebacks) and not scene.ended
+    )
+    by_name = {each.signature.name: each for each in candidates}
+    for finding in silent:
+        if finding.name not in known or (failed and finding.name == HEALTHY):
+            continue
+        weight = finding.weight * (BESIDE_EXCEPTION if failed else 1.0)
+        before = by_name.get(finding.name)
+        if before is None:
+            by_name[finding.name] = Candidate(signature=known[finding.name], score=weight, silent=finding)
+        else:
+            score = 1 - (1 - before.score) * (1 - HINT * weight)
+            by_name[finding.name] = replace(before, score=max(score, weight), silent=finding)
+    return list(by_name.values())
+
+
+def _unknown_exception(candidates: Sequence[Candidate], signature: Signature, scene: Scene) -> list[Candidate]:
+    """Return the class of faults in the user's own code, if an exception that no signature knows ended the job."""
+    claimed = {
+        (sign.line.path, sign.line.number)
+        for each in candidates
+        for sign in each.signs
+        if sign.mark.role == "root" and sign.signature.name != USER_CODE
+    }
+    best: Candidate | None = None
+    for last in _exceptions(scene.log):
+        if not last.error or TEARDOWN.search(last.error[0].text) or (scene.ended and survived(last.start, scene.ended)):
+            continue
+        parts = [last, *(part for part, _ in last.earlier)]
+        if any((line.path, line.number) in claimed for part in parts for line in part.error):
+            continue
+        first = next((part for part, link in last.earlier if link == "cause"), last)
+        score = IN_USER_CODE if first.frames and is_users(first.frames[-1]) else UNDER_USER_CODE
+        if best is None or score > best.score:
+            best = Candidate(signature=signature, score=score, exception=first)
+    known = max((each.score for each in candidates if each.signature.name == USER_CODE), default=0.0)
+    return [best] if best and best.score > known else []
+
+
+def _exceptions(log: Log) -> Iterator[Traceback]:
+    """Yield every exception: those of whole tracebacks, then those of which only the last frames stand in the log."""
+    yield from log.tracebacks
+    for hit in log.hits:
+        if hit.traceback and START not in hit.traceback.start.text:
+            yield hit.traceback
+
+
+def _covered_last(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return candidates, those that another one of some weight covers behind all others."""
+    covered = {name for each in candidates if each.decisive and each.score >= COVERS for name in each.signature.covers}
+    return sorted(candidates, key=lambda each: each.signature.name in covered)

@@ -1,0 +1,118 @@
+"""Single lines of a window, found by where a word stands in it, and the lines around them."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from holdfast.core.log import Line
+from holdfast.engine.diagnose.cleaning import Cleaned, clean, decode, is_bar
+from holdfast.engine.diagnose.windows import Window
+
+BEFORE: Final = 4 * 2**10
+"""Bytes of a line that are read before the word that was found in it."""
+BEHIND: Final = 12 * 2**10
+"""And behind it."""
+STATES: Final = 4
+"""Last states of a line that was written over with carriage returns: the text that a bar was glued to is among them."""
+LINES_BEFORE: Final = 4
+LINES_BEHIND: Final = 6
+LOOK: Final = 60
+"""Lines that are looked through, either way, for those of the same rank."""
+
+
+class Lines:
+    """The lines of one window. Each is cleaned once, and numbered by counting line feeds from the last one asked for."""
+
+    def __init__(self, window: Window, path: str, rank: int | None) -> None:
+        self.window, self.path, self.rank = window, path, rank
+        self.data = window.data
+        self._counted = (window.start, window.number)
+        self._cleaned: dict[int, Line] = {}
+
+    def number_at(self, position: int) -> int:
+        """Return the number of the line in which a byte of `data` stands."""
+        at, number = self._counted
+        if position >= at:
+            number += self.data.count(b"\n", at, position)
+        else:
+            number -= self.data.count(b"\n", position, at)
+        self._counted = (position, number)
+        return number
+
+    def bounds(self, position: int) -> tuple[int, int]:
+        """Return where the state of the line begins and ends in which a byte stands: between line feeds or carriage returns."""
+        low = max(0, position - BEFORE)
+        start = max(self.data.rfind(b"\n", low, position), self.data.rfind(b"\r", low, position)) + 1
+        high = min(len(self.data), position + BEHIND)
+        ends = [at for at in (self.data.find(b"\n", position, high), self.data.find(b"\r", position, high)) if at >= 0]
+        return max(start, low), min(ends, default=high)
+
+    def line_at(self, position: int) -> Line:
+        """Return the line, or its state, in which a byte stands."""
+        start, end = self.bounds(position)
+        return self._line(start, end)
+
+    def behind(self, position: int) -> Iterator[tuple[int, Line]]:
+        """Yield the lines after the one in which a byte stands, each with where it begins; blank ones too."""
+        start = self._next(position)
+        while start is not None and start < len(self.data):
+            after = self._next(start)
+            yield start, self._whole_line(start, len(self.data) if after is None else after - 1)
+            start = after
+
+    def before(self, position: int) -> Iterator[tuple[int, Line]]:
+        """Yield the lines before the one in which a byte stands, the nearest first; blank ones too."""
+        end = self.data.rfind(b"\n", 0, position)
+        while end > 0:
+            start = self.data.rfind(b"\n", 0, end) + 1
+            yield start, self._whole_line(start, end)
+            end = start - 1
+
+    def around(self, position: int, line: Line) -> tuple[Line, ...]:
+        """Return the lines of the same rank and source around one: four before and six behind, without bars and blanks.
+
+        A bar right beside it stays: it tells at which step the line was written.
+        """
+        before = self._same(self.before(position), line, LINES_BEFORE)
+        return (*reversed(before), *self._same(self.behind(position), line, LINES_BEHIND))
+
+    def _same(self, lines: Iterator[tuple[int, Line]], like: Line, most: int) -> list[Line]:
+        found: list[Line] = []
+        for looked, (_, line) in enumerate(lines):
+            if looked >= LOOK or len(found) >= most:
+                break
+            is_next = abs(line.number - (found[-1] if found else like).number) == 1
+            if (
+                line.text.strip()
+                and (line.rank, line.source) == (like.rank, like.source)
+                and (is_next or not is_bar(line.text))
+            ):
+                found.append(line)
+        return found
+
+    def _next(self, position: int) -> int | None:
+        end = self.data.find(b"\n", position)
+        return None if end < 0 else end + 1
+
+    def _whole_line(self, start: int, end: int) -> Line:
+        """Return a line as it stood on the screen in the end: the last state that is more than a bar."""
+        known = self._cleaned.get(start)
+        if known is not None:
+            return known
+        states = self.data[max(start, end - BEHIND) : end].rsplit(b"\r", STATES)
+        number = self.number_at(start)
+        cleaned = [clean(decode(state)) for state in states[-STATES:] if state.strip()]
+        told = [each for each in cleaned if not is_bar(each.text)] or cleaned
+        line = self._made(number, told[-1] if told else Cleaned(""))
+        self._cleaned[start] = line
+        return line
+
+    def _line(self, start: int, end: int) -> Line:
+        known = self._cleaned.get(start)
+        if known is None:
+            known = self._made(self.number_at(start), clean(decode(self.data[start:end])))
+            self._cleaned[start] = known
+        return known
+
+    def _made(self, number: int, told: Cleaned) -> Line:
+        rank = self.rank if told.rank is None else told.rank
+        return Line(number, told.text, self.path, rank, told.source, told.at_s)

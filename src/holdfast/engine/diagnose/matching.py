@@ -1,0 +1,130 @@
+"""Signs: lines that match a mark of a signature, with what stands around them as the mark asks."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from types import MappingProxyType
+
+from holdfast.core.diagnosis import Mark, Signature
+from holdfast.core.log import Hit, Line, Log, Traceback
+from holdfast.engine.diagnose.reading import Sought, joined_error
+from holdfast.engine.diagnose.values import holds
+from holdfast.engine.diagnose.waits import waits_of
+from holdfast.engine.diagnose.words import words_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sign:
+    """A line that matches a mark.
+
+    Attributes:
+        signature: The class it speaks for.
+        mark: How.
+        hit: The line, and where it stands.
+        values: What the named groups matched, None of those that took no part; and `step` and `steps`, how far training got.
+    """
+
+    signature: Signature
+    mark: Mark
+    hit: Hit
+    values: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
+
+    @property
+    def line(self) -> Line:
+        """The line."""
+        return self.hit.line
+
+
+class Marks:
+    """The marks of many signatures, by the words that their lines have."""
+
+    def __init__(self, signatures: Sequence[Signature]) -> None:
+        self.signatures = tuple(signatures)
+        numbers: dict[str, int] = {}
+        self._by_word: list[list[tuple[Signature, Mark]]] = []
+        for signature, mark in ((each, mark) for each in self.signatures for mark in each.marks):
+            for word in words_of(mark.line):
+                if word not in numbers:
+                    numbers[word] = len(numbers)
+                    self._by_word.append([])
+                self._by_word[numbers[word]].append((signature, mark))
+        self.sought = Sought(tuple(numbers), self.keeps)
+
+    def keeps(self, text: str, words: frozenset[int]) -> bool:
+        """Tell whether any mark with one of these words matches a line."""
+        return any(_compiled(mark.line).search(text) for _, mark in self._with(words))
+
+    def signs(self, log: Log) -> Iterator[Sign]:
+        """Yield every sign in a log, in the order of its lines."""
+        known = waits_of(log) | dict(zip(("step", "steps"), map(str, log.progress or ()), strict=False))
+        for hit in log.hits:
+            for signature, mark in self._with(hit.words):
+                values = match(mark, hit, known)
+                if values is not None:
+                    yield Sign(signature=signature, mark=mark, hit=hit, values=values)
+
+    def _with(self, words: Iterable[int]) -> Iterator[tuple[Signature, Mark]]:
+        seen: set[int] = set()
+        for word in sorted(words):
+            for signature, mark in self._by_word[word]:
+                if id(mark) not in seen:
+                    seen.add(id(mark))
+                    yield signature, mark
+
+
+def match(
+    mark: Mark, hit: Hit, known: Mapping[str, str | None] = MappingProxyType({})
+) -> Mapping[str, str | None] | None:
+    """Return what the named groups of a mark match in a line, and around it; None where the mark does not match.
+
+    Args:
+        mark: What is looked for.
+        hit: A line with a word of it.
+        known: Values of the log as a whole, which conditions may ask for too: `step` and `steps`, how far training got, and what `waits_of` tells.
+    """
+    found = _compiled(mark.line).search(hit.line.text)
+    if found is None or (mark.last and not _is_exception(hit)):
+        return None
+    values: dict[str, str | None] = {**known, **found.groupdict()}
+    for expression, lines in ((mark.near, _near(hit)), (mark.frame, _frames(hit.traceback))):
+        beside = _first(expression, lines) if expression else None
+        if expression and beside is None:
+            return None
+        values |= beside.groupdict() if beside else {}
+    if mark.not_near and _first(mark.not_near, _near(hit)):
+        return None
+    if mark.not_frame and _first(mark.not_frame, _frames(hit.traceback)):
+        return None
+    return values if not mark.when or holds(mark.when, values) else None
+
+
+def _is_exception(hit: Hit) -> bool:
+    """Tell whether a line is the exception of a traceback, or of none that can be seen."""
+    return hit.traceback is None or any(line.number == hit.line.number for line in hit.traceback.error)
+
+
+def _near(hit: Hit) -> Iterator[str]:
+    """Yield the texts around a line, its own, and those of its traceback and of the ones it followed from."""
+    yield from (line.text for line in hit.around)
+    yield hit.line.text
+    if hit.traceback:
+        for part in (hit.traceback, *(earlier for earlier, _ in hit.traceback.earlier)):
+            yield from (line.text for line in part.error)
+            yield from (frame.code for frame in part.frames)
+            yield joined_error(part)
+
+
+def _frames(traceback: Traceback | None) -> Iterator[str]:
+    if traceback:
+        yield from (str(frame) for frame in reversed(traceback.frames))
+
+
+def _first(expression: str, texts: Iterable[str]) -> re.Match[str] | None:
+    pattern = _compiled(expression)
+    return next((found for text in texts if (found := pattern.search(text))), None)
+
+
+@cache
+def _compiled(expression: str) -> re.Pattern[str]:
+    return re.compile(expression)

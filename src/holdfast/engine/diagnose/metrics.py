@@ -1,0 +1,57 @@
+"""Steps as trainers log them: `{'loss': 1.2, …}` of transformers before 5, strings since, tables of wandb."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+STEPS: Final = (
+    "'loss': ",
+    '"loss": ',
+    "'train_loss': ",
+    "'eval_loss': ",
+    "'eval_runtime': ",
+    "wandb:     ",
+    " loss: ",
+    " loss=",
+)
+"""With one of these a line tells of a step."""
+NOT_FINITE: Final = (
+    ": nan",
+    ": 'nan'",
+    ": NaN",
+    ": inf",
+    ": 'inf'",
+    ": -inf",
+    ": '-inf'",
+    "loss nan",
+    "loss=nan",
+    "Loss: nan",
+)
+ITEM: Final = re.compile(
+    r"""['"]([A-Za-z_][\w/@.\- ()]*)['"]:\s*(?:np\.float\d+\(|tensor\()?['"]?"""
+    r"""(-?(?:\d[\d_]*(?:\.\d*)?(?:e[-+]?\d+)?|\.\d+|nan|inf|NaN|Infinity))(?=['",}\s)]|$)"""
+)
+SUMMARY: Final = re.compile(r"^wandb:\s+([A-Za-z_][\w/]*) (-?(?:\d[\d.]*(?:e[-+]?\d+)?|nan|NaN|inf))$")
+PROSE: Final = re.compile(
+    r"\b((?:train(?:ing)?_|eval_|step_|val_)?[Ll]oss)\s*[:=]?\s+?(-?(?:\d+\.\d+|\d+|nan|NaN|inf))\b"
+)
+KNOWN: Final = frozenset(
+    {"loss", "reward", "train_loss", "eval_loss", "grad_norm", "learning_rate", "train_runtime", "eval_runtime"}
+)
+
+
+def metrics_in(text: str) -> Mapping[str, float]:
+    """Return the numbers of a step by name; none where a line tells of no step.
+
+    >>> metrics_in("{'loss': '6.041', 'grad_norm': 'nan', 'epoch': '0.125'}")
+    {'loss': 6.041, 'grad_norm': nan, 'epoch': 0.125}
+    >>> metrics_in("{'eval_loss': 2.1e-05, 'epoch': 1.0}")
+    {'eval_loss': 2.1e-05, 'epoch': 1.0}
+    """
+    if found := SUMMARY.match(text):
+        return {found[1].rsplit("/", 1)[-1]: float(found[2])}
+    if "{" not in text and "':" not in text:
+        said = PROSE.search(text)
+        return {said[1].lower(): float(said[2])} if said else {}
+    values = {name: float(value.replace("_", "")) for name, value in ITEM.findall(text)}
+    return values if any(name in KNOWN or name.startswith(("eval_", "train_", "reward")) for name in values) else {}

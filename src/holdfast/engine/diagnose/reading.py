@@ -1,0 +1,333 @@
+"""A job's logs, of any size, as what may decide: lines with one of some words, tracebacks, metrics, the beginning and the end.
+
+Only lines that have a word are ever decoded; all words are looked for in one pass. Whatever is said a million times is kept
+some thousand times, the first and the last, so memory does not grow with the log.
+"""
+
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Final, Generic, Literal, TypeVar
+
+from ahocorasick_rs import BytesAhoCorasick, Implementation
+
+from holdfast.core.log import Hit, Line, Log, Metrics, Traceback
+from holdfast.engine.diagnose.cleaning import is_bar, step_in
+from holdfast.engine.diagnose.lines import Lines
+from holdfast.engine.diagnose.metrics import NOT_FINITE, STEPS, metrics_in
+from holdfast.engine.diagnose.tracebacks import ANY_ERROR, ERROR, START, Chain, read_chain, read_headless
+from holdfast.engine.diagnose.windows import Window, windows
+
+STRUCTURE: Final = (START, "Error: ", "Exception: ", "KeyboardInterrupt")
+"""Words of every log, beside those of signatures."""
+MOST_HITS: Final = 2000
+"""Hits that are kept from the beginning of the logs, and as many from their end."""
+MOST_TRACEBACKS: Final = 300
+MOST_STEPS: Final = 300
+MOST_ODD_STEPS: Final = 500
+EDGE: Final = 40
+"""Lines of the beginning, and of the end of each rank."""
+MOST_MATCHES: Final = 2000
+"""Matches of words in one window that are looked at one by one; of more, the first and the last of each word."""
+EACH_WORD: Final = 40
+MOST_SOURCES: Final = 64
+MOST_BARS: Final = 40
+"""Bars of a window that are looked through, from its end."""
+TRAINING_BARS: Final = frozenset({"", "steps", "step", "training", "train", "epoch"})
+"""What stands before the bar of the training itself."""
+RANK_IN_NAME: Final = re.compile(
+    r"(?:^|[/_.\-])(?:rank|local_rank|worker|proc|task)[_\-]?(\d{1,4})(?=[/_.\-]|$)|/attempt_\d+/(\d{1,4})/std"
+)
+FRAME_LINE: Final = re.compile(r'^\s+File "|^\s{4,}\S')
+SHORTENED: Final = re.compile(
+    r"last available logs \(truncated|\[?\.\.\. ?(?:truncated|\d+ lines? (?:omitted|skipped))|output truncated",
+    re.IGNORECASE,
+)
+
+T = TypeVar("T")
+File = tuple[str, Iterable[bytes]]
+"""A log's name, and its bytes in pieces of any size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """What is looked for in a log.
+
+    Attributes:
+        words: Literals; a hit tells which of them a line has, by number.
+        keeps: Tells whether a line with some of them, by number, is worth keeping: most are not what they look like.
+    """
+
+    words: Sequence[str] = ()
+    keeps: Callable[[str, frozenset[int]], bool] = lambda _text, _words: True
+
+
+def read_log(files: Iterable[File], sought: Sought) -> Log:
+    """Return what the logs of one job say, those of several ranks or services together.
+
+    Args:
+        files: One or more; each is read once, from its beginning to its end.
+        sought: The words that matter.
+    """
+    reader = _Reader(sought)
+    names = [reader.read(name, chunks) for name, chunks in files]
+    return reader.done(tuple(names))
+
+
+class Kept(Generic[T]):
+    """The first and the last of many."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._first: list[T] = []
+        self._last: deque[T] = deque(maxlen=most)
+
+    def add(self, item: T) -> None:
+        """Keep one more; of too many, those in the middle go."""
+        (self._first if len(self._first) < self._most else self._last).append(item)
+
+    def __iter__(self) -> Iterator[T]:
+        yield from self._first
+        yield from self._last
+
+
+@lru_cache(4)
+def _finder(words: tuple[bytes, ...]) -> BytesAhoCorasick:
+    """Return what finds words; building it costs some tens of milliseconds, and tests read thousands of small texts."""
+    return BytesAhoCorasick(words, implementation=Implementation.DFA)
+
+
+class _Reader:
+    """What was found so far, in however many files."""
+
+    def __init__(self, sought: Sought) -> None:
+        self.sought = sought
+        self.words = [word.encode() for word in (*sought.words, *STRUCTURE, *NOT_FINITE, *STEPS)]
+        self.structure = len(sought.words)
+        self.not_finite = self.structure + len(STRUCTURE)
+        self.steps = self.not_finite + len(NOT_FINITE)
+        self.finder = _finder(tuple(self.words))
+        self.longest = max(map(len, self.words))
+        self.lines = 0
+        self.hits: Kept[Hit] = Kept(MOST_HITS)
+        self.errors: Kept[Hit] = Kept(MOST_HITS // 4)
+        self.metrics: Kept[Metrics] = Kept(MOST_STEPS)
+        self.odd: list[Metrics] = []
+        self.chains: dict[tuple[object, ...], tuple[Chain, int]] = {}
+        self.head: list[Line] = []
+        self.tail: list[Line] = []
+        self.ignored: set[tuple[str, int]] = set()
+        self.cut: set[Literal["beginning", "end"]] = set()
+        self.ranks: set[int] = set()
+        self.progress: tuple[int, int] | None = None
+
+    def read(self, name: str, chunks: Iterable[bytes]) -> str:
+        """Read one file; return its name."""
+        told = RANK_IN_NAME.search(name)
+        rank = int(told[1] or told[2]) if told else None
+        members: dict[int, tuple[Traceback, Line]] = {}
+        for window in windows(chunks):
+            _read_window(self, Lines(window, name, rank), members)
+            if window.last:
+                self.lines += window.number - (1 if window.data.endswith(b"\n") else 0)
+                self.lines += window.data.count(b"\n", window.start)
+        return name
+
+    def done(self, paths: tuple[str, ...]) -> Log:
+        order = {path: at for at, path in enumerate(paths)}
+        hits = sorted((*self.hits, *self.errors), key=lambda hit: (order[hit.line.path], hit.line.number))
+        steps = {(each.line.path, each.line.number): each for each in (*self.metrics, *self.odd)}
+        return Log(
+            paths=paths,
+            lines=self.lines,
+            hits=tuple(hits),
+            tracebacks=tuple(replace(chain.last, count=count) for chain, count in self.chains.values()),
+            metrics=tuple(sorted(steps.values(), key=lambda step: (order[step.line.path], step.line.number))),
+            head=tuple(self.head),
+            tail=tuple(self.tail),
+            cut=tuple(sorted(self.cut)),
+            ranks=frozenset(self.ranks),
+            progress=self.progress,
+        )
+
+
+def _read_window(reader: _Reader, lines: Lines, members: dict[int, tuple[Traceback, Line]]) -> None:
+    """Take what one window's body tells."""
+    window = lines.window
+    if window.first:
+        _read_head(reader, lines)
+    for position in _positions(reader, window):
+        _read_match(reader, lines, position, members)
+    _read_progress(reader, lines)
+    if window.last:
+        _read_tail(reader, lines)
+
+
+def _positions(reader: _Reader, window: Window) -> list[int]:
+    """Return where words begin in the body; of too many, the first and the last of each word."""
+    body = memoryview(window.data)[window.start : min(len(window.data), window.end + reader.longest)]
+    size = window.end - window.start
+    found = [match for match in reader.finder.find_matches_as_indexes(body) if match[1] < size]
+    if len(found) > MOST_MATCHES:
+        found = _thinned(found)
+    return [window.start + start for _, start, _ in found]
+
+
+def _thinned(found: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Return the first and the last matches of each word, in order."""
+    by_word: dict[int, list[tuple[int, int, int]]] = {}
+    for match in found:
+        by_word.setdefault(match[0], []).append(match)
+    few = (match for each in by_word.values() for match in {*each[:EACH_WORD], *each[-EACH_WORD:]})
+    return sorted(few, key=lambda match: match[1])
+
+
+def _read_match(reader: _Reader, lines: Lines, position: int, members: dict[int, tuple[Traceback, Line]]) -> None:
+    """Take the line in which a word stands: a traceback's beginning, a step's metrics, or one that may decide."""
+    line = lines.line_at(position)
+    if (at := members.get(-1)) and at[1] is line:
+        return  # another word of the same line
+    members[-1] = (members.get(line.number, (Traceback(start=line), line))[0], line)
+    if START in line.text:
+        _read_traceback(reader, lines, position, line, members)
+    text = line.text
+    found = {word for word, _, _ in reader.finder.find_matches_as_indexes(text.encode(), overlapping=True)}
+    words = frozenset(word for word in found if word < reader.structure)
+    if any(word >= reader.not_finite for word in found):
+        _read_step(reader, line, is_odd=any(word < reader.steps for word in found if word >= reader.not_finite))
+    member = members.get(line.number)
+    traceback = member[0] if member else _headless(lines, position, line)
+    if traceback and (traceback.start.path, traceback.start.number) in reader.ignored:
+        return
+    if words and reader.sought.keeps(text, words):
+        reader.hits.add(Hit(line=line, around=lines.around(position, line), words=words, traceback=traceback))
+    elif ERROR.match(text) and not (traceback and line not in traceback.error):
+        reader.errors.add(Hit(line=line, around=lines.around(position, line), traceback=traceback))
+    if line.rank is not None:
+        reader.ranks.add(line.rank)
+
+
+def _read_traceback(
+    reader: _Reader, lines: Lines, position: int, line: Line, members: dict[int, tuple[Traceback, Line]]
+) -> None:
+    """Take a traceback and those that follow from it, unless it was taken with the one before."""
+    if line.number in members:
+        return
+    key = (line.rank, line.source)
+    behind = (each for _, each in lines.behind(position) if (each.rank, each.source) == key)
+    chain = read_chain(line, behind)
+    for part, seen in zip(chain.parts, chain.lines, strict=True):
+        members.update((each.number, (part, each)) for each in seen)
+    if _is_ignored(lines, position):
+        reader.ignored |= {(part.start.path, part.start.number) for part in chain.parts}
+        return
+    if not chain.last.error:
+        reader.cut.add("end")
+    alike = tuple((_shape(part), part.frames[-1:]) for part in chain.parts)
+    known = reader.chains.get(alike)
+    if known:
+        reader.chains[alike] = (known[0], known[1] + 1)
+    elif len(reader.chains) < MOST_TRACEBACKS:
+        reader.chains[alike] = (chain, 1)
+    for part in chain.parts:
+        _read_joined(reader, part)
+
+
+def _is_ignored(lines: Lines, position: int) -> bool:
+    """Tell whether Python itself ignored an exception, as in the last moments of a process."""
+    before = next((each for _, each in lines.before(position) if each.text.strip()), None)
+    return before is not None and "Exception ignored in" in before.text
+
+
+def _headless(lines: Lines, position: int, line: Line) -> Traceback | None:
+    """Return the traceback that ends in a line and whose beginning is missing; None where no frame stands before it."""
+    if not ANY_ERROR.match(line.text) or "Warning: " in line.text:
+        return None
+    key = (line.rank, line.source)
+    before = (each for _, each in lines.before(position) if (each.rank, each.source) == key)
+    return read_headless(line, before)
+
+
+def _shape(traceback: Traceback) -> str:
+    """Return an exception without its numbers, which differ between ranks."""
+    return re.sub(r"0x[0-9a-f]+|\d+", "#", traceback.error[0].text if traceback.error else "")
+
+
+def _read_joined(reader: _Reader, traceback: Traceback) -> None:
+    """Take an exception whose message was wrapped, if only its lines put together have a word."""
+    if len(traceback.error) < 2:  # noqa: PLR2004 - two lines can be joined
+        return
+    joined = joined_error(traceback)
+    known = reader.structure
+    whole = frozenset(
+        word for word, _, _ in reader.finder.find_matches_as_indexes(joined.encode(), overlapping=True) if word < known
+    )
+    single = {
+        word
+        for line in traceback.error
+        for word, _, _ in reader.finder.find_matches_as_indexes(line.text.encode(), overlapping=True)
+        if word < known and reader.sought.keeps(line.text, frozenset({word}))
+    }
+    words = whole - single
+    if words and reader.sought.keeps(joined, words):
+        line = replace(traceback.error[0], text=joined)
+        reader.hits.add(Hit(line=line, around=traceback.error[1:], words=words, traceback=traceback))
+
+
+def joined_error(traceback: Traceback) -> str:
+    """Return an exception and its whole message as one line."""
+    return " ".join(line.text.strip() for line in traceback.error)
+
+
+def _read_step(reader: _Reader, line: Line, *, is_odd: bool) -> None:
+    """Take the metrics of a step; one with a value that is not finite is kept wherever it stands."""
+    if values := metrics_in(line.text):
+        step = Metrics(line=line, values=values)
+        reader.metrics.add(step)
+        if is_odd and len(reader.odd) < MOST_ODD_STEPS:
+            reader.odd.append(step)
+
+
+def _read_progress(reader: _Reader, lines: Lines) -> None:
+    """Take how far the training's bar got in the body: the last ones may be those of saving."""
+    window = lines.window
+    for unit in (b"it/s]", b"s/it]"):
+        end, told = window.end, None
+        for _ in range(MOST_BARS):
+            end = window.data.rfind(unit, window.start, end)
+            if end < 0 or (told := _training_step(lines, end)):
+                break
+        if told:
+            reader.progress = max(told, reader.progress or told)
+
+
+def _training_step(lines: Lines, position: int) -> tuple[int, int] | None:
+    """Return what a bar shows, if it is that of the training and not of loading, tokenizing or saving."""
+    text = lines.line_at(position).text
+    described = text.split("|", 1)[0].strip().rstrip("0123456789% ").rstrip(":")
+    return step_in(text) if described.lower() in TRAINING_BARS else None
+
+
+def _read_head(reader: _Reader, lines: Lines) -> None:
+    first = lines.line_at(lines.window.start)
+    head = [first, *(line for _, (_, line) in zip(range(EDGE), lines.behind(lines.window.start), strict=False))]
+    head = [line for line in head if line.text.strip() and not is_bar(line.text)]
+    reader.head += head
+    if (head and FRAME_LINE.match(head[0].text)) or any(SHORTENED.search(line.text) for line in head):
+        reader.cut.add("beginning")
+
+
+def _read_tail(reader: _Reader, lines: Lines) -> None:
+    """Take the last lines of each rank and source, as far as the window reaches back."""
+    last: dict[tuple[int | None, str], list[Line]] = {}
+    end = len(lines.data)
+    for looked, (_, line) in enumerate(lines.before(end)):
+        kept = last.setdefault((line.rank, line.source), [])
+        if len(kept) < EDGE and line.text.strip():
+            kept.append(line)
+        if looked > EDGE * MOST_SOURCES:
+            break
+    reader.tail += sorted((line for kept in last.values() for line in kept), key=lambda line: line.number)
+    reader.ranks |= {rank for rank, _ in last if rank is not None}

@@ -1,0 +1,238 @@
+"""Faults that no line tells of, only the numbers: a loss that is not one, a rate that is none, rewards that are all alike.
+
+Each finding is bound to a class; what is only possible is not said. A healthy run is never taken for one of these: every
+condition asks for all of the logged steps, or for numbers that no training gives.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final
+
+from holdfast.core.diagnosis import HEALTHY
+from holdfast.core.log import Line, Log, Metrics
+
+FEW: Final = 3
+"""Steps under which nothing is said of all of them."""
+TINY_RATE: Final = 1e-9
+"""A learning rate that changes no weight in bf16 or fp32 by anything that counts."""
+FLAT: Final = 0.02
+"""Share of the loss within which it stays where nothing is learnt."""
+RISEN: Final = 1.5
+"""Times the first loss that a diverging one ends at."""
+LONG: Final = 10
+"""Steps from which a course can be told."""
+RESUMED: Final = 1.5
+"""Steps' worth of epochs before the first step that is logged: the run was resumed."""
+STOPPED: Final = 0.9
+"""Share of the steps up to which a run has not come to its end."""
+BACKWARDS: Final = 3
+"""Times the epoch goes back where two jobs write into one log; once is a restart."""
+TOKENS_A_ROW: Final = 4
+"""Tokens a step that are no text."""
+ENDLESS_BAR: Final = re.compile(r"^\d+it \[")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Silent:
+    """A class that the metrics speak for.
+
+    Attributes:
+        name: The class.
+        weight: How sure it is by them alone.
+        lines: The lines that show it, the clearest first.
+        values: For the signature's words: `loss`, `step`, `rate`.
+    """
+
+    name: str
+    weight: float
+    lines: tuple[Line, ...]
+    values: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What was logged over a run: training steps, evaluations, the summary at the end."""
+
+    log: Log
+    steps: tuple[Metrics, ...]
+    evaluations: tuple[Metrics, ...]
+    ends: tuple[Metrics, ...]
+
+    def every(self, name: str) -> list[float]:
+        """Return the values of a metric, of the steps that have it."""
+        return [step.values[name] for step in self.steps if name in step.values]
+
+    def all_of(self, test: Callable[[Metrics], bool]) -> bool:
+        """Tell whether all steps are so, and there are enough to say it."""
+        return len(self.steps) >= FEW and all(map(test, self.steps))
+
+    def found(self, name: str, weight: float, at: Sequence[Metrics] = (), **values: object) -> Silent:
+        """Return a finding that some steps show; the first three where none are named."""
+        lines = tuple(step.line for step in (at or self.steps)[:FEW])
+        return Silent(
+            name=name,
+            weight=weight,
+            lines=lines,
+            values={key: f"{value:g}" if isinstance(value, float) else str(value) for key, value in values.items()},
+        )
+
+
+def find_silent(log: Log) -> list[Silent]:
+    """Return the classes that the numbers of a log speak for, the surest first."""
+    course = read_course(log)
+    found = [finding for rule in RULES for finding in rule(course)]
+    return sorted(found, key=lambda each: -each.weight)
+
+
+def read_course(log: Log) -> Course:
+    """Return the metrics of a log by what they are of."""
+    ends = tuple(step for step in log.metrics if "train_runtime" in step.values)
+    evaluations = tuple(step for step in log.metrics if any(name.startswith("eval_") for name in step.values))
+    steps = tuple(step for step in log.metrics if "loss" in step.values and step not in ends)
+    return Course(log, steps, evaluations, ends)
+
+
+def _not_finite(course: Course) -> Iterator[Silent]:
+    """NaN losses: of every step, of the gradients alone, after some good steps, of evaluations alone."""
+    bad = [step for step in course.steps if not math.isfinite(step.values["loss"])]
+    if bad and bad[0] is course.steps[0]:
+        yield course.found("nan-loss-silent-success", 0.8, bad)
+    elif bad:
+        yield course.found("lr-too-high-divergence", 0.65, bad, step=_step_of(bad[0], course))
+        yield course.found("nan-loss-silent-success", 0.5, bad)
+    zero = [step for step in course.steps if step.values["loss"] == 0 and math.isnan(step.values.get("grad_norm", 0))]
+    if zero:
+        yield course.found("fp16-overflow-nan", 0.8, zero)
+    evaluated = [step for step in course.evaluations if math.isnan(step.values.get("eval_loss", 0))]
+    if evaluated and not bad and not zero:
+        yield course.found("completion-mask-drops-everything", 0.75, evaluated)
+
+
+def _step_of(step: Metrics, course: Course) -> int:
+    return course.steps.index(step) + 1
+
+
+def _all_zero(course: Course) -> Iterator[Silent]:
+    """A loss of zero in every step: no labels, no text, or no advantage."""
+    if not course.all_of(lambda step: step.values["loss"] == 0 and step.values.get("grad_norm", 0) == 0):
+        return
+    if any(name.startswith(("reward", "completions/")) for step in course.steps for name in step.values):
+        return
+    tokens = course.every("num_tokens")
+    a_step = (tokens[-1] - tokens[0]) / max(1, len(tokens) - 1) if tokens else math.inf
+    if a_step <= TOKENS_A_ROW:
+        yield course.found("dataset-bad-row-values", 0.85, tokens=a_step)
+    else:
+        yield course.found("completion-mask-drops-everything", 0.8)
+
+
+def _rewards(course: Course) -> Iterator[Silent]:
+    """Rewards that are all alike, and the loss of zero that GRPO rightly begins with."""
+    spread = [step.values["reward_std"] for step in course.steps if "reward_std" in step.values]
+    if len(spread) >= FEW and not any(spread):
+        yield course.found(
+            "grpo-zero-advantage", 0.85, reward=course.every("reward")[-1] if course.every("reward") else 0.0
+        )
+    elif spread and any(spread) and all(abs(loss) < FLAT for loss in course.every("loss")):
+        learning = [step for step in course.steps if step.values.get("reward_std")]
+        yield course.found(HEALTHY, 0.6, learning)
+
+
+def _tiny_rate(course: Course) -> Iterator[Silent]:
+    """A learning rate of nothing."""
+    rates = course.every("learning_rate")
+    if len(rates) > FEW and max(rates) <= TINY_RATE:
+        yield course.found("lr-too-low-flat", 0.9, rate=max(rates), loss=course.every("loss")[-1])
+
+
+def _preferences(course: Course) -> Iterator[Silent]:
+    """Pairs without a difference, and KTO with answers of one kind."""
+    if course.all_of(
+        lambda step: (
+            "logps/rejected" in step.values and step.values.get("logps/chosen") == step.values["logps/rejected"]
+        )
+    ):
+        yield course.found("preference-signal-degenerate", 0.95)
+    one = course.all_of(
+        lambda step: "kl" in step.values and ("rewards/chosen" in step.values) != ("rewards/rejected" in step.values)
+    )
+    if one and not course.every("reward"):
+        yield course.found("preference-signal-degenerate", 0.85)
+
+
+def _too_few(course: Course) -> Iterator[Silent]:
+    """A run that ended after one step that was a whole epoch, or resumed behind its own end."""
+    if not course.ends or len(course.steps) > 1:
+        return
+    epoch = course.ends[-1].values.get("epoch", 0)
+    endless = any(ENDLESS_BAR.match(line.text) for line in course.log.tail) and course.log.progress is None
+    if (course.log.progress or (0, 0))[1] == 1 and epoch >= 1:
+        yield course.found("too-few-training-steps", 0.8, course.ends, steps=1)
+    elif endless and course.steps:
+        yield course.found("too-few-training-steps", 0.75, course.ends, steps=len(course.steps))
+
+
+def _stopped(course: Course) -> Iterator[Silent]:
+    """A run that ended in order, long before its last step, though nothing was evaluated that could have stopped it early."""
+    step, steps = course.log.progress or (0, 0)
+    epochs = course.every("epoch")
+    if not course.ends or course.evaluations or not epochs or not 0 < step < STOPPED * steps:
+        return
+    if math.isclose(course.ends[-1].values.get("epoch", 0), epochs[-1], rel_tol=0.01):
+        yield course.found("job-preempted-or-requeued", 0.6, course.ends, step=step, steps=steps)
+
+
+def _lost_schedule(course: Course) -> Iterator[Silent]:
+    """A resumed run whose learning rate begins where the schedule does: the checkpoint had no scheduler."""
+    rates, epochs = course.every("learning_rate"), course.every("epoch")
+    if not course.ends or len(rates) <= FEW or len(rates) != len(epochs):
+        return
+    drop, pace = rates[0] - rates[1], epochs[1] - epochs[0]
+    if drop <= 0 or pace <= 0 or not all(math.isclose(one - two, drop, rel_tol=0.05) for one, two in pairwise(rates)):
+        return  # not a linear schedule in its descent: nothing can be told
+    before = epochs[0] / pace - 1
+    left = rates[-1] / drop - 1
+    total = rates[0] / drop
+    whole = before + len(rates)
+    if before > RESUMED and left > before - 1 and math.isclose(total, whole, rel_tol=0.05):
+        yield course.found("checkpoint-incomplete", 0.75, rate=rates[0])
+
+
+def _two_jobs(course: Course) -> Iterator[Silent]:
+    """Steps of two runs in turn."""
+    epochs = [step.values["epoch"] for step in course.steps if "epoch" in step.values and step.line.rank is None]
+    back = sum(later < sooner for sooner, later in pairwise(epochs))
+    if back >= BACKWARDS and len(course.ends) > 1 and len(set(epochs)) * 1.5 < len(epochs):
+        yield course.found("output-dir-shared-by-jobs", 0.7)
+
+
+def _divergence(course: Course) -> Iterator[Silent]:
+    """A loss that rises, or drops to exactly zero after good steps."""
+    if course.every("reward") or course.every("rewards/chosen"):
+        return
+    losses = [step for step in course.steps if math.isfinite(step.values["loss"])]
+    if len(losses) < LONG:
+        return
+    values = [step.values["loss"] for step in losses]
+    first, last = sum(values[:FEW]) / FEW, sum(values[-FEW:]) / FEW
+    if last > RISEN * first and last > RISEN * min(values):
+        yield course.found("lr-too-high-divergence", 0.75, losses[-FEW:], loss=values[-1])
+    elif not any(values[-FEW:]) and min(values[:FEW]) > FLAT:
+        yield course.found("lr-too-high-divergence", 0.7, losses[-FEW:], loss=0)
+
+
+RULES: Final = (
+    _not_finite,
+    _all_zero,
+    _rewards,
+    _tiny_rate,
+    _preferences,
+    _too_few,
+    _stopped,
+    _lost_schedule,
+    _two_jobs,
+    _divergence,
+)

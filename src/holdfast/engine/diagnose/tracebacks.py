@@ -1,0 +1,268 @@
+"""Tracebacks as they stand in logs: plain, chained, of Jupyter and IPython, and in rich's boxes."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from holdfast.core.log import Frame, Line, Link, Traceback
+from holdfast.engine.diagnose.cleaning import is_bar
+
+START: Final = "Traceback (most recent call last)"
+FRAME: Final = re.compile(r'^\s*(?:│\s*)?File "([^"]*)", line (\d+)(?:, in (.+?))?\s*$')
+CUT_FRAME: Final = re.compile(r'(?:^\s*File ")?([^"\s]*)", line (\d+)(?:, in (\S.*?)?)?\s*$')
+"""A frame of which the beginning may be missing too."""
+JUPYTER_FRAME: Final = re.compile(
+    r"^(?:File (\S+?):(\d+), in (.+)|Cell (In\s?\[\d+\]), line (\d+)(?:, in (.+))?|(\S+\.py) in (\w+)\(.*|(<ipython-input-\S+>) in (.+))$"
+)
+RICH_FRAME: Final = re.compile(r"^(\S+):(\d+) in (\S+)$")
+ERROR: Final = re.compile(
+    r"^(?:[A-Za-z_][\w]*\.)*(?:[A-Z_][A-Za-z_]*(?:Error|Exception|Interrupt|Exit|Traceback|Timeout|Abort|Failed|Fault|Died|Group"
+    r"|NotFound|Invalid|Iteration|OutOfMemory)|[A-Za-z_]\w*Error|Empty|Full|error|timeout|gaierror|herror)\b"
+)
+ANY_ERROR: Final = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w+(?:: |$)")
+LINKS: Final[dict[str, Link]] = {
+    "During handling of the above exception, another exception occurred": "context",
+    "The above exception was the direct cause of the following exception": "cause",
+}
+LAUNCHER: Final = re.compile(
+    r"(?:^|/)(?:torchrun|accelerate|deepspeed|trl|ray|vllm|uv|pip|huggingface-cli|hf|axolotl|swift)$|modules/transformers_modules/"
+)
+"""Programs that start others, and code that came with a model."""
+BOX: Final = re.compile("[─╭]")
+MESSAGE_LINES: Final = 12
+"""Lines of a message that are read: what stands behind them is data."""
+GAP: Final = 6
+"""Lines between an exception and the one that followed from it, blank ones and quotes among them."""
+LONGEST: Final = 4000
+"""Lines of one traceback."""
+ENDS_MESSAGE: Final = re.compile(
+    r"^(?:\S+\.py:\d+: \w*Warning: |\{'|=====|-----|\d{4}-\d\d-\d\d|[WEIF]\d{4} |\[\w+\d* ?\d|(?:INFO|WARNING|ERROR|DEBUG)[: ]|wandb: "
+    r"|srun: |slurmstepd: |Exception ignored in|During handling|The above exception|SCRIPT )"
+)
+
+
+def is_users(frame: Frame) -> bool:
+    """Tell whether a frame is of the user's own code: of no installed package, no launcher, and not of Python's own.
+
+    >>> is_users(Frame("train.py", 3, "<module>")), is_users(Frame("lib/python3.11/json/decoder.py", 355, "raw_decode"))
+    (True, False)
+    """
+    file = frame.file
+    installed = frame.is_library or file.startswith(("lib/python3", "site-packages/", "<frozen", "<string>"))
+    return bool(file) and not installed and not LAUNCHER.search(file)
+
+
+@dataclass(slots=True)
+class Reading:
+    """A traceback that is being read."""
+
+    start: Line
+    boxed: bool = False
+    name: str = ""
+    indent: int = 0
+    frames: list[Frame] = field(default_factory=list[Frame])
+    error: list[Line] = field(default_factory=list[Line])
+    seen: list[Line] = field(default_factory=list[Line])
+
+    def done(self) -> Traceback:
+        """Return what was read."""
+        return Traceback(start=self.start, frames=tuple(self.frames), error=tuple(self.error))
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Tracebacks of which one followed from another.
+
+    Attributes:
+        last: The one that was raised last; it has the others.
+        parts: All of them, the first raised first.
+        lines: The lines of each.
+        end: Number of the last line that was read.
+    """
+
+    last: Traceback
+    parts: tuple[Traceback, ...]
+    lines: tuple[tuple[Line, ...], ...]
+    end: int
+
+
+def read_chain(start: Line, behind: Iterator[Line]) -> Chain:
+    """Return the traceback that begins in a line, with those that followed from it.
+
+    Args:
+        start: The line with `Traceback (most recent call last)`.
+        behind: The lines after it of the same rank.
+    """
+    parts: list[Reading] = []
+    links: list[Link] = []
+    before, _, after = start.text.partition(START)
+    is_prefix = before.strip() and after.startswith(":") and not BOX.search(before)
+    ahead = _Ahead(behind, before if is_prefix else "")
+    at: Line | None = start
+    while at is not None:
+        part = _read_one(at, ahead)
+        parts.append(part)
+        at = _next_of_chain(ahead, links)
+    return _chain(parts, links)
+
+
+def read_headless(error: Line, before: Iterator[Line]) -> Traceback | None:
+    """Return the frames that stand right before an exception, in a log that was cut above them; None where there are none.
+
+    Args:
+        error: The exception.
+        before: The lines before it of the same rank, the nearest first.
+    """
+    reading = Reading(error, error=[error])
+    code = ""
+    for line in before:
+        if found := CUT_FRAME.search(line.text):
+            reading.frames.insert(0, Frame(found[1], int(found[2]), found[3] or "<module>", code))
+            code = ""
+        elif line.text[:1] in (" ", "\t") and line.text.strip():
+            code = line.text.strip() if line.text.strip("^~ ") else code
+        else:
+            break
+        reading.start = line
+    if code and not reading.frames:
+        reading.frames.append(Frame("", 0, "", code))
+    return reading.done() if reading.frames else None
+
+
+class _Ahead:
+    """Lines, of which the last ones taken can be given back.
+
+    Attributes:
+        taken: How many were.
+        prefix: What some collector puts before each of them, as before the traceback itself.
+    """
+
+    def __init__(self, lines: Iterator[Line], prefix: str) -> None:
+        self.prefix = prefix
+        self._lines, self._back = lines, list[Line]()
+        self.taken = 0
+
+    def take(self) -> Line | None:
+        """Return the next line, without the prefix; None at the end."""
+        self.taken += 1
+        if self._back:
+            return self._back.pop()
+        line = next(self._lines, None) if self.taken < LONGEST else None
+        if line and self.prefix and line.text.startswith(self.prefix.rstrip()):
+            return replace(line, text=line.text[len(self.prefix) :])
+        return line
+
+    def give_back(self, *lines: Line) -> None:
+        """Let some lines be taken again."""
+        self._back.extend(reversed(lines))
+
+
+def _read_one(start: Line, ahead: _Ahead) -> Reading:
+    before, _, after = start.text.partition(START)
+    reading = Reading(start, boxed=BOX.search(before) is not None, indent=len(before) if not before.strip() else 0)
+    if before.strip() and not after.startswith(":") and not reading.boxed:
+        reading.name = before.split()[-1]
+    step = _step_boxed if reading.boxed else _step_jupyter if reading.name else _step
+    while (line := ahead.take()) is not None:
+        if START in line.text or not step(reading, line):
+            ahead.give_back(line)
+            break
+        reading.seen.append(line)
+    return reading
+
+
+def _step(reading: Reading, line: Line) -> bool:
+    """Read the next line; tell whether it is still part of the traceback."""
+    text = line.text[reading.indent :] if not line.text[: reading.indent].strip() else line.text
+    if reading.error:
+        return _continues(reading, line, text)
+    if not text.strip():
+        return not reading.frames
+    if found := FRAME.match(text):
+        reading.frames.append(Frame(found[1], int(found[2]), found[3] or "<module>"))
+    elif text[0] in " \t" or text.startswith(("^", "~")):
+        _add_code(reading, text.strip())
+    elif is_bar(text):
+        return True
+    elif ERROR.match(text) or (reading.frames and ANY_ERROR.match(text)):
+        reading.error.append(line)
+    else:
+        return _is_strange(reading, text)
+    return True
+
+
+def _is_strange(reading: Reading, text: str) -> bool:
+    """Tell whether a line that is neither a frame nor an error may stand within a traceback: something else was written there."""
+    return bool(ENDS_MESSAGE.match(text)) or len(reading.frames) > 0
+
+
+def _add_code(reading: Reading, code: str) -> None:
+    if reading.frames and not reading.frames[-1].code and code.strip("^~ "):
+        reading.frames[-1] = replace(reading.frames[-1], code=code)
+
+
+def _continues(reading: Reading, line: Line, text: str) -> bool:
+    """Read a line of the message, which may have several; a blank one, or what is no message, ends it."""
+    ends = not text.strip() or ENDS_MESSAGE.match(text) or is_bar(text) or text.startswith('"""')
+    if ends or len(reading.error) >= MESSAGE_LINES:
+        return False
+    reading.error.append(line)
+    return True
+
+
+def _step_boxed(reading: Reading, line: Line) -> bool:
+    text = line.text.strip()
+    if not reading.seen and not text:
+        return True
+    closed = any(seen.text.lstrip().startswith("╰") for seen in reading.seen)
+    if closed:
+        return _continues(reading, line, text) if reading.error or text else False
+    if found := RICH_FRAME.match(text):
+        reading.frames.append(Frame(found[1], int(found[2]), found[3]))
+    elif text.startswith("❱"):
+        _add_code(reading, re.sub(r"^❱\s*\d+\s*│?\s*", "", text))
+    return True
+
+
+def _step_jupyter(reading: Reading, line: Line) -> bool:
+    text = line.text
+    if reading.error:
+        return _continues(reading, line, text)
+    if text.startswith(f"{reading.name}:") or text == reading.name:
+        reading.error.append(line)
+    elif found := JUPYTER_FRAME.match(text):
+        groups = found.groups()
+        file = groups[0] or groups[3] or groups[6] or groups[8]
+        function = groups[2] or groups[5] or groups[7] or groups[9] or "<module>"
+        reading.frames.append(Frame(file, int(groups[1] or groups[4] or 0), function.split("(")[0]))
+    elif text.startswith("--->") or re.match(r"^-+> ?\d+ ", text):
+        _add_code(reading, re.sub(r"^-+> ?\d* ?", "", text).strip())
+    return True
+
+
+def _next_of_chain(ahead: _Ahead, links: list[Link]) -> Line | None:
+    """Return the line with which the next traceback of the chain begins; None where none follows."""
+    skipped: list[Line] = []
+    link: Link | None = None
+    while len(skipped) < GAP and (line := ahead.take()) is not None:
+        text = line.text.strip()
+        link = link or next((LINKS[said] for said in LINKS if said in text), None)
+        if START in text and link:
+            links.append(link)
+            return line
+        if START in text or (text and not link and text not in ('"""', "'''")):
+            skipped.append(line)
+            break
+        skipped.append(line)
+    ahead.give_back(*skipped)
+    return None
+
+
+def _chain(parts: list[Reading], links: list[Link]) -> Chain:
+    done: list[Traceback] = []
+    for at, part in enumerate(parts):
+        earlier = tuple((done[before], links[before]) for before in range(at))
+        done.append(replace(part.done(), earlier=earlier))
+    lines = tuple((part.start, *part.seen) for part in parts)
+    return Chain(done[-1], tuple(done), lines, lines[-1][-1].number)

@@ -1,0 +1,109 @@
+"""Values that lines of a log hold: what conditions compare them as, and how people read them."""
+
+import ast
+import re
+import string
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+from holdfast.core.document import Unknown
+from holdfast.core.evaluate import UNKNOWN, evaluate
+
+SIZES: Final = {
+    **{unit: 1024.0**power for power, units in enumerate(["", "k", "m", "g", "t"]) for unit in (f"{units}ib", units)},
+    **{f"{unit}b": 1000.0**power for power, unit in enumerate(["", "k", "m", "g", "t"])},
+    "bytes": 1.0,
+    "byte": 1.0,
+}
+"""Bytes by unit, in lower case. A bare `G` is 1024 cubed, as torch and Slurm mean it."""
+TIMES: Final = {
+    **dict.fromkeys(("ms", "milliseconds", "millisecond"), 0.001),
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hour", "hours"), 3600.0),
+    **dict.fromkeys(("d", "day", "days"), 86400.0),
+}
+MEASURE: Final = re.compile(r"([-+]?[\d,]*\.?\d+(?:e[-+]?\d+)?)\s*([A-Za-z]*)", re.IGNORECASE)
+CLOCK: Final = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)(?:\.\d+)?")
+SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+(?=[A-Z`{\"'(])")
+
+
+def convert(text: str | None) -> Any:
+    """Return what a text of a log amounts to: bytes of a size, seconds of a time, a number, or the text itself.
+
+    >>> convert("2.00 GiB"), convert("1800000 ms"), convert("1,024"), convert("1:30:00"), convert("cuda:0"), convert(None)
+    (2147483648.0, 1800.0, 1024, 5400, 'cuda:0', None)
+    """
+    if text is None:
+        return None
+    if clock := CLOCK.fullmatch(text.strip()):
+        days, hours, minutes, seconds = (int(part or 0) for part in clock.groups())
+        return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    measure = MEASURE.fullmatch(text.strip())
+    if measure is None:
+        return text
+    return _amount(measure[1].replace(",", ""), measure[2], text)
+
+
+def _amount(digits: str, unit: str, text: str) -> Any:
+    """Return a number in bytes or seconds, as its unit says; the text where the unit is of another kind."""
+    factor = 1.0 if not unit else SIZES.get(unit.lower(), TIMES.get(unit.lower()))
+    if factor is None:
+        return text
+    number = float(digits)
+    if not unit and number.is_integer() and "." not in digits:
+        return int(number)
+    return number * factor
+
+
+@cache
+def _parsed(condition: str) -> ast.expr:
+    return ast.parse(condition.strip(), mode="eval").body
+
+
+def holds(condition: str, values: Mapping[str, str | None]) -> bool:
+    """Tell whether a mark's condition is true of what its groups matched; what cannot be told is not true.
+
+    Args:
+        condition: As Python writes it: `total - allocated < tried`.
+        values: What each group matched; None of one that took no part.
+
+    >>> holds("mine > 0.5 * total", {"mine": "20.99 GiB", "total": "22.06 GiB"})
+    True
+    """
+    names = {name: convert(value) for name, value in values.items()}
+
+    def lookup(node: ast.expr) -> Any:
+        return names[node.id] if isinstance(node, ast.Name) and node.id in names else UNKNOWN
+
+    result = evaluate(_parsed(condition), lookup)
+    return not isinstance(result, Unknown) and bool(result)
+
+
+def fill(text: str, values: Mapping[str, str | None]) -> str:
+    """Return a text with `{name}` replaced by what the log gave; a sentence with one it did not give is left out.
+
+    Backslashes that end lines are the file's, and are not in the text. Braces that are no name stay as they are.
+
+    >>> fill("The GPU has {total}. {tried} more were asked for.", {"total": "22 GiB"})
+    'The GPU has 22 GiB.'
+    """
+    paragraphs = (_fill_paragraph(each, values) for each in text.strip().split("\n"))
+    return "\n".join(each for each in paragraphs if each is not None).strip()
+
+
+def _fill_paragraph(text: str, values: Mapping[str, str | None]) -> str | None:
+    kept = [sentence for sentence in SENTENCE.split(text) if not names_in(sentence) - _given(values)]
+    if not kept:
+        return None
+    return re.sub(r"\{(\w+)\}", lambda name: values.get(name[1]) or name[0], " ".join(kept))
+
+
+def names_in(text: str) -> set[str]:
+    """Return the names of the values that a text speaks of."""
+    return {name for name in re.findall(r"\{(\w+)\}", text) if name[0] in string.ascii_letters}
+
+
+def _given(values: Mapping[str, str | None]) -> set[str]:
+    return {name for name, value in values.items() if value is not None}

@@ -1,0 +1,191 @@
+"""Which of the classes that a log speaks for is told first, and what is said of it."""
+
+import pytest
+
+from holdfast.core.diagnosis import HEALTHY, Mark, Remedy
+from tests.diagnose_signatures import first, found, signature
+
+FULL = signature("full", Mark(line=r"CUDA out of memory\. Tried to allocate (?P<tried>[\d.]+ GiB)", weight=0.9))
+KILLED = signature("killed", Mark(line=r"worker was killed by signal", weight=0.85))
+TIMEOUT = signature(
+    "timeout",
+    Mark(line=r"Watchdog caught collective operation timeout", weight=0.8),
+    needs="the log of the rank that is absent",
+)
+USER = signature("user-code-error", cause="`{function}` in `{file}` raised {error}: {message}", fix="Mend it.")
+TABLE = signature("wrapper", Mark(line=r"ChildFailedError", role="echo"), needs="the log of the failing rank")
+END = "{'train_runtime': '8.4', 'train_loss': '1.0', 'epoch': '1'}\n"
+STEPS = "".join(
+    f"{{'loss': '{2 - 0.1 * step:.2f}', 'grad_norm': '1.2', 'learning_rate': '1e-05', 'epoch': '0.{step}'}}\n"
+    for step in range(5)
+)
+
+
+def raised(error: str, frames: str = 'File "/home/u/train.py", line 3, in main', rank: str = "") -> str:
+    return "".join(
+        f"{rank}{line}\n" for line in ["Traceback (most recent call last):", f"  {frames}", "    call()", error]
+    )
+
+
+OOM = raised("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+
+def test_the_first_exception_is_the_cause_and_those_after_it_follow_from_it() -> None:
+    later = raised("RuntimeError: worker was killed by signal 9")
+    assert first(OOM + later, FULL, KILLED) == "full"
+    assert first(later + OOM, FULL, KILLED) == "killed"
+
+
+def test_the_rank_that_failed_first_by_its_clock_is_before_its_victims() -> None:
+    late = "2026-11-20T15:59:00Z RuntimeError: worker was killed by signal 9\n"
+    early = "2026-11-20T15:50:00Z torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+    assert first({"rank_0.log": late, "rank_1.log": early}, FULL, KILLED) == "full"
+    assert first({"rank_0.log": late.replace("59", "40"), "rank_1.log": early}, FULL, KILLED) == "killed"
+
+
+def test_the_direct_cause_of_a_chain_is_before_what_wraps_it() -> None:
+    chain = (
+        OOM
+        + "\nThe above exception was the direct cause of the following exception:\n\n"
+        + raised("RuntimeError: worker was killed by signal 6")
+    )
+    assert first(chain, FULL, KILLED) == "full"
+
+
+def test_a_class_that_covers_another_is_before_it_whatever_their_weights() -> None:
+    weak = signature("weak", Mark(line="lost the connection to rank", weight=0.6), covers=("full",))
+    assert first(OOM + "lost the connection to rank 3\n", FULL, weak) == "weak"
+
+
+def test_hints_add_to_a_cause_and_are_little_without_one() -> None:
+    hinted = signature("hinted", Mark(line="memory is nearly full", role="hint"), Mark(line="strange end", weight=0.6))
+    alone, both = (
+        found(text, hinted).causes[0].confidence for text in ("strange end\n", "memory is nearly full\nstrange end\n")
+    )
+    assert both > alone
+    assert found("memory is nearly full\n", hinted).verdict == "unknown"
+
+
+def test_an_echo_alone_is_no_cause_but_says_what_is_missing() -> None:
+    diagnosis = found(
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n  rank      : 3 (local_rank: 3)\n", TABLE
+    )
+    assert diagnosis.verdict == "unknown"
+    assert diagnosis.causes == ()
+    assert diagnosis.missing[:2] == ("the log of the failing rank", "the log of rank 3")
+
+
+def test_an_exception_nobody_knows_is_the_user_codes_if_that_raised_it() -> None:
+    (cause,) = found(raised("KeyError: 'answer'"), USER, FULL).causes
+    assert (cause.signature.name, cause.cause) == (
+        "user-code-error",
+        "`main` in `/home/u/train.py` raised KeyError: 'answer'",
+    )
+
+
+@pytest.mark.parametrize(
+    "error", ["torch.distributed.elastic.multiprocessing.errors.ChildFailedError:", "subprocess.CalledProcessError: x"]
+)
+def test_an_exception_of_a_launcher_is_nobodys(error: str) -> None:
+    assert found(raised(error), USER).verdict == "unknown"
+
+
+def test_an_exception_of_a_library_is_unknown() -> None:
+    diagnosis = found(raised("KeyError: 'x'", 'File "/x/site-packages/trl/a.py", line 3, in f'), USER)
+    assert diagnosis.verdict == "unknown"
+    assert "the code that raised" in diagnosis.missing[0]
+
+
+def test_a_log_that_comes_to_its_end_is_healthy_whatever_it_warned_of() -> None:
+    assert found("UserWarning: None of the inputs have requires_grad\n" + STEPS + END, FULL, USER).verdict == "healthy"
+
+
+def test_an_exception_that_training_survived_is_not_the_cause() -> None:
+    assert found(OOM + STEPS + END, FULL, USER).verdict == "healthy"
+    assert found(STEPS + END + OOM, FULL, USER).verdict == "diagnosed"
+
+
+def test_a_log_that_just_stops_is_unknown_and_so_is_an_empty_one() -> None:
+    assert "exit code or signal" in found(STEPS, FULL).missing[-1]
+    assert "empty" in found("", FULL).missing[0]
+
+
+def test_the_class_of_what_only_looks_like_a_fault_is_healthy() -> None:
+    harmless = signature(HEALTHY, Mark(line="frightening but harmless"))
+    diagnosis = found("frightening but harmless\n", harmless, FULL)
+    assert diagnosis.verdict == "healthy"
+    assert diagnosis.causes[0].signature is harmless
+
+
+def test_cause_fix_and_remedy_have_the_values_of_the_log_and_no_others() -> None:
+    told = signature(
+        "told",
+        Mark(line=r"asked for (?P<asked>[\d.]+ GiB)(?: of (?P<total>[\d.]+ GiB))?"),
+        cause="It asked for {asked}. The card has {total}.",
+        remedy=(
+            Remedy(key="train.memory", action="set", value="{asked}"),
+            Remedy(key="train.total", action="set", value="{total}"),
+        ),
+    )
+    (cause,) = found("it asked for 2.00 GiB\n", told).causes
+    assert cause.cause == "It asked for 2.00 GiB."
+    assert cause.remedy == (Remedy(key="train.memory", action="set", value="2.00 GiB"),)
+
+
+def test_evidence_is_the_decisive_line_its_code_and_what_the_message_goes_on_with() -> None:
+    text = STEPS + OOM + "Make sure nothing else runs there.\n" + STEPS
+    (cause,) = found(text, FULL).causes
+    assert [(each.line, each.text[:12]) for each in cause.evidence] == [
+        (9, "torch.OutOfM"),
+        (10, "Make sure no"),
+        (8, "call()"),
+        (7, 'File "/home/'),
+    ]
+
+
+def test_the_same_said_by_every_rank_is_evidence_once() -> None:
+    text = "".join(
+        f"[rank{rank}]: RuntimeError: CUDA out of memory. Tried to allocate 2.0{rank} GiB\n" for rank in range(8)
+    )
+    (cause,) = found(text, FULL).causes
+    assert [each.rank for each in cause.evidence] == [0]
+
+
+def test_releases_that_the_log_tells_of_are_told() -> None:
+    marked = signature("marked", Mark(line="a line of old times", versions={"trl": "<0.16", "torch": "<2"}))
+    text = "Successfully installed transformers-5.23.0 peft-0.19.1\ntorch                 2.13.0\na line of old times\n"
+    assert found(text, marked).versions == {
+        "transformers": "5.23.0",
+        "peft": "0.19.1",
+        "torch": "2.13.0",
+        "trl": "<0.16",
+    }
+
+
+def test_a_syntax_error_which_has_no_traceback_is_the_user_codes() -> None:
+    text = "  File \"train.py\", line 2\n    config = SFTConfig(output_dir='x'\n                      ^\nSyntaxError: '(' was never closed\n"
+    assert first(text, USER) == "user-code-error"
+
+
+def test_another_rank_does_not_survive_because_rank_0_came_to_its_end() -> None:
+    text = raised("KeyError: 'answer'", rank="[rank1]: ") + STEPS + END
+    assert first(text, USER) == "user-code-error"
+    assert first(raised("KeyError: 'answer'") + STEPS + END, USER) == "healthy"
+
+
+def test_the_exception_of_a_workers_own_traceback_is_the_one_that_counts() -> None:
+    outer = raised(
+        "KeyError: Caught KeyError in DataLoader worker process 0.",
+        'File "/x/site-packages/torch/_utils.py", line 3, in reraise',
+    )
+    text = outer + "Original " + raised("KeyError: 'sample 17'")
+    (cause,) = found(text, USER).causes
+    assert cause.cause == "`main` in `/home/u/train.py` raised KeyError: 'sample 17'"
+
+
+def test_a_warning_is_no_exception_that_training_survived() -> None:
+    warned = signature("warned", Mark(line="Could not find response key", weight=0.88))
+    assert (
+        first("    warnings.warn(\nUserWarning: Could not find response key [1] in the text\n" + STEPS + END, warned)
+        == "warned"
+    )

@@ -1,0 +1,96 @@
+"""When a line is a sign of a class."""
+
+import pytest
+
+from holdfast.core.diagnosis import Mark
+from holdfast.engine.diagnose.values import convert, fill, holds
+from tests.diagnose_signatures import found, signature
+
+USER, LIBRARY = ('File "/home/u/train.py", line 3, in main', 'File "/x/site-packages/trl/a.py", line 3, in f')
+TEXT = "a line before\nTraceback (most recent call last):\n  {frame}\n    call(prompt)\nKeyError: 'prompt'\n"
+
+
+def is_found(text: str, mark: Mark) -> bool:
+    return bool(found(text, signature("x", mark)).causes)
+
+
+@pytest.mark.parametrize(
+    ("mark", "user", "library"),
+    [
+        (Mark(line=r"^KeyError: 'prompt'$"), True, True),
+        (Mark(line="KeyError: 'prompt'", frame=r"site-packages/trl/"), False, True),
+        (Mark(line="KeyError: 'prompt'", not_frame=r"site-packages/"), True, False),
+        (Mark(line="KeyError: 'prompt'", near=r"call\(prompt\)"), True, True),
+        (Mark(line="KeyError: 'prompt'", near="a line before"), True, True),
+        (Mark(line="KeyError: 'prompt'", near="nothing of the kind"), False, False),
+        (Mark(line="KeyError: 'prompt'", not_near="a line before"), False, False),
+        (Mark(line=r"call\(prompt\)", last=True), False, False),
+        (Mark(line="KeyError: 'prompt'", last=True), True, True),
+        (Mark(line="KeyError: 'prompt'", frame=r"line (?P<at>\d+)", when="at == 3"), True, True),
+        (Mark(line="KeyError: 'prompt'", frame=r"line (?P<at>\d+)", when="at > 3"), False, False),
+    ],
+)
+def test_a_mark_asks_for_what_stands_around_it(mark: Mark, user: bool, library: bool) -> None:  # noqa: FBT001 - what is true of each
+    assert is_found(TEXT.format(frame=USER), mark) == user
+    assert is_found(TEXT.format(frame=LIBRARY), mark) == library
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("2.00 GiB", 2 * 2**30),
+        ("921.10 MiB", 921.10 * 2**20),
+        ("16G", 16 * 2**30),
+        ("5 GB", 5e9),
+        ("1800000 ms", 1800.0),
+        ("10 minutes", 600.0),
+        ("2-01:00:00", 176400),
+        ("1,024", 1024),
+        ("0.5", 0.5),
+        ("2e-05", 2e-05),
+        ("cuda:0", "cuda:0"),
+        ("12 apples", "12 apples"),
+        (None, None),
+    ],
+)
+def test_values_are_compared_as_what_they_amount_to(text: str | None, value: object) -> None:
+    assert convert(text) == value
+
+
+def test_a_condition_that_cannot_be_told_does_not_hold() -> None:
+    assert holds("a % b == 1 and c is None", {"a": "7", "b": "2", "c": None})
+    assert not holds("a < b", {"a": "7", "b": None})
+    assert not holds("a < missing", {"a": "7"})
+    assert not holds("__import__('os')", {})
+
+
+def test_a_sentence_without_its_value_is_left_out_and_other_braces_stay() -> None:
+    text = 'Set {"use_reentrant": False}. There are {count} rows. `{name}` is one of them.\nSecond line of {nothing}.'
+    assert fill(text, {"name": "x", "count": None}) == 'Set {"use_reentrant": False}. `x` is one of them.'
+
+
+def test_how_far_training_got_is_known_to_conditions_and_to_words() -> None:
+    late = signature("late", Mark(line="CUDA out of memory", when="step > 30"), cause="It was step {step} of {steps}.")
+    bar = "[rank0]:  {}%|██        | {}/1320 [1:10:22<2:31:09,  9.99s/it]\n"
+    text = (
+        "Loading weights: 100%|███| 1500/1500 [00:04<00:00, 78.26it/s]\n" + bar + "RuntimeError: CUDA out of memory\n"
+    )
+    assert found(text.format(31, 412), late).causes[0].cause == "It was step 412 of 1320."
+    assert found(text.format(0, 0), late).causes == ()
+
+
+def test_which_ranks_waited_for_what_is_known_to_conditions() -> None:
+    absent = signature(
+        "absent",
+        Mark(line="Watchdog caught collective operation timeout", when="waiting_ranks == 2 and rank_0_waits == 0"),
+    )
+    differs = signature(
+        "differs",
+        Mark(line="Watchdog caught collective operation timeout", when="waiting_kinds > 1 or waiting_lag > 0"),
+    )
+    line = "[rank{0}]:[E1122 06:40:00.50 x.cpp:616] [Rank {0}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={1}, OpType={2}, x)\n"
+    names = [
+        [cause.signature.name for cause in found("".join(line.format(*each) for each in ranks), absent, differs).causes]
+        for ranks in ([(1, 7, "A"), (2, 7, "A")], [(0, 7, "A"), (1, 7, "B")], [(0, 7, "A"), (1, 7, "A")])
+    ]
+    assert names == [["absent"], ["differs"], []]

@@ -1,0 +1,81 @@
+"""Every signature on its own texts, beside all others."""
+
+import re
+from functools import cache
+
+import pytest
+
+from holdfast.core.diagnosis import HEALTHY, Signature
+from holdfast.core.finding import Rule
+from holdfast.engine.diagnose import Marks, diagnose, read_log
+from holdfast.engine.diagnose.values import names_in
+from holdfast.engine.diagnose.words import words_of
+from holdfast.rules import all_rules
+from holdfast.signatures import all_signatures
+from tests.diagnose_cases import EVERY_STEP
+
+SIGNATURES = {each.name: each for each in all_signatures()}
+GIVEN = frozenset(
+    {"error", "message", "file", "line", "function", "code", "step", "steps", "loss", "rate", "tokens", "reward"}
+)
+"""Values that need no mark: of exceptions that nobody knows, of how far training got, of what the metrics say."""
+
+
+@cache
+def marks() -> Marks:
+    return Marks(all_signatures())
+
+
+@cache
+def rules() -> dict[str, Rule]:
+    return {rule.code: rule for rule in all_rules()}
+
+
+def first(text: str) -> str:
+    """Return the class that is told first; where none is sure, only that nothing is wrong, or that it is not told here."""
+    found = diagnose(read_log([("x.log", [text.encode()])], marks().sought), marks())
+    name = found.causes[0].signature.name if found.causes else ""
+    return name if found.verdict != "unknown" or name in (HEALTHY, "cause-not-in-log") else ""
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_it_is_found_first_in_what_it_was_seen_in(name: str) -> None:
+    assert {text: first(text) for text in SIGNATURES[name].seen} == dict.fromkeys(SIGNATURES[name].seen, name)
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_it_is_not_found_in_near_misses(name: str) -> None:
+    assert not [text for text in SIGNATURES[name].not_seen if first(text) == name]
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_it_is_whole(name: str) -> None:
+    each = SIGNATURES[name]
+    assert all((each.title, each.cause, each.fix, each.page, each.source))
+    assert "## What it is" in each.page
+    for mark in each.marks:
+        assert words_of(mark.line)
+        assert 0 < mark.weight <= 1
+    assert set(each.covers) <= set(SIGNATURES)
+    assert not [
+        code
+        for code in each.prevented_by
+        if re.fullmatch(r"[A-Z]{3}1\d\d", code) and code[:3] != "RES" and code not in rules()
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name, each in SIGNATURES.items() if each.marks])
+def test_every_value_that_its_words_speak_of_is_one_a_mark_gives(name: str) -> None:
+    each = SIGNATURES[name]
+    assert names_in(each.cause) | names_in(each.fix) <= groups(each) | GIVEN
+
+
+def test_no_word_stands_in_what_healthy_jobs_write_at_every_step() -> None:
+    """Lines with a word are read one by one: with one of these a log of a gigabyte would take minutes."""
+    words = {word: each.name for each in all_signatures() for mark in each.marks for word in words_of(mark.line)}
+    assert {word: name for word, name in words.items() if word in EVERY_STEP} == {}
+
+
+def groups(signature: Signature) -> set[str]:
+    expressions = [part for mark in signature.marks for part in (mark.line, mark.near, mark.frame) if part]
+    return {group for expression in expressions for group in re.compile(expression).groupindex}

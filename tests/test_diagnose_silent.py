@@ -1,0 +1,138 @@
+"""Faults that only the numbers tell, and healthy runs that are none of them."""
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from holdfast.core.diagnosis import HEALTHY
+from holdfast.engine.diagnose.reading import Sought, read_log
+from holdfast.engine.diagnose.silent import find_silent
+
+END = {"train_runtime": "9.9", "train_loss": "1.0", "epoch": "1"}
+
+
+def log(
+    step: Callable[[int], Mapping[str, object]], steps: int = 12, end: dict[str, str] | None = END, tail: str = ""
+) -> list[str]:
+    rows = [
+        {key: f"{value:.6g}" if isinstance(value, float) else value for key, value in step(at).items()}
+        for at in range(steps)
+    ]
+    text = "".join(f"{row}\n" for row in [*rows, *([end] if end else [])]) + tail
+    return [finding.name for finding in find_silent(read_log([("x", [text.encode()])], Sought()))]
+
+
+def sft(at: int, **changed: object) -> dict[str, object]:
+    good = {
+        "loss": 2.0 - 0.05 * at,
+        "grad_norm": 1.2,
+        "learning_rate": 1e-5 * (12 - at),
+        "num_tokens": 900.0 * at,
+        "epoch": 0.1 * (at + 1),
+    }
+    return {**good, **changed}
+
+
+def grpo(at: int, **changed: object) -> dict[str, object]:
+    return sft(at, **{"loss": 0.0, "reward": 0.5, "reward_std": 0.2, "kl": 0.001, **changed})
+
+
+def dpo(_: int, chosen: float, rejected: float) -> dict[str, object]:
+    return {
+        "loss": 0.69,
+        "grad_norm": 1.0,
+        "logps/chosen": chosen,
+        "logps/rejected": rejected,
+        "rewards/chosen": 0.1,
+        "rewards/rejected": 0.0,
+    }
+
+
+FAULTS = {
+    "NaN from the first step": (lambda at: sft(at, loss="nan", grad_norm="nan"), "nan-loss-silent-success"),
+    "NaN after good steps": (lambda at: sft(at, loss="nan" if at > 5 else 1.0), "lr-too-high-divergence"),
+    "gradients of NaN": (lambda at: sft(at, loss=0.0, grad_norm="nan"), "fp16-overflow-nan"),
+    "no labels": (lambda at: sft(at, loss=0.0, grad_norm=0.0), "completion-mask-drops-everything"),
+    "no text": (lambda at: sft(at, loss=0.0, grad_norm=0.0, num_tokens=4.0 * at), "dataset-bad-row-values"),
+    "NaN in evaluation": (
+        lambda at: {"eval_loss": "nan", "eval_runtime": 1.0} if at == 5 else sft(at),
+        "completion-mask-drops-everything",
+    ),
+    "rewards all alike": (lambda at: grpo(at, reward_std=0.0, grad_norm=0.0), "grpo-zero-advantage"),
+    "no learning rate": (lambda at: sft(at, loss=2.0, learning_rate=1e-12), "lr-too-low-flat"),
+    "equal pairs": (lambda at: dpo(at, -3.5, -3.5), "preference-signal-degenerate"),
+    "one kind of answers": (
+        lambda at: {"loss": 0.5, "kl": 0.1, "rewards/chosen": 0.1 * at},
+        "preference-signal-degenerate",
+    ),
+    "a rising loss": (lambda at: sft(at, loss=1.0 + 0.5 * at), "lr-too-high-divergence"),
+    "a loss that drops to zero": (lambda at: sft(at, loss=2.0 if at < 8 else 0.0), "lr-too-high-divergence"),
+    "steps of two jobs": (lambda at: sft(at, epoch=0.1 * (at // 2 if at % 2 else at // 2 + 2)), None),
+}
+
+
+@pytest.mark.parametrize("name", [name for name, (_, true) in FAULTS.items() if true])
+def test_a_fault_is_told_by_its_numbers(name: str) -> None:
+    step, true = FAULTS[name]
+    assert log(step)[0] == true
+
+
+HEALTHY_RUNS = {
+    "a falling loss": sft,
+    "a warm-up from nothing": lambda at: sft(at, learning_rate=1e-6 * at),
+    "a noisy loss": lambda at: sft(at, loss=1.0 + 0.3 * (at % 3)),
+    "pairs that differ": lambda at: dpo(at, -3.5 + 0.01 * at, -4.0),
+    "a loss that is small": lambda at: sft(at, loss=0.01),
+    "one gradient of infinity": lambda at: sft(at, grad_norm="inf" if at == 1 else 1.0),
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY_RUNS)
+def test_nothing_is_told_of_a_healthy_run(name: str) -> None:
+    assert log(HEALTHY_RUNS[name]) == []
+
+
+def test_a_grpo_loss_of_zero_with_rewards_that_differ_is_healthy() -> None:
+    assert log(grpo) == [HEALTHY]
+
+
+def test_a_schedule_that_begins_again_after_a_resume_is_told() -> None:
+    lost, kept = (
+        [
+            {"loss": 1.0 - 0.01 * at, "learning_rate": 0.000125 * (left - at), "epoch": 0.125 * (at + 5)}
+            for at in range(4)
+        ]
+        for left in (8, 4)
+    )
+    assert log(lambda at: lost[at], steps=4) == ["checkpoint-incomplete"]
+    assert log(lambda at: kept[at], steps=4) == []
+
+
+def test_one_step_that_is_a_whole_epoch_is_too_few() -> None:
+    bar = "100%|██████████| 1/1 [00:00<00:00,  7.9it/s]\n"
+    assert log(sft, steps=1, tail=bar) == ["too-few-training-steps"]
+    assert log(sft, steps=1, end={**END, "epoch": "0.01"}, tail=bar) == []
+
+
+def test_two_jobs_in_one_log_are_told_and_one_that_started_again_is_not() -> None:
+    one = [f"{sft(at)}\n" for at in range(10)]
+    mixed = "".join(line for at in range(10) for line in (one[at], one[max(0, at - 2)])) + 2 * f"{END}\n"
+    again = "".join(one[:6] + one)
+    told = [
+        [finding.name for finding in find_silent(read_log([("x", [text.encode()])], Sought()))]
+        for text in (mixed, again)
+    ]
+    assert told == [["output-dir-shared-by-jobs"], []]
+
+
+def test_a_run_that_ended_in_order_long_before_its_last_step_was_stopped() -> None:
+    bar = " 12%|█         | {}/200 [00:12<01:37,  1.92it/s]\n"
+    end = {**END, "epoch": "1.2"}
+    assert log(sft, end=end, tail=bar.format(24)) == ["job-preempted-or-requeued"]
+    assert log(sft, tail=bar.format(24)) == []
+    assert log(sft, end=end, tail=bar.format(200)) == []
+    assert log(with_evaluation, end=end, tail=bar.format(24)) == []
+
+
+def with_evaluation(at: int) -> Mapping[str, object]:
+    return {"eval_loss": 1.0, "epoch": 1.0} if at == 5 else sft(at)

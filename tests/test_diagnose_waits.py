@@ -1,0 +1,34 @@
+"""Who waited for whom, in a log of several ranks."""
+
+from holdfast.core.log import Hit, Line, Log
+from holdfast.engine.diagnose.waits import waits_of
+
+TEXT = "[Rank {rank}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={number}, OpType={kind}, NumelIn=1)"
+
+
+def log(*texts: str) -> Log:
+    return Log(hits=tuple(Hit(line=Line(number=at, text=text)) for at, text in enumerate(texts, start=1)))
+
+
+def test_nothing_is_known_where_no_watchdog_spoke() -> None:
+    assert waits_of(log("RuntimeError: something else")) == {}
+
+
+def test_ranks_that_wait_for_rank_0() -> None:
+    told = waits_of(log(*(TEXT.format(rank=rank, number=2, kind="ALLREDUCE") for rank in (1, 2, 3))))
+    assert told == {"waiting_ranks": "3", "waiting_kinds": "1", "waiting_lag": "0", "rank_0_waits": "0"}
+
+
+def test_ranks_in_different_operations() -> None:
+    told = waits_of(
+        log(
+            TEXT.format(rank=0, number=122, kind="_REDUCE_SCATTER_BASE"),
+            TEXT.format(rank=1, number=126, kind="_ALLGATHER_BASE"),
+        )
+    )
+    assert told == {"waiting_ranks": "2", "waiting_kinds": "2", "waiting_lag": "4", "rank_0_waits": "1"}
+
+
+def test_the_first_time_out_of_a_rank_counts() -> None:
+    told = waits_of(log(*(TEXT.format(rank=1, number=number, kind="ALLREDUCE") for number in (5, 9))))
+    assert told["waiting_lag"] == "0"

@@ -1,0 +1,156 @@
+"""`holdfast diagnose` and `explain CLASS`, as typed; what a run's ledger adds to its logs."""
+
+import gzip
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.adapters.ledger import Ledger
+from holdfast.cli.main import run_command
+from holdfast.core.event import Answer, Asked, Closed, Polled, Reported, Stage, Started, Starting
+from holdfast.rules import all_rules
+from holdfast.signatures import all_signatures
+
+OOM = """\
+{'loss': 1.31, 'grad_norm': 0.8, 'learning_rate': 2e-05, 'epoch': 0.01}
+Traceback (most recent call last):
+  File "/home/me/train.py", line 12, in <module>
+    trainer.train()
+  File "/venv/lib/python3.11/site-packages/transformers/trainer.py", line 2325, in train
+    return inner_training_loop(
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 22.06 GiB of which 1.06 GiB is \
+free. Including non-PyTorch memory, this process has 20.99 GiB memory in use. Of the allocated memory 19.80 GiB is allocated by PyTorch, \
+and 921.10 MiB is reserved by PyTorch but unallocated.
+"""
+HEALTHY = """\
+{'loss': '1.31', 'grad_norm': '0.8', 'learning_rate': '2e-05', 'epoch': '0.5'}
+{'loss': '1.22', 'grad_norm': '0.7', 'learning_rate': '1e-05', 'epoch': '1'}
+{'train_runtime': '12.3', 'train_samples_per_second': '5.2', 'train_steps_per_second': '0.6', 'train_loss': '1.26', 'epoch': '1'}
+"""
+VICTIM = "[rank3]: torch.distributed.DistBackendError: NCCL communicator was aborted on rank 3.\n"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user's folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+Ask = Callable[..., tuple[int, dict[str, Any]]]
+
+
+@pytest.fixture(name="ask")
+def asking(capsys: pytest.CaptureFixture[str]) -> Ask:
+    """Type a command that answers in JSON; return its exit code and its answer."""
+
+    def typed(*words: str) -> tuple[int, dict[str, Any]]:
+        code = run_command([*words, "--format", "json"])
+        return code, json.loads(capsys.readouterr().out)
+
+    return typed
+
+
+def test_a_cause_is_told_with_its_evidence_and_its_fix(here: Path, ask: Ask) -> None:
+    """To the letter of the contract; the values are the log's own."""
+    (here / "job.log").write_text(OOM)
+
+    code, told = ask("diagnose", "job.log")
+
+    assert (code, told["verdict"]) == (0, "diagnosed")
+    cause = told["causes"][0]
+    assert cause["class"] == "cuda-oom-train-step"
+    assert cause["evidence"][0]["line"] == 7
+    assert "22.06 GiB" in cause["cause"]
+    assert cause["remedy"][0]["key"] == "train.per_device_train_batch_size"
+    assert (cause["retry"], 0 < cause["confidence"] <= 1) == ("after-change", True)
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict", "code"), [(HEALTHY, "healthy", 0), ("", "unknown", 1), (VICTIM, "unknown", 1)]
+)
+def test_healthy_and_unknown_are_answers_too(text: str, verdict: str, code: int, here: Path, ask: Ask) -> None:
+    """What cannot be known from this log says which one to fetch."""
+    (here / "job.log").write_text(text)
+
+    exit_code, told = ask("diagnose", "job.log")
+
+    assert (exit_code, told["verdict"]) == (code, verdict)
+    assert bool(told["missing"]) == (verdict == "unknown")
+
+
+def test_logs_come_packed_in_folders_and_from_standard_input(
+    here: Path, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever way they come, the same cause."""
+    (here / "logs").mkdir()
+    (here / "logs" / "rank0.log").write_text(HEALTHY.splitlines()[0] + "\n")
+    (here / "logs" / "rank1.log.gz").write_bytes(gzip.compress(OOM.encode()))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(OOM.encode())))
+
+    for target in ("logs", "-"):
+        _, told = ask("diagnose", target)
+        assert told["causes"][0]["class"] == "cuda-oom-train-step"
+
+
+@pytest.mark.parametrize("content", [None, b"\x7fELF" + bytes(4096)])
+def test_what_is_no_log_is_exit_code_2(content: bytes | None, here: Path, ask: Ask) -> None:
+    """A path that is not there, and no run; a binary file."""
+    if content:
+        (here / "job.log").write_bytes(content)
+
+    code, told = ask("diagnose", "job.log")
+
+    assert code == 2
+    assert told["errors"][0]["fix"]
+
+
+def test_a_run_is_diagnosed_by_its_logs_and_its_ledger(here: Path, ask: Ask) -> None:
+    """A process that was killed without a word: the ledger knows the signal."""
+    folder = here / "runs" / "job-20261122-010101-ab"
+    (folder / "attempts" / "1").mkdir(parents=True)
+    (folder / "attempts" / "1" / "stderr.log").write_text("Loading weights:  40%\n")
+    Ledger(here / "runs").append(
+        folder.name,
+        [
+            Asked(at_s=1, folder=str(folder), about={}),
+            Starting(at_s=2, attempt=1, backend="local"),
+            Started(at_s=3, attempt=1, id="a"),
+            Reported(at_s=4, attempt=1, said={"event": "start", "step": 0, "max_steps": 9}),
+            Polled(at_s=5, attempt=1, answer=Answer.ENDED, exit_code=-9),
+            Closed(at_s=6, stage=Stage.FAILED, because="SIGKILL killed it at step 0 of 9"),
+        ],
+    )
+
+    code, told = ask("diagnose", "job-2026")
+
+    # Exit code -9 alone proves no more than that somebody sent SIGKILL: the kernel's own log would tell.
+    assert (code, told["verdict"]) == (1, "unknown")
+    assert "the ledger" in told["paths"]
+    assert any("dmesg" in each for each in told["missing"])
+
+
+def test_text_is_for_people(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The class, the line, why, and what to do."""
+    (here / "job.log").write_text(OOM)
+
+    assert run_command(["diagnose", "job.log"]) == 0
+
+    told = capsys.readouterr().out
+    for words in ("cuda-oom-train-step", "job.log:7", "fix Halve", "holdfast explain cuda-oom-train-step"):
+        assert words in told
+
+
+@pytest.mark.parametrize("signature", all_signatures(), ids=lambda each: each.name)
+def test_every_class_has_a_page(signature: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """What it is, why it happens, how to fix it, how it is prevented; the rules that it names exist."""
+    assert run_command(["explain", signature.name]) == 0
+
+    page = capsys.readouterr().out
+    for part in ("## What it is", "## Why it happens", "## How to fix it", "## How it is prevented"):
+        assert part in page, part
+    assert set(signature.prevented_by) <= {rule.code for rule in all_rules()}
