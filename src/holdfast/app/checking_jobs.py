@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 
 from holdfast.adapters.datasets import LocalDatasets
 from holdfast.adapters.machine import LocalMachine
 from holdfast.adapters.models import LocalModels
 from holdfast.adapters.targets import Target
+from holdfast.app.checking_one import rows_at_hand
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Rule, Skip
 from holdfast.core.scan import Scan
@@ -19,7 +19,6 @@ from holdfast.engine.hub_facts import HUB_FACTS, Outside, asked_about
 from holdfast.engine.job_facts import JobFacts, Sources
 
 TOLD = ("trl", "transformers", "peft")
-ROWS = frozenset({"scan"})
 INSPECTED = frozenset({"tokens", "rewarded"})
 """What `holdfast inspect` alone finds out: it takes longer than a check may."""
 
@@ -29,17 +28,15 @@ def check(asked: Target, rules: Sequence[Rule], _: str, outside: Outside) -> Che
     job = asked.job
     if job is None:
         raise TypeError("a target without a job is no job file")
-    local = Path(job.dataset.path).expanduser().exists()
     sources = Sources(
         datasets=LocalDatasets(),
         machines=LocalMachine(),
         models=LocalModels(),
         outside=outside,
-        read_rows=partial(_read_rows, asked.document) if local else None,
+        read_rows=partial(_read_rows, asked.document) if rows_at_hand(asked) else None,
     )
     facts = JobFacts(job, sources, asked.document)
-    left_out = INSPECTED if local else INSPECTED | ROWS
-    ours = [rule for rule in asked_about(rules, asked.document, facts) if not rule.needs & left_out]
+    ours = [rule for rule in asked_about(rules, asked.document, facts) if not rule.needs & INSPECTED]
     known = gather(needed_facts(ours), facts, awaited=HUB_FACTS)
     results = list(run_rules(ours, asked.document, known))
     return Checked(

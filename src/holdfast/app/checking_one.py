@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from holdfast.adapters.targets import Target, read_target
@@ -15,7 +16,7 @@ from holdfast.engine.check import select
 from holdfast.engine.hub_facts import Outside
 from holdfast.engine.mentions import mentions
 from holdfast.engine.suppress import part_findings
-from holdfast.rules import all_rules
+from holdfast.rules import all_rules, rules_of_jobs
 
 PROGRAMS = (".py", ".ipynb")
 STANDARD_INPUT = "-"
@@ -120,9 +121,15 @@ def _looks_outside(asked: Target, question: Question) -> bool:
     return question.unasked != WALKED and any(mentions(document) for document in asked.documents)
 
 
+def rows_at_hand(asked: Target) -> bool:
+    """Tell whether a job file's data lies here, so that rules about rows can be asked."""
+    return asked.job is not None and Path(asked.job.dataset.path).expanduser().exists()
+
+
 def ask_rules(asked: Target, question: Question) -> Checked:
     """Ask the rules about one target."""
-    rules = list(select(all_rules(), only=question.only, ignore=question.ignore))
+    concerned = all_rules() if rows_at_hand(asked) else rules_of_jobs()
+    rules = list(select(concerned, only=question.only, ignore=question.ignore))
     # What a job file needs, its schema and its facts, takes longer to import than a script takes to check.
     kind = "jobs" if asked.job else "programs"
     check: Checker = import_module(f"holdfast.app.checking_{kind}").check

@@ -152,10 +152,10 @@ def _find(path: str, config: str | None, *, offline: bool) -> Callable[[str], Ro
         ) from None
     if not repo.exists:
         fix = f"there is {some_of(repo.nearest)}" if repo.nearest else "look at its name, and at the token"
-        raise UsageError(f"the Hub has no dataset {path} that the token at hand sees", where=path, fix=fix)
+        raise UsageError(f"the Hub has no dataset {path} that you may see", where=path, fix=fix)
     if not repo.readable:
         fix = "ask for it on its page, or take a token that has it"
-        raise UsageError(f"the token at hand has no access to {repo.name}", where=path, fix=fix)
+        raise UsageError(f"you have no access to {repo.name}", where=path, fix=fix)
     rows = import_module("holdfast.adapters.rows.hub")
     return lambda split: rows.open_hub_rows(
         repo.name, split, config=config, revision=repo.commit, files=tuple(repo.files)

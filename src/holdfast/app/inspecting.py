@@ -19,7 +19,7 @@ from holdfast.core.shape import Shape
 from holdfast.core.text import Place
 from holdfast.engine.check import Missing, run_rules
 from holdfast.engine.inspection import Inspection, answer_inspect, judge_methods, usual_method
-from holdfast.rules import all_rules
+from holdfast.rules import rules_of_rows
 
 Answer = dict[str, Any]
 JOB_FILES: Final = (".yaml", ".yml")
@@ -138,7 +138,7 @@ def _with_tokens(found: Inspection, source: Source, method: Method, limit: int) 
 
 def _judged(found: Inspection, asked: Document, facts: Mapping[str, object | Missing]) -> Inspection:
     """Return the inspection with what the rules about rows object to."""
-    rules = [rule for rule in all_rules() if rule.needs & FACTS & facts.keys()]
+    rules = [rule for rule in rules_of_rows() if rule.needs & FACTS & facts.keys()]
     results = list(run_rules(rules, asked, facts))
     return replace(
         found,

@@ -145,6 +145,8 @@ def _require_codes(codes: Sequence[str], where: str) -> None:
     Raises:
         UsageError: There is one.
     """
+    if not codes:
+        return
     known = [UNREADABLE, *(rule.code for rule in all_rules())]
     for code in codes:
         if not any(each.startswith(code) for each in known):

@@ -1,4 +1,7 @@
-"""What we know of jobs that fail. One file a rule; a new file is found by itself."""
+"""What we know of jobs that fail. One file a rule; a new file is found by itself.
+
+Those about rows, in `rows`, are for datasets and the job files that name one: a check of scripts does not import them.
+"""
 
 from functools import cache
 from importlib import import_module
@@ -9,6 +12,24 @@ from holdfast.core.finding import Rule
 
 @cache
 def all_rules() -> tuple[Rule, ...]:
-    """Import every module of this package and return its `RULE`, sorted by code."""
-    modules = [import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__)]
+    """Return every rule, sorted by code."""
+    return tuple(sorted((*rules_of_jobs(), *rules_of_rows()), key=lambda rule: rule.code))
+
+
+@cache
+def rules_of_jobs() -> tuple[Rule, ...]:
+    """Return the rules about what a job says, and about what it names, sorted by code."""
+    return _rules_in(__name__)
+
+
+@cache
+def rules_of_rows() -> tuple[Rule, ...]:
+    """Return the rules about rows of datasets, and what tokenizers and reward functions make of them, sorted by code."""
+    return _rules_in(f"{__name__}.rows")
+
+
+def _rules_in(package: str) -> tuple[Rule, ...]:
+    """Import every module of a package and return its `RULE`, sorted by code."""
+    names = (each.name for each in iter_modules(import_module(package).__path__) if not each.ispkg)
+    modules = [import_module(f"{package}.{name}") for name in names]
     return tuple(sorted((module.RULE for module in modules), key=lambda rule: rule.code))

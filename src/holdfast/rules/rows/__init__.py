@@ -1,0 +1,1 @@
+"""Rules about rows: what will fail in them, or teaches nothing."""
