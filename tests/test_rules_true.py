@@ -302,7 +302,20 @@ def test_every_example_is_accounted_for() -> None:
             f"DAT{number}" for number in range(201, 228)
         ),  # about rows; tests/test_scan_true.py trains on what can be tried
         *("HUB109", "HUB110", "HUB111", "HUB112", "HUB113", "HUB114", "HUB115", "HUB117", "HUB118", "HUB121", "HUB123"),
-        *("DAT107", "DAT108", "DAT109", "DAT110", "DAT111", "DAT112", "DAT114", "DAT115", "DAT116", "DAT118", "DAT119"),
+        *(
+            "DAT107",
+            "DAT108",
+            "DAT109",
+            "DAT110",
+            "DAT111",
+            "DAT112",
+            "DAT113",
+            "DAT114",
+            "DAT115",
+            "DAT116",
+            "DAT118",
+            "DAT119",
+        ),
         "TRK110",  # these and the two lines above: tests/test_hub_rules_true.py asks the clients themselves
         "HUB101",  # below
         "HUB102",  # below

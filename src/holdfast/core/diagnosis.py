@@ -30,6 +30,7 @@ class Mark:
         not_near: Expression that no line around may match.
         frame: Expression that a frame of the same traceback must match: `File "…/site-packages/trl/…", line 3, in f`.
         not_frame: Expression that no frame of it may match.
+        raised_in: Expression that the innermost frame of it must match: the one that raised.
         when: Condition on the named groups, as Python writes it: `total - allocated < tried`. Sizes are bytes, times are
             seconds, counts are numbers; a group that does not take part is None.
         last: Whether it counts only as the last line of a traceback, the exception itself.
@@ -43,6 +44,7 @@ class Mark:
     not_near: str = ""
     frame: str = ""
     not_frame: str = ""
+    raised_in: str = ""
     when: str = ""
     last: bool = False
     versions: Mapping[str, str] = field(default_factory=dict[str, str])

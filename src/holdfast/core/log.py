@@ -16,6 +16,7 @@ class Line:
         rank: The rank, or worker, that wrote it, where a prefix or the file's name tells.
         source: Who wrote it beside ranks, where that is told: `EngineCore_0`, a pod, `slurmstepd`.
         at_s: Unix time of its time stamp, where it has one.
+        bar: The progress bar that the text was glued to: it tells at which step, and how long after the start.
     """
 
     number: int
@@ -24,6 +25,7 @@ class Line:
     rank: int | None = None
     source: str = ""
     at_s: float | None = None
+    bar: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +47,12 @@ class Frame:
     @property
     def is_library(self) -> bool:
         """Whether the code is an installed package's, or Python's own, and not the user's."""
-        return "site-packages/" in self.file or "dist-packages/" in self.file or "/lib/python3" in self.file
+        file = self.file.replace("\\", "/")
+        return "site-packages/" in file or "dist-packages/" in file or "/lib/python3" in file
 
     def __str__(self) -> str:
-        return f'File "{self.file}", line {self.line}, in {self.function}'
+        file = self.file.replace("\\", "/")  # expressions are written for one kind of slash
+        return f'File "{file}", line {self.line}, in {self.function}'
 
 
 Link = Literal["cause", "context"]
@@ -63,6 +67,7 @@ class Traceback:
         start: Where it begins.
         frames: The outermost call first.
         error: The lines of the exception itself, `ValueError: …` and what its message goes on with; none if the log was cut.
+        before: The lines right before it, of the same rank or source, or of none that is told.
         earlier: The tracebacks of the same chain that were raised before it, each with how they hang together.
         count: How often the same traceback stands in the log, of however many ranks.
     """
@@ -70,6 +75,7 @@ class Traceback:
     start: Line
     frames: tuple[Frame, ...] = ()
     error: tuple[Line, ...] = ()
+    before: tuple[Line, ...] = ()
     earlier: tuple[tuple["Traceback", Link], ...] = ()
     count: int = 1
 
@@ -80,7 +86,8 @@ class Hit:
 
     Attributes:
         line: The line.
-        around: Those of the same rank or source that stand around it: four before, six behind.
+        around: Those of the same rank or source that stand around it, four before and six behind, and among them as many
+            of which nobody tells who wrote them.
         words: Numbers of the words, in the order in which they were given.
         traceback: The traceback that it is part of.
     """

@@ -34,6 +34,7 @@ class Cleaned:
     rank: int | None = None
     source: str = ""
     at_s: float | None = None
+    bar: str = ""
 
 
 def _take_rank(found: re.Match[str], line: Cleaned) -> None:
@@ -103,9 +104,9 @@ def clean(raw: str) -> Cleaned:
     r"""Return one state of one line without what stands around its text.
 
     >>> clean("[rank1]:   File \"x.py\", line 3, in f")
-    Cleaned(text='  File "x.py", line 3, in f', rank=1, source='', at_s=None)
-    >>> clean(" 25%|██▌       | 5/20 [00:00<00:00, 23.97it/s][rank1]: ValueError: x")
-    Cleaned(text='ValueError: x', rank=1, source='', at_s=None)
+    Cleaned(text='  File "x.py", line 3, in f', rank=1, source='', at_s=None, bar='')
+    >>> clean(" 25%|██▌  | 5/20 [00:00<00:00, 23.97it/s][rank1]: ValueError: x")
+    Cleaned(text='ValueError: x', rank=1, source='', at_s=None, bar='25%|██▌  | 5/20 [00:00<00:00, 23.97it/s]')
     """
     text = CONTROL.sub("", raw) if not raw.isprintable() else raw
     line = Cleaned(text.rstrip())
@@ -141,7 +142,7 @@ def _strip_bar(line: Cleaned) -> None:
     while found := BAR.match(rest):
         rest = rest[found.end() :]
     if rest.strip() and rest is not line.text:
-        line.text = rest
+        line.bar, line.text = line.text[: len(line.text) - len(rest)].strip(), rest
         _strip_prefixes(line)
 
 

@@ -83,7 +83,7 @@ def _before(hit: Hit) -> Iterator[Line]:
     """Yield the code of the last frame, and an exception that announces the line or was raised right before it."""
     whole = hit.traceback is not None and START in hit.traceback.start.text
     errors = 0
-    for line in reversed([each for each in hit.around if each.number < hit.line.number]):
+    for line in reversed([each for each in _own(hit) if each.number < hit.line.number]):
         if BETWEEN.search(line.text):
             continue
         errors += _is_another(line)
@@ -105,7 +105,7 @@ def _behind(hit: Hit) -> Iterator[Line]:
     before = hit.line
     errors = 0
     raised = hit.traceback is not None or ERROR.match(hit.line.text) is not None
-    for line in hit.around:
+    for line in _own(hit):
         if line.number <= hit.line.number or BETWEEN.search(line.text):
             continue
         errors += _is_another(line)
@@ -120,6 +120,12 @@ def _behind(hit: Hit) -> Iterator[Line]:
         if bar:
             return
         before = line
+
+
+def _own(hit: Hit) -> list[Line]:
+    """Return the lines around one that the same rank and source wrote."""
+    key = (hit.line.rank, hit.line.source)
+    return [line for line in hit.around if (line.rank, line.source) == key]
 
 
 def _is_another(line: Line) -> bool:

@@ -70,23 +70,26 @@ class Lines:
     def around(self, position: int, line: Line) -> tuple[Line, ...]:
         """Return the lines of the same rank and source around one: four before and six behind, without bars and blanks.
 
-        A bar right beside it stays: it tells at which step the line was written.
+        As many of which nobody tells who wrote them stay among them: warnings, and what trainers say of saving, mostly have no
+        prefix. A bar right beside the line stays too: it tells at which step the line was written.
         """
-        before = self._same(self.before(position), line, LINES_BEFORE)
-        return (*reversed(before), *self._same(self.behind(position), line, LINES_BEHIND))
+        return (*self.leading(position, line), *self._near(self.behind(position), line, LINES_BEHIND))
 
-    def _same(self, lines: Iterator[tuple[int, Line]], like: Line, most: int) -> list[Line]:
+    def leading(self, position: int, line: Line) -> tuple[Line, ...]:
+        """Return the lines before one that stand around it, in order."""
+        return tuple(reversed(self._near(self.before(position), line, LINES_BEFORE)))
+
+    def _near(self, lines: Iterator[tuple[int, Line]], like: Line, most: int) -> list[Line]:
         found: list[Line] = []
-        for looked, (_, line) in enumerate(lines):
-            if looked >= LOOK or len(found) >= most:
-                break
+        left = {(like.rank, like.source): most, (self.rank, ""): most}
+        for _, (_, line) in zip(range(LOOK), lines, strict=False):
+            key = (line.rank, line.source)
             is_next = abs(line.number - (found[-1] if found else like).number) == 1
-            if (
-                line.text.strip()
-                and (line.rank, line.source) == (like.rank, like.source)
-                and (is_next or not is_bar(line.text))
-            ):
+            if line.text.strip() and left.get(key) and (is_next or not is_bar(line.text)):
                 found.append(line)
+                left[key] -= 1
+            if not left[like.rank, like.source]:
+                break
         return found
 
     def _next(self, position: int) -> int | None:
@@ -115,4 +118,4 @@ class Lines:
 
     def _made(self, number: int, told: Cleaned) -> Line:
         rank = self.rank if told.rank is None else told.rank
-        return Line(number, told.text, self.path, rank, told.source, told.at_s)
+        return Line(number, told.text, self.path, rank, told.source, told.at_s, told.bar)

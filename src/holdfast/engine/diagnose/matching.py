@@ -87,14 +87,13 @@ def match(
     if found is None or (mark.last and not _is_exception(hit)):
         return None
     values: dict[str, str | None] = {**known, **found.groupdict()}
-    for expression, lines in ((mark.near, _near(hit)), (mark.frame, _frames(hit.traceback))):
-        beside = _first(expression, lines) if expression else None
+    frames = _frames(hit.traceback)
+    for expression, texts in ((mark.near, _near(hit)), (mark.frame, frames), (mark.raised_in, frames[:1])):
+        beside = _first(expression, texts) if expression else None
         if expression and beside is None:
             return None
         values |= beside.groupdict() if beside else {}
-    if mark.not_near and _first(mark.not_near, _near(hit)):
-        return None
-    if mark.not_frame and _first(mark.not_frame, _frames(hit.traceback)):
+    if any(refused and _first(refused, texts) for refused, texts in ((mark.not_near, _near(hit)), (mark.not_frame, frames))):
         return None
     return values if not mark.when or holds(mark.when, values) else None
 
@@ -105,19 +104,21 @@ def _is_exception(hit: Hit) -> bool:
 
 
 def _near(hit: Hit) -> Iterator[str]:
-    """Yield the texts around a line, its own, and those of its traceback and of the ones it followed from."""
+    """Yield the texts around a line, its own, and those of its traceback and of the ones it followed from, and before them."""
     yield from (line.text for line in hit.around)
     yield hit.line.text
+    yield hit.line.bar
     if hit.traceback:
         for part in (hit.traceback, *(earlier for earlier, _ in hit.traceback.earlier)):
             yield from (line.text for line in part.error)
             yield from (frame.code for frame in part.frames)
             yield joined_error(part)
+            yield from (line.text for line in part.before)
 
 
-def _frames(traceback: Traceback | None) -> Iterator[str]:
-    if traceback:
-        yield from (str(frame) for frame in reversed(traceback.frames))
+def _frames(traceback: Traceback | None) -> list[str]:
+    """Return the frames of a traceback, the one that raised first."""
+    return [str(frame) for frame in reversed(traceback.frames)] if traceback else []
 
 
 def _first(expression: str, texts: Iterable[str]) -> re.Match[str] | None:

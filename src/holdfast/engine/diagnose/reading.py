@@ -217,7 +217,7 @@ def _read_traceback(
         return
     key = (line.rank, line.source)
     behind = (each for _, each in lines.behind(position) if (each.rank, each.source) == key)
-    chain = read_chain(line, behind)
+    chain = read_chain(line, behind, lines.leading(position, line))
     for part, seen in zip(chain.parts, chain.lines, strict=True):
         members.update((each.number, (part, each)) for each in seen)
     if _is_ignored(lines, position):

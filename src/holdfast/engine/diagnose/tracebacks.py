@@ -13,7 +13,8 @@ FRAME: Final = re.compile(r'^\s*(?:│\s*)?File "([^"]*)", line (\d+)(?:, in (.+
 CUT_FRAME: Final = re.compile(r'(?:^\s*File ")?([^"\s]*)", line (\d+)(?:, in (\S.*?)?)?\s*$')
 """A frame of which the beginning may be missing too."""
 JUPYTER_FRAME: Final = re.compile(
-    r"^(?:File (\S+?):(\d+), in (.+)|Cell (In\s?\[\d+\]), line (\d+)(?:, in (.+))?|(\S+\.py) in (\w+)\(.*|(<ipython-input-\S+>) in (.+))$"
+    r"^(?:File (\S+?):(\d+)(?:, in (.+))?|Cell (In\s?\[\d+\]), line (\d+)(?:, in (.+))?"
+    r"|\[?([^\s\]]+\.py)(?:\]\(\S*\))? in (\w+|<\w+>)(?:\(.*)?|(<ipython-input-\S+>) in (.+))$"
 )
 RICH_FRAME: Final = re.compile(r"^(\S+):(\d+) in (\S+)$")
 ERROR: Final = re.compile(
@@ -63,11 +64,12 @@ class Reading:
     indent: int = 0
     frames: list[Frame] = field(default_factory=list[Frame])
     error: list[Line] = field(default_factory=list[Line])
+    before: tuple[Line, ...] = ()
     seen: list[Line] = field(default_factory=list[Line])
 
     def done(self) -> Traceback:
         """Return what was read."""
-        return Traceback(start=self.start, frames=tuple(self.frames), error=tuple(self.error))
+        return Traceback(start=self.start, frames=tuple(self.frames), error=tuple(self.error), before=self.before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +89,13 @@ class Chain:
     end: int
 
 
-def read_chain(start: Line, behind: Iterator[Line]) -> Chain:
+def read_chain(start: Line, behind: Iterator[Line], leading: tuple[Line, ...] = ()) -> Chain:
     """Return the traceback that begins in a line, with those that followed from it.
 
     Args:
         start: The line with `Traceback (most recent call last)`.
         behind: The lines after it of the same rank.
+        leading: Those right before it.
     """
     parts: list[Reading] = []
     links: list[Link] = []
@@ -104,6 +107,7 @@ def read_chain(start: Line, behind: Iterator[Line]) -> Chain:
         part = _read_one(at, ahead)
         parts.append(part)
         at = _next_of_chain(ahead, links)
+    parts[0].before = leading
     return _chain(parts, links)
 
 
