@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,12 +91,27 @@ def look(path: object, *, split: str = "train", eval_split: str | None = None) -
     return LocalDatasets().fetch(Data(path=str(path), split=split, eval_split=eval_split), Method.SFT)
 
 
+def untyped(found: Dataset) -> Dataset:
+    """The same without the types that its first rows tell."""
+    return replace(found, types={})
+
+
+def test_first_rows_tell_types(tmp_path: Path) -> None:
+    """What they hold; of what differs by row, or holds nothing, they say nothing."""
+    rows = [{"a": [{"role": "user", "content": "x"}], "b": 1, "c": None}, {"a": [], "b": "x", "c": None}]
+    path = write(tmp_path / "x.jsonl", "\n".join(map(json.dumps, rows)).encode())
+
+    assert {name: str(kind) for name, kind in look(path).types.items()} == {
+        "a": "list<struct<role: string, content: string>>"
+    }
+
+
 @pytest.mark.parametrize("name", GOOD)
 def test_good_file(tmp_path: Path, name: str) -> None:
     """A good file has its columns and, as it is short, its rows."""
     content, columns, rows = GOOD[name]
 
-    assert look(write(tmp_path / name, content)) == Dataset(columns=columns, rows=rows)
+    assert untyped(look(write(tmp_path / name, content))) == Dataset(columns=columns, rows=rows)
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -190,7 +206,7 @@ def test_only_the_beginning_is_read(tmp_path: Path) -> None:
     """A fault far down is not seen, the rows of a long file are not counted, and it takes no time."""
     path = write(tmp_path / "long.jsonl", ROW.encode() * 500_000 + b"{")
 
-    assert look(path) == Dataset(columns=("a", "b"), rows=None)
+    assert untyped(look(path)) == Dataset(columns=("a", "b"), rows=None)
 
 
 def test_the_evaluation_split_has_columns_of_its_own(tmp_path: Path) -> None:
@@ -198,8 +214,8 @@ def test_the_evaluation_split_has_columns_of_its_own(tmp_path: Path) -> None:
     write(tmp_path / "train.jsonl")
     write(tmp_path / "test.jsonl", b'{"a": 1}\n')
 
-    assert look(tmp_path, eval_split="test") == Dataset(columns=("a", "b"), rows=1, eval_columns=("a",))
-    assert look(tmp_path, split="train[:50%]") == Dataset(columns=("a", "b"), rows=None)
+    assert untyped(look(tmp_path, eval_split="test")) == Dataset(columns=("a", "b"), rows=1, eval_columns=("a",))
+    assert untyped(look(tmp_path, split="train[:50%]")) == Dataset(columns=("a", "b"), rows=None)
 
 
 def test_splits_with_other_columns(tmp_path: Path) -> None:
@@ -232,7 +248,7 @@ def test_a_readme_assigns_files(tmp_path: Path) -> None:
     write(tmp_path / "README.md", b"---\nconfigs:\n- config_name: only\n  data_files: y.jsonl\n---\n")
     other = Data(path=str(tmp_path), config="other")
 
-    assert look(tmp_path) == Dataset(columns=("c",), rows=1)
+    assert untyped(look(tmp_path)) == Dataset(columns=("c",), rows=1)
     assert LocalDatasets().fetch(other, Method.SFT).problem.endswith("no configuration `other`; it has only")
 
 

@@ -4,6 +4,8 @@ All cases go through two processes, since importing TRL takes seconds. Their set
 asks one column of such a set whether a row is a conversation: what it accepts by chance is not ready.
 """
 
+import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 
 from holdfast.catalog.formats import Settings, judge, recognise, types_of_rows
+from holdfast.cli.main import run_command
 from holdfast.core.finding import Severity
 from holdfast.core.methods import Method
 from holdfast.rules import all_rules
@@ -203,6 +206,34 @@ def test_the_trainer_agrees(name: str, refusals: dict[str, list[str | None]]) ->
     assert told.ready == (not told.because)
 
 
+# The same as job files, of what one can ask for; in the folder are a model, one without a template, and rows.
+JOBS = {
+    "an empty dataset": ("DAT102", "method: sft\nmodel: ./tiny\ndataset: empty.jsonl\n"),
+    "a split of one row": ("DAT102", "method: sft\nmodel: ./tiny\ndataset: {path: one.jsonl, eval_fraction: 0.1}\n"),
+    "a stream and epochs": ("CMB102", "method: sft\nmodel: ./tiny\ndataset: {path: text.jsonl, streaming: true}\n"),
+    "a stream that is split": (
+        "CMB102",
+        (
+            "method: sft\nmodel: ./tiny\ndataset: {path: text.jsonl, streaming: true, eval_fraction: 0.1}\n"
+            "train: {max_steps: 1}\n"
+        ),
+    ),
+    "a batch of half a group": (
+        "CMB101",
+        (
+            "method: grpo\nmodel: ./tiny\ndataset: prompt.jsonl\nrewards: [think_format_reward]\n"
+            "train: {per_device_train_batch_size: 4, gradient_accumulation_steps: 1, num_generations: 8}\n"
+        ),
+    ),
+    "no markers for the assistant": (
+        "MOD122",
+        "method: sft\nmodel: ./tiny\ndataset: messages.jsonl\ntrain: {assistant_only_loss: true}\n",
+    ),
+    "no chat template": ("MOD121", "method: sft\nmodel: ./plain\ndataset: messages.jsonl\n"),
+    "wrong targets": ("MOD123", "method: sft\nmodel: ./tiny\ndataset: text.jsonl\npeft: {target_modules: [c_attn]}\n"),
+}
+
+
 @pytest.mark.parametrize("name", ELSEWHERE)
 def test_what_columns_do_not_tell(name: str, refusals: dict[str, list[str | None]]) -> None:
     """What a trainer refuses for other reasons than its columns, a rule says with severity error."""
@@ -211,6 +242,27 @@ def test_what_columns_do_not_tell(name: str, refusals: dict[str, list[str | None
 
     assert all(refusals[name])
     assert rule.severity is Severity.ERROR
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_a_check_of_such_a_job_says_so(
+    name: str, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As typed; a tracker's package is asked for by the job itself, so that there is no such job file."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tiny").symlink_to(tiny)
+    shutil.copytree(tiny, tmp_path / "plain", ignore=shutil.ignore_patterns("chat_template.jinja"))
+    rows = {"text": DATA["text"], "prompt": DATA["prompt"], "messages": DATA["messages"], "one": DATA["text"]}
+    for stem, row in rows.items():
+        (tmp_path / f"{stem}.jsonl").write_text("".join([json.dumps(row) + "\n"] * (1 if stem == "one" else 16)))
+    (tmp_path / "empty.jsonl").write_text("")
+    code, job = JOBS[name]
+    (tmp_path / "job.yaml").write_text(job)
+
+    assert run_command(["check", "--offline", "job.yaml", "--format", "json"]) == 1
+
+    (target,) = json.loads(capsys.readouterr().out)["targets"]
+    assert code in {each["code"] for each in target["findings"] if each["severity"] == "error"}
 
 
 def test_enough() -> None:

@@ -23,10 +23,13 @@ from holdfast.adapters.rows.footer import read_footer
 from holdfast.adapters.rows.json_text import NO_ROW, chunks_of, rows_on
 from holdfast.adapters.rows.names import BadDataError, kind_of
 from holdfast.adapters.rows.sources import open_bytes, opened
-from holdfast.core.columns import Type
+from holdfast.catalog.formats import types_of_rows
+from holdfast.core.columns import NULL, Scalar, Type
 
 # Rows that are looked at; a check must not read a corpus.
 FIRST = 100
+# What first rows say of a column that says nothing of its type: it is empty there, or differs by row.
+UNSURE = (NULL, Scalar("json"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ class Head:
     Attributes:
         columns: Column names, in the order they come up.
         rows: Number of all rows, or None where more may follow than were read.
-        types: Of the columns, where the file tells them itself.
+        types: Of the columns, where the file tells them itself, or its first rows do.
     """
 
     columns: tuple[str, ...]
@@ -66,15 +69,17 @@ def _open(path: Path) -> io.TextIOWrapper:
     return io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", newline="")
 
 
-def _head(rows: Iterator[dict[str, Any]]) -> Head:
-    """Return the head of a table of which each row names its columns."""
+def _head(rows: Iterator[dict[str, Any]], *, typed: bool = False) -> Head:
+    """Return the head of a table of which each row names its columns, and, if it is typed, holds what stands in them."""
     first = list(islice(rows, FIRST))
     columns = tuple(dict.fromkeys(str(name) for row in first for name in row))
-    return Head(columns, len(first) if next(rows, None) is None else None)
+    found = types_of_rows(first) if typed else {}
+    types = {name: kind for name, kind in found.items() if kind not in UNSURE}
+    return Head(columns, len(first) if next(rows, None) is None else None, types)
 
 
 def _read_json(path: Path) -> Head:
-    return _head(_rows_of_json(path))
+    return _head(_rows_of_json(path), typed=True)
 
 
 def _rows_of_json(path: Path) -> Iterator[dict[str, Any]]:
