@@ -1,5 +1,7 @@
 """What a model's tokenizer makes of the rows of a dataset."""
 
+from math import ceil
+
 from holdfast.adapters.tokens import load_tokenizer, want_tokenizer
 from holdfast.app.inspected_rows import Source
 from holdfast.core.document import Document
@@ -22,7 +24,23 @@ def tokenize(asked: Document, source: Source, scan: Scan, limit: int) -> tuple[T
         MissingFactError: A setting that decides it is hidden.
     """
     recipe, tokenizer = read_recipe(asked), load_tokenizer(want_tokenizer(asked))
-    tokens = tokenize_rows(source.open(), tokenizer, recipe, limit=limit, of=scan.rows)
+    tokens = tokenize_rows(source.open(), tokenizer, recipe, limit=limit, of=count_training_rows(asked, scan.rows))
     first = next(iter(source.look().samples), None)
     shown = show_row(0, first, tokenizer, recipe) if first is not None and not tokens.failed.count else []
     return tokens, tuple(shown)
+
+
+def count_training_rows(asked: Document, there: int) -> int:
+    """Return how many rows are trained on: those that a job draws, without what it holds out.
+
+    Args:
+        asked: What is asked.
+        there: Rows of the split.
+
+    >>> job = {"dataset": {"path": "rows.jsonl", "rows": 50, "eval_fraction": 0.1}}
+    >>> count_training_rows(Document(path="job.yaml", kind="job", values=job), 80)
+    45
+    """
+    drawn, held = asked.get("dataset.rows", None), asked.get("dataset.eval_fraction", None)
+    rows = min(there, drawn) if isinstance(drawn, int) else there
+    return rows - ceil(rows * held) if isinstance(held, float) else rows
