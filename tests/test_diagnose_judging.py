@@ -36,6 +36,22 @@ def test_the_first_exception_is_the_cause_and_those_after_it_follow_from_it() ->
     assert first(later + OOM, FULL, KILLED) == "killed"
 
 
+def test_what_says_that_another_process_failed_is_behind_the_exception_that_did() -> None:
+    lost = signature("lost", Mark(line="The connection to the C10d store has failed", weight=0.95))
+    slow = signature("slow", Mark(line="Timed out waiting", weight=0.68))
+    text = "RuntimeError: Timed out waiting 1800000ms\n"
+    assert (
+        first(
+            text
+            + "torch.distributed.elastic.RendezvousConnectionError: The connection to the C10d store has failed.\n",
+            lost,
+            slow,
+        )
+        == "slow"
+    )
+    assert first(text + "RuntimeError: The connection to the C10d store has failed.\n", lost, slow) == "lost"
+
+
 def test_the_rank_that_failed_first_by_its_clock_is_before_its_victims() -> None:
     late = "2026-11-20T15:59:00Z RuntimeError: worker was killed by signal 9\n"
     early = "2026-11-20T15:50:00Z torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
@@ -115,6 +131,19 @@ def test_the_class_of_what_only_looks_like_a_fault_is_healthy() -> None:
     diagnosis = found("frightening but harmless\n", harmless, FULL)
     assert diagnosis.verdict == "healthy"
     assert diagnosis.causes[0].signature is harmless
+
+
+def test_that_a_job_came_to_its_end_says_nothing_against_a_class_that_never_hinders_it() -> None:
+    weak = Mark(line="nothing was pushed", weight=0.55)
+    text = "nothing was pushed\n" + STEPS + END
+    assert first(text, signature("model-not-pushed", weak)) == "model-not-pushed"
+    assert found(text, signature("other", weak)).verdict == "healthy"
+
+
+def test_what_others_wrote_around_the_decisive_line_is_no_evidence() -> None:
+    text = "RuntimeError: of somebody\n[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\nThis is of somebody\n"
+    (cause,) = found(text, FULL).causes
+    assert [each.line for each in cause.evidence] == [2]
 
 
 def test_cause_fix_and_remedy_have_the_values_of_the_log_and_no_others() -> None:

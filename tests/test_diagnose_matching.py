@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.core.diagnosis import Mark
+from holdfast.core.diagnosis import Mark, Remedy
 from holdfast.engine.diagnose.values import convert, fill, holds
 from tests.diagnose_signatures import found, signature
 
@@ -33,6 +33,87 @@ def is_found(text: str, mark: Mark) -> bool:
 def test_a_mark_asks_for_what_stands_around_it(mark: Mark, user: bool, library: bool) -> None:  # noqa: FBT001 - what is true of each
     assert is_found(TEXT.format(frame=USER), mark) == user
     assert is_found(TEXT.format(frame=LIBRARY), mark) == library
+
+
+def test_the_frame_that_raised_is_asked_for_by_itself() -> None:
+    text = f"Traceback (most recent call last):\n  {USER}\n    train()\n  {LIBRARY}\n    raise\nKeyError: 'prompt'\n"
+    marks = [
+        Mark(line="KeyError: 'prompt'", raised_in=where)
+        for where in ("site-packages/trl/", "train.py", r"line (?P<at>\d)")
+    ]
+    assert [is_found(text, mark) for mark in marks] == [True, False, True]
+    assert is_found(text, Mark(line="KeyError: 'prompt'", frame="train.py"))
+    assert not is_found("KeyError: 'prompt'\n", marks[0])
+
+
+@pytest.mark.parametrize(
+    ("before", "is_near"),
+    [
+        ("Saving model checkpoint to out/checkpoint-3\n", True),
+        ("[rank1]: Saving model checkpoint to out/checkpoint-3\n", True),
+        ("[rank0]: Saving model checkpoint to out/checkpoint-3\n", False),
+        ("Saving model checkpoint to out/checkpoint-3\n" + "another line\n" * 4, False),
+        ("Saving model checkpoint to out/checkpoint-3\n" + "[rank1]: another line\n" * 4, False),
+    ],
+)
+def test_a_line_that_nobody_signed_is_near_one_of_a_rank(before: str, is_near: bool) -> None:  # noqa: FBT001 - what is true of it
+    mark = Mark(line="Watchdog caught", near="Saving model checkpoint")
+    assert is_found(f"{before}[rank1]: Watchdog caught a timeout\n", mark) == is_near
+
+
+@pytest.mark.parametrize("prefix", ["", "[rank1]: "])
+def test_what_stands_right_before_a_traceback_is_near_its_exception(prefix: str) -> None:
+    frames = "".join(f"{prefix}  {LIBRARY}\n{prefix}    call()\n" for _ in range(20))
+    text = f"Saving model checkpoint to out\n{prefix}Traceback (most recent call last):\n{frames}{prefix}KeyError: 'prompt'\n"
+    assert is_found(text, Mark(line="KeyError: 'prompt'", near="Saving model checkpoint"))
+    against = Mark(line="KeyError: 'prompt'", not_near="Saving model checkpoint")
+    assert is_found(text, against) == bool(prefix), "what another rank may have said speaks against nothing"
+
+
+def test_the_bar_that_a_line_is_glued_to_is_near_it() -> None:
+    text = "Tokenizing: 46%|████▋     | 31/67 [29:02<35:12, 58.67s/it]slurmstepd: error: CANCELLED AT noon\n"
+    assert is_found(text, Mark(line="CANCELLED AT", near=r"\[29:\d\d<"))
+    assert not is_found(text, Mark(line="CANCELLED AT", near=r"\[30:\d\d<"))
+
+
+def test_a_bar_is_beside_a_line_though_another_rank_wrote_between() -> None:
+    bar = "[rank1]: Resolving data files: 100%|███| 136/136 [00:00<00:00, 29.88it/s]\n"
+    mark = Mark(line="No space left", near="Resolving")
+    assert is_found("[rank1]: No space left\n[rank0]: of somebody\n" + bar, mark)
+    assert not is_found("[rank1]: No space left\n[rank1]:\n" + bar, mark)
+
+
+@pytest.mark.parametrize(
+    ("line", "cause", "keys"),
+    [
+        ("SFTConfig.__init__() got an argument 'max_seq_length'", "It is `max_length` now.", ["train.max_seq_length"]),
+        (
+            "SFTConfig.__init__() got an argument 'evaluation_strategy'",
+            "It is `eval_strategy` now.",
+            ["train.evaluation_strategy"],
+        ),
+        ("SFTTrainer.__init__() got an argument 'tokenizer'", "It is `processing_class` now.", []),
+        ("SFTConfig.__init__() got an argument 'group_by_length'", "It is `train_sampling_strategy` now.", []),
+        (
+            "__init__() got an argument 'evaluation_strategy'",
+            "It is `eval_strategy` now.",
+            ["train.evaluation_strategy"],
+        ),
+        ("SFTConfig.__init__() got an argument 'no_such_thing'", "", []),
+    ],
+)
+def test_what_an_argument_is_called_now_is_told_and_renamed_where_it_means_the_same(
+    line: str, cause: str, keys: list[str]
+) -> None:
+    told = signature(
+        "told",
+        Mark(line=r"(?:(?P<owner>\w+)\.)?__init__\(\) got an argument '(?P<old>\w+)'"),
+        cause="It is `{new}` now.",
+        remedy=(Remedy(key="train.{old}", action="rename", value="{same}"),),
+    )
+    (told_cause,) = found(f"TypeError: {line}\n", told).causes
+    assert told_cause.cause == cause
+    assert [each.key for each in told_cause.remedy] == keys
 
 
 @pytest.mark.parametrize(

@@ -77,5 +77,7 @@ def test_no_word_stands_in_what_healthy_jobs_write_at_every_step() -> None:
 
 
 def groups(signature: Signature) -> set[str]:
-    expressions = [part for mark in signature.marks for part in (mark.line, mark.near, mark.frame) if part]
+    expressions = [
+        part for mark in signature.marks for part in (mark.line, mark.near, mark.frame, mark.raised_in) if part
+    ]
     return {group for expression in expressions for group in re.compile(expression).groupindex}

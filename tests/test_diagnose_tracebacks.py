@@ -1,5 +1,7 @@
 """Tracebacks as logs have them."""
 
+from dataclasses import replace
+
 import pytest
 
 from holdfast.core.log import Frame, Log
@@ -114,6 +116,13 @@ def test_ranks_that_write_at_the_same_time_have_each_its_own() -> None:
     assert log.ranks == {0, 1, 2}
 
 
+def test_workers_of_one_name_are_told_apart_by_their_process() -> None:
+    lines = [f"(RayTrainWorker pid={pid}) {line}" for line in PLAIN.splitlines()[:7] for pid in (40, 41)]
+    (found,) = read("\n".join(lines) + "\n").tracebacks
+    assert found.count == 2
+    assert len(found.frames) == 2
+
+
 def test_one_glued_to_a_bar_begins_behind_it() -> None:
     (found,) = read(f"\r 25%|██▌       | 5/20 [00:00<00:00, 23.97it/s]{PLAIN}").tracebacks
     assert len(found.frames) == 2
@@ -132,6 +141,88 @@ def test_one_without_its_beginning_still_has_its_frames() -> None:
     (hit,) = log.hits
     assert hit.traceback is not None
     assert [frame.line for frame in hit.traceback.frames] == [1576]
+
+
+def test_a_line_of_a_message_has_the_frames_above_it_in_a_log_that_was_cut() -> None:
+    cut = """  File "/x/site-packages/transformers/modeling_utils.py", line 4971, in _load
+    raise RuntimeError(message)
+RuntimeError: Error(s) in loading state_dict for LlamaForCausalLM:
+\tsize mismatch for a.weight: copying a param with shape torch.Size([2]) from checkpoint.
+\tsize mismatch for b.weight: copying a param with shape torch.Size([3]) from checkpoint.
+"""
+    log = read_log([("x", [cut.encode()])], Sought(("size mismatch for b",)))
+    (hit,) = (hit for hit in log.hits if hit.words)
+    assert hit.traceback is not None
+    assert [frame.function for frame in hit.traceback.frames] == ["_load"]
+    assert [line.number for line in hit.traceback.error] == [3, 4, 5]
+
+
+def test_a_line_below_a_blank_one_is_no_part_of_a_message() -> None:
+    text = '  File "a.py", line 3, in f\n    x()\nRuntimeError: x\n\nsomething else\n'
+    log = read_log([("x", [text.encode()])], Sought(("something else",)))
+    assert [hit.traceback is None for hit in log.hits] == [False, True]
+
+
+@pytest.mark.parametrize("at", [2, 3])
+def test_what_another_rank_wrote_into_a_cut_traceback_is_passed_over(at: int) -> None:
+    lines = [*PLAIN.splitlines()[2:7]]
+    lines.insert(at, "/x/site-packages/torch/y.py:9: UserWarning: odd")
+    (hit,) = read("\n".join(lines) + "\n").hits
+    assert hit.traceback is not None
+    assert [frame.line for frame in hit.traceback.frames] == [1576]
+
+
+def test_frames_before_another_exception_are_not_taken() -> None:
+    (first, second) = read("\n".join([*PLAIN.splitlines()[4:7], "KeyError: 'x'"]) + "\n").hits
+    assert first.traceback is not None
+    assert second.traceback is None
+
+
+COLAB = """---------------------------------------------------------------------------
+ValueError                                Traceback (most recent call last)
+[<ipython-input-5-8e1f>](https://localhost:8080/#) in <cell line: 7>()
+      6
+----> 7 trainer.train()
+
+1 frames
+[/usr/local/lib/python3.11/dist-packages/transformers/trainer.py](https://localhost:8080/#) in train(self, **kwargs)
+   2239         x = 1
+-> 2240         return inner_training_loop(
+
+ValueError: no good
+"""
+
+
+@pytest.mark.parametrize("skipped", [0, 2], ids=["whole", "cut above"])
+def test_frames_of_colab_are_links(skipped: int) -> None:
+    log = read("\n".join(COLAB.splitlines()[skipped:]) + "\n")
+    found = log.hits[0].traceback
+    assert found is not None
+    inner = Frame(
+        "/usr/local/lib/python3.11/dist-packages/transformers/trainer.py", 2240, "train", "return inner_training_loop("
+    )
+    assert found.frames[-1] == inner
+    if not skipped:
+        assert found.frames[0] == Frame("<ipython-input-5-8e1f>", 7, "<cell line: 7>", "trainer.train()")
+
+
+@pytest.mark.parametrize(
+    ("line", "frame"),
+    [
+        (
+            "File [~/env/lib/x.py:18](http://localhost:8888/~/x.py#line=17), in Trainer.train(self, a)",
+            Frame("~/env/lib/x.py", 18, "Trainer.train"),
+        ),
+        ("Input In [5], in <cell line: 3>()", Frame("In [5]", 3, "<cell line: 3>")),
+        ("/home/u/ipykernel_17/12.py in <module>", Frame("/home/u/ipykernel_17/12.py", 3, "<module>")),
+        ("Cell In[8], line 4, in f(x)", Frame("In[8]", 4, "f")),
+    ],
+)
+def test_every_way_in_which_notebooks_write_frames_is_read(line: str, frame: Frame) -> None:
+    text = f"KeyError                         Traceback (most recent call last)\n{line}\n----> 3 f(x)\n\nKeyError: 1\n"
+    (found,) = read(text).tracebacks
+    assert [replace(each, code="") for each in found.frames] == [frame]
+    assert found.frames[0].code == "f(x)"
 
 
 @pytest.mark.parametrize("indent", ["", "      "], ids=["at the margin", "indented"])

@@ -59,7 +59,7 @@ def _loaded(path: Path) -> Signature | None:
                     print(
                         f"SLOW {path.name}: {word!r} stands in what healthy jobs write at every step: {mark.line[:100]}"
                     )
-            for expression in (mark.near, mark.not_near, mark.frame, mark.not_frame):
+            for expression in (mark.near, mark.not_near, mark.frame, mark.not_frame, mark.raised_in):
                 re.compile(expression)
     except Exception as error:  # noqa: BLE001 - whatever is wrong with a file that somebody is writing is told, and the others tried
         print(f"BROKEN {path.name}: {error}")

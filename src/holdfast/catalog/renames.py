@@ -101,6 +101,16 @@ def renamed(names: Iterable[str], old: str) -> Renamed | None:
     return next(found, None)
 
 
+def renamed_anywhere(old: str) -> Renamed | None:
+    """Return what became of an argument, whosever it was; None where that depends on whose.
+
+    >>> renamed_anywhere("evaluation_strategy").new
+    'eval_strategy'
+    """
+    found = _arguments().get(old, ())
+    return found[0] if len({(each.new, each.same) for each in found}) == 1 else None
+
+
 def former_names(names: Iterable[str], new: str) -> Iterator[Renamed]:
     """Yield the arguments whose place another took: what it was called before."""
     for entries in _arguments().values():

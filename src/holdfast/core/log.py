@@ -14,7 +14,7 @@ class Line:
         text: What is left of it.
         path: The log it stands in.
         rank: The rank, or worker, that wrote it, where a prefix or the file's name tells.
-        source: Who wrote it beside ranks, where that is told: `EngineCore_0`, a pod, `slurmstepd`.
+        source: Who wrote it beside ranks, where that is told: `EngineCore_0 pid=7`, a pod, `slurmstepd`.
         at_s: Unix time of its time stamp, where it has one.
         bar: The progress bar that the text was glued to: it tells at which step, and how long after the start.
     """

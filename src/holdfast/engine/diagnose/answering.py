@@ -12,6 +12,7 @@ from holdfast.engine.diagnose.calibration import CALIBRATION
 from holdfast.engine.diagnose.evidence import evidence_of
 from holdfast.engine.diagnose.judging import Candidate, read_scene, survived
 from holdfast.engine.diagnose.matching import Sign
+from holdfast.engine.diagnose.renaming import renaming_of
 from holdfast.engine.diagnose.values import fill, names_in
 
 DIAGNOSED: Final = 0.5
@@ -93,7 +94,7 @@ def _cause(candidate: Candidate) -> Cause:
 
 
 def _values(candidate: Candidate) -> Mapping[str, str | None]:
-    """Return what the decisive line gives, and what it lacks from other lines of the same class."""
+    """Return what the decisive line gives, and what it lacks from other lines of the same class, and from what is known of renamings."""
     values: dict[str, str | None] = {}
     for sign in (candidate.decisive, *candidate.signs):
         for name, value in sign.values.items() if sign else ():
@@ -102,7 +103,7 @@ def _values(candidate: Candidate) -> Mapping[str, str | None]:
         values |= {name: values.get(name) or value for name, value in candidate.silent.values.items()}
     if candidate.exception and candidate.exception.error:
         values |= _of_exception(candidate.exception)
-    return values
+    return values | renaming_of(values)
 
 
 def _of_exception(exception: Traceback) -> dict[str, str]:

@@ -65,7 +65,7 @@ PREFIXES: Final[tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str], Clean
     ("[", re.compile(rf"\[{ISO}\] "), _take_time),
     (
         "(",
-        re.compile(r"\((?P<who>[A-Za-z_][\w.:\-]*)(?: rank=(?P<rank>\d+))?(?: pid=\d+)(?:, ip=[\d.]+)?\) ?"),
+        re.compile(r"\((?P<who>[A-Za-z_][\w.:\-]*(?: rank=(?P<rank>\d+))? pid=\d+)(?:, ip=[\d.]+)?\) ?"),
         _take_worker,
     ),
     (

@@ -13,7 +13,7 @@ from typing import Final
 from holdfast.core.diagnosis import HEALTHY, Mark, Signature
 from holdfast.core.log import Hit, Line, Log, Traceback
 from holdfast.engine.diagnose.matching import Sign
-from holdfast.engine.diagnose.silent import Silent
+from holdfast.engine.diagnose.silent import ENDS_WELL, Silent
 from holdfast.engine.diagnose.tracebacks import ERROR, START, is_users
 
 HINT: Final = 0.35
@@ -28,6 +28,8 @@ HANDLED: Final = 0.9
 """An exception while which was handled another was raised: often a fallback that was tried."""
 LATER: Final = 0.9
 """An exception after another one that is a root too: more often it follows from it than not."""
+TORN_DOWN: Final = 0.7
+"""One of those that say that something else failed, after another one: what failed is known."""
 SURVIVED: Final = 0.4
 """An exception after which training went on to its end."""
 WARNED: Final = 0.85
@@ -152,8 +154,15 @@ def _weight(sign: Sign, scene: Scene) -> float:
     traceback = sign.hit.traceback
     factor = scene.parts.get((traceback.start.path, traceback.start.number), 1.0) if traceback else 1.0
     if scene.ended and survived(sign.line, scene.ended):
-        factor *= SURVIVED if _is_exception(sign.hit) else WARNED if sign.mark.weight < SURE else 1.0
+        factor *= _share_before_end(sign)
     return sign.mark.weight * factor
+
+
+def _share_before_end(sign: Sign) -> float:
+    """Return what a sign counts for that training went on after, to its end."""
+    if _is_exception(sign.hit):
+        return SURVIVED
+    return 1.0 if sign.mark.weight >= SURE or sign.signature.name in ENDS_WELL else WARNED
 
 
 def _is_exception(hit: Hit) -> bool:
@@ -192,7 +201,7 @@ def _later_less(candidates: Sequence[Candidate], scene: Scene) -> list[Candidate
         if each.decisive and each.decisive.mark.role == "root" and _is_exception(each.decisive.hit)
     ]
     return [
-        replace(each, score=each.score * LATER)
+        replace(each, score=each.score * (TORN_DOWN if TEARDOWN.search(each.decisive.line.text) else LATER))
         if each.decisive and any(_follows(each.decisive, other, scene) for other in raised)
         else each
         for each in candidates

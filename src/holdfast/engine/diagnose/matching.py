@@ -93,7 +93,9 @@ def match(
         if expression and beside is None:
             return None
         values |= beside.groupdict() if beside else {}
-    if any(refused and _first(refused, texts) for refused, texts in ((mark.not_near, _near(hit)), (mark.not_frame, frames))):
+    if any(
+        refused and _first(refused, texts) for refused, texts in ((mark.not_near, _own(hit)), (mark.not_frame, frames))
+    ):
         return None
     return values if not mark.when or holds(mark.when, values) else None
 
@@ -104,16 +106,31 @@ def _is_exception(hit: Hit) -> bool:
 
 
 def _near(hit: Hit) -> Iterator[str]:
-    """Yield the texts around a line, its own, and those of its traceback and of the ones it followed from, and before them."""
-    yield from (line.text for line in hit.around)
-    yield hit.line.text
+    """Yield the texts around a line and its traceback, whoever wrote them."""
+    yield from _own(hit)
     yield hit.line.bar
-    if hit.traceback:
-        for part in (hit.traceback, *(earlier for earlier, _ in hit.traceback.earlier)):
-            yield from (line.text for line in part.error)
-            yield from (frame.code for frame in part.frames)
-            yield joined_error(part)
-            yield from (line.text for line in part.before)
+    yield from (line.text for line in hit.around)
+    for part in _chain(hit.traceback):
+        yield from (line.text for line in part.before)
+
+
+def _own(hit: Hit) -> Iterator[str]:
+    """Yield what the same rank wrote around a line, the line, and its traceback with the ones it followed from.
+
+    What nobody signed may speak for a class, but not against it: it may be another rank's.
+    """
+    key = (hit.line.rank, hit.line.source)
+    yield from (line.text for line in hit.around if (line.rank, line.source) == key)
+    yield hit.line.text
+    for part in _chain(hit.traceback):
+        yield from (line.text for line in part.error)
+        yield from (frame.code for frame in part.frames)
+        yield joined_error(part)
+        yield from (line.text for line in part.before if (line.rank, line.source) == key)
+
+
+def _chain(traceback: Traceback | None) -> tuple[Traceback, ...]:
+    return (traceback, *(earlier for earlier, _ in traceback.earlier)) if traceback else ()
 
 
 def _frames(traceback: Traceback | None) -> list[str]:

@@ -5,7 +5,7 @@ some thousand times, the first and the last, so memory does not grow with the lo
 """
 
 import re
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -17,7 +17,7 @@ from holdfast.core.log import Hit, Line, Log, Metrics, Traceback
 from holdfast.engine.diagnose.cleaning import is_bar, step_in
 from holdfast.engine.diagnose.lines import Lines
 from holdfast.engine.diagnose.metrics import NOT_FINITE, STEPS, metrics_in
-from holdfast.engine.diagnose.tracebacks import ANY_ERROR, ERROR, START, Chain, read_chain, read_headless
+from holdfast.engine.diagnose.tracebacks import ANY_ERROR, ERROR, START, Chain, message_above, read_chain, read_headless
 from holdfast.engine.diagnose.windows import Window, windows
 
 STRUCTURE: Final = (START, "Error: ", "Exception: ", "KeyboardInterrupt")
@@ -135,6 +135,10 @@ class _Reader:
                 self.lines += window.data.count(b"\n", window.start)
         return name
 
+    def words_in(self, text: str) -> set[int]:
+        """Return the numbers of the words that a text has, those of logs as such among them."""
+        return {word for word, _, _ in self.finder.find_matches_as_indexes(text.encode(), overlapping=True)}
+
     def done(self, paths: tuple[str, ...]) -> Log:
         order = {path: at for at, path in enumerate(paths)}
         hits = sorted((*self.hits, *self.errors), key=lambda hit: (order[hit.line.path], hit.line.number))
@@ -169,19 +173,21 @@ def _positions(reader: _Reader, window: Window) -> list[int]:
     """Return where words begin in the body; of too many, the first and the last of each word."""
     body = memoryview(window.data)[window.start : min(len(window.data), window.end + reader.longest)]
     size = window.end - window.start
-    found = [match for match in reader.finder.find_matches_as_indexes(body) if match[1] < size]
+    found = reader.finder.find_matches_as_indexes(body)
+    while found and found[-1][1] >= size:
+        found.pop()
     if len(found) > MOST_MATCHES:
-        found = _thinned(found)
-    return [window.start + start for _, start, _ in found]
+        found = [*_first_of_each(found), *_first_of_each(reversed(found))]
+    return sorted({window.start + start for _, start, _ in found})
 
 
-def _thinned(found: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """Return the first and the last matches of each word, in order."""
-    by_word: dict[int, list[tuple[int, int, int]]] = {}
+def _first_of_each(found: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]:
+    """Yield the first matches of each word."""
+    left = defaultdict[int, int](lambda: EACH_WORD)
     for match in found:
-        by_word.setdefault(match[0], []).append(match)
-    few = (match for each in by_word.values() for match in {*each[:EACH_WORD], *each[-EACH_WORD:]})
-    return sorted(few, key=lambda match: match[1])
+        if left[match[0]]:
+            left[match[0]] -= 1
+            yield match
 
 
 def _read_match(reader: _Reader, lines: Lines, position: int, members: dict[int, tuple[Traceback, Line]]) -> None:
@@ -193,20 +199,24 @@ def _read_match(reader: _Reader, lines: Lines, position: int, members: dict[int,
     if START in line.text:
         _read_traceback(reader, lines, position, line, members)
     text = line.text
-    found = {word for word, _, _ in reader.finder.find_matches_as_indexes(text.encode(), overlapping=True)}
+    found = reader.words_in(text)
     words = frozenset(word for word in found if word < reader.structure)
     if any(word >= reader.not_finite for word in found):
         _read_step(reader, line, is_odd=any(word < reader.steps for word in found if word >= reader.not_finite))
+    if line.rank is not None:
+        reader.ranks.add(line.rank)
+    kept = bool(words) and reader.sought.keeps(text, words)
+    if not kept and not ERROR.match(text):
+        return
     member = members.get(line.number)
     traceback = member[0] if member else _headless(lines, position, line)
     if traceback and (traceback.start.path, traceback.start.number) in reader.ignored:
         return
-    if words and reader.sought.keeps(text, words):
-        reader.hits.add(Hit(line=line, around=lines.around(position, line), words=words, traceback=traceback))
-    elif ERROR.match(text) and not (traceback and line not in traceback.error):
-        reader.errors.add(Hit(line=line, around=lines.around(position, line), traceback=traceback))
-    if line.rank is not None:
-        reader.ranks.add(line.rank)
+    if kept or not (traceback and line not in traceback.error):
+        hit = Hit(
+            line=line, around=lines.around(position, line), words=words if kept else frozenset(), traceback=traceback
+        )
+        (reader.hits if kept else reader.errors).add(hit)
 
 
 def _read_traceback(
@@ -243,11 +253,12 @@ def _is_ignored(lines: Lines, position: int) -> bool:
 
 def _headless(lines: Lines, position: int, line: Line) -> Traceback | None:
     """Return the traceback that ends in a line and whose beginning is missing; None where no frame stands before it."""
-    if not ANY_ERROR.match(line.text) or "Warning: " in line.text:
+    if "Warning: " in line.text:
         return None
     key = (line.rank, line.source)
     before = (each for _, each in lines.before(position) if (each.rank, each.source) == key)
-    return read_headless(line, before)
+    error = [line] if ANY_ERROR.match(line.text) else message_above(line, before)
+    return read_headless(error, before) if error else None
 
 
 def _shape(traceback: Traceback) -> str:
@@ -260,17 +271,13 @@ def _read_joined(reader: _Reader, traceback: Traceback) -> None:
     if len(traceback.error) < 2:  # noqa: PLR2004 - two lines can be joined
         return
     joined = joined_error(traceback)
-    known = reader.structure
-    whole = frozenset(
-        word for word, _, _ in reader.finder.find_matches_as_indexes(joined.encode(), overlapping=True) if word < known
-    )
     single = {
         word
         for line in traceback.error
-        for word, _, _ in reader.finder.find_matches_as_indexes(line.text.encode(), overlapping=True)
-        if word < known and reader.sought.keeps(line.text, frozenset({word}))
+        for word in reader.words_in(line.text)
+        if word < reader.structure and reader.sought.keeps(line.text, frozenset({word}))
     }
-    words = whole - single
+    words = frozenset(word for word in reader.words_in(joined) if word < reader.structure and word not in single)
     if words and reader.sought.keeps(joined, words):
         line = replace(traceback.error[0], text=joined)
         reader.hits.add(Hit(line=line, around=traceback.error[1:], words=words, traceback=traceback))
@@ -305,7 +312,8 @@ def _read_progress(reader: _Reader, lines: Lines) -> None:
 
 def _training_step(lines: Lines, position: int) -> tuple[int, int] | None:
     """Return what a bar shows, if it is that of the training and not of loading, tokenizing or saving."""
-    text = lines.line_at(position).text
+    line = lines.line_at(position)
+    text = line.bar or line.text  # what is glued to a bar, such as a traceback, is the line's text
     described = text.split("|", 1)[0].strip().rstrip("0123456789% ").rstrip(":")
     return step_in(text) if described.lower() in TRAINING_BARS else None
 

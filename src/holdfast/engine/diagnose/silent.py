@@ -34,6 +34,24 @@ TOKENS_A_ROW: Final = 4
 """Tokens a step that are no text."""
 ENDLESS_BAR: Final = re.compile(r"^\d+it \[")
 
+ENDS_WELL: Final = frozenset(
+    {
+        "completion-mask-drops-everything",
+        "dataset-bad-row-values",
+        "eos-never-learned",
+        "fp16-overflow-nan",
+        "grpo-reward-length-broadcast",
+        "grpo-zero-advantage",
+        "lr-too-high-divergence",
+        "lr-too-low-flat",
+        "model-not-pushed",
+        "nan-loss-silent-success",
+        "preference-signal-degenerate",
+        "too-few-training-steps",
+    }
+)
+"""Classes of jobs that come to their end: that they do says nothing against them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Silent:
@@ -106,6 +124,8 @@ def _not_finite(course: Course) -> Iterator[Silent]:
     zero = [step for step in course.steps if step.values["loss"] == 0 and math.isnan(step.values.get("grad_norm", 0))]
     if zero:
         yield course.found("fp16-overflow-nan", 0.8, zero)
+    elif not bad and course.all_of(lambda step: math.isnan(step.values.get("grad_norm", 0))):
+        yield course.found("fp16-overflow-nan", 0.7)
     evaluated = [step for step in course.evaluations if math.isnan(step.values.get("eval_loss", 0))]
     if evaluated and not bad and not zero:
         yield course.found("completion-mask-drops-everything", 0.75, evaluated)
@@ -168,7 +188,7 @@ def _too_few(course: Course) -> Iterator[Silent]:
     if not course.ends or len(course.steps) > 1:
         return
     epoch = course.ends[-1].values.get("epoch", 0)
-    endless = any(ENDLESS_BAR.match(line.text) for line in course.log.tail) and course.log.progress is None
+    endless = any(ENDLESS_BAR.match(line.text) for line in course.log.tail) and not (course.log.progress or (0, 0))[0]
     if (course.log.progress or (0, 0))[1] == 1 and epoch >= 1:
         yield course.found("too-few-training-steps", 0.8, course.ends, steps=1)
     elif endless and course.steps:

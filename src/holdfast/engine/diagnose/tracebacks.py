@@ -1,8 +1,9 @@
 """Tracebacks as they stand in logs: plain, chained, of Jupyter and IPython, and in rich's boxes."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Final
 
 from holdfast.core.log import Frame, Line, Link, Traceback
@@ -12,10 +13,17 @@ START: Final = "Traceback (most recent call last)"
 FRAME: Final = re.compile(r'^\s*(?:│\s*)?File "([^"]*)", line (\d+)(?:, in (.+?))?\s*$')
 CUT_FRAME: Final = re.compile(r'(?:^\s*File ")?([^"\s]*)", line (\d+)(?:, in (\S.*?)?)?\s*$')
 """A frame of which the beginning may be missing too."""
-JUPYTER_FRAME: Final = re.compile(
-    r"^(?:File (\S+?):(\d+)(?:, in (.+))?|Cell (In\s?\[\d+\]), line (\d+)(?:, in (.+))?"
-    r"|\[?([^\s\]]+\.py)(?:\]\(\S*\))? in (\w+|<\w+>)(?:\(.*)?|(<ipython-input-\S+>) in (.+))$"
+CELL_FRAME: Final = re.compile(
+    r"^(?:File (?P<file>\S+?):(?P<line>\d+), in (?P<function>\S.*)|(?:Cell |Input )(?P<cell>In\s?\[\d+\])(?:, line (?P<at>\d+))?(?:, in (?P<of>\S.*))?"
+    r"|(?P<path>\S+\.py|<ipython-input-\S+>|<string>) in (?P<name>[\w<].*))$"
 )
+"""A frame of IPython: `File x.py:3, in f(a)`, `Cell In[3], line 5`, and `x.py in f(a)` of the older ones."""
+LINKED: Final = re.compile(r"\[([^\]\[]+)\]\((?:https?|vscode|file)[^)\s]*\)")
+"""A link as notebooks write it, around the file of a frame: `[/usr/x.py](https://localhost:8080/#)`."""
+ARROW: Final = re.compile(r"^-+> ?(\d+)(?: (.*))?$")
+"""The line of a cell, or of a file, that was being run."""
+LISTED: Final = re.compile(r"^\s*\d+(?:\s|$)")
+"""A line beside it."""
 RICH_FRAME: Final = re.compile(r"^(\S+):(\d+) in (\S+)$")
 ERROR: Final = re.compile(
     r"^(?:[A-Za-z_][\w]*\.)*(?:[A-Z_][A-Za-z_]*(?:Error|Exception|Interrupt|Exit|Traceback|Timeout|Abort|Failed|Fault|Died|Group"
@@ -28,13 +36,16 @@ LINKS: Final[dict[str, Link]] = {
 }
 LAUNCHER: Final = re.compile(
     r"(?:^|/)(?:torchrun|accelerate|deepspeed|trl|ray|vllm|uv|pip|huggingface-cli|hf|axolotl|swift)$|modules/transformers_modules/"
+    r"|(?:^|/)src/(?:axolotl|llamafactory|llmtuner|openrlhf)/|(?:^|/)unsloth_compiled_cache/"
 )
-"""Programs that start others, and code that came with a model."""
+"""Programs that start others, frameworks that run from a checkout, code that they write, and code that came with a model."""
 BOX: Final = re.compile("[─╭]")
 MESSAGE_LINES: Final = 12
 """Lines of a message that are read: what stands behind them is data."""
 GAP: Final = 6
 """Lines between an exception and the one that followed from it, blank ones and quotes among them."""
+MOST_STRANGE: Final = 2
+"""Lines that others may have written between two lines of a traceback whose beginning is missing."""
 LONGEST: Final = 4000
 """Lines of one traceback."""
 ENDS_MESSAGE: Final = re.compile(
@@ -111,27 +122,89 @@ def read_chain(start: Line, behind: Iterator[Line], leading: tuple[Line, ...] = 
     return _chain(parts, links)
 
 
-def read_headless(error: Line, before: Iterator[Line]) -> Traceback | None:
+def read_headless(error: Sequence[Line], before: Iterator[Line]) -> Traceback | None:
     """Return the frames that stand right before an exception, in a log that was cut above them; None where there are none.
 
     Args:
-        error: The exception.
+        error: The exception and what of its message was read.
         before: The lines before it of the same rank, the nearest first.
     """
-    reading = Reading(error, error=[error])
-    code = ""
+    upwards = _Upwards(error)
     for line in before:
-        if found := CUT_FRAME.search(line.text):
-            reading.frames.insert(0, Frame(found[1], int(found[2]), found[3] or "<module>", code))
-            code = ""
-        elif line.text[:1] in (" ", "\t") and line.text.strip():
-            code = line.text.strip() if line.text.strip("^~ ") else code
-        else:
+        if not upwards.take(line):
             break
-        reading.start = line
-    if code and not reading.frames:
-        reading.frames.append(Frame("", 0, "", code))
-    return reading.done() if reading.frames else None
+    return upwards.done()
+
+
+class _Upwards:
+    """A traceback that is read from its exception to its beginning."""
+
+    def __init__(self, error: Sequence[Line]) -> None:
+        self.reading = Reading(error[0], error=list(error))
+        self.code, self.at = "", 0
+        self.is_apart = False
+        self.strange = 0
+
+    def take(self, line: Line) -> bool:
+        """Read the line above; tell whether it may be part of the traceback."""
+        text = line.text
+        frame = self._frame(text)
+        if frame:
+            self.reading.frames.insert(0, frame)
+            self.code, self.at, self.strange = "", 0, 0
+        elif arrow := ARROW.match(text):
+            self.code, self.at = (arrow[2] or "").strip(), int(arrow[1])
+        elif not text.strip():
+            return self._is_gap()
+        elif text[0] in " \t":
+            self._add_code(text)
+        else:
+            return self._is_between(text)
+        self.reading.start = line
+        return True
+
+    def done(self) -> Traceback | None:
+        """Return what was read."""
+        if self.code and not self.reading.frames and not (self.is_apart or self.strange):
+            self.reading.frames.append(Frame("", 0, "", self.code))
+        return self.reading.done() if self.reading.frames else None
+
+    def _frame(self, text: str) -> Frame | None:
+        if found := CUT_FRAME.search(text):
+            return None if self.is_apart else Frame(found[1], int(found[2]), found[3] or "<module>", self.code)
+        cell = _cell_frame(text)
+        return replace(cell, line=cell.line or self.at, code=self.code) if cell else None
+
+    def _add_code(self, text: str) -> None:
+        if not self.at and text.strip("^~ ") and not (self.is_apart and LISTED.match(text)):
+            self.code = text.strip()
+
+    def _is_gap(self) -> bool:
+        """Tell whether a blank line may stand there: between the frames of notebooks, and behind them."""
+        apart, self.is_apart = self.is_apart, True
+        return not self.code and (not apart or bool(self.reading.frames))
+
+    def _is_between(self, text: str) -> bool:
+        """Tell whether a line is what somebody else wrote into it."""
+        self.strange += 1
+        return self.strange <= MOST_STRANGE and not ANY_ERROR.match(text) and START not in text
+
+
+def message_above(line: Line, before: Iterator[Line]) -> list[Line]:
+    """Return the lines of an exception's message down to one of them, the exception itself first; none of another line.
+
+    Args:
+        line: A later line of the message.
+        before: The lines before it of the same rank, the nearest first; read up to the exception.
+    """
+    message = [line]
+    for each in islice(before, MESSAGE_LINES):
+        message.insert(0, each)
+        if ERROR.match(each.text):
+            return message
+        if _ends_message(each.text) or START in each.text or FRAME.match(each.text):
+            break
+    return []
 
 
 class _Ahead:
@@ -208,11 +281,14 @@ def _add_code(reading: Reading, code: str) -> None:
 
 def _continues(reading: Reading, line: Line, text: str) -> bool:
     """Read a line of the message, which may have several; a blank one, or what is no message, ends it."""
-    ends = not text.strip() or ENDS_MESSAGE.match(text) or is_bar(text) or text.startswith('"""')
-    if ends or len(reading.error) >= MESSAGE_LINES:
+    if _ends_message(text) or len(reading.error) >= MESSAGE_LINES:
         return False
     reading.error.append(line)
     return True
+
+
+def _ends_message(text: str) -> bool:
+    return not text.strip() or ENDS_MESSAGE.match(text) is not None or is_bar(text) or text.startswith('"""')
 
 
 def _step_boxed(reading: Reading, line: Line) -> bool:
@@ -235,14 +311,29 @@ def _step_jupyter(reading: Reading, line: Line) -> bool:
         return _continues(reading, line, text)
     if text.startswith(f"{reading.name}:") or text == reading.name:
         reading.error.append(line)
-    elif found := JUPYTER_FRAME.match(text):
-        groups = found.groups()
-        file = groups[0] or groups[3] or groups[6] or groups[8]
-        function = groups[2] or groups[5] or groups[7] or groups[9] or "<module>"
-        reading.frames.append(Frame(file, int(groups[1] or groups[4] or 0), function.split("(")[0]))
-    elif text.startswith("--->") or re.match(r"^-+> ?\d+ ", text):
-        _add_code(reading, re.sub(r"^-+> ?\d* ?", "", text).strip())
+    elif frame := _cell_frame(text):
+        reading.frames.append(frame)
+    elif arrow := ARROW.match(text):
+        _add_code(reading, (arrow[2] or "").strip())
+        if reading.frames and not reading.frames[-1].line:
+            reading.frames[-1] = replace(reading.frames[-1], line=int(arrow[1]))
     return True
+
+
+def _cell_frame(text: str) -> Frame | None:
+    """Return the frame that a line of IPython's is; None of another line.
+
+    >>> _cell_frame("[/usr/x.py](https://localhost:8080/#) in train(self, **kwargs)")
+    Frame(file='/usr/x.py', line=0, function='train', code='')
+    """
+    if " in " not in text and " In" not in text:
+        return None
+    found = CELL_FRAME.match(LINKED.sub(r"\1", text))
+    if found is None:
+        return None
+    function = found["function"] or found["of"] or found["name"] or "<module>"
+    file = found["file"] or found["cell"] or found["path"]
+    return Frame(file, int(found["line"] or found["at"] or 0), function.split("(")[0])
 
 
 def _next_of_chain(ahead: _Ahead, links: list[Link]) -> Line | None:

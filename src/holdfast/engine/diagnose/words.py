@@ -15,7 +15,7 @@ SHORTEST: Final = 5
 """Characters of a word. Shorter ones stand in every other line."""
 LONG: Final = 12
 """Characters of a run outside all groups from which no better one is looked for: it is found ten times as fast."""
-PART: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()|^$.*+?{]|\{\d+(?:,\d*)?\}|[^\\\[()|^$.*+?{]+", re.DOTALL)
+PART: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{\d*(?:,\d*)?\}|[()|^$.*+?{]|[^\\\[()|^$.*+?{]+", re.DOTALL)
 """Parts of an expression: an escape, a set, a sign, a run of plain characters."""
 FLAGGED: Final = re.compile(r"\(\?[aiLmsux]")
 GROUPS: Final = frozenset({opcodes.SUBPATTERN, opcodes.ATOMIC_GROUP})
