@@ -322,7 +322,7 @@ def test_several_processes_say_the_same_in_the_same_order(here: Path, capsys: py
     for number in range(60):
         (here / f"train_{number:02}.py").write_text(STALE if number % 7 else BROKEN)
     _, answer = ask(capsys, ".", "--no-cache")
-    _, again = ask(capsys, *sorted(codes(answer), reverse=True), "--no-cache")
+    _, again = ask(capsys, *sorted(codes(answer), reverse=True), "--no-cache", "--force-exclude")
 
     assert list(codes(answer)) == sorted(codes(answer))
     assert again["targets"] == answer["targets"][::-1]

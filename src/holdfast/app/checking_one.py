@@ -1,6 +1,6 @@
 """Checking one target: reading it, asking the rules, and taking out what a comment lets pass."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -13,7 +13,7 @@ from holdfast.core.finding import Finding, Rule
 from holdfast.core.text import Place
 from holdfast.engine.answers import Checked, Unread, answer_target
 from holdfast.engine.check import select
-from holdfast.engine.hub_facts import Outside
+from holdfast.engine.hub_facts import HUB_FACTS, Outside
 from holdfast.engine.mentions import mentions
 from holdfast.engine.suppress import part_findings
 from holdfast.rules import all_rules, rules_of_jobs
@@ -97,7 +97,7 @@ def answer_question(question: Question, *, alone: bool = False) -> Told:
             raise
         return Told(answer_target(Unread(path=question.path, errors=tuple(errors))), frozenset())
     return Told(
-        answer_target(checked, edits=question.edits) | _checklist(question, asked, checked),
+        answer_target(checked, edits=question.edits) | _unasked(question, asked) | _checklist(question, asked, checked),
         asked.modules,
         asked.reads_more or _looks_outside(asked, question),
     )
@@ -128,7 +128,9 @@ def rows_at_hand(asked: Target) -> bool:
 
 def ask_rules(asked: Target, question: Question) -> Checked:
     """Ask the rules about one target."""
-    concerned = all_rules() if rows_at_hand(asked) else rules_of_jobs()
+    concerned: Iterable[Rule] = all_rules() if rows_at_hand(asked) else rules_of_jobs()
+    if _is_passed_by(asked, question):
+        concerned = (rule for rule in concerned if not rule.needs & HUB_FACTS)
     rules = list(select(concerned, only=question.only, ignore=question.ignore))
     # What a job file needs, its schema and its facts, takes longer to import than a script takes to check.
     kind = "jobs" if asked.job else "programs"
@@ -138,6 +140,16 @@ def ask_rules(asked: Target, question: Question) -> Checked:
     return replace(
         checked, findings=tuple(sorted(standing, key=_position)), let_pass=tuple(passed), can_place=asked.can_place
     )
+
+
+def _is_passed_by(asked: Target, question: Question) -> bool:
+    """Tell whether nothing is looked for outside, here or on the Hub: of a program that was found in a folder."""
+    return question.unasked == WALKED and asked.job is None
+
+
+def _unasked(question: Question, asked: Target) -> dict[str, str]:
+    """Return why the rules about the Hub were left out, where they were: one reason, and no skip for each."""
+    return {"unasked": question.unasked} if _is_passed_by(asked, question) else {}
 
 
 def _checklist(question: Question, asked: Target, checked: Checked) -> dict[str, Any]:

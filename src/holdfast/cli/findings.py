@@ -170,6 +170,8 @@ def _beside(answer: Answer) -> Iterator[str]:
     targets = answer["targets"]
     if skipped := sum(len(target["skipped"]) for target in targets):
         yield f"{_counted(skipped, 'rule')} skipped, which is not a pass"
+    if any("unasked" in target for target in targets):
+        yield "the Hub was not asked: name a file to have it asked"
     if suppressed := sum(len(target.get("suppressed", ())) for target in targets):
         yield f"{_counted(suppressed, 'finding')} let pass by comments"
     if passed := len(answer.get("passed_over", ())):
