@@ -107,6 +107,14 @@ def test_what_a_notebook_writes_is_a_traceback() -> None:
     assert found.error[0].text.startswith("OutOfMemoryError: CUDA")
 
 
+def test_frames_of_windows_are_frames() -> None:
+    """A library's code is a library's, whichever way its path is written."""
+    windows = PLAIN.replace("/home/u/train.py", r"C:\\Users\\u\\train.py").replace("/", "\\")
+    (found,) = read(windows).tracebacks
+    assert [frame.is_library for frame in found.frames] == [False, True]
+    assert "site-packages/" in str(found.frames[1])
+
+
 def test_ranks_that_write_at_the_same_time_have_each_its_own() -> None:
     lines = [f"[rank{rank}]: {line}" for line in PLAIN.splitlines()[:7] for rank in (0, 1, 2)]
     log = read("\n".join(lines) + "\n")

@@ -15,6 +15,7 @@ EXPRESSIONS = {
     r"(?i:whatever case) exactly this": (" exactly this",),
     r"(?:a|bb)+ trailing words$": (" trailing words",),
     r"rank (?=\d)\d+ was killed": (" was killed",),
+    r"Expected .{0,200}on the same device": ("on the same device",),
 }
 
 
