@@ -9,7 +9,7 @@ from typing import Any, Final
 from holdfast.adapters.overrides import apply_overrides, parse_set
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.targets import read_target
-from holdfast.app.inspected_rows import Source
+from holdfast.app.inspected_rows import Sight, Source
 from holdfast.core.document import Document, Edit, Set
 from holdfast.core.errors import SourceError
 from holdfast.core.finding import Finding, MissingFactError, Skip
@@ -17,12 +17,12 @@ from holdfast.core.methods import Method
 from holdfast.core.scan import Broken, Scan, Tokens
 from holdfast.core.shape import Shape
 from holdfast.core.text import Place
+from holdfast.engine.answers import JOB_FILES
 from holdfast.engine.check import Missing, run_rules
 from holdfast.engine.inspection import Inspection, answer_inspect, judge_methods, usual_method
 from holdfast.rules import rules_of_rows
 
 Answer = dict[str, Any]
-JOB_FILES: Final = (".yaml", ".yml")
 FACTS: Final = frozenset({"scan", "tokens", "rewarded"})
 """What is known of a dataset only by reading its rows."""
 
@@ -105,7 +105,7 @@ def look_at(asked: Document, source: Source, *, rewards: Sequence[str], limit: i
     )
     facts: dict[str, object | Missing] = {"scan": scan}
     if meant and found.methods[meant].ready:
-        found, facts["tokens"] = _with_tokens(found, source, meant, limit)
+        found, facts["tokens"] = _with_tokens(found, source, sight, meant, limit)
     if rewards:
         rewarded = import_module("holdfast.app.rewarding").reward_samples(sight.samples, rewards)
         found, facts["rewarded"] = replace(found, rewarded=rewarded), rewarded
@@ -121,7 +121,9 @@ def _unreadable(asked: Document, source: Source, method: Method | None, error: B
     return _judged(found, asked, {"scan": scan})
 
 
-def _with_tokens(found: Inspection, source: Source, method: Method, limit: int) -> tuple[Inspection, Tokens | Missing]:
+def _with_tokens(
+    found: Inspection, source: Source, sight: Sight, method: Method, limit: int
+) -> tuple[Inspection, Tokens | Missing]:
     """Return the inspection with what the model's tokenizer makes of the rows, or with why nobody could tell."""
     asked = (
         source.asked if found.method else source.asked.with_values([Set("method", method.value)], Place("its columns"))
@@ -129,7 +131,7 @@ def _with_tokens(found: Inspection, source: Source, method: Method, limit: int) 
     if asked.get("model", None) is None:
         return found, Missing("no model is named")
     try:
-        tokens, masked = import_module("holdfast.app.tokenizing").tokenize(asked, source, found.scan, limit)
+        tokens, masked = import_module("holdfast.app.tokenizing").tokenize(asked, source, sight, found.scan, limit)
     except (SourceError, MissingFactError) as error:
         because = error.what if isinstance(error, SourceError) else error.because
         return replace(found, untold=because), Missing(because)

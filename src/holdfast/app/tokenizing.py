@@ -3,18 +3,21 @@
 from math import ceil
 
 from holdfast.adapters.tokens import load_tokenizer, want_tokenizer
-from holdfast.app.inspected_rows import Source
+from holdfast.app.inspected_rows import Sight, Source
 from holdfast.core.document import Document
 from holdfast.core.scan import MaskedRow, Scan, Tokens
 from holdfast.engine.tokens import read_recipe, show_row, tokenize_rows
 
 
-def tokenize(asked: Document, source: Source, scan: Scan, limit: int) -> tuple[Tokens, tuple[MaskedRow, ...]]:
+def tokenize(
+    asked: Document, source: Source, sight: Sight, scan: Scan, limit: int
+) -> tuple[Tokens, tuple[MaskedRow, ...]]:
     """Return the tokens of the rows, and the first row as the model is shown it.
 
     Args:
         asked: What is asked; it names a method and a model.
         source: The rows.
+        sight: What the first of them show.
         scan: What reading them showed.
         limit: Rows that are tokenized at most, spread over all.
 
@@ -25,7 +28,7 @@ def tokenize(asked: Document, source: Source, scan: Scan, limit: int) -> tuple[T
     """
     recipe, tokenizer = read_recipe(asked), load_tokenizer(want_tokenizer(asked))
     tokens = tokenize_rows(source.open(), tokenizer, recipe, limit=limit, of=count_training_rows(asked, scan.rows))
-    first = next(iter(source.look().samples), None)
+    first = next(iter(sight.samples), None)
     shown = show_row(0, first, tokenizer, recipe) if first is not None and not tokens.failed.count else []
     return tokens, tuple(shown)
 

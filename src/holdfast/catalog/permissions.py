@@ -3,10 +3,15 @@
 Source: the Hub's documentation of tokens and of organizations' roles, and the fields of `whoami` that huggingface_hub 2.4 reads.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from holdfast.core.hub import Account
+from holdfast.catalog.named import finding, once, told
+from holdfast.core.document import Document
+from holdfast.core.finding import Finding
+from holdfast.core.hub import Account, Target
+from holdfast.core.mention import Seen
 
 Obstacle = Literal["read-only", "namespace", "scope", "role"]
 VALID: Final = "valid"
@@ -56,6 +61,28 @@ def refusal(account: Account, name: str) -> Refusal | None:
     if account.role == "fineGrained" and not _in_scope(account, owner, name):
         return Refusal("scope", f"the fine-grained token of `{account.name}` has no write permission for `{owner}`")
     return None
+
+
+def refused_pushes(
+    job: Document, account: Account, targets: Iterable[Seen[Target]], obstacle: Obstacle, advice: str = ""
+) -> Iterator[Finding]:
+    """Yield a finding for each push of a job against which one kind of reason stands, unless the Hub said that it may be.
+
+    Args:
+        job: The job.
+        account: Whose token is at hand.
+        targets: What it pushes to.
+        obstacle: The kind of reason.
+        advice: What to do; nothing where the reason says it.
+
+    Raises:
+        MissingFactError: See `named.told`.
+    """
+    for mention, target in once(told(job, targets)):
+        against = refusal(account, target.name)
+        if against and against.obstacle == obstacle and target.writable != "yes":
+            what = f"`{target.name}` cannot be written to: {against.because}"
+            yield finding(mention, f"{what}: {advice}" if advice else what)
 
 
 def _organizations(account: Account) -> str:

@@ -1,15 +1,13 @@
 """What a dataset is to a trainer, in the words of TRL's documentation."""
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 DatasetType = Literal[
     "language modeling", "prompt-only", "prompt-completion", "preference", "unpaired preference", "stepwise supervision"
 ]
 Format = Literal["standard", "conversational", "unknown"]
 Dialect = Literal["role-content", "from-value", "none"]
-
-CONVERSATIONAL: Final[Format] = "conversational"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,7 @@ There is no automatic fix: a token that may write is made in the Hub's settings,
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import finding, once, told
-from holdfast.catalog.permissions import VALID, refusal
+from holdfast.catalog.permissions import VALID, refused_pushes
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Account, Target
@@ -24,10 +23,7 @@ from holdfast.core.mention import Mention, Seen
 
 def check(job: Document, account: Account, targets: Sequence[Seen[Target]]) -> Iterator[Finding]:
     """Object to each push that a reading token would make."""
-    for mention, target in once(told(job, targets)):
-        against = refusal(account, target.name)
-        if against and against.obstacle == "read-only" and target.writable != "yes":
-            yield finding(mention, f"`{target.name}` cannot be written to: {against.because}: make one that may write")
+    return refused_pushes(job, account, targets, "read-only", "make one that may write")
 
 
 JOB = """

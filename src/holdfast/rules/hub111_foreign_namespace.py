@@ -13,8 +13,7 @@ There is no automatic fix: whose the model is to be is for the author to say.
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import finding, once, told
-from holdfast.catalog.permissions import ABSENT, VALID, refusal
+from holdfast.catalog.permissions import ABSENT, VALID, refused_pushes
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Account, Target
@@ -23,10 +22,7 @@ from holdfast.core.mention import Mention, Seen
 
 def check(job: Document, account: Account, targets: Sequence[Seen[Target]]) -> Iterator[Finding]:
     """Object to each owner that is somebody else."""
-    for mention, target in once(told(job, targets)):
-        against = refusal(account, target.name)
-        if against and against.obstacle == "namespace" and target.writable != "yes":
-            yield finding(mention, f"`{target.name}` cannot be written to: {against.because}")
+    return refused_pushes(job, account, targets, "namespace")
 
 
 JOB = """

@@ -13,8 +13,7 @@ There is no automatic fix: the permission is given in the Hub's settings of that
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import finding, once, told
-from holdfast.catalog.permissions import VALID, refusal
+from holdfast.catalog.permissions import VALID, refused_pushes
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Account, Target
@@ -23,13 +22,7 @@ from holdfast.core.mention import Mention, Seen
 
 def check(job: Document, account: Account, targets: Sequence[Seen[Target]]) -> Iterator[Finding]:
     """Object to each push that the token does not stretch to."""
-    for mention, target in once(told(job, targets)):
-        against = refusal(account, target.name)
-        if against and against.obstacle == "scope" and target.writable != "yes":
-            yield finding(
-                mention,
-                f"`{target.name}` cannot be written to: {against.because}: give it `Write access to contents` there",
-            )
+    return refused_pushes(job, account, targets, "scope", "give it `Write access to contents` there")
 
 
 JOB = """

@@ -12,8 +12,7 @@ There is no automatic fix: an admin of the organization gives the role `write` o
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import finding, once, told
-from holdfast.catalog.permissions import VALID, refusal
+from holdfast.catalog.permissions import VALID, refused_pushes
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Account, Target
@@ -22,10 +21,7 @@ from holdfast.core.mention import Mention, Seen
 
 def check(job: Document, account: Account, targets: Sequence[Seen[Target]]) -> Iterator[Finding]:
     """Object to each organization in which the user does not write."""
-    for mention, target in once(told(job, targets)):
-        against = refusal(account, target.name)
-        if against and against.obstacle == "role" and target.writable != "yes":
-            yield finding(mention, f"`{target.name}` cannot be written to: {against.because}: ask one of its admins")
+    return refused_pushes(job, account, targets, "role", "ask one of its admins")
 
 
 JOB = """

@@ -3,14 +3,12 @@
 import tomllib
 from collections import defaultdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from holdfast.adapters.declared.files import Finder
 from holdfast.core.requirement import Declared, Problem, Requirement
 from holdfast.core.text import Place
 from holdfast.core.versions import normalized
-
-REGISTRY: Final = frozenset({"registry", "legacy", "url", "reference", "type"})
 
 
 def read_lock(text: str, path: Path, _: frozenset[str]) -> Declared:

@@ -16,7 +16,6 @@ from holdfast.core.versions import normalized
 OPENING: Final = re.compile(r"(?m)^# /// script[ \t]*\r?$")
 COMMENT_MARK: Final = re.compile(r"(?m)^# ?")
 WHERE: Final = re.compile(r"\(at line (\d+), column (\d+)\)|\(at end of document\)")
-CARET: Final = re.compile(r"^\^\s*(\d+(?:\.\d+)*)\S*$")
 BARE: Final = re.compile(r"^\d")
 FROM: Final = ("git", "url", "path", "workspace")
 

@@ -122,13 +122,6 @@ def tell_figures(tokens: Tokens) -> tuple[tuple[str, str, str], ...]:
     return tuple(told)
 
 
-def render_section(tokens: Tokens, rows: Sequence[MaskedRow] = ()) -> str:
-    """Return the pictures as part of an HTML page that has the styles of `report.css` and `tokens.css`."""
-    views = tuple(draw_row(row) for row in rows)
-    template = TEMPLATES.get_template("tokens_section.html.jinja")
-    return template.render(tokens=tokens, bars=draw_bars(tokens), views=views)
-
-
 def render_page(title: str, tokens: Tokens, rows: Sequence[MaskedRow] = ()) -> str:
     """Return the pictures as one HTML page. It needs nothing beside itself: no network, no script, no font."""
     views = tuple(draw_row(row) for row in rows)
