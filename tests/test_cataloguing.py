@@ -12,6 +12,7 @@ from holdfast.adapters.registry import Registry
 from holdfast.app import cataloguing
 from holdfast.app.cataloguing import catalog
 from holdfast.catalog.api import Api
+from holdfast.catalog.messages import load_messages
 from holdfast.cli.main import run_command
 from holdfast.core.errors import UsageError
 
@@ -110,6 +111,23 @@ def test_an_update_gives_what_a_build_from_the_same_wheels_gives(
     assert built == (tmp_path / "again" / "trl.history").read_bytes()
     assert json.loads(built.split(b"\n")[0].split(b"\t")[1])["made"] == "2026-01-03"
     assert built.split(b"\n")[1:] == (tmp_path / "api" / "trl.history").read_bytes().split(b"\n")[1:]
+
+
+def test_what_releases_say_is_kept_with_what_they_take(
+    tmp_path: Path, shelf: Path, update: Callable[[], dict[str, list[str]]]
+) -> None:
+    """Whether they come one by one from the registry, or all from a folder of wheels."""
+    put_wheel(shelf, "1.0.0", "def f(self): raise ValueError('This was said before')")
+    update()
+    put_wheel(shelf, "2.0.0", "def f(self): raise ValueError('This is said since then')")
+    update()
+    catalog(source=str(shelf), target=str(tmp_path / "built"))
+    updated, built = (
+        {said.template: said.places[0].releases for said in load_messages("trl", tmp_path / name).all()}
+        for name in ("api", "built")
+    )
+
+    assert updated == built == {"This was said before": 0b01, "This is said since then": 0b10}
 
 
 def test_a_registry_that_cannot_be_asked_is_told_of(

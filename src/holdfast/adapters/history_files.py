@@ -12,18 +12,18 @@ def writable_folder(builtin: Path) -> Path:
     return builtin if os.access(builtin, os.W_OK) else cache_folder()
 
 
-def load_texts(folder: Path) -> dict[str, str]:
-    """Return the text of every history in a folder, by package."""
-    return {file.stem: file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.history"))}
+def load_texts(folder: Path, suffix: str = ".history") -> dict[str, str]:
+    """Return the text of every history in a folder, by package; of messages, with their suffix."""
+    return {file.stem: file.read_text(encoding="utf-8") for file in sorted(folder.glob(f"*{suffix}"))}
 
 
-def save_text(folder: Path, package: str, text: str) -> Path:
+def save_text(folder: Path, package: str, text: str, suffix: str = ".history") -> Path:
     """Write a history, whole or not at all; return its path.
 
     Raises:
         UsageError: The folder cannot be written.
     """
-    path = folder / f"{package}.history"
+    path = folder / f"{package}{suffix}"
     unfinished = path.with_suffix(".unfinished")
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,9 @@
-"""The API history grown by new releases, or built from wheels."""
+"""The API history, and the messages of the libraries, grown by new releases, or built from wheels."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,10 +17,15 @@ from holdfast.adapters.registry import Registry
 from holdfast.adapters.wheels import read_wheel
 from holdfast.catalog.api import BUILTIN
 from holdfast.catalog.api.folders import newest_folder
+from holdfast.catalog.messages import SUFFIX, messages_folder
+from holdfast.catalog.messages.templates import Message
 from holdfast.core.errors import UsageError
 from holdfast.engine.extract.coverage import PACKAGES
 from holdfast.engine.extract.entries import Release
 from holdfast.engine.extract.history import History, parse_history
+from holdfast.engine.extract.messages.coverage import MODULES
+from holdfast.engine.extract.messages.history import MessageHistory, parse_messages
+from holdfast.engine.extract.messages.reading import read_messages
 from holdfast.engine.extract.release import read_release
 
 Answer = dict[str, Any]
@@ -36,14 +42,14 @@ def catalog(
     target: str | None = None,
     onlooker: Onlooker = lambda _: None,
 ) -> Answer:
-    """Read releases into the API history.
+    """Read releases into the API history, and into what the libraries say.
 
     Args:
         packages: Which packages. Default: all that the history covers.
         source: A folder of wheels, searched with the folders in it: the history is built from these alone. Default:
             the registry is asked for releases that the history does not have yet.
-        target: The folder that the history is written to. Default: where it lies, or the user's cache if that may not
-            be written.
+        target: The folder that all is written to. Default: where the history and the messages lie, or the user's cache if
+            that may not be written.
         onlooker: Is told of each release before it is read.
 
     Raises:
@@ -51,19 +57,49 @@ def catalog(
     """
     chosen = _chosen(packages)
     folder = Path(target) if target else writable_folder(BUILTIN)
-    added = _build(chosen, Path(source), folder, onlooker) if source else _update(chosen, folder, onlooker)
+    folders = (folder, folder if target else messages_folder(folder))
+    added = _build(chosen, Path(source), folders, onlooker) if source else _update(chosen, folders, onlooker)
     releases = {package: len(parse_history(text).versions) for package, text in load_texts(folder).items()}
     return {"schema": 1, "verb": "catalog", "folder": str(folder), "added": added, "releases": releases}
 
 
-def read_file(wheel: Path) -> Release:
-    """Return what the release in a wheel offers.
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What a wheel offers, and what it says."""
+
+    release: Release
+    messages: frozenset[Message]
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """What is kept of a package's releases. Where messages are read first, there are none of earlier releases."""
+
+    history: History
+    messages: MessageHistory
+
+    def add(self, read: Read) -> None:
+        """Add a release that is not yet there."""
+        self.history.add(read.release)
+        self.messages.add(read.release.version, read.messages)
+
+    def save(self, folders: tuple[Path, Path], made: str) -> None:
+        """Write both, dated."""
+        self.history.made = self.messages.made = made
+        save_text(folders[0], self.history.package, self.history.text())
+        if self.history.package in MODULES:
+            save_text(folders[1], self.history.package, self.messages.text(), SUFFIX)
+
+
+def read_file(wheel: Path) -> Read:
+    """Return what the release in a wheel offers and says.
 
     Raises:
         SourceError: It is no wheel.
     """
     found = read_wheel(wheel)
-    return read_release(found.package, found.version, found.date, found.metadata, found.modules)
+    release = read_release(found.package, found.version, found.date, found.metadata, found.modules)
+    return Read(release, frozenset(read_messages(found.package, found.modules)))
 
 
 def _chosen(packages: Iterable[str]) -> tuple[str, ...]:
@@ -75,41 +111,53 @@ def _chosen(packages: Iterable[str]) -> tuple[str, ...]:
     return names or PACKAGES
 
 
-def _build(packages: Sequence[str], source: Path, folder: Path, onlooker: Onlooker) -> dict[str, list[str]]:
+def _build(
+    packages: Sequence[str], source: Path, folders: tuple[Path, Path], onlooker: Onlooker
+) -> dict[str, list[str]]:
     """Build histories from a folder of wheels; they are dated by the newest of these, so that they can be built again."""
     wheels = {package: sorted(source.rglob(f"{package}-*.whl")) for package in packages}
     if not any(wheels.values()):
         raise UsageError("no wheel of a covered package", where=str(source), fix="name a folder of wheels")
-    histories = {}
+    built = []
     for package, files in wheels.items():
         if files:
             onlooker(f"{package}: {len(files)} wheels")
-            histories[package] = _grown(History(package), _read_all(files))
-    made = max(date for history in histories.values() for date in history.dates)
-    for package, history in histories.items():
-        history.made = made
-        save_text(folder, package, history.text())
-    return {package: history.versions for package, history in histories.items()}
+            built.append(_grown(Package(History(package), MessageHistory(package)), _read_all(files)))
+    made = max(date for each in built for date in each.history.dates)
+    for each in built:
+        each.save(folders, made)
+    return {each.history.package: each.history.versions for each in built}
 
 
-def _update(packages: Sequence[str], folder: Path, onlooker: Onlooker) -> dict[str, list[str]]:
+def _update(packages: Sequence[str], folders: tuple[Path, Path], onlooker: Onlooker) -> dict[str, list[str]]:
     """Add what the registry has and the history has not; every history is dated today, those without news as well."""
-    texts = load_texts(newest_folder(BUILTIN)) | load_texts(folder)
+    texts = load_texts(newest_folder(BUILTIN)) | load_texts(folders[0])
+    said = _messages(folders[1])
     registry = Registry()
     made = datetime.fromtimestamp(SystemClock().now_s(), UTC).date().isoformat()
     added: dict[str, list[str]] = {}
     for package in packages:
-        history = parse_history(texts[package]) if package in texts else History(package)
-        news = _news(registry.versions(package), history.versions)
-        for version in news:
+        kept = Package(
+            parse_history(texts[package]) if package in texts else History(package),
+            parse_messages(said[package]) if package in said else MessageHistory(package),
+        )
+        added[package] = _news(registry.versions(package), kept.history.versions)
+        for version in added[package]:
             onlooker(f"{package} {version}")
             with TemporaryDirectory(prefix="holdfast-") as scratch:
-                history.add(read_file(registry.download(package, version, Path(scratch))))
-        history.made, added[package] = made, news
-        save_text(folder, package, history.text())
+                kept.add(read_file(registry.download(package, version, Path(scratch))))
+        kept.save(folders, made)
     for package in sorted(set(texts) - set(packages)):
-        save_text(folder, package, texts[package])  # a folder of histories is whole
+        save_text(folders[0], package, texts[package])  # a folder of histories is whole
+    for package in sorted(set(said) - set(packages)):
+        save_text(folders[1], package, said[package], SUFFIX)
     return {package: versions for package, versions in added.items() if versions}
+
+
+def _messages(folder: Path) -> dict[str, str]:
+    """Return what is known of the libraries' messages, by package: the newest of each."""
+    places = (messages_folder(BUILTIN), messages_folder(newest_folder(BUILTIN)), folder)
+    return {package: text for place in places for package, text in load_texts(place, SUFFIX).items()}
 
 
 def _news(listed: Iterable[str], known: Sequence[str]) -> list[str]:
@@ -119,13 +167,13 @@ def _news(listed: Iterable[str], known: Sequence[str]) -> list[str]:
     return [str(version) for version in sorted(new) if not known or version > min(have)]
 
 
-def _grown(history: History, releases: Iterable[Release]) -> History:
-    for release in sorted(releases, key=lambda each: Version(each.version)):
-        history.add(release)
-    return history
+def _grown(package: Package, releases: Iterable[Read]) -> Package:
+    for read in sorted(releases, key=lambda each: Version(each.release.version)):
+        package.add(read)
+    return package
 
 
-def _read_all(wheels: Sequence[Path]) -> list[Release]:
+def _read_all(wheels: Sequence[Path]) -> list[Read]:
     if len(wheels) <= FEW:
         return [read_file(wheel) for wheel in wheels]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
