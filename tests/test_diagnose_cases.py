@@ -4,6 +4,7 @@ import pytest
 
 from holdfast.core.diagnosis import Mark
 from tests.diagnose_cases import PREFIXES, wrap
+from tests.diagnose_perturbations import PERTURBATIONS, perturb
 from tests.diagnose_signatures import found, signature
 
 SEEDS = range(24)
@@ -48,6 +49,30 @@ def test_the_cause_is_first_and_its_lines_are_the_evidence(name: str) -> None:
         lines = {each.line for each in diagnosis.causes[0].evidence}
         both, given, true = both + len(lines & set(wrapped.numbers)), given + len(lines), true + len(wrapped.numbers)
     assert 2 * both / (given + true) > 0.95
+
+
+TEXT = """Loading the model and the tokenizer from the hub, which takes a while
+Traceback (most recent call last):
+  File "/home/u/train.py", line 40, in <module>
+    main()
+  File "/home/u/train.py", line 30, in main
+    trainer = SFTTrainer(model, tokenizer=tokenizer, train_dataset=dataset, peft_config=peft_config)
+  File "/opt/venv/lib/python3.11/site-packages/trl/trainer/sft_trainer.py", line 401, in __init__
+    super().__init__(**arguments)
+TypeError: SFTTrainer.__init__() got an unexpected keyword argument 'tokenizer' of the class that is given here
+"""
+ASKS = signature(
+    "renamed",
+    Mark(line=r"^TypeError: SFTTrainer\.__init__\(\) got an unexpected keyword argument '(?P<name>\w+)'", frame="site-packages/trl/|dist-packages/trl/"),
+)  # fmt: skip
+LOSES_FRAMES = frozenset({"exception alone", "wrapped at words 80"})
+"""Perturbations after which the last frame's file cannot be told."""
+
+
+@pytest.mark.parametrize("name", sorted(set(PERTURBATIONS) - LOSES_FRAMES))
+def test_what_happens_to_a_log_on_its_way_hides_no_cause(name: str) -> None:
+    """A fixed small sample: benchmarks/diagnose_perturbed.py does so with the texts of all signatures."""
+    assert [cause.signature.name for cause in found(perturb(name, TEXT, 7), ASKS).causes] == ["renamed"]
 
 
 def test_every_launcher_is_among_the_wrapped() -> None:

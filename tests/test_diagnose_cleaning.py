@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.engine.diagnose.cleaning import clean, decode, is_bar, step_in, time_in
+from holdfast.engine.diagnose.cleaning import bare, clean, decode, is_bar, prefix_of, step_in, time_in
 
 LINES = {
     '[rank1]:   File "x.py", line 3': ('  File "x.py", line 3', 1, ""),
@@ -34,6 +34,22 @@ LINES = {
     "│ /home/u/train.py:12 in main                    │": ("/home/u/train.py:12 in main", None, ""),
     "ERROR:hf-to-gguf:Model X is not supported": ("ERROR:hf-to-gguf:Model X is not supported", None, ""),
     "slurmstepd: error: *** JOB 1 CANCELLED ***": ("slurmstepd: error: *** JOB 1 CANCELLED ***", None, ""),
+    "2026-11-20 15:52:41 CET ValueError: x": ("ValueError: x", None, ""),
+    "[2026-11-20 15:52:41 UTC] ValueError: x": ("ValueError: x", None, ""),
+    "15:52:41.123   File x": ("  File x", None, ""),
+    "2026-11-20 15:52:41,123 - trl.trainer - ERROR - ValueError: x": ("ValueError: x", None, ""),
+    "2026-11-20 15:52:41.123 | ERROR    | __main__:main:42 - ValueError: x": ("ValueError: x", None, ""),
+    "11/20/2026 15:52:41 - ERROR - __main__ -   ValueError: x": ("ValueError: x", None, ""),
+    "[ERROR|trainer.py:43] 2026-11-20 15:52:41,123 >> ValueError: x": ("ValueError: x", None, ""),
+    "trainer-1  | ValueError: x": ("ValueError: x", None, "trainer-1"),
+    "[1,mpirank:3,algo-1]<stderr>:ValueError: x": ("ValueError: x", 3, ""),
+    "(worker1, rank=1, pid=12, ip=10.0.0.2) ValueError: x": ("ValueError: x", 1, "worker1, rank=1, pid=12"),
+    "[node-0][rank-3]: ValueError: x": ("ValueError: x", 3, ""),
+    "> > ValueError: x": ("ValueError: x", None, ""),
+    "E       ValueError: x": ("ValueError: x", None, ""),
+    "    | ValueError: x": ("ValueError: x", None, ""),
+    "| a table | of numbers |": ("| a table | of numbers |", None, ""),
+    "[2026-11-20 15:52:41,123] [INFO] [launch.py:1] x": ("[INFO] [launch.py:1] x", None, ""),
     "404: Not Found": ("404: Not Found", None, ""),
     "hpc-25-14:18569:18835 [0] bootstrap.cc:131 NCCL WARN": (
         "hpc-25-14:18569:18835 [0] bootstrap.cc:131 NCCL WARN",
@@ -77,3 +93,21 @@ def test_times_are_read_from_stamps_of_collectors_and_of_torch() -> None:
 )
 def test_bytes_are_decoded_whatever_they_are(raw: bytes, text: str) -> None:
     assert decode(raw) == text
+
+
+def test_what_some_collector_puts_before_every_line_is_learnt() -> None:
+    texts = [
+        f"job/7 sft worker {at % 3}: {text}"
+        for at, text in enumerate(["a", "b c", "  d", "e: 1", "f", "g 7", "h", "i"])
+    ]
+    found = prefix_of(texts)
+    assert found is not None
+    assert [found.sub("", text, count=1) for text in texts[:4]] == ["a", "b c", "  d", "e: 1"]
+    assert prefix_of([*texts[:5], "another", "yet another", "and one more"]) is None
+    assert prefix_of([f"step {at}: loss 1.{at}" for at in range(20)]) is None
+
+
+def test_levels_and_signs_of_quotation_may_stand_before_a_text() -> None:
+    texts = ["ERROR:__main__:KeyError: 1", "[error] KeyError: 1", "  KeyError: 1", "WARNING: KeyError: 1"]
+    assert {bare(text) for text in texts} == {"KeyError: 1"}
+    assert bare("KeyError: 1") == "KeyError: 1"

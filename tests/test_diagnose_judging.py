@@ -218,3 +218,36 @@ def test_a_warning_is_no_exception_that_training_survived() -> None:
         first("    warnings.warn(\nUserWarning: Could not find response key [1] in the text\n" + STEPS + END, warned)
         == "warned"
     )
+
+
+@pytest.mark.parametrize(
+    "banner",
+    [
+        "=== Attempt 2/3 ===",
+        "Starting attempt 2",
+        "[default] Worker group FAILED. 2/3 attempts left; will restart worker group",
+        "Restarting training from out/checkpoint-3",
+    ],
+)
+def test_of_several_attempts_in_one_log_the_last_one_counts(banner: str) -> None:
+    later = raised("RuntimeError: worker was killed by signal 9")
+    assert first(OOM + "Attempt 2 of 3 failed: timeout\n" + later, FULL, KILLED) == "full"
+    assert first(f"{OOM}{banner}\n{later}", FULL, KILLED) == "killed"
+    assert first(f"{OOM}{banner}\n", FULL, KILLED) == "full"
+    assert first(f"{raised('KeyError: 1')}{banner}\n{OOM}", FULL, USER) == "full"
+    assert first(f"{OOM}{banner}\n{STEPS}{END}", FULL) == "healthy"
+
+
+def test_the_exception_in_a_group_is_the_cause_and_not_the_group() -> None:
+    text = "ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception)\n" + OOM
+    assert first(raised("") + text, FULL, USER) == "full"
+
+
+def test_advice_alone_and_what_a_launcher_says_are_never_sure() -> None:
+    advice = signature("advice", Mark(line="use a smaller batch size", weight=0.97))
+    wrapper = signature("wrapper", Mark(line="ChildFailedError: train.py", weight=0.97))
+    for text in ("Consider to use a smaller batch size.", "It is full. You can use a smaller batch size."):
+        (cause,) = found(text + "\n", advice).causes
+        assert cause.confidence < 0.9
+    assert found("torch.errors.ChildFailedError: train.py\n", wrapper).causes[0].confidence < 0.9
+    assert found("RuntimeError: It is full. You can use a smaller batch size.\n", advice).causes[0].confidence >= 0.9

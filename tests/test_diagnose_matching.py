@@ -4,6 +4,7 @@ import pytest
 
 from holdfast.core.diagnosis import Mark, Remedy
 from holdfast.engine.diagnose.values import convert, fill, holds
+from holdfast.signatures import read_signature
 from tests.diagnose_signatures import found, signature
 
 USER, LIBRARY = ('File "/home/u/train.py", line 3, in main', 'File "/x/site-packages/trl/a.py", line 3, in f')
@@ -175,3 +176,30 @@ def test_which_ranks_waited_for_what_is_known_to_conditions() -> None:
         for ranks in ([(1, 7, "A"), (2, 7, "A")], [(0, 7, "A"), (1, 7, "B")], [(0, 7, "A"), (1, 7, "A")])
     ]
     assert names == [["absent"], ["differs"], []]
+
+
+@pytest.mark.parametrize(
+    ("before", "mark", "expected"),
+    [
+        ("Assertion `x` failed\n", Mark(line="CUBLAS_STATUS", log=r"Assertion .+ failed"), True),
+        ("", Mark(line="CUBLAS_STATUS", log=r"Assertion .+ failed"), False),
+        ("Assertion `x` failed\n", Mark(line="CUBLAS_STATUS", not_log=r"Assertion .+ failed"), False),
+        ("Assertion `x` held\n", Mark(line="CUBLAS_STATUS", not_log=r"Assertion .+ failed"), True),
+    ],
+)
+def test_a_mark_asks_for_what_stands_anywhere_in_the_log(before: str, mark: Mark, expected: bool) -> None:  # noqa: FBT001 - what is true of it
+    text = before + "an ordinary line\n" * 5000 + "CUBLAS_STATUS_NOT_INITIALIZED\n"
+    assert is_found(text, mark) == expected
+
+
+@pytest.mark.parametrize("prefix", ["", "ERROR:__main__:", "[ERROR] ", "> ", "    "])
+def test_a_line_begins_behind_a_loggers_level(prefix: str) -> None:
+    assert is_found(f"{prefix}KeyError: 'prompt'\n", Mark(line="^KeyError: 'prompt'$"))
+
+
+@pytest.mark.parametrize("field", ["line", "log", "not_log"])
+def test_a_file_whose_mark_has_no_word_to_look_for_is_refused(field: str) -> None:
+    other = "line = 'a whole word'\n" if field != "line" else ""
+    text = f"[[marks]]\n{other}{field} = '(?i)error|bad'\n"
+    with pytest.raises(ValueError, match=r"odd.toml: a mark cannot be looked for: no run of 5 characters"):
+        read_signature("odd", text)

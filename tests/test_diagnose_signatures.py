@@ -7,9 +7,9 @@ import pytest
 
 from holdfast.core.diagnosis import HEALTHY, Signature
 from holdfast.core.finding import Rule
+from holdfast.core.words import words_of
 from holdfast.engine.diagnose import Marks, diagnose, read_log
 from holdfast.engine.diagnose.values import names_in
-from holdfast.engine.diagnose.words import words_of
 from holdfast.rules import all_rules
 from holdfast.signatures import all_signatures
 from tests.diagnose_cases import EVERY_STEP
@@ -72,7 +72,13 @@ def test_every_value_that_its_words_speak_of_is_one_a_mark_gives(name: str) -> N
 
 def test_no_word_stands_in_what_healthy_jobs_write_at_every_step() -> None:
     """Lines with a word are read one by one: with one of these a log of a gigabyte would take minutes."""
-    words = {word: each.name for each in all_signatures() for mark in each.marks for word in words_of(mark.line)}
+    asked = [
+        (each.name, text)
+        for each in all_signatures()
+        for mark in each.marks
+        for text in (mark.line, mark.log, mark.not_log)
+    ]
+    words = {word: name for name, expression in asked if expression for word in words_of(expression)}
     assert {word: name for word, name in words.items() if word in EVERY_STEP} == {}
 
 

@@ -250,3 +250,101 @@ def test_a_prefix_that_nobody_knows_is_taken_off_if_every_line_has_it() -> None:
     (found,) = read(text).tracebacks
     assert found.error[0].text == "RuntimeError: z"
     assert [part.frames[0].file for part, _ in found.earlier] == ["a.py", "b.py"]
+
+
+def test_frames_of_notebooks_may_lack_a_function() -> None:
+    text = "KeyError                         Traceback (most recent call last)\nFile ~/x.py:154\n--> 154 f(x)\n\nKeyError: 1\n"
+    (found,) = read(text).tracebacks
+    assert found.frames == (Frame("~/x.py", 154, "<module>", "f(x)"),)
+
+
+GROUP = """  + Exception Group Traceback (most recent call last):
+  |   File "/home/u/train.py", line 9, in <module>
+  |     asyncio.run(main())
+  | ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception)
+  +-+---------------- 1 ----------------
+    | Traceback (most recent call last):
+    |   File "/home/u/data.py", line 4, in load
+    |     raise ValueError("no rows")
+    | ValueError: no rows
+    +------------------------------------
+"""
+
+
+def test_the_exceptions_of_a_group_are_read_each_by_itself() -> None:
+    found = read(GROUP).tracebacks
+    assert [(each.error[0].text.split(":")[0], each.frames[-1].line) for each in found] == [
+        ("ExceptionGroup", 9),
+        ("ValueError", 4),
+    ]
+    assert found[1].frames[0].code == 'raise ValueError("no rows")'
+
+
+TABLE = """[0]:
+  time      : 2026-11-20_15:52:41
+  rank      : 0 (local_rank: 0)
+  exitcode  : 1 (pid: 26742)
+  error_file: /tmp/torchelastic_x/none_y/attempt_0/0/error.json
+  traceback : Traceback (most recent call last):
+    File "/opt/venv/lib/python3.11/site-packages/torch/distributed/elastic/multiprocessing/errors/__init__.py", line 346, in wrapper
+      return f(*args, **kwargs)
+    File "/home/u/train.py", line 40, in main
+      trainer.train()
+  RuntimeError: no good
+
+============================================================
+"""
+
+
+def test_the_traceback_in_a_table_of_torchelastic_has_its_exception() -> None:
+    (found,) = read(TABLE).tracebacks
+    assert [frame.line for frame in found.frames] == [346, 40]
+    assert [(line.number, line.text) for line in found.error] == [(11, "RuntimeError: no good")]
+
+
+RAY = """Traceback (most recent call last):
+  File "/home/u/driver.py", line 10, in <module>
+    ray.get(worker.train.remote())
+ray.exceptions.RayTaskError(ValueError): ray::Worker.train() (pid=7, ip=10.0.0.3, actor_id=ab, repr=<x>)
+  File "/home/u/worker.py", line 3, in train
+    raise ValueError("no rows")
+ValueError: no rows
+"""
+
+
+def test_what_a_worker_of_ray_raised_is_the_exception_and_not_what_the_driver_says_of_it() -> None:
+    (found,) = read(RAY).tracebacks
+    assert [(frame.file, frame.line) for frame in found.frames] == [("/home/u/worker.py", 3)]
+    assert [line.text for line in found.error] == ["ValueError: no rows"]
+
+
+def test_the_short_form_of_pytest_has_frames() -> None:
+    text = (
+        "train.py:12: in <module>\n    main()\nlib/data.py:40: in load\n    raise ValueError('x')\nE   ValueError: x\n"
+    )
+    (hit,) = read(text).hits
+    assert hit.traceback is not None
+    assert [(frame.file, frame.line, frame.function) for frame in hit.traceback.frames] == [
+        ("train.py", 12, "<module>"),
+        ("lib/data.py", 40, "load"),
+    ]
+
+
+def test_what_stands_before_a_traceback_without_its_beginning_is_told() -> None:
+    text = 'Saving model checkpoint to out\nRANK=3\n  File "a.py", line 3, in f\n    x()\nRuntimeError: x\n'
+    (hit,) = read(text).hits
+    assert hit.traceback is not None
+    assert [line.text for line in hit.traceback.before] == ["Saving model checkpoint to out", "RANK=3"]
+
+
+@pytest.mark.parametrize("joint", ["\n", "\n    "], ids=["at the margin", "indented"])
+def test_a_message_that_was_broken_between_words_is_found_without_a_traceback(joint: str) -> None:
+    text = f"ValueError: the tokenizer that was given has no chat template, and the rows{joint}have messages which need one: give it a template"
+    log = read_log([("x", [text.encode()])], Sought(("the rows have messages",)))
+    assert [hit.line.number for hit in log.hits if hit.words] == [1]
+
+
+def test_lines_that_follow_one_another_are_not_put_together_if_the_second_begins_anew() -> None:
+    text = "RuntimeError: it was broken in the midst of what it did and of the rows\nValueError: have messages\n"
+    log = read_log([("x", [text.encode()])], Sought(("the rows ValueError",)))
+    assert not [hit for hit in log.hits if hit.words]

@@ -17,12 +17,12 @@ from pathlib import Path
 from tests.diagnose_cases import EVERY_STEP
 
 from holdfast.core.diagnosis import Signature
+from holdfast.core.words import words_of
 from holdfast.engine.diagnose.answering import DIAGNOSED
 from holdfast.engine.diagnose.judging import Candidate, rank
 from holdfast.engine.diagnose.matching import Marks
 from holdfast.engine.diagnose.reading import read_log
 from holdfast.engine.diagnose.silent import find_silent
-from holdfast.engine.diagnose.words import words_of
 from holdfast.signatures import FOLDER, read_signature
 
 

@@ -1,82 +1,106 @@
-"""The verb `diagnose`: why a job failed, from its logs, or from a run that the ledger knows."""
+"""The verb `diagnose`: why a job failed, from its logs, its script beside them, or a run that the ledger knows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from importlib import import_module
 from pathlib import Path
-from signal import Signals
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from holdfast.adapters.log_files import open_logs, read_chunks
-from holdfast.app.runs import Run, open_run
+from holdfast.adapters.log_files import open_logs
+from holdfast.adapters.targets import READERS
+from holdfast.app.diagnosing_runs import Past, read_past
+from holdfast.app.runs import open_run
+from holdfast.core.diagnosis import Diagnosis
 from holdfast.core.errors import UsageError
-from holdfast.core.event import AttemptState, Stage
+from holdfast.core.log import Log
 from holdfast.engine.diagnose import Marks, read_log
 from holdfast.engine.diagnose import diagnose as judge
+from holdfast.engine.diagnose.asked import find_contradictions
+from holdfast.engine.diagnose.findings import speak, speak_for
+from holdfast.engine.diagnose.silent import Silent
 from holdfast.engine.diagnosis_answers import answer_diagnose
 from holdfast.signatures import all_signatures
 
+if TYPE_CHECKING:
+    from holdfast.app.diagnosing_jobs import Job  # for the type alone: what checks jobs takes long to import
+
 Answer = dict[str, Any]
-Files = list[tuple[str, Iterator[bytes]]]
+JOBS: Final = frozenset({*READERS, ".yaml", ".yml"})
+"""Ends of the names of scripts, notebooks and job files."""
 STDIN: Final = "-"
-LEDGER: Final = "the ledger"
-"""In the place of a log's path: what the supervisor knows."""
 
 
 def diagnose(targets: Sequence[str] | str, *, runs: str | None = None) -> Answer:
     """Say what made a job fail, with its evidence and its fix; or that it is healthy, or what is missing to know.
 
     Args:
-        targets: Logs of one job (files, folders of them, `-` for standard input), or the name of a run.
+        targets: Logs of one job (files, folders of them, `-` for standard input), and its script or job file beside them; or
+            the name of a run.
         runs: The runs folder, for a run's name.
 
     Raises:
         UsageError: There is no such log and no such run, or it is no text.
     """
     named = [targets] if isinstance(targets, str) else list(targets)
-    files = _files(named, runs)
     marks = Marks(all_signatures())
-    found = judge(read_log(files, marks.sought), marks)
-    return answer_diagnose(found, [path for path, _ in files])
+    past = _past(named, runs)
+    log = read_log(past.files, marks.sought)
+    alone = judge(log, marks, past.knows)
+    job = _read_job(past, alone)
+    beside = _beside(log, alone, past, job)
+    found = judge(log, marks, beside) if beside else alone
+    asked = past.asked or (job.asked if job else None)
+    told = answer_diagnose(found, [path for path, _ in past.files], asked.settings if asked else {})
+    return {**told, "job": {"path": past.job, "unread": job.unread or None} if job else None}
 
 
-def _files(named: Sequence[str], runs: str | None) -> Files:
-    """Return the logs that are meant, each with its bytes.
+def _read_job(past: Past, alone: Diagnosis) -> "Job | None":
+    """Return what the job's own file says, if there is one."""
+    if not past.job:
+        return None
+    job: Job = import_module("holdfast.app.diagnosing_jobs").read_job(
+        past.job, past.versions or alone.versions, past.text or None
+    )
+    return job
+
+
+def _past(named: Sequence[str], runs: str | None) -> Past:
+    """Return the logs that are meant, and what belongs to them.
 
     Raises:
         UsageError: There are none.
     """
-    if not named:
+    jobs = [name for name in named if Path(name).suffix in JOBS and Path(name).is_file()]
+    logs = [name for name in named if name not in jobs]
+    if len(jobs) > 1:
+        raise UsageError(
+            "a log has one script or job file", where=", ".join(jobs), fix="name the one that this job was started with"
+        )
+    if not logs:
         raise UsageError(
             "no log is named", where="holdfast diagnose", fix="name a log, a run, or `-` for standard input"
         )
-    if len(named) > 1 or named[0] == STDIN or Path(named[0]).exists():
-        return open_logs(named)
+    if len(logs) > 1 or jobs or logs[0] == STDIN or Path(logs[0]).exists():
+        return Past(files=open_logs(logs), job=next(iter(jobs), ""))
     try:
-        run = open_run(named[0], runs)
+        run = open_run(logs[0], runs)
     except UsageError as error:
-        what = f"{named[0]} is neither a log nor a run"
-        raise UsageError(what, where=named[0], fix=f"name a file that is there; of runs, {error.fix}") from None
-    return files_of(run)
+        what = f"{logs[0]} is neither a log nor a run"
+        raise UsageError(what, where=logs[0], fix=f"name a file that is there; of runs, {error.fix}") from None
+    return read_past(run)
 
 
-def files_of(run: Run) -> Files:
-    """Return the logs of a run's newest attempt, and what the ledger knows of it, as a log of its own."""
-    current = run.state().current
-    folder = run.folder / "attempts" / str(current.number if current else 1)
-    logs = [folder / name for name in ("stdout.log", "stderr.log")]
-    files: Files = [(str(path), read_chunks(str(path))) for path in logs if path.is_file()]
-    if current is not None and current.stage is not Stage.SUCCEEDED:
-        files.append((LEDGER, iter(["".join(f"{line}\n" for line in _known(current)).encode()])))
-    return files
+def _beside(log: Log, alone: Diagnosis, past: Past, job: "Job | None") -> list[Silent]:
+    """Return all that speaks beside the log: what the ledger knows, what was asked, what rules find."""
+    signatures = all_signatures()
+    asked = [each for each in (past.asked, job.asked if job else None) if each]
+    return [
+        *past.knows,
+        *speak_for(past.refused, signatures),
+        *_first_of_each(found for each in asked for found in find_contradictions(log, each)),
+        *speak(job.findings if job else (), alone, signatures, began=bool(log.progress and log.progress[0])),
+    ]
 
 
-def _known(attempt: AttemptState) -> Iterator[str]:
-    """Yield what the supervisor knows of an attempt that did not succeed, in the words that launchers use."""
-    if attempt.exit_code is not None and attempt.exit_code < 0:
-        yield f"failed (exitcode: {attempt.exit_code}) {Signals(-attempt.exit_code).name}"
-    elif attempt.exit_code is not None:
-        yield f"the training process ended with exit code {attempt.exit_code}"
-    if attempt.because:
-        yield attempt.because
-    end = attempt.end or {}
-    if end.get("because"):
-        yield str(end["because"])
+def _first_of_each(found: Iterable[Silent]) -> list[Silent]:
+    """Return one finding of each class."""
+    return list({each.name: each for each in reversed(list(found))}.values())

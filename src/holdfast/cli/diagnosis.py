@@ -25,6 +25,8 @@ def render_diagnosis(answer: Answer) -> str:
 
 def _lines(answer: Answer) -> Iterator[str]:
     read = f"{answer['lines']:,} lines of {', '.join(answer['paths'])}"
+    if (job := answer.get("job")) and job["unread"]:
+        yield f"{style('without', fg='yellow')} {job['path']}, which cannot be read: {job['unread']}"
     if answer["verdict"] == "healthy":
         yield f"{style('healthy', fg='green', bold=True)}: nothing in {read} keeps the job from its end"
     if answer["verdict"] == "unknown":
@@ -48,8 +50,9 @@ def _cause(cause: Answer, *, first: bool) -> Iterator[str]:
     yield _paragraph("why", cause["cause"])
     yield _paragraph("fix", cause["fix"])
     for remedy in cause["remedy"] or ():
-        value = f" {remedy['to']}" if remedy["to"] is not None else ""
-        yield f"  {style('edit', fg='green')} {remedy['action']} `{remedy['key']}`{value}"
+        before = f" from {remedy['from']}" if remedy["from"] is not None else ""
+        value = f"{' to' if before else ''} {remedy['to']}" if remedy["to"] is not None else ""
+        yield f"  {style('edit', fg='green')} {remedy['action']} `{remedy['key']}`{before}{value}"
     yield f"  {style('retry', dim=True)} {RETRY[cause['retry']]}"
     if cause["prevented_by"]:
         yield f"  {style('found before launch by', dim=True)} {', '.join(cause['prevented_by'])}"

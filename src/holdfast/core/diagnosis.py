@@ -31,6 +31,8 @@ class Mark:
         frame: Expression that a frame of the same traceback must match: `File "…/site-packages/trl/…", line 3, in f`.
         not_frame: Expression that no frame of it may match.
         raised_in: Expression that the innermost frame of it must match: the one that raised.
+        log: Expression that some line of the log must match, wherever it stands.
+        not_log: Expression that no line of the log may match.
         when: Condition on the named groups, as Python writes it: `total - allocated < tried`. Sizes are bytes, times are
             seconds, counts are numbers; a group that does not take part is None.
         last: Whether it counts only as the last line of a traceback, the exception itself.
@@ -45,6 +47,8 @@ class Mark:
     frame: str = ""
     not_frame: str = ""
     raised_in: str = ""
+    log: str = ""
+    not_log: str = ""
     when: str = ""
     last: bool = False
     versions: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -125,6 +125,7 @@ class Log:
         tail: The last lines of each rank or source.
         cut: Whether the end, or the beginning, is missing: a line without its end, a traceback without its exception.
         ranks: Those that wrote anything.
+        restarts: Lines with which another attempt of the same job began; the last ones.
         progress: The furthest step and how many there are, as progress bars tell; None where there is none.
     """
 
@@ -138,3 +139,4 @@ class Log:
     cut: tuple[Literal["beginning", "end"], ...] = ()
     ranks: frozenset[int] = frozenset()
     progress: tuple[int, int] | None = None
+    restarts: tuple[Line, ...] = ()

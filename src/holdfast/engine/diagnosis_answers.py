@@ -1,20 +1,34 @@
 """The answer of `diagnose` as JSON, to the letter of `contract.md` §2, and the page of a class of failure."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final, TypeGuard
 
 from holdfast.core.diagnosis import Cause, Diagnosis, Evidence, Remedy, Signature
 
 SCHEMA = 1
+TRAIN: Final = "train."
+BATCH: Final = "per_device_train_batch_size"
+ACCUMULATION: Final = "gradient_accumulation_steps"
+FACTORS: Final[Mapping[str, float]] = {"halve": 0.5, "double": 2}
+"""Actions that keep the effective batch size: what they take from one setting, accumulation gives back."""
 
 
-def answer_diagnose(found: Diagnosis, paths: Sequence[str]) -> dict[str, Any]:
-    """Return what was found out from some logs."""
+def answer_diagnose(
+    found: Diagnosis, paths: Sequence[str], settings: Mapping[str, Any] = MappingProxyType({})
+) -> dict[str, Any]:
+    """Return what was found out from some logs.
+
+    Args:
+        found: It.
+        paths: The logs.
+        settings: Of the job's `train`, by name, as far as they are known: remedies say from which value to which.
+    """
     return {
         "schema": SCHEMA,
         "verb": "diagnose",
         "verdict": found.verdict,
-        "causes": [_cause(cause) for cause in found.causes],
+        "causes": [_cause(cause, settings) for cause in found.causes],
         "missing": list(found.missing),
         "paths": list(paths),
         "lines": found.lines,
@@ -22,7 +36,7 @@ def answer_diagnose(found: Diagnosis, paths: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _cause(cause: Cause) -> dict[str, Any]:
+def _cause(cause: Cause, settings: Mapping[str, Any]) -> dict[str, Any]:
     signature = cause.signature
     return {
         "class": signature.name,
@@ -33,7 +47,7 @@ def _cause(cause: Cause) -> dict[str, Any]:
         "cause": cause.cause,
         "fix": cause.fix,
         "retry": signature.retry,
-        "remedy": [_remedy(each) for each in cause.remedy] or None,
+        "remedy": [told for each in cause.remedy for told in _remedies(each, settings)] or None,
         "prevented_by": list(signature.prevented_by),
     }
 
@@ -42,9 +56,26 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
     return {"path": evidence.path, "line": evidence.line, "text": evidence.text, "rank": evidence.rank}
 
 
-def _remedy(remedy: Remedy) -> dict[str, Any]:
-    """Return a change; from which value to which is known only where the job is at hand."""
-    return {"key": remedy.key, "action": remedy.action, "to": remedy.value}
+def _remedies(remedy: Remedy, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a change, and the one that makes up for it; from which value to which where the job's own are at hand."""
+    before = settings.get(remedy.key.removeprefix(TRAIN)) if remedy.key.startswith(TRAIN) else None
+    if remedy.action not in FACTORS:
+        yield {"key": remedy.key, "action": remedy.action, "from": before, "to": remedy.value}
+        return
+    factor = FACTORS[remedy.action]
+    after = before * factor if _is_count(before) else None
+    if after is not None and (after < 1 or after != int(after)):
+        return  # one row a step cannot be halved
+    yield {"key": remedy.key, "action": remedy.action, "from": before, "to": int(after) if after else None}
+    accumulated = settings.get(ACCUMULATION, 1)
+    if remedy.key == TRAIN + BATCH and after is not None and _is_count(accumulated):
+        balanced = accumulated / factor
+        if balanced >= 1 and balanced == int(balanced):
+            yield {"key": TRAIN + ACCUMULATION, "action": "set", "from": accumulated, "to": int(balanced)}
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
 def render_class(signature: Signature) -> str:

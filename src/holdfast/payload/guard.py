@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
@@ -34,9 +35,24 @@ def main(folder: Path, command: list[str]) -> int:
     # A handler, not SIG_IGN: what is ignored stays ignored in the child, and the child must hear its signals.
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, stay)
+    kills = count_oom_kills()
     code = run(folder, command, claim)
-    write_whole(folder / "exit.json", {"exit_code": code, "at": time.time()})
+    told: dict[str, object] = {"exit_code": code, "at": time.time(), "oom_kills": count_oom_kills() - kills}
+    with suppress(OSError):
+        disk = os.statvfs(folder)
+        told["disk_free_bytes"] = disk.f_bavail * disk.f_frsize
+    write_whole(folder / "exit.json", told)
     return code
+
+
+def count_oom_kills() -> int:
+    """Return how many processes of this group, or of this machine, the kernel has killed for lack of memory."""
+    for name in ("/sys/fs/cgroup/memory.events", "/proc/vmstat"):
+        with suppress(OSError):
+            told = [line.split() for line in Path(name).read_text().splitlines()]
+            if found := [int(words[1]) for words in told if words[0] == "oom_kill"]:
+                return found[0]
+    return 0
 
 
 def make_claim(folder: Path) -> int | None:

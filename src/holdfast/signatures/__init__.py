@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.core.diagnosis import Mark, Remedy, Signature
+from holdfast.core.words import NoWordError, words_of
 
 FOLDER = Path(__file__).parent
 
@@ -25,10 +26,26 @@ def read_signature(name: str, text: str) -> Signature:
 
     Raises:
         TypeError: It has a field that signatures do not have, or lacks one.
+        ValueError: A mark's `line`, `log` or `not_log` has no word to look for, or it stands for what logs are full of.
         tomllib.TOMLDecodeError: It is no TOML.
     """
     fields: dict[str, Any] = tomllib.loads(text)
-    marks = tuple(Mark(**mark) for mark in fields.pop("marks", ()))
+    marks = tuple(_checked(name, Mark(**mark)) for mark in fields.pop("marks", ()))
     remedy = tuple(Remedy(**each) for each in fields.pop("remedy", ()))
     lists: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
     return Signature(name=name, marks=marks, remedy=remedy, **lists)
+
+
+def _checked(name: str, mark: Mark) -> Mark:
+    """Return a mark whose lines can be looked for.
+
+    Raises:
+        ValueError: One has no word that every match of it contains.
+    """
+    for expression in filter(None, (mark.line, mark.log, mark.not_log)):
+        try:
+            words_of(expression)
+        except NoWordError as error:
+            what = f"{name}.toml: a mark cannot be looked for: {error}; give it a literal run that stands in each of its lines"
+            raise ValueError(what) from error
+    return mark

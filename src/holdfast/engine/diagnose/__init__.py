@@ -3,26 +3,32 @@
 A log is read, and judged, with the marks of the same signatures: `diagnose(read_log(files, marks.sought), marks)`.
 """
 
+from collections.abc import Sequence
+
 from holdfast.core.diagnosis import Diagnosis
 from holdfast.core.log import Log
 from holdfast.engine.diagnose.answering import answer
 from holdfast.engine.diagnose.judging import rank
 from holdfast.engine.diagnose.matching import Marks
+from holdfast.engine.diagnose.raised import find_raised, with_careful
 from holdfast.engine.diagnose.reading import read_log
-from holdfast.engine.diagnose.silent import find_silent
+from holdfast.engine.diagnose.silent import Silent, find_silent
 
 __all__ = ["Marks", "diagnose", "read_log"]
 
 
-def diagnose(log: Log, marks: Marks) -> Diagnosis:
+def diagnose(log: Log, marks: Marks, beside: Sequence[Silent] = ()) -> Diagnosis:
     """Return what a log says of a job.
 
     Args:
         log: What `read_log` made of the job's files with these marks.
         marks: The signatures' marks.
+        beside: What something else says, such as the job's own script.
     """
     signs = list(marks.signs(log))
-    candidates = rank(log, signs, find_silent(log), marks.signatures)
+    raised = find_raised(log)
+    ranked = rank(log, signs, [*find_silent(log), *beside], marks.signatures)
+    candidates = with_careful(ranked, raised, marks.signatures, log)
     named = {each.signature.name for each in candidates}
     echoes = [sign for sign in signs if sign.mark.role == "echo" and sign.signature.name not in named]
-    return answer(log, candidates, echoes)
+    return answer(log, candidates, echoes, raised)

@@ -12,6 +12,7 @@ from holdfast.engine.diagnose.calibration import CALIBRATION
 from holdfast.engine.diagnose.evidence import evidence_of
 from holdfast.engine.diagnose.judging import Candidate, read_scene, survived
 from holdfast.engine.diagnose.matching import Sign
+from holdfast.engine.diagnose.raised import Raised, told_at, versions_of
 from holdfast.engine.diagnose.renaming import renaming_of
 from holdfast.engine.diagnose.values import fill, names_in
 
@@ -36,21 +37,24 @@ DONE: Final = re.compile(
 )
 
 
-def answer(log: Log, candidates: Sequence[Candidate], echoes: Sequence[Sign] = ()) -> Diagnosis:
+def answer(
+    log: Log, candidates: Sequence[Candidate], echoes: Sequence[Sign] = (), raised: Sequence[Raised] = ()
+) -> Diagnosis:
     """Return what a log says of a job.
 
     Args:
         log: What was read.
         candidates: The classes that it speaks for, the likeliest first.
         echoes: Lines that only follow from a cause.
+        raised: What is known of its messages.
     """
-    causes = tuple(cause for each in candidates[:MOST_CAUSES] if (cause := _cause(each)).confidence >= TOLD)
+    causes = tuple(cause for each in candidates[:MOST_CAUSES] if (cause := _cause(each, raised)).confidence >= TOLD)
     verdict = _verdict(log, candidates[:1], echoes)
     if verdict != "unknown":
         causes = tuple(cause for cause in causes if (cause.signature.name == HEALTHY) == (verdict == "healthy"))
     missing = tuple(dict.fromkeys(_missing(log, echoes, causes))) if verdict == "unknown" else ()
     return Diagnosis(
-        verdict=verdict, causes=causes, missing=missing, versions=_versions(log, candidates), lines=log.lines
+        verdict=verdict, causes=causes, missing=missing, versions=_versions(log, candidates, raised), lines=log.lines
     )
 
 
@@ -80,14 +84,15 @@ def calibrated(score: float) -> float:
     return low_share + (high_share - low_share) * (score - low) / (high - low)
 
 
-def _cause(candidate: Candidate) -> Cause:
+def _cause(candidate: Candidate, raised: Sequence[Raised]) -> Cause:
     signature = candidate.signature
     values = _values(candidate)
+    known = told_at(raised, candidate.exception.error) if candidate.exception else None
     return Cause(
         signature=signature,
         confidence=round(calibrated(candidate.score), 3),
         evidence=tuple(evidence_of(candidate)),
-        cause=fill(signature.cause, values),
+        cause=fill(signature.cause, values) + (f" It is raised by {known}." if known else ""),
         fix=fill(signature.fix, values),
         remedy=tuple(filled for each in signature.remedy if (filled := _filled(each, values))),
     )
@@ -114,6 +119,7 @@ def _of_exception(exception: Traceback) -> dict[str, str]:
     return {
         "error": kind.strip(),
         "message": message.strip(),
+        "why": message.strip(),
         **{name: value for name, value in where.items() if value},
     }
 
@@ -148,13 +154,15 @@ def _missing(log: Log, echoes: Sequence[Sign], causes: Sequence[Cause]) -> Itera
         yield "the code that raised, and the log of any service it called"
 
 
-def _versions(log: Log, candidates: Sequence[Candidate]) -> dict[str, str]:
-    """Return the releases that a log tells of; where it does not, in which ones the matched lines are written."""
+def _versions(log: Log, candidates: Sequence[Candidate], raised: Sequence[Raised]) -> dict[str, str]:
+    """Return the releases that a log tells of; where it does not, in which ones its messages and the matched lines are written."""
     found: dict[str, str] = {}
     lines: Iterable[Line] = chain(log.head, (line for hit in log.hits for line in (hit.line, *hit.around)), log.tail)
     for line in lines:
         for name, release in RELEASE.findall(line.text):
             found.setdefault(name.lower().replace("_", "-"), release)
+    for package, required in versions_of(raised).items():
+        found.setdefault(package.replace("_", "-"), required)
     for sign in (sign for each in candidates for sign in each.signs):
         for name, range_ in sign.mark.versions.items():
             found.setdefault(name, range_)

@@ -6,7 +6,7 @@ stamps, ISO time stamps, tqdm's bars, the frames of rich's boxes. Not covered: n
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -20,6 +20,7 @@ BAR: Final = re.compile(
 """A state of a progress bar: `Steps:   0%|▏         | 1/800 [00:17<3:57:13, 17.81s/it, lr=5e-5]`."""
 STEP: Final = re.compile(r"(\d+)/(\d+) \[\d+:\d\d")
 BOXED: Final = re.compile(r"^\s*[│┃|](?: (.*?)|)\s*[│┃|]\s*$")
+GROUP: Final = re.compile(r"^\s+(?:\| ?(?!.*\|\s*$)|\+(?:-\+)?-{3,}(?: \d+ -{3,})?$|\+ (?=Exception Group ))")
 ISO: Final = r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 WHEN: Final = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[T _](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?")
 GLOG: Final = re.compile(r"\[?[EWIF](\d\d?)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d+)")
@@ -57,15 +58,35 @@ def _take_time(found: re.Match[str], line: Cleaned) -> None:
         line.at_s = time_in(found[0])
 
 
+def _pass(_: re.Match[str], __: Cleaned) -> None:
+    """Learn nothing from a prefix."""
+
+
+LEVEL: Final = (
+    r"(?:DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL|TRACE|debug|info|warn(?:ing)?|error|critical|fatal)"
+)
+LOGGER: Final = r"(?:[A-Za-z_][\w.\-]*(?::[\w<>]+)*(?::\d+)?)"
+"""Who says it: `trl.trainer`, `__main__:main:42`."""
+SAID: Final = (
+    rf"(?:(?:- |\| )?{LOGGER} (?:- |\| ){LEVEL}\s*(?:- |\| |: )|(?:- |\| ){LEVEL}\s*(?:- |\| )(?:{LOGGER}\s*(?:-(?:   | )|\| |: ))?"
+    r"|- |\| )?"
+)
+"""What loggers write between the time and the text: ` - trl - ERROR - `, ` | ERROR    | __main__:main:42 - `."""
+CLOCK: Final = r"\d\d:\d\d:\d\d(?:[.,]\d+)?"
+ZONE: Final = r"(?: ?Z| ?[+-]\d\d:?\d\d| [A-Z]{3,4}(?= |\]))?"
+STAMP: Final = (
+    rf"(?:(?:\d{{4}}[-/]\d\d[-/]\d\d|\d\d[-/]\d\d[-/]\d{{4}}|\d\d/[A-Z][a-z]{{2}}/\d{{4}})[T :])?{CLOCK}{ZONE}"
+)
 PREFIXES: Final[tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str], Cleaned], None]], ...]] = (
-    ("[", re.compile(r"\[rank:?\s?(?P<rank>\d+)\]:? ?"), _take_rank),
+    ("[", re.compile(r"(?:\[[\w\-]+\])?\[rank[:\-_]?\s?(?P<rank>\d+)\]:? ?"), _take_rank),
     ("[", re.compile(r"\[default(?P<rank>\d+)\]: ?"), _take_rank),
-    ("[", re.compile(r"\[\d+,(?P<rank>\d+)\](?:<std(?:err|out)>)?: ?"), _take_rank),
+    ("[", re.compile(r"\[\d+,(?:mpirank:)?(?P<rank>\d+)(?:,[\w\-]+)?\](?:<std(?:err|out)>)?: ?"), _take_rank),
     ("[", re.compile(r"\[(?P<who>pod/[^\]\s]+)\] ?"), _take_source),
-    ("[", re.compile(rf"\[{ISO}\] "), _take_time),
+    ("[", re.compile(rf"\[{STAMP}\] "), _take_time),
+    ("[", re.compile(rf"\[{LEVEL}\|[\w./\-]+:\d+\] {ISO} >> ?"), _take_time),
     (
         "(",
-        re.compile(r"\((?P<who>[A-Za-z_][\w.:\-]*(?: rank=(?P<rank>\d+))? pid=\d+)(?:, ip=[\d.]+)?\) ?"),
+        re.compile(r"\((?P<who>[A-Za-z_][\w.:\-]*(?:,? rank=(?P<rank>\d+))?,? pid=\d+)(?:, ip=[\d.]+)?\) ?"),
         _take_worker,
     ),
     (
@@ -73,20 +94,33 @@ PREFIXES: Final[tuple[tuple[str, re.Pattern[str], Callable[[re.Match[str], Clean
         re.compile(
             r"(?:DEBUG|INFO|WARNING|ERROR|CRITICAL) \d\d-\d\d \d\d:\d\d:\d\d (?:\[[\w./]+:\d+\]|[\w./]+:\d+\]) ?"
         ),
-        lambda *_: None,
+        _pass,
     ),
-    ("0123456789", re.compile(rf"{ISO}(?: std(?:out|err) [FP])? (?:- |\| )?(?=\S|\s)"), _take_time),
+    (">", re.compile(r"(?:> ?)+(?!\[)"), _pass),  # a mail's
+    ("E", re.compile(r"E {3,7}(?=\S)|E$"), _pass),  # a test runner's
+    ("0123456789", re.compile(rf"{STAMP}(?: std(?:out|err) [FP])?(?: {SAID}|: |$)"), _take_time),
     ("0123456789", re.compile(r"(?![45]\d\d:)(?P<rank>\d{1,3}): (?=\S|\s)"), _take_rank),
     (
         "ADFJMNOS",
         re.compile(r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ (?P<who>[\w.@\-/]+)(?:\[\d+\])?: "),
         _take_source,
     ),
-    ("", re.compile(r"\S{1,80} \[std(?:err|out)\] "), lambda *_: None),
-    ("", re.compile(r"\s{1,8}\d{1,6} (?=\[rank)"), lambda *_: None),
+    ("", re.compile(r"(?P<who>[a-zA-Z][\w.\-]*[\-_]\d+)\s+\| ?"), _take_source),
+    ("", re.compile(rf"(?P<who>[a-z][a-z0-9\-]*[a-z0-9] [a-z0-9][a-z0-9\-]*) (?={ISO} )"), _take_source),
+    ("", re.compile(r"\S{1,80} \[std(?:err|out)\] "), _pass),
+    ("", re.compile(r"\s{1,8}\d{1,6} (?=\[rank)"), _pass),
 )
 """First characters, what a prefix looks like from there, and what it tells."""
 MOST_PREFIXES: Final = 5
+FEWEST_LINES: Final = 8
+"""Lines from which it is believed that what all of them begin with is a collector's."""
+EVERY: Final = 0.95
+"""Share of the lines that begin so."""
+LONGEST_PREFIX: Final = 100
+SEPARATOR: Final = re.compile(r"(?<=\w)[\])}>|:]*[ :|](?: )?")
+"""Where a prefix may end."""
+SAYS: Final = re.compile(rf"\s*(?:> ?)*(?:\[?{LEVEL}\]?(?::[\w.\-]+:|:?\s+)|{LOGGER}: {LEVEL}: )?\s*")
+"""What may stand before a text in a single line: spaces, a quotation's sign, a logger's level and name."""
 
 
 def decode(raw: bytes) -> str:
@@ -113,9 +147,46 @@ def clean(raw: str) -> Cleaned:
     _strip_prefixes(line)
     _strip_bar(line)
     _strip_box(line)
+    _strip_group(line)
     if line.at_s is None:
         line.at_s = _glog_time(line.text)
     return line
+
+
+def bare(text: str) -> str:
+    """Return a text without what may be part of it as well as a prefix.
+
+    >>> bare("  > ERROR:__main__:KeyError: 1"), bare("[ERROR] KeyError: 1"), bare("KeyError: 1")
+    ('KeyError: 1', 'KeyError: 1', 'KeyError: 1')
+    """
+    found = SAYS.match(text)
+    return text[found.end() :] if found else text
+
+
+def prefix_of(texts: Sequence[str]) -> re.Pattern[str] | None:
+    """Return what some collector that nobody knows puts before each line, with any numbers; None where there is none.
+
+    Args:
+        texts: Lines of a log, known prefixes taken off.
+
+    >>> found = prefix_of([f"job/7 worker {at}: {text}" for at in range(4) for text in ("loss 1", "  x", "y", "z: 2")])
+    >>> found.sub("", "job/8 worker 31: KeyError: 1")
+    'KeyError: 1'
+    """
+    told = [text for text in texts if text.strip()]
+    if len(told) > 1 and (indent := min(len(text) - len(text.lstrip()) for text in told)):
+        return re.compile(rf"\s{{{indent}}}")
+    if len(told) < FEWEST_LINES:
+        return None
+    for model in (told[0], told[len(told) // 2], told[-1]):
+        ends = [found.end() for found in SEPARATOR.finditer(model[:LONGEST_PREFIX])]
+        for end in reversed(ends if re.match(r"\S*\d", model) else ends[1:]):
+            pattern = re.compile(re.sub(r"\d+", r"\\d+", re.escape(model[:end])))
+            rest = [text[found.end() :] for text in told if (found := pattern.match(text))]
+            kinds = {re.sub(r"\d+", "#", text) for text in rest}
+            if len(rest) >= EVERY * len(told) and len(kinds) >= FEWEST_LINES // 2:
+                return pattern
+    return None
 
 
 def _strip_prefixes(line: Cleaned) -> None:
@@ -149,6 +220,12 @@ def _strip_bar(line: Cleaned) -> None:
 def _strip_box(line: Cleaned) -> None:
     if line.text.lstrip()[:1] in ("│", "┃") and (found := BOXED.match(line.text)):
         line.text = (found[1] or "").rstrip()
+
+
+def _strip_group(line: Cleaned) -> None:
+    """Take off the lines that Python draws around the exceptions of a group."""
+    if line.text[:2] == "  " and line.text.lstrip()[:1] in ("|", "+") and (found := GROUP.match(line.text)):
+        line.text = line.text[found.end() :]
 
 
 def is_bar(text: str) -> bool:

@@ -30,6 +30,17 @@ LATER: Final = 0.9
 """An exception after another one that is a root too: more often it follows from it than not."""
 TORN_DOWN: Final = 0.7
 """One of those that say that something else failed, after another one: what failed is known."""
+NOT_SURE: Final = 0.88
+"""Most that a class is sure of by what only advises, or by what a launcher says of a process that failed."""
+ADVICE: Final = re.compile(
+    r"^\W*(?:Please|Try|Consider|Maybe|You (?:can|may|should|might|could)|Make sure|Ensure|Check|If (?:you|this)|In order to|To (?:fix|resolve|avoid|use))\b"
+)
+"""Beginnings of sentences that say what could be done, and not what happened."""
+WRAPPERS: Final = re.compile(
+    r"ChildFailedError|CalledProcessError|RayTaskError|SignalException|ProcessExitedException|ProcessRaisedException"
+)
+EARLIER: Final = 0.5
+"""What ended an attempt before the last one, if that one tells of anything itself."""
 SURVIVED: Final = 0.4
 """An exception after which training went on to its end."""
 WARNED: Final = 0.85
@@ -45,7 +56,7 @@ UNDER_USER_CODE: Final = 0.3
 """One that a library raised, called by the user's code."""
 TEARDOWN: Final = re.compile(
     r"ChildFailedError|CalledProcessError|SystemExit|KeyboardInterrupt|BrokenPipeError|RayTaskError|ActorDiedError|EOFError"
-    r"|ConnectionResetError|DistBackendError|DistNetworkError|RendezvousConnectionError|SignalException|EngineDeadError"
+    r"|ExceptionGroup|ConnectionResetError|DistBackendError|DistNetworkError|RendezvousConnectionError|SignalException|EngineDeadError"
     r"|Connection (?:closed|reset) by peer|ProcessExitedException|ProcessRaisedException|LocalEntryNotFoundError|ConnectionError"
 )
 """Exceptions that say that something else failed, never the user's code alone."""
@@ -91,11 +102,13 @@ class Scene:
         log: The log.
         parts: What each exception of a chain counts for, by where its traceback begins.
         ended: The line with which training ended well; None where it did not.
+        restarted: The line with which the last attempt began, if something is told behind it; None where there was one.
     """
 
     log: Log
     parts: Mapping[tuple[str, int], float]
     ended: Line | None
+    restarted: Line | None = None
 
 
 def read_scene(log: Log) -> Scene:
@@ -115,7 +128,8 @@ def rank(
         silent: What the metrics say.
         signatures: Those of which the metrics, and exceptions that nobody knows, may speak.
     """
-    scene = read_scene(log)
+    signs = list(signs)
+    scene = replace(read_scene(log), restarted=_last_attempt(log, signs))
     by_class: dict[str, list[Sign]] = {}
     for sign in signs:
         by_class.setdefault(sign.signature.name, []).append(sign)
@@ -139,7 +153,21 @@ def _candidate(signs: Sequence[Sign], scene: Scene) -> Candidate | None:
     sure = _weight(decisive, scene) * (1.0 if roots else ALONE)
     others = {id(sign.mark): sign.mark for sign in (*roots, *hints) if sign.mark is not decisive.mark}
     score = 1 - (1 - sure) * _doubt(others.values())
+    if not any(_tells(sign) for sign in roots):
+        score = min(score, NOT_SURE)
     return Candidate(signature=signs[0].signature, score=score, decisive=decisive, signs=tuple(signs))
+
+
+def _tells(sign: Sign) -> bool:
+    """Tell whether a line says what happened: it is no advice, and no wrapper of what another process raised."""
+    if WRAPPERS.search(sign.mark.line):
+        return False
+    if _is_exception(sign.hit):
+        return True
+    found = re.search(sign.mark.line, sign.line.text)
+    start = found.start() if found else 0
+    sentence = re.split(r"(?<=[.!;])\s", sign.line.text[: start + 1])[-1][:-1] + sign.line.text[start:]
+    return ADVICE.match(sentence) is None
 
 
 def _doubt(marks: Iterable[Mark]) -> float:
@@ -153,9 +181,31 @@ def _weight(sign: Sign, scene: Scene) -> float:
     """Return how much a sign counts where it stands."""
     traceback = sign.hit.traceback
     factor = scene.parts.get((traceback.start.path, traceback.start.number), 1.0) if traceback else 1.0
+    if is_of_earlier(sign.line, scene):
+        factor *= EARLIER
     if scene.ended and survived(sign.line, scene.ended):
         factor *= _share_before_end(sign)
     return sign.mark.weight * factor
+
+
+def _last_attempt(log: Log, signs: Iterable[Sign]) -> Line | None:
+    """Return the last line with which an attempt began behind which something is told of it; None where there is none."""
+    roots = [sign.line for sign in signs if sign.mark.role == "root"]
+    told = [*roots, *(last.start for last in log.tracebacks), *(step.line for step in log.metrics)]
+    return next(
+        (
+            line
+            for line in reversed(log.restarts)
+            if any(each.path == line.path and each.number > line.number for each in told)
+        ),
+        None,
+    )
+
+
+def is_of_earlier(line: Line, scene: Scene) -> bool:
+    """Tell whether a line stands before the last attempt of the same log."""
+    last = scene.restarted
+    return last is not None and line.path == last.path and line.number < last.number
 
 
 def _share_before_end(sign: Sign) -> float:
@@ -238,7 +288,7 @@ def _with_silent(
     for finding in silent:
         if finding.name not in known or (failed and finding.name == HEALTHY):
             continue
-        weight = finding.weight * (BESIDE_EXCEPTION if failed else 1.0)
+        weight = finding.weight * (BESIDE_EXCEPTION if failed and not finding.explains else 1.0)
         before = by_name.get(finding.name)
         if before is None:
             by_name[finding.name] = Candidate(signature=known[finding.name], score=weight, silent=finding)
@@ -265,6 +315,8 @@ def _unknown_exception(candidates: Sequence[Candidate], signature: Signature, sc
             continue
         first = next((part for part, link in last.earlier if link == "cause"), last)
         score = IN_USER_CODE if first.frames and is_users(first.frames[-1]) else UNDER_USER_CODE
+        if last.count == 1 and is_of_earlier(last.start, scene):
+            score *= EARLIER
         if best is None or score > best.score:
             best = Candidate(signature=signature, score=score, exception=first)
     known = max((each.score for each in candidates if each.signature.name == USER_CODE), default=0.0)

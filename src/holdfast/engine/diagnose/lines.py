@@ -1,16 +1,20 @@
 """Single lines of a window, found by where a word stands in it, and the lines around them."""
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
 from holdfast.core.log import Line
 from holdfast.engine.diagnose.cleaning import Cleaned, clean, decode, is_bar
+from holdfast.engine.diagnose.unpacking import JOINED, SOFT, feeds
 from holdfast.engine.diagnose.windows import Window
 
 BEFORE: Final = 4 * 2**10
 """Bytes of a line that are read before the word that was found in it."""
 BEHIND: Final = 12 * 2**10
 """And behind it."""
+SOME: Final = 4 * 2**10
+"""Bytes from which it is learnt what stands before each line."""
 STATES: Final = 4
 """Last states of a line that was written over with carriage returns: the text that a bar was glued to is among them."""
 LINES_BEFORE: Final = 4
@@ -22,19 +26,27 @@ LOOK: Final = 60
 class Lines:
     """The lines of one window. Each is cleaned once, and numbered by counting line feeds from the last one asked for."""
 
-    def __init__(self, window: Window, path: str, rank: int | None) -> None:
+    def __init__(self, window: Window, path: str, rank: int | None, collector: re.Pattern[str] | None = None) -> None:
         self.window, self.path, self.rank = window, path, rank
+        self.collector = collector
         self.data = window.data
         self._counted = (window.start, window.number)
         self._cleaned: dict[int, Line] = {}
+
+    def texts(self) -> list[str]:
+        """Return some of the lines: those of the first kilobytes, of some in the middle, and of the last of the data."""
+        middle, last = len(self.data) // 2, max(0, len(self.data) - SOME)
+        parts = [self.data] if len(self.data) <= 3 * SOME else [self.data[at : at + SOME] for at in (0, middle, last)]
+        lines = [line for part in parts for line in part.split(b"\n")[part is not self.data :]]
+        return [clean(decode(line)).text for line in lines if b"\r" not in line and not line.startswith((SOFT, JOINED))]
 
     def number_at(self, position: int) -> int:
         """Return the number of the line in which a byte of `data` stands."""
         at, number = self._counted
         if position >= at:
-            number += self.data.count(b"\n", at, position)
+            number += feeds(self.data, at, position)
         else:
-            number -= self.data.count(b"\n", position, at)
+            number -= feeds(self.data, position, at)
         self._counted = (position, number)
         return number
 
@@ -56,7 +68,8 @@ class Lines:
         start = self._next(position)
         while start is not None and start < len(self.data):
             after = self._next(start)
-            yield start, self._whole_line(start, len(self.data) if after is None else after - 1)
+            if not self.data.startswith(JOINED, start):
+                yield start, self._whole_line(start, len(self.data) if after is None else after - 1)
             start = after
 
     def before(self, position: int) -> Iterator[tuple[int, Line]]:
@@ -64,8 +77,15 @@ class Lines:
         end = self.data.rfind(b"\n", 0, position)
         while end > 0:
             start = self.data.rfind(b"\n", 0, end) + 1
-            yield start, self._whole_line(start, end)
+            if not self.data.startswith(JOINED, start):
+                yield start, self._whole_line(start, end)
             end = start - 1
+
+    def unfinished(self) -> Iterator[tuple[int, Line]]:
+        """Yield the last line if it has no line feed, with where it begins."""
+        start = self.data.rfind(b"\n") + 1
+        if start < len(self.data):
+            yield start, self._whole_line(start, len(self.data))
 
     def around(self, position: int, line: Line) -> tuple[Line, ...]:
         """Return the lines of the same rank and source around one: four before and six behind, without bars and blanks.
@@ -120,4 +140,5 @@ class Lines:
 
     def _made(self, number: int, told: Cleaned) -> Line:
         rank = self.rank if told.rank is None else told.rank
-        return Line(number, told.text, self.path, rank, told.source, told.at_s, told.bar)
+        text = told.text if self.collector is None else self.collector.sub("", told.text, count=1)
+        return Line(number, text, self.path, rank, told.source, told.at_s, told.bar)

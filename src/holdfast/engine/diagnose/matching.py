@@ -8,10 +8,11 @@ from types import MappingProxyType
 
 from holdfast.core.diagnosis import Mark, Signature
 from holdfast.core.log import Hit, Line, Log, Traceback
+from holdfast.core.words import words_of
+from holdfast.engine.diagnose.cleaning import bare
 from holdfast.engine.diagnose.reading import Sought, joined_error
 from holdfast.engine.diagnose.values import holds
 from holdfast.engine.diagnose.waits import waits_of
-from holdfast.engine.diagnose.words import words_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,26 +44,46 @@ class Marks:
         self.signatures = tuple(signatures)
         numbers: dict[str, int] = {}
         self._by_word: list[list[tuple[Signature, Mark]]] = []
+        self._asked: dict[int, list[str]] = {}
         for signature, mark in ((each, mark) for each in self.signatures for mark in each.marks):
-            for word in words_of(mark.line):
-                if word not in numbers:
-                    numbers[word] = len(numbers)
-                    self._by_word.append([])
-                self._by_word[numbers[word]].append((signature, mark))
+            for expression in filter(None, (mark.line, mark.log, mark.not_log)):
+                for word in words_of(expression):
+                    at = numbers.setdefault(word, len(numbers))
+                    if at == len(self._by_word):
+                        self._by_word.append([])
+                    if expression is mark.line:
+                        self._by_word[at].append((signature, mark))
+                    else:
+                        self._asked.setdefault(at, []).append(expression)
         self.sought = Sought(tuple(numbers), self.keeps)
 
     def keeps(self, text: str, words: frozenset[int]) -> bool:
         """Tell whether any mark with one of these words matches a line."""
-        return any(_compiled(mark.line).search(text) for _, mark in self._with(words))
+        return any(_search(mark.line, text) for _, mark in self._with(words)) or any(
+            _search(expression, text) for expression in self._asked_with(words)
+        )
 
     def signs(self, log: Log) -> Iterator[Sign]:
         """Yield every sign in a log, in the order of its lines."""
         known = waits_of(log) | dict(zip(("step", "steps"), map(str, log.progress or ()), strict=False))
+        told = frozenset(
+            expression
+            for hit in log.hits
+            for expression in self._asked_with(hit.words)
+            if _search(expression, hit.line.text)
+        )
         for hit in log.hits:
             for signature, mark in self._with(hit.words):
+                if (mark.log and mark.log not in told) or mark.not_log in told:
+                    continue
                 values = match(mark, hit, known)
                 if values is not None:
                     yield Sign(signature=signature, mark=mark, hit=hit, values=values)
+
+    def _asked_with(self, words: Iterable[int]) -> Iterator[str]:
+        """Yield what marks ask of the log as a whole, of expressions with one of these words."""
+        for word in words:
+            yield from self._asked.get(word, ())
 
     def _with(self, words: Iterable[int]) -> Iterator[tuple[Signature, Mark]]:
         seen: set[int] = set()
@@ -83,7 +104,7 @@ def match(
         hit: A line with a word of it.
         known: Values of the log as a whole, which conditions may ask for too: `step` and `steps`, how far training got, and what `waits_of` tells.
     """
-    found = _compiled(mark.line).search(hit.line.text)
+    found = _search(mark.line, hit.line.text)
     if found is None or (mark.last and not _is_exception(hit)):
         return None
     values: dict[str, str | None] = {**known, **found.groupdict()}
@@ -141,6 +162,13 @@ def _frames(traceback: Traceback | None) -> list[str]:
 def _first(expression: str, texts: Iterable[str]) -> re.Match[str] | None:
     pattern = _compiled(expression)
     return next((found for text in texts if (found := pattern.search(text))), None)
+
+
+def _search(expression: str, text: str) -> re.Match[str] | None:
+    """Return where an expression matches a line; one for its beginning may match behind a logger's words too."""
+    pattern = _compiled(expression)
+    found = pattern.search(text)
+    return found if found or "^" not in expression else pattern.search(bare(text))
 
 
 @cache

@@ -1,10 +1,19 @@
-"""Steps as trainers log them: `{'loss': 1.2, …}` of transformers before 5, strings since, tables of wandb."""
+"""Steps as trainers log them: `{'loss': 1.2, …}` of transformers before 5, strings since, tables of wandb; what they say beside."""
 
 import re
 from collections.abc import Mapping
 from typing import Final
 
+SAID: Final = {
+    "Writing model shards": "saved",
+    "Saving model checkpoint to": "saved",
+    "Model weights saved in": "saved",
+    "but no accelerator is found": "no_accelerator",
+}
+"""Sentences of libraries that tell of no step, and the name under which it is kept that they were said: of a save by transformers 4
+and 5 (none is said of adapters), of torch's data loader that there is no GPU."""
 STEPS: Final = (
+    *SAID,
     "'loss': ",
     '"loss": ',
     "'train_loss': ",
@@ -47,11 +56,15 @@ def metrics_in(text: str) -> Mapping[str, float]:
     {'loss': 6.041, 'grad_norm': nan, 'epoch': 0.125}
     >>> metrics_in("{'eval_loss': 2.1e-05, 'epoch': 1.0}")
     {'eval_loss': 2.1e-05, 'epoch': 1.0}
+    >>> metrics_in("Writing model shards: 100%|██████████| 1/1 [00:00<00:00, 339.67it/s]")
+    {'saved': 1.0}
     """
+    if said := next((name for words, name in SAID.items() if words in text), None):
+        return {said: 1.0}
     if found := SUMMARY.match(text):
         return {found[1].rsplit("/", 1)[-1]: float(found[2])}
     if "{" not in text and "':" not in text:
-        said = PROSE.search(text)
-        return {said[1].lower(): float(said[2])} if said else {}
+        prose = PROSE.search(text)
+        return {prose[1].lower(): float(prose[2])} if prose else {}
     values = {name: float(value.replace("_", "")) for name, value in ITEM.findall(text)}
     return values if any(name in KNOWN or name.startswith(("eval_", "train_", "reward")) for name in values) else {}

@@ -9,18 +9,30 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from typing import Final, Generic, Literal, TypeVar
 
 from ahocorasick_rs import BytesAhoCorasick, Implementation
 
 from holdfast.core.log import Hit, Line, Log, Metrics, Traceback
-from holdfast.engine.diagnose.cleaning import is_bar, step_in
+from holdfast.engine.diagnose.cleaning import is_bar, prefix_of, step_in
 from holdfast.engine.diagnose.lines import Lines
 from holdfast.engine.diagnose.metrics import NOT_FINITE, STEPS, metrics_in
-from holdfast.engine.diagnose.tracebacks import ANY_ERROR, ERROR, START, Chain, message_above, read_chain, read_headless
+from holdfast.engine.diagnose.restarts import RESTARTS, is_restart
+from holdfast.engine.diagnose.tracebacks import (
+    ANY_ERROR,
+    ERROR,
+    START,
+    Chain,
+    message_above,
+    read_chain,
+    read_headless,
+)
+from holdfast.engine.diagnose.unpacking import feeds
 from holdfast.engine.diagnose.windows import Window, windows
+from holdfast.engine.diagnose.wrapping import MOST_WRAPPED, wrapped_together
 
-STRUCTURE: Final = (START, "Error: ", "Exception: ", "KeyboardInterrupt")
+STRUCTURE: Final = (START, "Error: ", "Exception: ", "KeyboardInterrupt", *RESTARTS)
 """Words of every log, beside those of signatures."""
 MOST_HITS: Final = 2000
 """Hits that are kept from the beginning of the logs, and as many from their end."""
@@ -31,6 +43,7 @@ EDGE: Final = 40
 """Lines of the beginning, and of the end of each rank."""
 MOST_MATCHES: Final = 2000
 """Matches of words in one window that are looked at one by one; of more, the first and the last of each word."""
+MOST_RESTARTS: Final = 40
 EACH_WORD: Final = 40
 MOST_SOURCES: Final = 64
 MOST_BARS: Final = 40
@@ -118,6 +131,7 @@ class _Reader:
         self.chains: dict[tuple[object, ...], tuple[Chain, int]] = {}
         self.head: list[Line] = []
         self.tail: list[Line] = []
+        self.restarts: deque[Line] = deque(maxlen=MOST_RESTARTS)
         self.ignored: set[tuple[str, int]] = set()
         self.cut: set[Literal["beginning", "end"]] = set()
         self.ranks: set[int] = set()
@@ -128,16 +142,24 @@ class _Reader:
         told = RANK_IN_NAME.search(name)
         rank = int(told[1] or told[2]) if told else None
         members: dict[int, tuple[Traceback, Line]] = {}
+        collector: re.Pattern[str] | None = None
         for window in windows(chunks):
-            _read_window(self, Lines(window, name, rank), members)
+            if window.first and window.number == 1:
+                collector = prefix_of(Lines(window, name, rank).texts())
+            _read_window(self, Lines(window, name, rank, collector), members)
             if window.last:
                 self.lines += window.number - (1 if window.data.endswith(b"\n") else 0)
-                self.lines += window.data.count(b"\n", window.start)
+                self.lines += feeds(window.data, window.start, len(window.data))
         return name
 
     def words_in(self, text: str) -> set[int]:
         """Return the numbers of the words that a text has, those of logs as such among them."""
         return {word for word, _, _ in self.finder.find_matches_as_indexes(text.encode(), overlapping=True)}
+
+    def telling_words(self, text: str) -> frozenset[int]:
+        """Return the numbers of the signatures' words for which a text is worth keeping."""
+        words = {word for word in self.words_in(text) if word < self.structure}
+        return frozenset(word for word in words if self.sought.keeps(text, frozenset({word})))
 
     def done(self, paths: tuple[str, ...]) -> Log:
         order = {path: at for at, path in enumerate(paths)}
@@ -147,13 +169,14 @@ class _Reader:
             paths=paths,
             lines=self.lines,
             hits=tuple(hits),
-            tracebacks=tuple(replace(chain.last, count=count) for chain, count in self.chains.values()),
+            tracebacks=tuple(replace(linked.last, count=count) for linked, count in self.chains.values()),
             metrics=tuple(sorted(steps.values(), key=lambda step: (order[step.line.path], step.line.number))),
             head=tuple(self.head),
             tail=tuple(self.tail),
             cut=tuple(sorted(self.cut)),
             ranks=frozenset(self.ranks),
             progress=self.progress,
+            restarts=tuple(self.restarts),
         )
 
 
@@ -199,12 +222,7 @@ def _read_match(reader: _Reader, lines: Lines, position: int, members: dict[int,
     if START in line.text:
         _read_traceback(reader, lines, position, line, members)
     text = line.text
-    found = reader.words_in(text)
-    words = frozenset(word for word in found if word < reader.structure)
-    if any(word >= reader.not_finite for word in found):
-        _read_step(reader, line, is_odd=any(word < reader.steps for word in found if word >= reader.not_finite))
-    if line.rank is not None:
-        reader.ranks.add(line.rank)
+    words = _read_word(reader, line)
     kept = bool(words) and reader.sought.keeps(text, words)
     if not kept and not ERROR.match(text):
         return
@@ -219,6 +237,18 @@ def _read_match(reader: _Reader, lines: Lines, position: int, members: dict[int,
         (reader.hits if kept else reader.errors).add(hit)
 
 
+def _read_word(reader: _Reader, line: Line) -> frozenset[int]:
+    """Take what a line tells by itself: a step, another attempt, that a rank wrote; return which of the signatures' words it has."""
+    found = reader.words_in(line.text)
+    if any(word >= reader.not_finite for word in found):
+        _read_step(reader, line, is_odd=any(word < reader.steps for word in found if word >= reader.not_finite))
+    if is_restart(line.text):
+        reader.restarts.append(line)
+    if line.rank is not None:
+        reader.ranks.add(line.rank)
+    return frozenset(word for word in found if word < reader.structure)
+
+
 def _read_traceback(
     reader: _Reader, lines: Lines, position: int, line: Line, members: dict[int, tuple[Traceback, Line]]
 ) -> None:
@@ -227,21 +257,21 @@ def _read_traceback(
         return
     key = (line.rank, line.source)
     behind = (each for _, each in lines.behind(position) if (each.rank, each.source) == key)
-    chain = read_chain(line, behind, lines.leading(position, line))
-    for part, seen in zip(chain.parts, chain.lines, strict=True):
+    linked = read_chain(line, behind, lines.leading(position, line))
+    for part, seen in zip(linked.parts, linked.lines, strict=True):
         members.update((each.number, (part, each)) for each in seen)
     if _is_ignored(lines, position):
-        reader.ignored |= {(part.start.path, part.start.number) for part in chain.parts}
+        reader.ignored |= {(part.start.path, part.start.number) for part in linked.parts}
         return
-    if not chain.last.error:
+    if not linked.last.error:
         reader.cut.add("end")
-    alike = tuple((_shape(part), part.frames[-1:]) for part in chain.parts)
+    alike = tuple((_shape(part), part.frames[-1:]) for part in linked.parts)
     known = reader.chains.get(alike)
     if known:
         reader.chains[alike] = (known[0], known[1] + 1)
     elif len(reader.chains) < MOST_TRACEBACKS:
-        reader.chains[alike] = (chain, 1)
-    for part in chain.parts:
+        reader.chains[alike] = (linked, 1)
+    for part in linked.parts:
         _read_joined(reader, part)
 
 
@@ -257,7 +287,7 @@ def _headless(lines: Lines, position: int, line: Line) -> Traceback | None:
         return None
     key = (line.rank, line.source)
     before = (each for _, each in lines.before(position) if (each.rank, each.source) == key)
-    error = [line] if ANY_ERROR.match(line.text) else message_above(line, before)
+    error = [line] if ANY_ERROR.match(line.text.lstrip()) else message_above(line, before)
     return read_headless(error, before) if error else None
 
 
@@ -271,16 +301,32 @@ def _read_joined(reader: _Reader, traceback: Traceback) -> None:
     if len(traceback.error) < 2:  # noqa: PLR2004 - two lines can be joined
         return
     joined = joined_error(traceback)
-    single = {
-        word
-        for line in traceback.error
-        for word in reader.words_in(line.text)
-        if word < reader.structure and reader.sought.keeps(line.text, frozenset({word}))
-    }
-    words = frozenset(word for word in reader.words_in(joined) if word < reader.structure and word not in single)
-    if words and reader.sought.keeps(joined, words):
+    words = reader.telling_words(joined).difference(*(reader.telling_words(line.text) for line in traceback.error))
+    if words:
         line = replace(traceback.error[0], text=joined)
         reader.hits.add(Hit(line=line, around=traceback.error[1:], words=words, traceback=traceback))
+
+
+def _read_wrapped(reader: _Reader, lines: Lines, paragraph: Sequence[tuple[int, Line]]) -> None:
+    """Take lines that were broken between words, if only several of them put together have a word.
+
+    Args:
+        reader: What was found.
+        lines: The window's.
+        paragraph: Lines that follow one another, of one rank or source, each with where it begins.
+    """
+    texts = [line.text.strip() for _, line in paragraph]
+    known = [reader.telling_words(text) for text in texts]
+    for at, (position, line) in enumerate(paragraph):
+        end = at + wrapped_together(texts[at : at + MOST_WRAPPED])
+        if end > at + 1:
+            joined = max(
+                (joint.join(texts[at:end]) for joint in (" ", "")), key=lambda text: len(reader.telling_words(text))
+            )
+            words = reader.telling_words(joined)
+            if words - frozenset().union(*known[at:end]) or (words and ERROR.match(joined)):
+                told, around = replace(line, text=joined), lines.around(position, line)
+                reader.hits.add(Hit(line=told, around=around, words=words, traceback=_headless(lines, position, line)))
 
 
 def joined_error(traceback: Traceback) -> str:
@@ -320,6 +366,9 @@ def _training_step(lines: Lines, position: int) -> tuple[int, int] | None:
 
 def _read_head(reader: _Reader, lines: Lines) -> None:
     first = lines.line_at(lines.window.start)
+    if not lines.window.last:
+        every = zip(range(EDGE), lines.behind(lines.window.start), strict=False)
+        _read_wrapped(reader, lines, [(lines.window.start, first), *(each for _, each in every)])
     head = [first, *(line for _, (_, line) in zip(range(EDGE), lines.behind(lines.window.start), strict=False))]
     head = [line for line in head if line.text.strip() and not is_bar(line.text)]
     reader.head += head
@@ -329,13 +378,15 @@ def _read_head(reader: _Reader, lines: Lines) -> None:
 
 def _read_tail(reader: _Reader, lines: Lines) -> None:
     """Take the last lines of each rank and source, as far as the window reaches back."""
-    last: dict[tuple[int | None, str], list[Line]] = {}
+    last: dict[tuple[int | None, str], list[tuple[int, Line]]] = {}
     end = len(lines.data)
-    for looked, (_, line) in enumerate(lines.before(end)):
+    for looked, (position, line) in enumerate(chain(lines.unfinished(), lines.before(end))):
         kept = last.setdefault((line.rank, line.source), [])
         if len(kept) < EDGE and line.text.strip():
-            kept.append(line)
+            kept.append((position, line))
         if looked > EDGE * MOST_SOURCES:
             break
-    reader.tail += sorted((line for kept in last.values() for line in kept), key=lambda line: line.number)
+    reader.tail += sorted((line for kept in last.values() for _, line in kept), key=lambda line: line.number)
+    for kept in last.values():
+        _read_wrapped(reader, lines, kept[::-1])
     reader.ranks |= {rank for rank, _ in last if rank is not None}

@@ -13,6 +13,7 @@ from typing import Final
 
 from holdfast.core.diagnosis import HEALTHY
 from holdfast.core.log import Line, Log, Metrics
+from holdfast.engine.diagnose.metrics import SAID
 
 FEW: Final = 3
 """Steps under which nothing is said of all of them."""
@@ -62,22 +63,25 @@ class Silent:
         weight: How sure it is by them alone.
         lines: The lines that show it, the clearest first.
         values: For the signature's words: `loss`, `step`, `rate`.
+        explains: Whether it holds as much where an exception ended the job.
     """
 
     name: str
     weight: float
     lines: tuple[Line, ...]
     values: Mapping[str, str] = field(default_factory=dict[str, str])
+    explains: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """What was logged over a run: training steps, evaluations, the summary at the end."""
+    """What was logged over a run: training steps, evaluations, the summary at the end, and what was said beside, by its name."""
 
     log: Log
     steps: tuple[Metrics, ...]
     evaluations: tuple[Metrics, ...]
     ends: tuple[Metrics, ...]
+    said: Mapping[str, Line] = field(default_factory=dict[str, Line])
 
     def every(self, name: str) -> list[float]:
         """Return the values of a metric, of the steps that have it."""
@@ -110,7 +114,8 @@ def read_course(log: Log) -> Course:
     ends = tuple(step for step in log.metrics if "train_runtime" in step.values)
     evaluations = tuple(step for step in log.metrics if any(name.startswith("eval_") for name in step.values))
     steps = tuple(step for step in log.metrics if "loss" in step.values and step not in ends)
-    return Course(log, steps, evaluations, ends)
+    said = {name: step.line for step in log.metrics for name in step.values if name in SAID.values()}
+    return Course(log, steps, evaluations, ends, said)
 
 
 def _not_finite(course: Course) -> Iterator[Silent]:

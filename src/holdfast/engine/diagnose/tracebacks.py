@@ -10,14 +10,14 @@ from holdfast.core.log import Frame, Line, Link, Traceback
 from holdfast.engine.diagnose.cleaning import is_bar
 
 START: Final = "Traceback (most recent call last)"
-FRAME: Final = re.compile(r'^\s*(?:│\s*)?File "([^"]*)", line (\d+)(?:, in (.+?))?\s*$')
+FRAME: Final = re.compile(r'^\s*(?:│\s*)?File "([^"]*)", line (\d+)(?:, in(?: (.+?))?)?\s*$')
 CUT_FRAME: Final = re.compile(r'(?:^\s*File ")?([^"\s]*)", line (\d+)(?:, in (\S.*?)?)?\s*$')
 """A frame of which the beginning may be missing too."""
 CELL_FRAME: Final = re.compile(
-    r"^(?:File (?P<file>\S+?):(?P<line>\d+), in (?P<function>\S.*)|(?:Cell |Input )(?P<cell>In\s?\[\d+\])(?:, line (?P<at>\d+))?(?:, in (?P<of>\S.*))?"
+    r"^(?:File (?P<file>\S+?):(?P<line>\d+)(?:, in (?P<function>\S.*))?|(?P<test>\S+\.py):(?P<row>\d+): in (?P<called>\S+)|(?:Cell |Input )(?P<cell>In\s?\[\d+\])(?:, line (?P<at>\d+))?(?:, in (?P<of>\S.*))?"
     r"|(?P<path>\S+\.py|<ipython-input-\S+>|<string>) in (?P<name>[\w<].*))$"
 )
-"""A frame of IPython: `File x.py:3, in f(a)`, `Cell In[3], line 5`, and `x.py in f(a)` of the older ones."""
+"""A frame of IPython: `File x.py:3, in f(a)`, `Cell In[3], line 5`, `x.py in f(a)` of the older ones; `x.py:3: in f` of pytest."""
 LINKED: Final = re.compile(r"\[([^\]\[]+)\]\((?:https?|vscode|file)[^)\s]*\)")
 """A link as notebooks write it, around the file of a frame: `[/usr/x.py](https://localhost:8080/#)`."""
 ARROW: Final = re.compile(r"^-+> ?(\d+)(?: (.*))?$")
@@ -39,11 +39,15 @@ LAUNCHER: Final = re.compile(
     r"|(?:^|/)src/(?:axolotl|llamafactory|llmtuner|openrlhf)/|(?:^|/)unsloth_compiled_cache/"
 )
 """Programs that start others, frameworks that run from a checkout, code that they write, and code that came with a model."""
+REMOTE: Final = ": ray::"
+"""In an exception of Ray's: what follows is the traceback of the worker, without a beginning of its own."""
 BOX: Final = re.compile("[─╭]")
 MESSAGE_LINES: Final = 12
 """Lines of a message that are read: what stands behind them is data."""
 GAP: Final = 6
 """Lines between an exception and the one that followed from it, blank ones and quotes among them."""
+LEADING: Final = 4
+"""Lines before a traceback that stand around what it ends in."""
 MOST_STRANGE: Final = 2
 """Lines that others may have written between two lines of a traceback whose beginning is missing."""
 LONGEST: Final = 4000
@@ -73,6 +77,7 @@ class Reading:
     boxed: bool = False
     name: str = ""
     indent: int = 0
+    depth: int = 0
     frames: list[Frame] = field(default_factory=list[Frame])
     error: list[Line] = field(default_factory=list[Line])
     before: tuple[Line, ...] = ()
@@ -130,10 +135,18 @@ def read_headless(error: Sequence[Line], before: Iterator[Line]) -> Traceback | 
         before: The lines before it of the same rank, the nearest first.
     """
     upwards = _Upwards(error)
+    above: list[Line] = []
     for line in before:
+        above = [*above, line]
         if not upwards.take(line):
             break
-    return upwards.done()
+        if upwards.reading.start is line:
+            above = []
+    found = upwards.done()
+    if found is None:
+        return None
+    leading = [line for line in (*above, *islice(before, LEADING)) if line.text.strip()][:LEADING]
+    return replace(found, before=tuple(reversed(leading)))
 
 
 class _Upwards:
@@ -200,7 +213,7 @@ def message_above(line: Line, before: Iterator[Line]) -> list[Line]:
     message = [line]
     for each in islice(before, MESSAGE_LINES):
         message.insert(0, each)
-        if ERROR.match(each.text):
+        if ERROR.match(each.text.lstrip("> ")):
             return message
         if _ends_message(each.text) or START in each.text or FRAME.match(each.text):
             break
@@ -252,12 +265,21 @@ def _read_one(start: Line, ahead: _Ahead) -> Reading:
 def _step(reading: Reading, line: Line) -> bool:
     """Read the next line; tell whether it is still part of the traceback."""
     text = line.text[reading.indent :] if not line.text[: reading.indent].strip() else line.text
+    found = FRAME.match(text)
+    if found and reading.error and REMOTE in reading.error[0].text:
+        reading.frames, reading.error = [], []  # what was raised elsewhere, and is told here
     if reading.error:
         return _continues(reading, line, text)
-    if not text.strip():
-        return not reading.frames
-    if found := FRAME.match(text):
+    return _goes_on(reading, line, text, found) if text.strip() else not reading.frames
+
+
+def _goes_on(reading: Reading, line: Line, text: str, found: re.Match[str] | None) -> bool:
+    """Read a line before the exception; tell whether it is still part of the traceback."""
+    if found:
         reading.frames.append(Frame(found[1], int(found[2]), found[3] or "<module>"))
+        reading.depth = _indent(text)
+    elif _indent(text) < reading.depth and ERROR.match(text.strip()):
+        reading.error.append(replace(line, text=text.strip()))
     elif text[0] in " \t" or text.startswith(("^", "~")):
         _add_code(reading, text.strip())
     elif is_bar(text):
@@ -267,6 +289,10 @@ def _step(reading: Reading, line: Line) -> bool:
     else:
         return _is_strange(reading, text)
     return True
+
+
+def _indent(text: str) -> int:
+    return len(text) - len(text.lstrip())
 
 
 def _is_strange(reading: Reading, text: str) -> bool:
@@ -326,14 +352,14 @@ def _cell_frame(text: str) -> Frame | None:
     >>> _cell_frame("[/usr/x.py](https://localhost:8080/#) in train(self, **kwargs)")
     Frame(file='/usr/x.py', line=0, function='train', code='')
     """
-    if " in " not in text and " In" not in text:
+    if " in " not in text and " In" not in text and not text.startswith("File "):
         return None
     found = CELL_FRAME.match(LINKED.sub(r"\1", text))
     if found is None:
         return None
-    function = found["function"] or found["of"] or found["name"] or "<module>"
-    file = found["file"] or found["cell"] or found["path"]
-    return Frame(file, int(found["line"] or found["at"] or 0), function.split("(")[0])
+    function = found["function"] or found["of"] or found["name"] or found["called"] or "<module>"
+    file = found["file"] or found["cell"] or found["path"] or found["test"]
+    return Frame(file, int(found["line"] or found["at"] or found["row"] or 0), function.split("(")[0])
 
 
 def _next_of_chain(ahead: _Ahead, links: list[Link]) -> Line | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from holdfast.engine.diagnose.cleaning import ESCAPES
+from holdfast.engine.diagnose.unpacking import feeds, unpacked
 
 BODY: Final = 8 * 2**20
 """Bytes that are searched at a time."""
@@ -23,7 +24,7 @@ class Window:
     """A part of a log.
 
     Attributes:
-        data: Its bytes, without escape sequences: what stands before the body, the body, what stands behind it.
+        data: Its bytes, unpacked and without escape sequences: what stands before the body, the body, what stands behind it.
         start: Where the body begins in `data`.
         end: Where it ends.
         number: Of the line in which the body begins, counted from 1.
@@ -46,11 +47,11 @@ def windows(chunks: Iterable[bytes]) -> Iterator[Window]:
         chunks: Its bytes, in pieces of any size.
     """
     before, number, first = b"", 1, True
-    for held, last in _bodies(_without_escapes(chunks)):
+    for held, last in _bodies(unpacked(_without_escapes(chunks))):
         end = len(held) if last else len(held) - MARGIN
         data = before + held
         yield Window(data, len(before), len(before) + end, number, first and not before, last)
-        number += held.count(b"\n", 0, end)
+        number += feeds(held, 0, end)
         before, first = data[: len(before) + end][-MARGIN:], first and not before and end < MARGIN
 
 

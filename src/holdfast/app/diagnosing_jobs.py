@@ -1,0 +1,98 @@
+"""The script or job file of a log, as evidence beside it: what the rules find in it, and what it asked for."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from holdfast.adapters.targets import Target
+from holdfast.app.checking_one import CATALOG, Question, ask_rules, read_question
+from holdfast.app.checking_programs import stand
+from holdfast.app.diagnosing_rows import find_in_rows
+from holdfast.app.outside import OFFLINE, open_outside
+from holdfast.core.document import Document, Unknown
+from holdfast.core.errors import HoldfastError
+from holdfast.core.finding import Finding
+from holdfast.core.requirement import Declared, Requirement
+from holdfast.core.text import Place
+from holdfast.engine.check_program import check_program
+from holdfast.engine.diagnose.asked import Asked
+from holdfast.engine.resolve_once import resolve_once
+from holdfast.engine.suppress import part_findings
+from holdfast.rules import rules_of_jobs
+
+THE_LOG: Final = "the log"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What a script or job file says beside a log.
+
+    Attributes:
+        asked: What it asks training to do; None where it trains several jobs, and nobody knows which one the log is of.
+        findings: What the rules object to.
+        unread: Why it could not be read; empty where it could.
+    """
+
+    asked: Asked | None = None
+    findings: tuple[Finding, ...] = ()
+    unread: str = ""
+
+
+def read_job(path: str, versions: Mapping[str, str], text: str | None = None) -> Job:
+    """Return what a script or job file says; it is checked against the versions that the log tells, and without the network.
+
+    Args:
+        path: The file.
+        versions: Releases by package.
+        text: What is taken for its text; what it holds if None.
+    """
+    question = Question(path=path, unasked=OFFLINE)
+    try:
+        target = read_question(question, text)
+    except (HoldfastError, ExceptionGroup) as error:
+        return Job(unread=str(error).splitlines()[0])
+    of_rows = () if target.job else tuple(find_in_rows(target.document))
+    return Job(asked=_asked(target), findings=(*_findings(target, question, versions), *of_rows))
+
+
+def _findings(target: Target, question: Question, versions: Mapping[str, str]) -> tuple[Finding, ...]:
+    pins = [_pin(name, version) for name, version in versions.items() if version[:1].isdigit()]
+    if target.job or not pins:
+        return ask_rules(target, question).findings
+    footing = stand(target.document.path, target.documents, CATALOG)
+    resolution = resolve_once(Declared(kind="command", origin=THE_LOG, requirements=tuple(pins)))
+    footing = replace(footing, resolution=resolution, outside=open_outside(target.document, OFFLINE))
+    results = check_program(rules_of_jobs(), target.documents, footing)
+    standing, _ = part_findings([each for each in results if isinstance(each, Finding)], target.documents)
+    return tuple(standing)
+
+
+def _pin(name: str, version: str) -> Requirement:
+    specifier = f"=={version}"
+    return Requirement(name=name, specifier=specifier, text=f"{name}{specifier}", place=Place(THE_LOG))
+
+
+def _asked(target: Target) -> Asked | None:
+    """Return what a target asks training to do."""
+    if len(target.documents) > 1:
+        return None
+    document = target.document
+    settings = document.values.get("train", {})
+    known = {name: value for name, value in settings.items() if not isinstance(value, Unknown)}
+    if target.job:
+        known.pop("save_strategy", None)  # the script that is made of a job file saves at its end in any case
+    method = document.get("method", "")
+    callbacks = document.get("trainer.callbacks", None)
+    return Asked(
+        path=document.path,
+        text=document.text,
+        method=method if isinstance(method, str) else "",
+        settings=known,
+        places=_places(document, known),
+        callbacks=callbacks is not None,
+    )
+
+
+def _places(document: Document, names: Iterable[str]) -> dict[str, int]:
+    lines = {name: document.place(f"train.{name}").line for name in names}
+    return {name: line for name, line in lines.items() if line is not None}

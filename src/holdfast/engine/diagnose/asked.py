@@ -1,0 +1,244 @@
+"""What a job was asked to do, held against what its log shows: faults that neither of them tells alone.
+
+A healthy log with `save_strategy="no"` in its script is a model that is lost; a learning rate that is not the script's is the
+checkpoint's. Only what the log confirms is said: a setting alone is no failure.
+"""
+
+import ast
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Final
+
+from holdfast.core.log import Line, Log
+from holdfast.engine.diagnose.reading import EDGE
+from holdfast.engine.diagnose.silent import Course, Silent, read_course
+
+KEEPS: Final = re.compile(r"(save|push|upload|export|state_dict|checkpoint|dump|merge)\w*\s*\(", re.IGNORECASE)
+"""Calls by whatever name that may keep weights; source: the rule RSM106."""
+ANSWERS: Final = re.compile(r"""['"](?:messages|assistant|completion|conversations)['"]|apply_chat_template""")
+"""A script whose rows have answers, which a cut takes away; of plain text it takes the end and no answer."""
+GENERATES: Final = ("grpo", "rloo")
+LINEAR: Final = (None, "linear")
+NEAR: Final = 0.1
+"""Share by which a rate that was read off a schedule may differ from the one that was asked for."""
+FEW: Final = 3
+RESUMED: Final = 1.5
+"""Steps' worth of epochs before the first step that is logged: the run was resumed."""
+LONG_WAIT_S: Final = 600
+DOUBLED: Final = re.compile(r"(<\|\w{2,20}\|>|</?s>)\s*\1")
+"""A special token twice in a row, in a text that a script writes out."""
+LITERAL: Final = 4
+"""Characters of a text that is printed by which it is known in a log."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What training was asked to do, as a script, a job file, or the training process itself says.
+
+    Attributes:
+        path: The script or job file.
+        text: Its text; empty where only the process told.
+        method: `sft`, `dpo`, …; empty where it is not known.
+        settings: Arguments of the trainer's config by name. What is computed at run time is left out.
+        places: Lines in which they stand, by name.
+        callbacks: Whether callbacks are given: nobody knows what they do.
+    """
+
+    path: str
+    text: str = ""
+    method: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    places: Mapping[str, int] = field(default_factory=dict[str, int])
+    callbacks: bool = False
+
+    def line(self, number: int) -> Line:
+        """Return a line of its text as evidence."""
+        lines = self.text.splitlines()
+        return Line(number, lines[number - 1].strip() if 0 < number <= len(lines) else "", self.path)
+
+    def told(self, *names: str) -> tuple[Line, ...]:
+        """Return the lines of some settings as evidence; where the process told, what it said."""
+        return tuple(
+            self.line(self.places[name])
+            if name in self.places
+            else Line(1, f"{name} = {self.settings[name]!r}", self.path)
+            for name in names
+            if name in self.settings
+        )
+
+    def number(self, name: str, default: float = math.nan) -> float:
+        """Return a setting that is a number; not a number where it is not known."""
+        value = self.settings.get(name, default)
+        return float(value) if isinstance(value, int | float) else math.nan
+
+
+def find_contradictions(log: Log, asked: Asked) -> list[Silent]:
+    """Return the classes that a log and what was asked speak for together, the surest first."""
+    course = read_course(log)
+    return sorted((found for rule in RULES for found in rule(course, asked)), key=lambda each: -each.weight)
+
+
+def _never_saved(course: Course, asked: Asked) -> Iterator[Silent]:
+    """A run that came to its end, was asked not to save, and said nothing of a save."""
+    kept = asked.settings.get("push_to_hub") is True or asked.callbacks or KEEPS.search(asked.text)
+    if asked.settings.get("save_strategy") != "no" or kept or not course.ends or "saved" in course.said:
+        return
+    yield _found("no-checkpoint-saved", 0.85, (*asked.told("save_strategy"), course.ends[-1].line))
+
+
+def _other_rate(course: Course, asked: Asked) -> Iterator[Silent]:
+    """A resumed run whose learning rates lie on the schedule of another peak than the one that was asked for."""
+    rates, epochs = course.every("learning_rate"), course.every("epoch")
+    wanted = asked.number("learning_rate")
+    plain = asked.settings.get("lr_scheduler_type") in LINEAR and not _warms_up(asked)
+    if not plain or len(rates) < FEW or len(rates) != len(epochs) or not math.isfinite(wanted):
+        return
+    drop, pace = rates[0] - rates[1], epochs[1] - epochs[0]
+    if drop <= 0 or pace <= 0 or not all(math.isclose(one - two, drop, rel_tol=0.05) for one, two in pairwise(rates)):
+        return
+    # The rate of a step is that before it: one step less of the way down.
+    before = epochs[0] - pace / max(1.0, asked.number("logging_steps", 1))
+    peak = rates[0] + drop * before / pace
+    anew = math.isclose(rates[0], wanted, rel_tol=NEAR)  # the checkpoint's schedule is lost, which is another class
+    differs = abs(peak - wanted) > max(NEAR * wanted, RESUMED * drop)
+    if epochs[0] > RESUMED * pace and differs and not anew:
+        lines = (*asked.told("learning_rate"), *(step.line for step in course.steps[:FEW]))
+        values = {"key": "learning_rate", "now": f"{wanted:g}", "saved": f"{peak:.2g}"}
+        yield _found("resume-settings-changed", 0.8, lines, values)
+
+
+def _warms_up(asked: Asked) -> bool:
+    return any(asked.settings.get(name) for name in ("warmup_steps", "warmup_ratio"))
+
+
+def _every_row_cut(course: Course, asked: Asked) -> Iterator[Silent]:
+    """Rows with answers, each of which fills `max_length` to the last token: what stood behind, the answers, is gone."""
+    length, rows = asked.number("max_length"), asked.number("per_device_train_batch_size", 8)
+    joined = any(asked.settings.get(name) for name in ("packing", "padding_free"))
+    a_step = length * rows * asked.number("gradient_accumulation_steps", 1) * asked.number("logging_steps", 10)
+    tokens = course.every("num_tokens")
+    added = [later - sooner for sooner, later in pairwise(tokens)]
+    if joined or len(added) < FEW or not math.isfinite(a_step) or not ANSWERS.search(asked.text):
+        return
+    processes = added[0] / a_step
+    if processes >= 1 and processes.is_integer() and all(each == added[0] for each in added):
+        lines = (*asked.told("max_length"), *(step.line for step in course.steps[:FEW]))
+        yield _found("answers-not-in-training-text", 0.65, lines)
+
+
+def _no_accelerator(course: Course, asked: Asked) -> Iterator[Silent]:
+    """A precision of GPUs that was asked for, where the data loader finds none."""
+    wanted = [name for name in ("fp16", "tf32") if asked.settings.get(name) is True]
+    if wanted and not asked.settings.get("use_cpu") and "no_accelerator" in course.said:
+        yield _found("no-gpu-visible", 0.7, (course.said["no_accelerator"], *asked.told(*wanted)))
+
+
+def _waits_for_reward(course: Course, asked: Asked) -> Iterator[Silent]:
+    """A log that ends before the first step, and a script whose reward function may wait for ever."""
+    step, steps = course.log.progress or (0, 0)
+    if asked.method not in GENERATES or course.steps or course.ends or step or not steps or course.log.tracebacks:
+        return
+    if (tree := parsed(asked.text)) and (number := next(_endless_waits(tree), 0)):
+        yield _found("grpo-reward-function-error", 0.6, (asked.line(number), *course.log.tail[-1:]))
+
+
+def _endless_waits(tree: ast.Module) -> Iterator[int]:
+    """Yield the lines of functions given as `reward_funcs` in which something sleeps for long, or asks without a time limit."""
+    given = {
+        name.id
+        for call in ast.walk(tree)
+        if isinstance(call, ast.Call)
+        for argument in call.keywords
+        if argument.arg == "reward_funcs"
+        for name in ast.walk(argument.value)
+        if isinstance(name, ast.Name)
+    }
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef) and function.name in given:
+            yield from (call.lineno for call in ast.walk(function) if isinstance(call, ast.Call) and _waits(call))
+
+
+def _waits(call: ast.Call) -> bool:
+    name = ast.unparse(call.func)
+    if name in ("time.sleep", "sleep") and call.args and isinstance(call.args[0], ast.Constant):
+        length = call.args[0].value
+        return isinstance(length, int | float) and length >= LONG_WAIT_S
+    asks = name in ("requests.get", "requests.post", "urlopen", "urllib.request.urlopen", "input")
+    return asks and not any(each.arg == "timeout" for each in call.keywords)
+
+
+def _never_came_back(course: Course, asked: Asked) -> Iterator[Silent]:
+    """Training came to its end, the script pushes then and prints something, and nothing of that was printed."""
+    tree = parsed(asked.text)
+    if tree is None or not course.ends or course.log.cut or course.log.tracebacks:
+        return
+    ended = course.ends[-1].line
+    behind = [line.text for line in course.log.tail if line.path == ended.path and line.number > ended.number]
+    if len(behind) >= EDGE:
+        return  # what was printed may stand before the last lines
+    calls = _top_calls(tree)
+    trained = max((call.lineno for call in calls if _ends_in(call, "train")), default=0)
+    pushed = next((call.lineno for call in calls if _ends_in(call, "push_to_hub") and call.lineno > trained), 0)
+    printed = [text for line, text in _printed(tree) if line >= pushed]
+    if trained and pushed and printed and not any(text in told for text in printed for told in behind):
+        yield _found("hub-upload-transient", 0.6, (asked.line(pushed), ended))
+
+
+def _doubled_tokens(course: Course, asked: Asked) -> Iterator[Silent]:
+    """Rows written out with a special token twice in a row, and a training on them that came to its end."""
+    tree = parsed(asked.text)
+    if tree is None or not course.ends:
+        return
+    texts = ((node.lineno, node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    found = next((line for line, text in texts if isinstance(text, str) and DOUBLED.search(text)), 0)
+    if found:
+        yield _found("text-duplicated-in-rows", 0.65, (asked.line(found),))
+
+
+def _top_calls(tree: ast.Module) -> list[ast.Call]:
+    """Return the calls that a script makes without condition, in order of their lines."""
+    plain = [each for each in tree.body if isinstance(each, ast.Expr | ast.Assign | ast.AnnAssign)]
+    calls = [node for each in plain for node in ast.walk(each) if isinstance(node, ast.Call)]
+    return sorted(calls, key=lambda call: call.lineno)
+
+
+def _ends_in(call: ast.Call, name: str) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr == name
+
+
+def _printed(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield the line of each `print` that is made without condition, and the text that its output begins with."""
+    for call in _top_calls(tree):
+        if isinstance(call.func, ast.Name) and call.func.id == "print" and call.args:
+            first: ast.expr = call.args[0]
+            first = first.values[0] if isinstance(first, ast.JoinedStr) and first.values else first
+            text = first.value if isinstance(first, ast.Constant) and isinstance(first.value, str) else ""
+            begun = text.strip().split("\n", maxsplit=1)[0]
+            if len(begun) >= LITERAL:
+                yield call.lineno, begun
+
+
+def parsed(text: str) -> ast.Module | None:
+    """Return a script's tree; None of what is no Python."""
+    try:
+        return ast.parse(text) if text.strip() else None
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _found(name: str, weight: float, lines: Sequence[Line], values: Mapping[str, str] | None = None) -> Silent:
+    return Silent(name=name, weight=weight, lines=tuple(lines), values=values or {})
+
+
+RULES: Final[tuple[Callable[[Course, Asked], Iterator[Silent]], ...]] = (
+    _never_saved,
+    _other_rate,
+    _every_row_cut,
+    _no_accelerator,
+    _waits_for_reward,
+    _never_came_back,
+    _doubled_tokens,
+)

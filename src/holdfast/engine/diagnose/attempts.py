@@ -1,0 +1,198 @@
+"""What the supervisor knows of an attempt beside its logs, as evidence: who ended it, by what signal, with how much room left.
+
+A process that is killed says nothing. Its ledger knows who asked for it, its guard what the kernel did, and its stacks where it hung.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from signal import SIGABRT, SIGHUP, SIGINT, SIGKILL, SIGSEGV, SIGTERM, Signals
+from typing import Final
+
+from holdfast.core.event import AttemptState, Delivered, RunState, Stage
+from holdfast.core.log import Line
+from holdfast.engine.diagnose.silent import Silent
+
+LEDGER: Final = "the ledger"
+"""In the place of a log's path: what the supervisor knows."""
+SHELL: Final = 128
+"""What a shell, or a container, adds to the number of the signal that ended a process."""
+FULL_BYTES: Final = 16 << 20
+"""Free disk below which a checkpoint of no model fits."""
+SIGNALS: Final[Mapping[int, tuple[str, float]]] = {
+    SIGTERM: ("job-preempted-or-requeued", 0.85),
+    SIGINT: ("job-cancelled-externally", 0.85),
+    SIGHUP: ("killed-by-sighup", 0.85),
+    SIGSEGV: ("native-crash-segfault", 0.6),
+    SIGABRT: ("native-crash-segfault", 0.5),
+}
+"""Signals that nobody of ours sent, by what sends them."""
+STATES: Final = (
+    (re.compile(r"\bOUT_OF_MEMORY\b|\bOOMKilled\b"), "cpu-ram-oom-kill", 0.95),
+    (re.compile(r"\b(?:TIMEOUT|DEADLINE)\b|^[Jj]ob timeout\b"), "job-time-limit", 0.95),
+    (re.compile(r"\b(?:PREEMPTED|REQUEUED)\b"), "job-preempted-or-requeued", 0.95),
+    (re.compile(r"\b(?:CANCELLED|CANCELED)\b"), "job-cancelled-externally", 0.9),
+    (re.compile(r"\bNODE_FAIL\b|\bBOOT_FAIL\b"), "gpu-hardware-fault", 0.6),
+)
+"""States of schedulers (Slurm, Kubernetes, Hugging Face Jobs), as a backend passes them on."""
+VERDICTS: Final[Mapping[str, tuple[str, float]]] = {
+    "the script left amid training": ("user-code-error", 0.65),
+    "sys.exit(": ("user-code-error", 0.55),
+    "the data ran out": ("too-few-training-steps", 0.6),
+}
+"""What the runtime says of a script that left without an error and before its training was over, by its first words."""
+SWALLOWED: Final = ("user-code-error", 0.55)
+"""An exception that ended training, and that the script went on in spite of: no traceback stands in the log."""
+CODES: Final = re.compile(r"^refused by check: (?P<codes>.+)$")
+STACK: Final = re.compile(r"^(?:Current thread|Thread) 0x[0-9a-f]+.*\(most recent call first\):$")
+FRAME: Final = re.compile(r'^  File "(?P<file>[^"]+)", line \d+ in (?P<function>\S+)')
+HANGS: Final = (
+    (re.compile(r"trl/.* _calculate_rewards$"), "grpo-reward-function-error", 0.8),
+    (re.compile(r"trl/.*vllm_client\.py "), "vllm-server-unreachable", 0.6),
+    (re.compile(r"huggingface_hub/(?:_commit_api|_upload|lfs|.*upload)\S* "), "hub-upload-transient", 0.75),
+    (
+        re.compile(r"huggingface_hub/hf_api\.py (?:create_commit|upload_\w+|preupload_\w+)$"),
+        "hub-upload-transient",
+        0.75,
+    ),
+    (re.compile(r"huggingface_hub/(?:file_download|_snapshot_download)\.py "), "hub-download-transient", 0.75),
+    (re.compile(r"torch/utils/data/dataloader\.py _(?:try_)?get_data$"), "dataloader-worker-died-or-hung", 0.75),
+    (re.compile(r"torch/distributed/distributed_c10d\.py "), "nccl-timeout-rank-desync", 0.5),
+)
+"""Calls that a hanging process waits in, as `file function`; the innermost that is among them counts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """What was left of an attempt, beside what its processes wrote.
+
+    Attributes:
+        oom_kills: Processes that the kernel killed meanwhile for lack of memory; None where nobody counted.
+        disk_free_bytes: Room left on the disk of the run; None where nobody looked.
+        stacks: The stacks of its threads, taken when it hung; empty where none were.
+        stacks_path: Where they lie.
+    """
+
+    oom_kills: int | None = None
+    disk_free_bytes: int | None = None
+    stacks: str = ""
+    stacks_path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A fact in the words of people, and the class it speaks for."""
+
+    text: str
+    name: str = ""
+    weight: float = 0.0
+
+
+def know(state: RunState, ending: Ending) -> list[Known]:
+    """Return what is known of a run's newest attempt that did not end well; nothing of one that did."""
+    attempt = state.current
+    if attempt is None:
+        return [*_refused(state)]
+    if attempt.stage is Stage.SUCCEEDED:
+        return [Known(f"{name}: {found.because}", "model-not-pushed", 0.9) for name, found in _lost(state)]
+    if not attempt.stage.ended:
+        return []
+    facts = [*_stopped(state, attempt), *_died(attempt, ending), *_said(attempt)]
+    return list({fact.text: fact for fact in reversed(facts)}.values())[::-1]
+
+
+def speak_of(facts: Sequence[Known]) -> list[Silent]:
+    """Return the facts as evidence; their lines are counted as in the log that is made of them."""
+    return [
+        Silent(name=fact.name, weight=fact.weight, lines=(Line(number, fact.text, LEDGER),), explains=True)
+        for number, fact in enumerate(facts, start=1)
+        if fact.name
+    ]
+
+
+def _refused(state: RunState) -> Iterator[Known]:
+    if state.because:
+        yield Known(state.because)
+
+
+def refused_by(state: RunState) -> tuple[str, ...]:
+    """Return the codes of the rules for which a run was never started."""
+    found = CODES.match(state.because)
+    return tuple(found["codes"].split(", ")) if found and not state.attempts else ()
+
+
+def _lost(state: RunState) -> Iterator[tuple[str, Delivered]]:
+    yield from ((name, found) for name, found in state.deliveries.items() if found.verdict == "missing")
+
+
+def _stopped(state: RunState, attempt: AttemptState) -> Iterator[Known]:
+    """Yield who asked the attempt to stop; where nobody of ours did, what the signal says."""
+    at = f"at step {attempt.steps}" + (f" of {attempt.max_steps}" if attempt.max_steps else "")
+    if state.stop:
+        name = "job-time-limit" if state.stop == "the timeout" else "job-cancelled-externally"
+        yield Known(f"{state.stop} asked it to stop, and it ended {at}", name, 0.97)
+        return
+    end = attempt.end or {}
+    number = _signal(attempt, str(end.get("because", "")) if end.get("status") == "stopped" else "")
+    if number in SIGNALS and number is not None:
+        name, weight = SIGNALS[number]
+        yield Known(f"{Signals(number).name}, which nobody here sent, ended it {at}", name, weight)
+
+
+def _signal(attempt: AttemptState, because: str) -> int | None:
+    """Return the signal that ended an attempt: by what it said, by its exit code, by a shell's."""
+    name = because.partition(",")[0]
+    if name in Signals.__members__:
+        return Signals[name].value
+    code = attempt.exit_code or 0
+    number = -code if code < 0 else code - SHELL
+    return number if number in set(Signals) else None
+
+
+def _died(attempt: AttemptState, ending: Ending) -> Iterator[Known]:
+    """Yield what the machine tells of a death: memory, disk, a signal."""
+    failed = (attempt.end or {}).get("status") != "stopped"
+    if ending.oom_kills and failed:
+        text = f"the kernel killed {ending.oom_kills} of its processes for lack of memory (oom_kill)"
+        yield Known(text, "cpu-ram-oom-kill", 0.95 if _signal(attempt, "") == SIGKILL else 0.85)
+    if failed and ending.disk_free_bytes is not None and ending.disk_free_bytes < FULL_BYTES:
+        yield Known(f"{ending.disk_free_bytes / 2**20:.1f} MiB are free on the disk of the run", "disk-full", 0.7)
+
+
+def _said(attempt: AttemptState) -> Iterator[Known]:
+    """Yield what the launcher and the process itself said last, in the words that logs have for it."""
+    end = attempt.end or {}
+    if attempt.exit_code is not None and attempt.exit_code < 0:
+        yield Known(f"failed (exitcode: {attempt.exit_code}) {Signals(-attempt.exit_code).name}")
+    elif attempt.exit_code is not None:
+        yield Known(f"the training process ended with exit code {attempt.exit_code}")
+    if attempt.because:
+        state = next((each for each in STATES if each[0].search(attempt.because)), None)
+        yield Known(attempt.because, state[1], state[2]) if state else Known(attempt.because)
+    because = str(end.get("because") or "")
+    if because:
+        swallowed = end.get("status") == "failed" and not end.get("where")
+        otherwise = SWALLOWED if swallowed else ("", 0.0)
+        yield Known(because, *next((told for words, told in VERDICTS.items() if because.startswith(words)), otherwise))
+
+
+def find_hang(ending: Ending) -> list[Silent]:
+    """Return the class that the stacks of a hanging process speak for: that of the innermost call that waits for something."""
+    for number, text in _main_stack(ending.stacks):
+        frame = FRAME.match(text)
+        called = f"{frame['file']} {frame['function']}" if frame else ""
+        for call, name, weight in HANGS:
+            if call.search(called):
+                return [Silent(name=name, weight=weight, lines=(Line(number, text.strip(), ending.stacks_path),))]
+    return []
+
+
+def _main_stack(stacks: str) -> list[tuple[int, str]]:
+    """Return the frames of the last stack of the main thread, the innermost first: the one that began with the script."""
+    found: list[list[tuple[int, str]]] = []
+    for number, text in enumerate(stacks.splitlines(), start=1):
+        if STACK.match(text):
+            found.append([])
+        elif found and FRAME.match(text):
+            found[-1].append((number, text))
+    return next((each for each in reversed(found) if each and each[-1][1].endswith("in <module>")), [])

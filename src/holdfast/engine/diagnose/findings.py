@@ -1,0 +1,107 @@
+"""What rules find in a job's script or file, as evidence beside its log.
+
+A finding alone is no cause. It counts where the log tells of the same class, where it says why the log tells of another, and,
+of faults that no log shows, where training came to its end. A log that tells of nothing is told what is wrong with the job, as a hint.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from holdfast.core.diagnosis import HEALTHY, Diagnosis, Signature
+from holdfast.core.finding import Finding, Severity
+from holdfast.core.log import Line
+from holdfast.engine.check import severity_of
+from holdfast.engine.diagnose.silent import Silent
+
+AGREES: Final = 0.5
+"""How much a finding says of a class that the log speaks for, too."""
+EXPLAINS: Final[Mapping[str, str]] = {"pep723-header-invalid": "missing-module"}
+"""Classes that are why the log tells of another: a header that nobody reads installs nothing, and the first import fails."""
+EXPLAINED: Final = 0.95
+QUIET: Final = frozenset(
+    {"DAT114", "DAT211", "DAT216", "DAT220", "DAT221", "DAT235", "DAT236", "HUB104", "JOB116", "MOD127"}
+)
+"""Rules about nothing but a class of jobs that come to their end without a word. Other rules that prevent such a class find more."""
+SURE: Final[Mapping[Severity, float]] = {Severity.ERROR: 0.8, Severity.WARNING: 0.7, Severity.INFO: 0.62}
+REFUSED: Final = 0.9
+"""A job that was never started for it."""
+HINT: Final = 0.45
+"""Below what is called a cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A finding, with the classes that its rule prevents."""
+
+    finding: Finding
+    classes: tuple[str, ...]
+
+    @property
+    def line(self) -> Line:
+        """The line of the script that it is about, as evidence: what is written there, and what is wrong with it."""
+        place, document = self.finding.place, self.finding.document
+        number = place.line if place and place.line else 1
+        path = place.path if place else document.path if document else ""
+        lines = document.text.splitlines() if document and not (place and place.cell) else []
+        written = lines[number - 1].strip() if number <= len(lines) else self.finding.key
+        code = self.finding.rule.code if self.finding.rule else ""
+        return Line(number, f"{written}  [{code}: {self.finding.message}]", path)
+
+
+def speak(
+    findings: Iterable[Finding], alone: Diagnosis, signatures: Sequence[Signature], *, began: bool
+) -> list[Silent]:
+    """Return what findings say beside a log.
+
+    Args:
+        findings: What the rules object to.
+        alone: What the log says by itself.
+        signatures: All classes.
+        began: Whether training took a step: then what keeps it from its first is no cause.
+    """
+    named = [_named(finding, signatures) for finding in findings]
+    return [said for each in named if each.classes for said in _said(each, alone, began=began)]
+
+
+def speak_for(refusals: Iterable[tuple[str, Line]], signatures: Sequence[Signature]) -> list[Silent]:
+    """Return the classes of the findings for which a job was never started.
+
+    Args:
+        refusals: The code of each, and what it said where.
+        signatures: All classes.
+    """
+    return [
+        Silent(name=each.name, weight=REFUSED, lines=(line,))
+        for code, line in refusals
+        for each in [signature for signature in signatures if code in signature.prevented_by][:1]
+    ]
+
+
+def _named(finding: Finding, signatures: Sequence[Signature]) -> Named:
+    code = finding.rule.code if finding.rule else ""
+    return Named(finding, tuple(each.name for each in signatures if code in each.prevented_by))
+
+
+def _said(named: Named, alone: Diagnosis, *, began: bool) -> Iterator[Silent]:
+    told = [cause.signature.name for cause in alone.causes if cause.signature.name != HEALTHY]
+    why = next((name for name in named.classes if told[:1] == [EXPLAINS.get(name)]), None)
+    agreed = next((name for name in told if name in named.classes), None)
+    if why:
+        yield Silent(name=why, weight=EXPLAINED, lines=(named.line,), explains=True)
+    elif agreed:
+        yield Silent(name=agreed, weight=AGREES, lines=(named.line,), explains=True)
+    elif alone.verdict == "healthy" and _is_quiet(named.finding):
+        yield Silent(name=named.classes[0], weight=SURE[severity_of(named.finding)], lines=(named.line,))
+    elif _is_hint(named, alone) and not told and not began:
+        yield Silent(name=named.classes[0], weight=HINT, lines=(named.line,), explains=True)
+
+
+def _is_quiet(finding: Finding) -> bool:
+    """Tell whether a finding is of a fault that no log shows, and not of some rows alone."""
+    return finding.rule is not None and finding.rule.code in QUIET and finding.count is None
+
+
+def _is_hint(named: Named, alone: Diagnosis) -> bool:
+    """Tell whether a finding may be why a log tells of nothing: an error, of one class alone."""
+    return alone.verdict == "unknown" and len(named.classes) == 1 and severity_of(named.finding) is Severity.ERROR

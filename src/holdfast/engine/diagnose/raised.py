@@ -1,0 +1,228 @@
+"""Exceptions and warnings of a log whose very words are known from the libraries' releases: where they are raised, and by which.
+
+Only exceptions, and lines that are kept anyway, are looked up; each costs some tens of microseconds.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from typing import Final
+
+from holdfast.catalog.messages import Known, Place, Said, load_messages, packages
+from holdfast.core.diagnosis import Signature
+from holdfast.core.log import Line, Log, Traceback
+from holdfast.engine.diagnose.judging import TEARDOWN, USER_CODE, Candidate, read_scene, survived
+from holdfast.engine.diagnose.raised_classes import class_of
+from holdfast.engine.diagnose.reading import joined_error
+from holdfast.engine.diagnose.tracebacks import ERROR
+
+CAREFUL: Final = 0.58
+"""Score of a class that is told by where a message is raised, and not by what a signature's author knows of it."""
+SURE_WORDS: Final = 6
+"""Literal words from which a message is known again without the frame that raised it: Python itself says `tuple index out of range`."""
+MOST_LINES: Final = 400
+"""Lines, and exceptions, that are looked up; more say the same again."""
+LOGGED: Final = re.compile(r"warning|error|\w+Warning")
+QUOTED: Final = frozenset({"KeyError"})
+"""Exceptions whose text is their argument's `repr`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """A message of a log that a library is known to write.
+
+    Attributes:
+        line: Where it stands.
+        said: What it is.
+        places: Where it may come from: what the traceback's last frame leaves of its places.
+        known: Its package's messages.
+        is_placed: Whether that frame says so too.
+        exception: What was raised; None of a line that was only written.
+    """
+
+    line: Line
+    said: Said
+    places: tuple[Place, ...]
+    known: Known
+    is_placed: bool = False
+    exception: Traceback | None = None
+
+    @property
+    def name(self) -> str:
+        """The class that the place and the words speak for; empty where they speak for none, or for several."""
+        places = (f"{place.module}:{place.function}" for place in self.places)
+        names = {class_of(self.said.kind, self.said.template, place) for place in places}
+        return names.pop() if len(names) == 1 else ""
+
+    @property
+    def releases(self) -> int:
+        """The releases that say so, a bit for each."""
+        found = 0
+        for place in self.places:
+            found |= place.releases
+        return found
+
+    def __str__(self) -> str:
+        """Return who says it: ``trl 0.15.0 to 0.19.1 in `SFTTrainer.__init__` ``."""
+        functions = {place.function for place in self.places}
+        where = f" in `{functions.pop()}`" if len(functions) == 1 and functions != {""} else ""
+        return f"{self.said.package}{_spelled(self.known.versions, self.releases)}{where}"
+
+
+def find_raised(log: Log) -> list[Raised]:
+    """Return the exceptions of a log that libraries are known to raise, the innermost of a chain first, and then the warnings."""
+    exceptions = islice(_unique(_exceptions(log)), MOST_LINES)
+    lines = {re.sub(r"\d+", "#", line.text): line for line in chain((hit.line for hit in log.hits), log.head, log.tail)}
+    warned = islice((line for line in lines.values() if not ERROR.match(line.text)), MOST_LINES)
+    found = chain(map(_of_exception, exceptions), map(_of_line, warned))
+    return [each for each in found if each]
+
+
+def versions_of(raised: Iterable[Raised]) -> dict[str, str]:
+    """Return the releases that can have written all of these, by package, as requirements: `{"trl": ">=0.15.0,<0.20.0"}`.
+
+    A package of which every release that is known could have is left out, and one of which none could: other code said so.
+    """
+    left: dict[str, tuple[Known, int]] = {}
+    for each in raised:
+        _, before = left.get(each.said.package, (each.known, -1))
+        left[each.said.package] = (each.known, before & each.releases)
+    told = {package: required(known.versions, releases) for package, (known, releases) in left.items() if releases}
+    return {package: required for package, required in told.items() if required}
+
+
+def told_at(raised: Iterable[Raised], lines: Iterable[Line]) -> Raised | None:
+    """Return what is known of a message that stands in one of some lines."""
+    places = {(line.path, line.number) for line in lines}
+    return next((each for each in raised if (each.line.path, each.line.number) in places), None)
+
+
+def with_careful(
+    candidates: Sequence[Candidate], raised: Sequence[Raised], signatures: Iterable[Signature], log: Log
+) -> list[Candidate]:
+    """Return candidates, and with them the class of an exception that no mark knows, as its function's others are.
+
+    Args:
+        candidates: The likeliest first.
+        raised: What is known of the log's messages.
+        signatures: All.
+        log: What was read.
+    """
+    known = {each.name: each for each in signatures}
+    taken = {
+        (sign.line.path, sign.line.number) for each in candidates for sign in each.signs if sign.mark.role == "root"
+    }
+    ended = read_scene(log).ended
+    first = next(
+        (
+            each
+            for each in raised
+            if each.exception
+            and each.name in known
+            and not any((line.path, line.number) in taken for line in each.exception.error)
+            and not TEARDOWN.search(each.line.text)
+            and not (ended and survived(each.line, ended))
+        ),
+        None,
+    )
+    if first is None:
+        return list(candidates)
+    made = Candidate(signature=known[first.name], score=CAREFUL, exception=first.exception)
+    others = [
+        each
+        for each in candidates
+        if each.signature.name != USER_CODE or each.decisive is not None or each.score > CAREFUL
+    ]
+    if any(each.signature.name == first.name and each.score >= CAREFUL for each in others):
+        return list(candidates)
+    kept = [each for each in others if each.signature.name != first.name]
+    at = next((at for at, each in enumerate(kept) if each.score < CAREFUL), len(kept))
+    return [*kept[:at], made, *kept[at:]]
+
+
+def _exceptions(log: Log) -> Iterator[Traceback]:
+    for last in chain(log.tracebacks, (hit.traceback for hit in log.hits if hit.traceback)):
+        yield from (part for part in (*(part for part, _ in last.earlier), last) if part.error)
+    for hit in log.hits:
+        if hit.traceback is None and ERROR.match(hit.line.text):
+            yield Traceback(start=hit.line, error=(hit.line,))
+
+
+def _unique(tracebacks: Iterable[Traceback]) -> Iterator[Traceback]:
+    seen: set[tuple[str, int]] = set()
+    for each in tracebacks:
+        place = (each.error[0].path, each.error[0].number)
+        if place not in seen:
+            seen.add(place)
+            yield each
+
+
+def _of_exception(exception: Traceback) -> Raised | None:
+    error, _, message = joined_error(exception).partition(":")
+    kind = error.rpartition(".")[2].strip()
+    text = message.strip()
+    frame = exception.frames[-1] if exception.frames and exception.frames[-1].file else None
+    found: list[Raised] = []
+    for package in packages():
+        known = load_messages(package)
+        for said in known.find(text[1:] if kind in QUOTED else text, kind):
+            places = tuple(each for each in said.places if frame and each.is_at(frame.file, frame.function))
+            if places or (frame is None and said.words >= SURE_WORDS):
+                found.append(Raised(exception.error[0], said, places or said.places, known, bool(places), exception))
+    return _best(found)
+
+
+def _of_line(line: Line) -> Raised | None:
+    known = map(load_messages, packages())
+    return _best(
+        [
+            Raised(line, said, said.places, each)
+            for each in known
+            for said in each.find(line.text)
+            if said.words >= SURE_WORDS and LOGGED.fullmatch(said.kind)
+        ]
+    )
+
+
+def _best(found: Sequence[Raised]) -> Raised | None:
+    """Return the one that says the most, from all its places; None where two packages say the same."""
+    most = max((each.said.weight for each in found), default=0)
+    best = [each for each in found if each.said.weight == most]
+    if len({each.said.package for each in best}) != 1:
+        return None
+    return replace(best[0], places=tuple(place for each in best for place in each.places))
+
+
+def _bounds(releases: int) -> tuple[int, int]:
+    """Return the first and the last of some releases."""
+    return (releases & -releases).bit_length() - 1, releases.bit_length() - 1
+
+
+def required(versions: Sequence[str], releases: int) -> str:
+    """Return the span of some releases as a requirement, `>=0.15.0,<0.20.0`; empty where it is all that are known.
+
+    Args:
+        versions: Those that are known, oldest first.
+        releases: Some of them, a bit for each.
+    """
+    first, last = _bounds(releases)
+    low = _since(versions, first) if first else ""
+    high = f"<{versions[last + 1]}" if last + 1 < len(versions) else ""
+    return ",".join(part for part in (low, high) if part)
+
+
+def _since(versions: Sequence[str], first: int) -> str:
+    """Return from which release on, as a requirement; of a large package only the last release of a minor version may be known."""
+    before, at = versions[first - 1], versions[first]
+    is_known = at.endswith(".0") or before.rpartition(".")[0] == at.rpartition(".")[0]
+    return f">={at}" if is_known else f">{before}"
+
+
+def _spelled(versions: Sequence[str], releases: int) -> str:
+    first, last = _bounds(releases)
+    if first == last:
+        return f" {versions[first]}"
+    if last + 1 == len(versions):
+        return f" since {versions[first]}" if first else ""
+    return f" {versions[first]} to {versions[last]}" if first else f" up to {versions[last]}"

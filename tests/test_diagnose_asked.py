@@ -1,0 +1,300 @@
+"""What a script and its log tell together; and that neither a good script nor a good log is taken for a fault."""
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast.app.diagnosing import diagnose
+from holdfast.core.event import (
+    Answer,
+    Asked,
+    Closed,
+    Delivered,
+    Event,
+    Polled,
+    Reported,
+    Stage,
+    Started,
+    Starting,
+    fold,
+)
+from holdfast.engine.diagnose.attempts import Ending, find_hang, know, speak_of
+from holdfast.engine.literal_rows import literal_rows
+
+SCRIPT = """\
+from datasets import Dataset, load_dataset
+from trl import SFTConfig, SFTTrainer
+
+rows = load_dataset("acme/chats", split="train")
+config = SFTConfig(
+    output_dir="out",
+    learning_rate=1e-3,
+    max_steps=8,
+    logging_steps=1,
+    per_device_train_batch_size=4,
+)
+trainer = SFTTrainer("Qwen/Qwen2.5-0.5B", args=config, train_dataset=rows)
+trainer.train()
+print("the script is done")
+"""
+BARS = "Writing model shards: 100%|##########| 1/1 [00:00<00:00, 519.87it/s]\n"
+END = "{'train_runtime': '0.2', 'train_samples_per_second': '100', 'train_loss': '5.3', 'epoch': '1'}\n"
+DONE = "the script is done\n"
+TRACEBACK = 'Traceback (most recent call last):\n  File "train.py", line 4, in <module>\n'
+NO_GPU = "UserWarning: 'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.\n"
+
+
+def steps(count: int = 8, first: int = 1, **changed: Callable[[int], float]) -> str:
+    """Return the lines of steps of a linear schedule from 1e-3 down over eight steps."""
+    each: dict[str, Callable[[int], float]] = {
+        "loss": lambda at: 6.0 - 0.1 * at,
+        "grad_norm": lambda at: 2.3 - 0.01 * at,
+        "learning_rate": lambda at: 1e-3 * (9 - at) / 8,
+        "num_tokens": lambda at: 86 * at + at % 3,
+        "epoch": lambda at: 0.125 * at,
+        **changed,
+    }
+    rows = [{name: f"{value(at):.4g}" for name, value in each.items()} for at in range(first, first + count)]
+    return "".join(f"{row}\n" for row in rows)
+
+
+def full(at: int) -> float:
+    return 4 * 32 * at
+
+
+FAULTS = {
+    "nothing is saved": (
+        ("max_steps=8", 'max_steps=8, save_strategy="no"'),
+        steps() + END + DONE,
+        "no-checkpoint-saved",
+    ),
+    "the checkpoint's rate": (("1e-3", "5e-3"), steps(4, 5) + BARS + END + DONE, "resume-settings-changed"),
+    "a cut in every row": (
+        ('split="train")', 'split="train")\nanswers = "messages"'),
+        steps(num_tokens=full) + BARS + END + DONE,
+        "answers-not-in-training-text",
+    ),
+    "precision of a GPU": (
+        ("max_steps=8", "max_steps=8, fp16=True"),
+        NO_GPU + steps() + BARS + END + DONE,
+        "no-gpu-visible",
+    ),
+    "a push that hangs": (
+        ("trainer.train()", "trainer.train()\ntrainer.push_to_hub()"),
+        steps() + BARS + END,
+        "hub-upload-transient",
+    ),
+    "rows that are evaluated on too": (
+        ("train_dataset=rows", "train_dataset=rows, eval_dataset=rows"),
+        steps() + BARS + END + DONE,
+        "eval-train-leak",
+    ),
+    "tokens twice": (
+        ('load_dataset("acme/chats", split="train")', 'Dataset.from_list([{"text": "a<|im_end|><|im_end|>"}])'),
+        steps() + BARS + END + DONE,
+        "text-duplicated-in-rows",
+    ),
+    "nobody answers": (
+        (
+            'load_dataset("acme/chats", split="train")',
+            'Dataset.from_list([{"messages": [{"role": "user", "content": f"{n}?"}]} for n in range(8)])',
+        ),
+        steps() + BARS + END + DONE,
+        "answers-not-in-training-text",
+    ),
+    "a header that nobody reads": (
+        ("from datasets", '#/// script\n#dependencies = ["datasets"]\n#///\nfrom datasets'),
+        TRACEBACK + "    from datasets import Dataset\nModuleNotFoundError: No module named 'datasets'\n",
+        "pep723-header-invalid",
+    ),
+    "an argument that both name": (
+        ("max_steps=8", "max_steps=8, max_seq_length=64"),
+        TRACEBACK
+        + "    config = SFTConfig(\nTypeError: SFTConfig.__init__() got an unexpected keyword argument 'max_seq_length'\n",
+        "trl-config-arg-renamed",
+    ),
+}
+
+
+def told(folder: Path, script: str, log: str) -> dict[str, Any]:
+    (folder / "train.py").write_text(script)
+    (folder / "train.log").write_text(log)
+    return diagnose([str(folder / "train.log"), str(folder / "train.py")])
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_log_and_its_script_tell_together(name: str, tmp_path: Path) -> None:
+    """The evidence names the script's line."""
+    (old, new), log, true = FAULTS[name]
+    script = SCRIPT.replace(old, new)
+    if "cut" in name:
+        script = script.replace("max_steps=8", "max_steps=8, max_length=32")
+    answer = told(tmp_path, script, log)
+
+    assert (answer["verdict"], answer["causes"][0]["class"]) == ("diagnosed", true), answer["causes"]
+    of_script = [each for each in answer["causes"][0]["evidence"] if each["path"].endswith("train.py")]
+    assert of_script
+    assert of_script[0]["text"].startswith(script.splitlines()[of_script[0]["line"] - 1].strip())
+
+
+HEALTHY = {
+    "as it is": ("", "", steps() + BARS + END + DONE),
+    "saved by itself": ("trainer.train()", 'trainer.train()\ntrainer.save_model("kept")', steps() + END + DONE),
+    "an adapter, of whose save nothing is said": ("", "", steps() + END + DONE),
+    "a log without its beginning": ("", "", steps(4, 5) + BARS + END + DONE),
+    "resumed with the same rate": (
+        "trainer.train()",
+        "trainer.train(resume_from_checkpoint=True)",
+        steps(4, 5) + BARS + END + DONE,
+    ),
+    "rows of one length": ("", "", steps(num_tokens=full) + BARS + END + DONE),
+    "packed rows": (
+        "max_steps=8",
+        "max_steps=8, packing=True, max_length=32",
+        steps(num_tokens=full) + BARS + END + DONE,
+    ),
+    "a CPU on purpose": ("max_steps=8", "max_steps=8, use_cpu=True", NO_GPU + steps() + BARS + END + DONE),
+    "a push that came back": ("trainer.train()", "trainer.train()\ntrainer.push_to_hub()", steps() + BARS + END + DONE),
+    "a style to warn of": ("max_steps=8", "max_steps=8, gradient_checkpointing=True", steps() + BARS + END + DONE),
+}
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_a_good_log_with_a_good_script_is_healthy(name: str, tmp_path: Path) -> None:
+    old, new, log = HEALTHY[name]
+    answer = told(tmp_path, SCRIPT.replace(old, new) if old else SCRIPT, log)
+
+    assert answer["verdict"] == "healthy", answer["causes"]
+
+
+def test_what_keeps_a_job_from_its_first_step_is_no_cause_once_it_took_one(tmp_path: Path) -> None:
+    """A log that was cut stays unknown; of one that is empty the script's error is told as a hint."""
+    script = SCRIPT.replace("max_steps=8", 'max_steps=8, eval_strategy="steps"')
+    begun = told(tmp_path, script, steps(3) + " 38%|###       | 3/8 [00:06<00:10,  2.00s/it]\n")
+    empty = told(tmp_path, script, "")
+
+    assert (begun["verdict"], begun["causes"]) == ("unknown", [])
+    assert (empty["verdict"], empty["causes"][0]["class"]) == ("unknown", "eval-strategy-without-eval-dataset")
+    assert empty["causes"][0]["confidence"] < 0.5
+
+
+def test_a_script_that_is_no_python_is_said_and_the_log_is_read_all_the_same(tmp_path: Path) -> None:
+    answer = told(tmp_path, "def (:\n", steps() + BARS + END)
+
+    assert (answer["verdict"], bool(answer["job"]["unread"])) == ("healthy", True)
+
+
+def test_a_remedy_says_from_which_value_to_which(tmp_path: Path) -> None:
+    """Halving the batch doubles accumulation, as the script's own values have it."""
+    oom = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 22.06 GiB of which 1.06 GiB is free. "
+    oom += "Including non-PyTorch memory, this process has 20.99 GiB memory in use. Of the allocated memory 19.80 GiB is allocated by PyTorch, and 921.10 MiB is reserved by PyTorch but unallocated.\n"
+    log = (
+        'Traceback (most recent call last):\n  File "/venv/lib/python3.11/site-packages/transformers/trainer.py", line 2325, in train\n    x()\n'
+        + oom
+    )
+    remedy = told(tmp_path, SCRIPT, steps(3) + log)["causes"][0]["remedy"]
+
+    assert remedy == [
+        {"key": "train.per_device_train_batch_size", "action": "halve", "from": 4, "to": 2},
+        {"key": "train.gradient_accumulation_steps", "action": "set", "from": 1, "to": 2},
+    ]
+    single = SCRIPT.replace("per_device_train_batch_size=4", "per_device_train_batch_size=1")
+    assert told(tmp_path, single, steps(3) + log)["causes"][0]["remedy"] is None
+
+
+def test_rows_that_are_written_out_are_read_and_others_are_not() -> None:
+    made = {
+        "from_list([{'a': n + 1} for n in range(2)])": [{"a": 1}, {"a": 2}],
+        "from_dict({'a': [1], 'b': ['x']})": [{"a": 1, "b": "x"}],
+    }
+    for text, rows in made.items():
+        assert literal_rows(f"d = Dataset.{text}") == {1: rows}
+    for text in (
+        "from_list(load())",
+        "from_list([{'a': f(n)} for n in range(2)])",
+        "from_list(rows)",
+        "from_list([1])",
+        "from_list((:",
+    ):
+        assert literal_rows(f"d = Dataset.{text}") == {}
+
+
+def attempt(*events: Event, code: int | None = 1, because: str = "", end: Mapping[str, Any] | None = None) -> Any:
+    said = [Reported(at_s=4, attempt=1, said={"event": "end", **end})] if end else []
+    return fold(
+        [
+            Asked(at_s=1, folder="runs/a"),
+            Starting(at_s=2, attempt=1, backend="slurm"),
+            Started(at_s=3, attempt=1, id="7"),
+            Reported(at_s=3, attempt=1, said={"event": "step", "step": 5, "max_steps": 9}),
+            *said,
+            Polled(at_s=5, attempt=1, answer=Answer.ENDED, exit_code=code, because=because),
+            *events,
+        ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("because", "true"),
+    [
+        ("slurm says TIMEOUT", "job-time-limit"),
+        ("Job timeout", "job-time-limit"),
+        ("slurm says OUT_OF_MEMORY", "cpu-ram-oom-kill"),
+        ("slurm says PREEMPTED", "job-preempted-or-requeued"),
+        ("slurm says CANCELLED by 1000", "job-cancelled-externally"),
+        ("sbatch: error: Batch job submission failed", None),
+    ],
+)
+def test_the_state_that_a_scheduler_tells_names_the_class(because: str, true: str | None) -> None:
+    spoken = [each.name for each in speak_of(know(attempt(because=because), Ending()))]
+    assert spoken == ([true] if true else [])
+
+
+def test_an_exit_code_of_a_shell_counts_like_the_signal() -> None:
+    assert [each.name for each in speak_of(know(attempt(code=143), Ending()))] == ["job-preempted-or-requeued"]
+    assert speak_of(know(attempt(code=1), Ending())) == []
+
+
+def test_a_model_that_never_arrived_is_told_of_a_run_that_trained_to_its_end() -> None:
+    lost = Delivered(at_s=6, repository="me/x", verdict="missing", because="no model.safetensors is in me/x")
+    closed = Closed(at_s=7, stage=Stage.FAILED)
+    state = attempt(lost, closed, code=0, end={"status": "finished"})
+    assert [each.name for each in speak_of(know(state, Ending()))] == ["model-not-pushed"]
+    assert know(attempt(code=0, end={"status": "finished"}), Ending(oom_kills=3)) == []
+
+
+def test_a_disk_without_room_is_told_of_a_failed_attempt_alone() -> None:
+    full_disk = Ending(disk_free_bytes=1000)
+    assert [each.name for each in speak_of(know(attempt(), full_disk))] == ["disk-full"]
+    assert speak_of(know(attempt(), Ending(disk_free_bytes=1 << 34))) == []
+
+
+STACKS = """\
+Thread 0x00007f0 (most recent call first):
+  File "/usr/lib/python3.11/threading.py", line 1 in wait
+
+Current thread 0x00007f1 (most recent call first):
+  File "{innermost}", line 9 in {function}
+  File "/venv/lib/python3.11/site-packages/transformers/trainer.py", line 2 in train
+  File "/home/me/train.py", line 3 in <module>
+"""
+
+
+@pytest.mark.parametrize(
+    ("innermost", "function", "true"),
+    [
+        ("/venv/site-packages/huggingface_hub/hf_api.py", "create_commit", "hub-upload-transient"),
+        ("/venv/site-packages/torch/utils/data/dataloader.py", "_get_data", "dataloader-worker-died-or-hung"),
+        ("/home/me/train.py", "compute", None),
+    ],
+)
+def test_stacks_say_what_a_process_waited_for(innermost: str, function: str, true: str | None) -> None:
+    found = find_hang(Ending(stacks=STACKS.format(innermost=innermost, function=function), stacks_path="stacks.txt"))
+    assert [(each.name, each.lines[0].number) for each in found] == ([(true, 5)] if true else [])
+
+
+def test_answers_are_json(tmp_path: Path) -> None:
+    json.dumps(told(tmp_path, SCRIPT.replace("max_steps=8", 'max_steps=8, save_strategy="no"'), steps() + END + DONE))
