@@ -130,6 +130,23 @@ def test_what_releases_say_is_kept_with_what_they_take(
     assert updated == built == {"This was said before": 0b01, "This is said since then": 0b10}
 
 
+def test_what_an_environment_has_and_no_registry_is_added(tmp_path: Path, shelf: Path) -> None:
+    put_wheel(shelf, "1.0.0", "a: int = 1")
+    target = tmp_path / "history"
+    catalog(["trl"], target=str(target))
+    put_wheel(tmp_path / "own", "1.1.0", "a: int = 1\n    ours: int = 2")
+    site = tmp_path / "site-packages"
+    with zipfile.ZipFile(next((tmp_path / "own").glob("*.whl"))) as wheel:
+        wheel.extractall(site)
+    answer = catalog(["trl"], source=str(site), target=str(target))
+    assert answer["added"] == {"trl": ["1.1.0"]}
+    assert answer["releases"]["trl"] == 2
+    found = Api({"trl": "1.1.0"}, folder=target).signature("trl.Config")
+    assert found is not None
+    assert "ours" in found.parameters
+    assert catalog(["trl"], source=str(site), target=str(target))["added"] == {}
+
+
 def test_a_registry_that_cannot_be_asked_is_told_of(
     tmp_path: Path, shelf: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

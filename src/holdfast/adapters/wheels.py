@@ -88,6 +88,16 @@ def read_wheel(path: Path) -> Sources:
     return Sources(package, version, "" if date in UNDATED else date, text, ZipModules(archive, package))
 
 
+def is_environment(folder: Path) -> bool:
+    """Tell whether a folder is one that packages are installed in."""
+    return any(folder.glob("*.dist-info"))
+
+
+def installed_versions(site: Path, package: str) -> list[str]:
+    """Return the version of an installed package, or nothing where it is not there."""
+    return [folder.name.removesuffix(".dist-info").partition("-")[2] for folder in _infos(site, package)[-1:]]
+
+
 def read_installed(site: Path, package: str) -> Sources:
     """Return what an installed package holds.
 
@@ -98,15 +108,16 @@ def read_installed(site: Path, package: str) -> Sources:
     Raises:
         SourceError: It is not installed there.
     """
-    found = sorted(
-        folder
-        for folder in site.glob("*.dist-info")
-        if folder.name.partition("-")[0].lower().replace("-", "_") == package
-    )
+    found = _infos(site, package)
     if not found or not (site / package).is_dir():
         raise SourceError(
             f"{package} is not installed there", where=str(site), fix=f"install it: pip install {package}"
         )
     metadata = (found[-1] / "METADATA").read_text(encoding="utf-8")
-    version = found[-1].name.removesuffix(".dist-info").partition("-")[2]
-    return Sources(package, version, "", metadata, FolderModules(site, package))
+    return Sources(package, installed_versions(site, package)[0], "", metadata, FolderModules(site, package))
+
+
+def _infos(site: Path, package: str) -> list[Path]:
+    """Return the folders in which an installed package is described."""
+    folders = sorted(site.glob("*.dist-info"))
+    return [each for each in folders if each.name.partition("-")[0].lower().replace("-", "_") == package]

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from packaging.version import Version
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.history_files import load_texts, save_text, writable_folder
 from holdfast.adapters.registry import Registry
-from holdfast.adapters.wheels import read_wheel
+from holdfast.adapters.wheels import Sources, installed_versions, is_environment, read_installed, read_wheel
 from holdfast.catalog.api import BUILTIN
 from holdfast.catalog.api.folders import newest_folder
 from holdfast.catalog.messages import SUFFIX, messages_folder
@@ -46,8 +46,9 @@ def catalog(
 
     Args:
         packages: Which packages. Default: all that the history covers.
-        source: A folder of wheels, searched with the folders in it: the history is built from these alone. Default:
-            the registry is asked for releases that the history does not have yet.
+        source: A folder of wheels, searched with the folders in it: the history is built from these alone. Or an
+            environment's `site-packages`, whose releases are added where the history does not have them: those that no
+            registry has. Default: the registry is asked for releases that the history does not have yet.
         target: The folder that all is written to. Default: where the history and the messages lie, or the user's cache if
             that may not be written.
         onlooker: Is told of each release before it is read.
@@ -58,7 +59,11 @@ def catalog(
     chosen = _chosen(packages)
     folder = Path(target) if target else writable_folder(BUILTIN)
     folders = (folder, folder if target else messages_folder(folder))
-    added = _build(chosen, Path(source), folders, onlooker) if source else _update(chosen, folders, onlooker)
+    wheels = Path(source) if source else None
+    if wheels is None or is_environment(wheels):
+        added = _update(chosen, folders, Environment(wheels) if wheels else Released(), onlooker)
+    else:
+        added = _build(chosen, wheels, folders, onlooker)
     releases = {package: len(parse_history(text).versions) for package, text in load_texts(folder).items()}
     return {"schema": 1, "verb": "catalog", "folder": str(folder), "added": added, "releases": releases}
 
@@ -91,13 +96,59 @@ class Package:
             save_text(folders[1], self.history.package, self.messages.text(), SUFFIX)
 
 
+class Shelf(Protocol):
+    """Where releases are to be had."""
+
+    def versions(self, package: str) -> Iterable[str]:
+        """Return the releases of a package."""
+        ...
+
+    def read(self, package: str, version: str) -> Read:
+        """Return what one of them offers and says."""
+        ...
+
+
+class Released:
+    """What the registry has."""
+
+    def __init__(self) -> None:
+        self._registry = Registry()
+
+    def versions(self, package: str) -> Iterable[str]:
+        """Return the releases that are listed."""
+        return self._registry.versions(package)
+
+    def read(self, package: str, version: str) -> Read:
+        """Download one, and read it."""
+        with TemporaryDirectory(prefix="holdfast-") as scratch:
+            return read_file(self._registry.download(package, version, Path(scratch)))
+
+
+class Environment:
+    """What is installed in an environment: builds of somebody's own, too."""
+
+    def __init__(self, site: Path) -> None:
+        self._site = site
+
+    def versions(self, package: str) -> Iterable[str]:
+        """Return the installed release, if there is one."""
+        return installed_versions(self._site, package)
+
+    def read(self, package: str, version: str) -> Read:  # noqa: ARG002 - there is but one
+        """Read the installed modules."""
+        return _read(read_installed(self._site, package))
+
+
 def read_file(wheel: Path) -> Read:
     """Return what the release in a wheel offers and says.
 
     Raises:
         SourceError: It is no wheel.
     """
-    found = read_wheel(wheel)
+    return _read(read_wheel(wheel))
+
+
+def _read(found: Sources) -> Read:
     release = read_release(found.package, found.version, found.date, found.metadata, found.modules)
     return Read(release, frozenset(read_messages(found.package, found.modules)))
 
@@ -129,11 +180,12 @@ def _build(
     return {each.history.package: each.history.versions for each in built}
 
 
-def _update(packages: Sequence[str], folders: tuple[Path, Path], onlooker: Onlooker) -> dict[str, list[str]]:
-    """Add what the registry has and the history has not; every history is dated today, those without news as well."""
+def _update(
+    packages: Sequence[str], folders: tuple[Path, Path], shelf: Shelf, onlooker: Onlooker
+) -> dict[str, list[str]]:
+    """Add what is to be had and the history has not; every history is dated today, those without news as well."""
     texts = load_texts(newest_folder(BUILTIN)) | load_texts(folders[0])
     said = _messages(folders[1])
-    registry = Registry()
     made = datetime.fromtimestamp(SystemClock().now_s(), UTC).date().isoformat()
     added: dict[str, list[str]] = {}
     for package in packages:
@@ -141,11 +193,10 @@ def _update(packages: Sequence[str], folders: tuple[Path, Path], onlooker: Onloo
             parse_history(texts[package]) if package in texts else History(package),
             parse_messages(said[package]) if package in said else MessageHistory(package),
         )
-        added[package] = _news(registry.versions(package), kept.history.versions)
+        added[package] = _news(shelf.versions(package), kept.history.versions)
         for version in added[package]:
             onlooker(f"{package} {version}")
-            with TemporaryDirectory(prefix="holdfast-") as scratch:
-                kept.add(read_file(registry.download(package, version, Path(scratch))))
+            kept.add(shelf.read(package, version))
         kept.save(folders, made)
     for package in sorted(set(texts) - set(packages)):
         save_text(folders[0], package, texts[package])  # a folder of histories is whole

@@ -16,7 +16,12 @@ def command() -> None:
 
 @command.command("update")
 @click.argument("packages", nargs=-1, metavar="[PACKAGE…]")
-@click.option("--from", "source", metavar="FOLDER", help="Build from the wheels in a folder instead of the registry's.")
+@click.option(
+    "--from",
+    "source",
+    metavar="FOLDER",
+    help="Build from the wheels in a folder, or add what an environment's site-packages has, instead of the registry's.",
+)
 @click.option(
     "--to", "target", metavar="FOLDER", help="Where to write. Default: where the catalog lies, else the cache."
 )
