@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from holdfast.app.diagnosing import diagnose
     from holdfast.app.explaining import explain
     from holdfast.app.inspecting import inspect
+    from holdfast.app.rehearsing import rehearse
     from holdfast.app.rendering import render
     from holdfast.app.running import resume, run, stop
 
@@ -24,6 +25,7 @@ __all__ = [
     "explain",
     "inspect",
     "logs",
+    "rehearse",
     "render",
     "resume",
     "run",

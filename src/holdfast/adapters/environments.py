@@ -1,5 +1,6 @@
 """Which Python runs a script: this environment if it has what the script names, else one that uv makes."""
 
+import platform
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from holdfast.core.errors import UsageError
 
@@ -34,7 +36,9 @@ def select_interpreter(header: Mapping[str, Any], options: Mapping[str, object])
 
 
 def find_missing(header: Mapping[str, Any]) -> Iterator[str]:
-    """Yield each requirement of a header that this environment does not meet."""
+    """Yield each requirement of a header that this environment does not meet, its Python among them."""
+    if (python := header.get("requires-python")) and not _runs(str(python)):
+        yield f"Python {python}"
     for text in header.get("dependencies", []):
         try:
             requirement = Requirement(text)
@@ -50,6 +54,14 @@ def find_missing(header: Mapping[str, Any]) -> Iterator[str]:
         except PackageNotFoundError:
             pass
         yield text
+
+
+def _runs(python: str) -> bool:
+    """Return whether this Python is one that a header asks for; uv says what is wrong with what cannot be read."""
+    try:
+        return SpecifierSet(python).contains(platform.python_version(), prereleases=True)
+    except InvalidSpecifier:
+        return False
 
 
 def find_uv() -> str | None:

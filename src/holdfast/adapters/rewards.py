@@ -1,9 +1,7 @@
 """Asking reward functions, each in a child process that is ended with all that it started."""
 
-import contextlib
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -14,8 +12,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import psutil
-
+from holdfast.adapters.marked import end_group
 from holdfast.catalog.trl_rewards import MODULE, TRL_REWARDS
 from holdfast.core.scan import Rewarded
 
@@ -100,14 +97,7 @@ def _wait(child: subprocess.Popen[bytes], answer: Path, limit_s: float) -> str:
 
 def _end(child: subprocess.Popen[bytes], token: str) -> None:
     """End the child and every process that it started."""
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(child.pid, signal.SIGKILL)
-    for process in psutil.process_iter():
-        try:
-            if process.environ().get(MARK) == token:
-                process.kill()
-        except (psutil.Error, OSError):
-            continue  # another's, or gone meanwhile
+    end_group(child.pid, MARK, token)
     child.wait()
 
 

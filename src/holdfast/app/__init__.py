@@ -11,6 +11,7 @@ from typing import Any
 VERBS: Mapping[str, str] = {
     "check": "holdfast.app.checking",
     "inspect": "holdfast.app.inspecting",
+    "rehearse": "holdfast.app.rehearsing",
     "render": "holdfast.app.rendering",
     "explain": "holdfast.app.explaining",
     "run": "holdfast.app.running",

@@ -16,6 +16,7 @@ from holdfast.adapters.run_folder import load_plan, make_run_folder, save_plan, 
 from holdfast.adapters.targets import Target, read_target
 from holdfast.app.checking_one import Question, ask_rules
 from holdfast.app.outside import OFFLINE
+from holdfast.app.rehearsing_first import rehearse_unless_passed
 from holdfast.app.rendering import script_of
 from holdfast.app.reporting import write_report
 from holdfast.app.runs import Nobody, Onlooker, Run, open_backend, open_run, runs_folder
@@ -26,6 +27,7 @@ from holdfast.engine.answers import answer_check, answer_target
 from holdfast.engine.job_facts import process_count
 from holdfast.engine.launch import apply_job, describe, name_job, place_plan, refusals
 from holdfast.engine.progress import follow
+from holdfast.engine.rehearsal_answers import summarize_rehearsal
 from holdfast.engine.run_answers import answer_run
 from holdfast.engine.supervise import PERSON
 from holdfast.engine.verdict import render_verdict
@@ -44,9 +46,10 @@ def run(
     despite: Sequence[str] = (),
     detach: bool = False,
     offline: bool = False,
+    rehearsed: bool = True,
     onlooker: Onlooker = NOBODY,
 ) -> Answer:
-    """Check a job, start it, and stay with it to its end.
+    """Check a job, rehearse it, start it, and stay with it to its end.
 
     Args:
         target: A job file or a script.
@@ -55,7 +58,8 @@ def run(
         runs: The runs folder. Default: HOLDFAST_RUNS, else the job's `output.folder`.
         despite: Codes of the findings to go on in spite of.
         detach: Leave it to a supervisor in the background.
-        offline: Whether the Hub is left alone when the job is checked.
+        offline: Whether the Hub is left alone when the job is checked and rehearsed.
+        rehearsed: Whether it is rehearsed first, unless the same has passed before.
         onlooker: Who is there meanwhile.
 
     Raises:
@@ -74,8 +78,33 @@ def run(
         write_report(begun)
         return {**answer_run(begun.name, begun.state()), "check": told}
     onlooker.hear(told)
+    if rehearsed and (answer := _rehearse(begun, asked, sets, plan, onlooker, offline=offline)):
+        return answer
+    if (order := onlooker.take()) in ("stop", "kill"):
+        begun.close(Stage.CANCELLED, "stopped before it was started")
+        return answer_run(begun.name, begun.state())
     save_plan(begun.folder, place_plan(plan, begun.folder.name, str(begun.folder)))
-    return _stay(begun, onlooker, detach=detach)
+    return _stay(begun, onlooker, detach=detach or order == "detach")
+
+
+def _rehearse(
+    begun: Run, asked: Target, sets: Sequence[str], plan: Plan, onlooker: Onlooker, *, offline: bool
+) -> Answer | None:
+    """Rehearse a job, and close its run where that failed; return the answer then."""
+    path, hear = asked.document.path, onlooker.hear_rehearsal
+    here = () if asked.job else (f"where.backend={plan.backend}",)
+    told = rehearse_unless_passed(path, sets=(*sets, *here), arguments=plan.arguments, offline=offline, hear=hear)
+    if told is None:
+        hear("the same has passed before")
+        return None
+    write_whole(begun.folder / "rehearsal.json", json.dumps(told))
+    hear(summarize_rehearsal(told))
+    failure = next((each for each in told["failures"] if each["refuses"]), None)
+    if failure is None:
+        return None
+    begun.close(Stage.FAILED, f"refused by the rehearsal: {failure['class']} in `{failure['stage']}`")
+    write_report(begun)
+    return {**answer_run(begun.name, begun.state()), "rehearsal": told}
 
 
 def resume(

@@ -105,6 +105,10 @@ class Onlooker(Protocol):
         """Hear what the rules say of a job that is about to run; the answer of `check`."""
         ...
 
+    def hear_rehearsal(self, said: str) -> None:
+        """Hear in a few words how the rehearsal of a job goes that is about to run."""
+        ...
+
     def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
         """See the state, and what happened since the last look."""
         ...
@@ -118,6 +122,9 @@ class Nobody:
     """Nobody is there."""
 
     def hear(self, check: Mapping[str, Any]) -> None:
+        """Hear nothing."""
+
+    def hear_rehearsal(self, said: str) -> None:
         """Hear nothing."""
 
     def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:

@@ -55,6 +55,10 @@ class Face:
         if any(target["findings"] or target["skipped"] for target in check["targets"]):
             self._console.print(Text.from_ansi(render_check(check)), soft_wrap=True)
 
+    def hear_rehearsal(self, said: str) -> None:
+        """Show how the rehearsal goes."""
+        self._console.print(f"rehearsal: {said}", style="dim", markup=False, soft_wrap=True)
+
     def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
         """Show what happened, and what the training process wrote meanwhile."""
         if self._view is None:

@@ -19,6 +19,18 @@ detach = click.option("--detach", is_flag=True, help="Start it, and leave it to 
 
 offline = click.option("--offline", is_flag=True, help="Ask nobody: what the Hub would say is not known then.")
 
+ARGUMENTS = "holdfast.arguments"
+
+
+class WithArguments(click.Command):
+    """A command behind whose `--` stand a script's own arguments, or a command line."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep what stands behind the first `--` as it is."""
+        at = args.index("--") if "--" in args else len(args)
+        ctx.meta[ARGUMENTS] = tuple(args[at + 1 :])
+        return super().parse_args(ctx, args[:at])
+
 
 def put_out(answer: Mapping[str, Any], format_: str, text: Callable[[Mapping[str, Any]], str]) -> int:
     """Print an answer on standard output; return the exit code it stands for."""

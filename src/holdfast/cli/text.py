@@ -12,6 +12,7 @@ from typing import Any
 from click import style
 
 from holdfast.cli.findings import render_findings
+from holdfast.cli.rehearsal import render_rehearsal
 from holdfast.core.errors import HoldfastError
 from holdfast.engine.units import render_number
 
@@ -49,6 +50,8 @@ def render_run(answer: Answer) -> str:
     lines = [_headline(answer)]
     if "check" in answer:
         lines = [render_check(answer["check"]), "", *lines]
+    if "rehearsal" in answer:
+        lines = [render_rehearsal(answer["rehearsal"]), "", *lines]
     if summary := answer.get("summary") or answer.get("because"):
         lines.append(f"  {summary}")
     return "\n".join([*lines, *_entries([*_places(answer), *_advice(answer)])])

@@ -352,7 +352,10 @@ class Trainers:
 
 
 def when_imported(name: str, then: Callable[[Any], object]) -> None:
-    """Have `then` called with a module as soon as something has imported it."""
+    """Have `then` called with a module as soon as something has imported it: now, if that has happened."""
+    if name in sys.modules:
+        then(sys.modules[name])
+        return
 
     def find_spec(wanted: str, path: Any = None, target: Any = None) -> Any:
         if wanted != name:

@@ -20,20 +20,9 @@ from holdfast.rules import all_rules
 
 FORMATS = ("text", "json", "sarif", "github")
 WITH_EDITS = ("json", "sarif")
-ARGUMENTS = "holdfast.arguments"
 
 
-class CheckCommand(click.Command):
-    """A command behind whose `--` stand a script's own arguments, or a command line to check."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep what stands behind the first `--` as it is."""
-        at = args.index("--") if "--" in args else len(args)
-        ctx.meta[ARGUMENTS] = tuple(args[at + 1 :])
-        return super().parse_args(ctx, args[:at])
-
-
-@click.command("check", cls=CheckCommand)
+@click.command("check", cls=options.WithArguments)
 @click.argument("targets", nargs=-1, metavar="TARGET… [-- ARGUMENT…]")
 @options.sets
 @click.option("--select", multiple=True, metavar="CODE", help="Ask only rules whose code begins so.")
@@ -75,7 +64,7 @@ def command(
     A TARGET is a file, a folder, or `-` for a script on standard input. Behind `--` stand a script's own arguments; without a
     target, a command line such as `trl sft --model …`.
     """
-    arguments = ctx.meta[ARGUMENTS]
+    arguments = ctx.meta[options.ARGUMENTS]
     if not targets and not arguments:
         raise click.UsageError("name a target: a file, a folder, `-`, or a command line behind `--`", ctx)
     answer = check(

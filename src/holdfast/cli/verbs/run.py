@@ -15,6 +15,7 @@ from holdfast.cli.text import render_run
 @click.option("--on", metavar="BACKEND", help="Where it runs; the same as --set where.backend=BACKEND.")
 @options.despite
 @options.detach
+@click.option("--no-rehearse", is_flag=True, help="Start it without going its path on a tiny twin first.")
 @options.offline
 @options.runs
 @options.quiet
@@ -26,6 +27,7 @@ def command(
     on: str | None,
     despite: tuple[str, ...],
     detach: bool,
+    no_rehearse: bool,
     offline: bool,
     runs: str | None,
     quiet: bool,
@@ -42,6 +44,7 @@ def command(
             despite=despite,
             detach=detach,
             offline=offline,
+            rehearsed=not no_rehearse,
             onlooker=face,
         )
     return face.exit_code(options.put_out(answer, format_, render_run))

@@ -14,6 +14,9 @@ from holdfast.engine.diagnose.reading import Sought, joined_error
 from holdfast.engine.diagnose.values import holds
 from holdfast.engine.diagnose.waits import waits_of
 
+FIELD = re.compile(r"\{[A-Za-z_][\w.()\[\]]*\}")
+"""What stands for a value in a line of source that a traceback shows."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sign:
@@ -107,7 +110,8 @@ def match(
     found = _search(mark.line, hit.line.text)
     if found is None or (mark.last and not _is_exception(hit)):
         return None
-    values: dict[str, str | None] = {**known, **found.groupdict()}
+    said = {name: None if value and FIELD.fullmatch(value) else value for name, value in found.groupdict().items()}
+    values: dict[str, str | None] = {**known, **said}
     frames = _frames(hit.traceback)
     for expression, texts in ((mark.near, _near(hit)), (mark.frame, frames), (mark.raised_in, frames[:1])):
         beside = _first(expression, texts) if expression else None

@@ -106,4 +106,4 @@ def names_in(text: str) -> set[str]:
 
 
 def _given(values: Mapping[str, str | None]) -> set[str]:
-    return {name for name, value in values.items() if value is not None}
+    return {name for name, value in values.items() if value}

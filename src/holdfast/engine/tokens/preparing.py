@@ -115,10 +115,13 @@ def _made(number: int, row: Row) -> Iterator[Sequenced]:
 
 
 def _made_mask(row: Row, ids: list[int]) -> list[int] | None:
-    if row.get("labels") is not None:
-        return [int(label >= 0) for label in row["labels"]]
-    masks = [row[name] for name in ("completion_mask", "assistant_masks") if row.get(name) is not None]
-    return [int(all(bits)) for _, *bits in zip(ids, *masks, strict=False)] if masks else None
+    beside = {name: row[name] for name in ("labels", "completion_mask", "assistant_masks") if row.get(name) is not None}
+    for name, values in beside.items():
+        if len(values) != len(ids):  # which a collator makes no batch of
+            raise ValueError(f"there are {len(ids)} `input_ids` and {len(values)} `{name}`")
+    if "labels" in beside:
+        return [int(label >= 0) for label in beside["labels"]]
+    return [int(all(bits)) for bits in zip(*beside.values(), strict=True)] if beside else None
 
 
 def _encoded(

@@ -1,0 +1,161 @@
+"""Whose fault a failed rehearsal is: it is repeated with known-good rows, with a known-good model, and with both."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from holdfast.core.methods import Method
+from holdfast.core.rehearsal import Failure, Part, Played, Rehearsal
+from holdfast.engine.rehearse.isolating import Instead, Replay, error_of, find_blame, is_asked
+from holdfast.engine.rehearse.known_rows import COUNT, Noted, Row, columns_read, method_rows, typed_rows, usual_rows
+from holdfast.payload.rehearsal.order import Order
+
+Play = Callable[[Sequence[Order]], Sequence[tuple[Mapping[Part, Played], Rehearsal]]]
+"""Plays the script as each order says, and judges what became of it."""
+GIVEN: Final = "given"
+"""Folder in which a part notes what it got as it asked for rows."""
+TRAINER: Final = re.compile(r"\b([A-Z]\w*)(?:Trainer|Config)\b")
+FORMATS: Final = "formatting_func"
+"""What a trainer is given that makes its texts of rows in the script's own way."""
+APART: Final = 1000
+"""Between the first rows of two datasets, so that none is in both."""
+SPARED: Final[tuple[Instead, ...]] = ("usual", "method")
+"""Kinds of rows that are not tried where they are those of the script's own columns and types."""
+LINES: Final = 2000
+"""Of a file of rows that is damaged, how many are looked at."""
+
+
+def isolate(found: Rehearsal, parts: Mapping[Part, Played], order: Order, play: Play, *, forced: bool) -> Rehearsal:
+    """Return a rehearsal whose failures say who is to blame.
+
+    Args:
+        found: The rehearsal as it was.
+        parts: What its parts left.
+        order: What they were asked; its folder holds theirs.
+        play: Plays the script again.
+        forced: Whether failures of the machine's are asked about too, and those of parts that did not come to an end.
+    """
+    asked = [each for each in found.failures if is_asked(each, machines=forced)]
+    if not asked or (any(each.over for each in parts.values()) and not forced):
+        return found
+    whole, base = parts["whole"], Path(order.folder, "isolated")
+    base.mkdir()
+    noted = [*_noted(Path(order.folder, "whole", GIVEN))]
+    mapped = FORMATS in order.source or _is_mapped(Path(order.folder, "whole"), noted)
+    given = _write_rows(base, noted, whole, order, mapped=mapped)
+    model, error = str(base / "model"), error_of(whole)
+    replays = _played(play, [(name, replace(order, known_rows=rows)) for name, rows in given.items()], base)
+    if any(find_blame(each, error, replays)[0] != "data" for each in asked):
+        others: list[tuple[Instead, Order]] = [("model", replace(order, known_model=model))]
+        if rows := given.get("typed") or given.get("method"):
+            others.append(("both", replace(order, known_model=model, known_rows=rows)))
+        replays += _played(play, others, base)
+    return replace(found, failures=tuple(_blamed(each, error, replays, asked) for each in found.failures))
+
+
+def _blamed(failure: Failure, error: str, replays: Sequence[Replay], asked: Sequence[Failure]) -> Failure:
+    if failure not in asked:
+        return failure
+    blame, because = find_blame(failure, error, replays)
+    return replace(failure, blame=blame, blamed=because)
+
+
+def _played(play: Play, orders: Sequence[tuple[Instead, Order]], base: Path) -> list[Replay]:
+    """Play the script with each replacement, side by side."""
+    told = play([replace(each, folder=str(base / f"with-{name}")) for name, each in orders])
+    return [
+        Replay(name, again.failures, error_of(parts["whole"]), _was_given(parts["whole"]))
+        for (name, _), (parts, again) in zip(orders, told, strict=True)
+    ]
+
+
+def _was_given(whole: Played) -> bool:
+    return any(each["event"] == "fact" and each["about"] == "known_rows" for each in whole.tellings)
+
+
+def _write_rows(base: Path, noted: Sequence[Noted], whole: Played, order: Order, *, mapped: bool) -> dict[Instead, str]:
+    """Write the rows that stand in for the script's own; return the file of each kind of them.
+
+    Where the script makes its rows of others itself (`mapped`), good ones as the trainer takes them stand in for those alone
+    that could not be read: whether it makes the right ones is a question to its code.
+    """
+    reads, method = columns_read(order.source), _method(whole, order.source)
+    found: dict[Instead, list[tuple[Noted, Sequence[Row] | None]]] = {"usual": [], "typed": [], "method": []}
+    for number, each in enumerate(noted or [Noted(0, None)]):
+        taken, typed = method_rows(each, method, reads, APART * number), typed_rows(each, APART * number)
+        if each.rows is None:
+            typed = taken
+        found["usual"].append((each, usual_rows(each) if each.rows else taken))
+        found["typed"].append((each, typed))
+        found["method"].append((each, typed if mapped else taken))
+    complete: dict[Instead, list[tuple[Noted, Sequence[Row]]]] = {}
+    for name, several in found.items():
+        if len(rows := [(each, given) for each, given in several if given]) == len(several):
+            complete[name] = rows
+    for name in SPARED:
+        if complete.get(name) == complete.get("typed"):
+            complete.pop(name, None)
+    return {name: _write(base / f"{name}-rows", rows, own=name != "method") for name, rows in complete.items()}
+
+
+def _write(folder: Path, datasets: Sequence[tuple[Noted, Sequence[Row]]], *, own: bool) -> str:
+    """Write the rows of each dataset, and those of the first for whatever else is asked for; return that file."""
+    folder.mkdir(parents=True)
+    rows = folder / "rows.jsonl"
+    rows.write_text(_lines(datasets[0][1]), encoding="utf-8")
+    for noted, given in datasets:
+        (folder / f"rows-{noted.line}.jsonl").write_text(_lines(given), encoding="utf-8")
+        if own and noted.features:
+            types = folder / f"rows-{noted.line}.features.json"
+            types.write_text(json.dumps(noted.features), encoding="utf-8")
+    return str(rows)
+
+
+def _lines(rows: Sequence[Row]) -> str:
+    return "".join(f"{json.dumps(row)}\n" for row in rows)
+
+
+def _noted(folder: Path) -> Iterator[Noted]:
+    """Yield what the script got as it asked for rows, in the order of its lines."""
+    for path in sorted(folder.glob("*.json"), key=lambda each: int(each.stem)):
+        told = json.loads(path.read_text(encoding="utf-8"))
+        yield Noted(int(path.stem), told["rows"] or _whole_lines(told["asked"]), told["features"])
+
+
+def _whole_lines(asked: Mapping[str, Any]) -> list[Row] | None:
+    """Return the rows of a file of JSON Lines that is damaged, as far as they can be read."""
+    named = asked.get("data_files")
+    path = Path(named) if isinstance(named, str) else None
+    if path is None or not path.is_file() or path.suffix not in (".jsonl", ".json"):
+        return None
+    rows: list[Row] = []
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines()[:LINES]:
+        with suppress(ValueError):
+            row = json.loads(line)
+            rows += [row] if isinstance(row, dict) else []
+    return rows[:COUNT] or None
+
+
+def _is_mapped(folder: Path, noted: Sequence[Noted]) -> bool:
+    """Return whether the script gives its trainer other columns than it got, or none was made before it failed."""
+    kept = folder / "rows" / "train.jsonl"
+    columns = [each.columns for each in noted if each.rows]
+    if not columns:
+        return False
+    if not kept.is_file():
+        return True
+    with kept.open(encoding="utf-8") as file:
+        line = file.readline()
+    return not any(set(json.loads(line)) <= each for each in columns) if line.strip() else True
+
+
+def _method(whole: Played, source: str) -> str:
+    """Return the method of the script's trainer; where none was made, of the one that it names."""
+    told = [each for each in whole.tellings if each["event"] == "fact" and each["about"] == "training"]
+    kinds = [*(told[0]["trainer"] if told else ()), *(f"{each}Trainer" for each in TRAINER.findall(source))]
+    names = {f"{method.config.removeprefix('trl.').removesuffix('Config')}Trainer": method.value for method in Method}
+    return next((names[kind] for kind in kinds if kind in names), "sft")

@@ -1,0 +1,126 @@
+"""What the rules of `check` say of a rehearsed job, now that nothing about it is unknown: its rows, and its model's files.
+
+A script that computes its dataset or its model's name cannot be read; once it runs, what it gave its trainer is there to see.
+They are asked as of a job file that names the same rows and the same model.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from holdfast.app.checking import check
+from holdfast.app.inspecting import inspect
+from holdfast.core.errors import HoldfastError
+from holdfast.core.methods import Method
+from holdfast.core.rehearsal import Objection, Played, StageName
+from holdfast.engine.rehearse.naming import class_of
+
+OF_ROWS: Final = ("max_length", "assistant_only_loss", "completion_only_loss", "eos_token", "pad_token", "packing")
+"""Settings that decide what becomes of rows."""
+OF_MODEL: Final = "MOD"
+OF_ENVIRONMENT: Final = "DEP"
+NO_HEADER: Final = "DEP102"
+"""The rule about what was meant as a header and is read by nobody: a warning, since the script may run all the same."""
+TOKENS: Final = range(231, 242)
+"""Numbers of the rules about rows as tokens."""
+MAY: Final = ("DAT209",)
+"""Rules about what templates may take all the same, even where every row has it: the rehearsal has rendered them."""
+TOLD: Final = "tokens.json"
+"""A file of how long the rows are, in tokens."""
+LEAK: Final = "DAT220"
+"""The rule about rows of the evaluation among those that are trained on."""
+ROWS: Final = 500
+"""Rows that are tokenized."""
+
+
+def observe(whole: Played, folder: Path) -> tuple[Objection, ...]:
+    """Return what the rules object to about what the script gave its first trainer.
+
+    Args:
+        whole: The part that went the whole path.
+        folder: Its folder, where the rows were written down.
+    """
+    job = observed_job(whole, folder)
+    if job is None:
+        return ()
+    path = folder / "observed.yaml"
+    path.write_text(json.dumps(job), encoding="utf-8")
+    trained = bool(_fact(whole, "trained"))
+    return (*_of_rows(path, trained=trained), *_found(path, OF_MODEL, "model"))
+
+
+def read_tokens(folder: Path) -> Mapping[str, Any] | None:
+    """Return how long the rows are in tokens, as `inspect` answers it; None where nobody could count them."""
+    path = folder / TOLD
+    told: Mapping[str, Any] | None = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+    return told
+
+
+def observed_job(whole: Played, folder: Path) -> dict[str, Any] | None:
+    """Return the job file of what was seen; None where no trainer of a known method was made with rows and a model."""
+    training, model = _fact(whole, "training"), _fact(whole, "model")
+    method = next((m for m in Method for kind in training.get("trainer", ()) if kind == f"{_trainer(m)}Trainer"), None)
+    rows = folder / "rows"
+    if method is None or not (rows / "train.jsonl").is_file() or not model.get("path"):
+        return None
+    arguments = training["arguments"]
+    settings = {name: arguments[name] for name in OF_ROWS if name in training["chosen"]}
+    dataset = {"path": str(rows), "split": "train"}
+    dataset |= {"eval_split": "test"} if (rows / "test.jsonl").is_file() else {}
+    return {"method": method.value, "model": model["path"], "dataset": dataset, "train": settings}
+
+
+def _trainer(method: Method) -> str:
+    return method.config.removeprefix("trl.").removesuffix("Config")
+
+
+def find_environment_fault(path: str) -> tuple[str, str] | None:
+    """Return the class of what is wrong with a script's own list of packages, and what shows it; None where nothing is.
+
+    An environment that has more than the list would not show it.
+    """
+    if not path.endswith(".py") or not Path(path).is_file():
+        return None
+    found = _found(Path(path), OF_ENVIRONMENT, "import")
+    told = ((each.code, each.message) for each in found if each.fails or each.code == NO_HEADER)
+    named = (("pep723-header-invalid" if code == NO_HEADER else class_of(code), message) for code, message in told)
+    return next((each for each in named if each[0]), None)
+
+
+def _of_rows(path: Path, *, trained: bool) -> Iterator[Objection]:
+    try:
+        told = inspect(str(path), rows=ROWS, offline=True)
+    except (HoldfastError, ExceptionGroup):
+        return  # the rehearsal itself says what is wrong with it
+    path.with_name(TOLD).write_text(json.dumps(told["tokens"]), encoding="utf-8")
+    for each in told["problems"]:
+        stage: StageName = "tokenize" if int(each["code"][3:]) in TOKENS else "data"
+        every = (each["count"] or 0) >= told["dataset"]["rows"] and each["code"] not in MAY
+        every = every or (each["code"] == LEAK and trained and evaluates_on_trained(path.parent / "rows"))
+        yield Objection(
+            code=each["code"], message=each["message"], stage=stage, fails=each["severity"] == "error" or every
+        )
+
+
+def evaluates_on_trained(rows: Path) -> bool:
+    """Return whether every row of an evaluation is one that is trained on, as far as rows were kept."""
+    train, test = ((rows / name).read_text(encoding="utf-8").splitlines() for name in ("train.jsonl", "test.jsonl"))
+    return bool(test) and set(test) <= set(train)
+
+
+def _found(path: Path, only: str, stage: StageName) -> Iterator[Objection]:
+    """Yield what rules of `check` say of a file, offline."""
+    try:
+        told = check([str(path)], only=(only,), offline=True)
+    except (HoldfastError, ExceptionGroup):
+        return
+    for target in told["targets"]:
+        for each in target["findings"]:
+            yield Objection(code=each["code"], message=each["message"], stage=stage, fails=each["severity"] == "error")
+
+
+def _fact(whole: Played, about: str) -> Mapping[str, Any]:
+    """Return what was told first about something; empty where nothing was."""
+    told = (each for each in whole.tellings if each["event"] == "fact" and each["about"] == about)
+    return next(told, {})

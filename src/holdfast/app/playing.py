@@ -1,0 +1,105 @@
+"""Playing the parts of a rehearsal: the whole path beside a training that is stopped, then what goes on; and again."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+from holdfast.adapters.rehearsals import Server
+from holdfast.app.observing import observe
+from holdfast.core.diagnosis import Cause
+from holdfast.core.rehearsal import Failure, Objection, Part, Played, Rehearsal, StageName
+from holdfast.engine.diagnose import Marks, diagnose, read_log
+from holdfast.engine.rehearse import judge
+from holdfast.engine.rehearse.naming import cause_of
+from holdfast.payload.rehearsal.order import Order
+from holdfast.signatures import all_signatures
+
+Hear = Callable[[str], None]
+AGAIN_S: Final = 20.0
+AGAIN: Final = 4
+"""A part that is played again may take this many seconds, and as many times as long as it took before."""
+SHARE: Final = 0.7
+"""Of the memory that is free, how much a part may take."""
+
+
+def play(server: Server, order: Order, limit_s: float, hear: Hear) -> dict[Part, Played]:
+    """Play the whole path beside a training that is asked to stop; then go on from what that saved."""
+    limit_bytes = int(psutil.virtual_memory().available * SHARE)
+    orders = [_part(order, "whole"), _part(order, "stop")]
+    hear("the whole path")
+    whole, stop = server.play(orders, limit_s=limit_s, limit_bytes=limit_bytes, tick=lambda: None)
+    parts: dict[Part, Played] = {"whole": whole, "stop": stop}
+    saved = [each["path"] for each in stop.events if each["event"] == "checkpoint"]
+    if saved and not whole.over and whole.code == 0:
+        hear("resume")
+        resumed = replace(_part(order, "resume"), resume=saved[-1])
+        parts["resume"] = server.play([resumed], limit_s=limit_s, limit_bytes=limit_bytes, tick=lambda: None)[0]
+    return parts
+
+
+def play_whole(server: Server, orders: Sequence[Order], limit_s: float) -> list[dict[Part, Played]]:
+    """Play the whole path as each order says, side by side."""
+    limit_bytes = int(psutil.virtual_memory().available * SHARE)
+    whole = [_part(order, "whole") for order in orders]
+    played = server.play(whole, limit_s=limit_s, limit_bytes=limit_bytes, tick=lambda: None)
+    return [{"whole": each} for each in played]
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """Plays a script again, with something else in the place of its rows or its model.
+
+    Attributes:
+        server: Where.
+        found: How it went before: what it takes to see the same again is done again, and no more.
+        limit_s: Time that each part may take.
+        hear: Told what goes on.
+    """
+
+    server: Server
+    found: Rehearsal
+    limit_s: float
+    hear: Hear
+
+    def __call__(self, orders: Sequence[Order]) -> list[tuple[Mapping[Part, Played], Rehearsal]]:
+        """Return what each left, and the verdict on it."""
+        self.hear("whose fault it is")
+        return [(parts, self._judged(parts, order)) for parts, order in zip(self._played(orders), orders, strict=True)]
+
+    def _played(self, orders: Sequence[Order]) -> list[dict[Part, Played]]:
+        if any(each.stage in ("stop", "resume") for each in self.found.failures):
+            return [play(self.server, each, self.limit_s, lambda _: None) for each in orders]
+        return play_whole(self.server, orders, self.limit_s)
+
+    def _judged(self, parts: Mapping[Part, Played], order: Order) -> Rehearsal:
+        rules = any(text.startswith("rule: ") for each in self.found.failures for text in _shown(each))
+        objections = observe(parts["whole"], Path(order.folder, "whole")) if rules else ()
+        return judge_parts(parts, objections, imports_s=0.0)
+
+
+def limit_again(parts: Mapping[Part, Played], limit_s: float) -> float:
+    """Return the time that a part may take when it is played again."""
+    return min(limit_s, AGAIN_S + AGAIN * max(each.elapsed_s for each in parts.values()))
+
+
+def _shown(failure: Failure) -> list[str]:
+    return [each.text for each in failure.cause.evidence]
+
+
+def judge_parts(parts: Mapping[Part, Played], objections: Sequence[Objection], *, imports_s: float) -> Rehearsal:
+    """Return the verdict on what the parts of a rehearsal left."""
+    marks = Marks(all_signatures())
+    return judge(parts, objections, lambda played, stage: diagnose_part(played, stage, marks), imports_s=imports_s)
+
+
+def diagnose_part(played: Played, stage: StageName, marks: Marks) -> Cause:
+    """Say why a part failed, from its logs."""
+    files = [(name, iter([text.encode()])) for name, text in played.logs.items() if text]
+    return cause_of(diagnose(read_log(files, marks.sought), marks), played, stage)
+
+
+def _part(order: Order, part: Part) -> Order:
+    return replace(order, part=part, folder=str(Path(order.folder, part)))

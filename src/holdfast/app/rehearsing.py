@@ -1,0 +1,194 @@
+"""The verb `rehearse`: a job's whole path on a tiny twin of its model, before anything is paid for."""
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from holdfast.adapters.environments import select_interpreter
+from holdfast.adapters.machine import LocalMachine
+from holdfast.adapters.passed import remember_pass
+from holdfast.adapters.programs import OWN, Program, read_program
+from holdfast.adapters.rehearsals import NoEnvironmentError
+from holdfast.adapters.targets import read_target
+from holdfast.adapters.warm import Warm
+from holdfast.app.isolating import isolate
+from holdfast.app.observing import find_environment_fault, observe, read_tokens
+from holdfast.app.playing import Again, Hear, diagnose_part, judge_parts, limit_again, play
+from holdfast.app.rendering import script_of
+from holdfast.core.errors import UsageError
+from holdfast.core.rehearsal import Omitted, Played, Rehearsal
+from holdfast.core.script_header import find_header, read_header
+from holdfast.engine.answers import JOB_FILES
+from holdfast.engine.diagnose import Marks
+from holdfast.engine.rehearsal_answers import answer_rehearse
+from holdfast.engine.rehearse import judge_unstarted
+from holdfast.engine.rehearse.learning import learn
+from holdfast.engine.rehearse.naming import name_cause
+from holdfast.payload.rehearsal.order import Gpu, Order
+from holdfast.signatures import all_signatures
+
+Answer = dict[str, Any]
+LIMIT_S: Final = 180.0
+"""Time that a part may take."""
+READY_S: Final = 600.0
+"""Time that making an environment may take."""
+OFFLINE: Final = {"HF_HUB_OFFLINE": "1"}
+RANKS: Final = frozenset({"torchrun", "accelerate", "deepspeed"})
+"""Launchers that start several processes of a script, and number them."""
+ALONE: Final = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1"}
+"""What they tell each: here it is the only one."""
+SCRIPT: Final = "--script"
+"""The last word of uv's that runs a script in an environment of its own."""
+NAMES: Final = re.compile(r"\b[A-Z]\w+(?:Trainer|Config)\b")
+TRAINERS: Final = {
+    "grpo": "GRPOTrainer",
+    "dpo": "DPOTrainer",
+    "kto": "KTOTrainer",
+    "reward": "RewardTrainer",
+    "rloo": "RLOOTrainer",
+}
+ALWAYS: Final = ("torch", "transformers.trainer", "transformers.models.auto.modeling_auto", "datasets", "accelerate")
+
+
+def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has options
+    target: str,
+    *,
+    sets: Sequence[str] = (),
+    arguments: Sequence[str] = (),
+    here: bool = False,
+    gpu: bool = False,
+    offline: bool = False,
+    limit_s: float = LIMIT_S,
+    whose: bool = False,
+    warm: Warm | None = None,
+    hear: Hear = lambda _: None,
+) -> Answer:
+    """Go a job's whole path on a tiny twin: import, data, model, steps, evaluation, save, stop, resume, push, export.
+
+    Args:
+        target: A job file, a script, a notebook, or `--` for a command line.
+        sets: Overrides of a job file, `KEY=VALUE`; of a script, `where.backend=local` says that it will run here.
+        arguments: The script's own arguments, or the words of the command line.
+        here: Rehearse in this environment, whatever the script declares.
+        gpu: Use this machine's GPU.
+        offline: Leave the Hub alone.
+        limit_s: Time that each part may take.
+        whose: Ask of every failure whether data, model or code is to blame, of a machine's too.
+        warm: Keeps the process with the libraries for the next rehearsal; by default it ends with this one.
+        hear: Told what goes on.
+
+    Raises:
+        UsageError: The question was wrong.
+    """
+    began_s = time.monotonic()
+    asked = program_of(target, sets, arguments)
+    with ExitStack() as stack:
+        warm = warm or stack.enter_context(Warm())
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="holdfast-rehearsal-"))).resolve()
+        order = make_order(asked, folder, gpu=gpu, offline=offline)
+        found = _start(asked, order, Way(limit_s=limit_s, hear=hear, warm=warm, here=here, whose=whose))
+    found = replace(found, omitted=(*_launchers(asked), *found.omitted))
+    return answer_rehearse(found, elapsed_s=time.monotonic() - began_s, path=asked.path) | {"isolated": whose}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How a rehearsal is gone about; the fields are arguments of `rehearse`."""
+
+    limit_s: float
+    hear: Hear
+    warm: Warm
+    here: bool
+    whose: bool
+
+
+def _start(asked: Program, order: Order, way: Way) -> Rehearsal:
+    """Return what the rehearsal showed, or why the script has no environment to run in."""
+    try:
+        header = {} if way.here else read_header(asked.source, asked.path)
+    except UsageError as error:
+        return judge_unstarted(name_cause("pep723-header-invalid", error.what, {}))
+    if not way.here and (wrong := find_environment_fault(asked.path)):
+        return judge_unstarted(name_cause(*wrong, {}))
+    try:
+        words = select_interpreter(header, {"python": asked.python})
+        found = _rehearsed(asked, order, words, way)
+    except NoEnvironmentError as error:
+        said = Played(part="whole", code=1, logs={"stderr.log": str(error)})
+        return judge_unstarted(diagnose_part(said, "import", Marks(all_signatures())))
+    if found.passed:
+        remember_pass(asked, words)
+    return found
+
+
+def _rehearsed(asked: Program, order: Order, words: Sequence[str], way: Way) -> Rehearsal:
+    """Return what going the path showed, in the environment that some words run a program in.
+
+    Raises:
+        NoEnvironmentError: It cannot be made.
+    """
+    folder = Path(order.folder)
+    header = find_header(asked.source) if words[-1] == SCRIPT else ""
+    alone = ALONE if RANKS & set(asked.launched_by) else {}
+    variables = {**asked.variables, **(OFFLINE if order.offline else {}), **alone}
+    way.hear("imports")
+    server = way.warm.server(words, header=header, wanted=wanted(asked), variables=variables)
+    used, ready = server.used, server.wait_ready(READY_S)
+    parts = play(server, order, way.limit_s, way.hear)
+    objections = observe(parts["whole"], folder / "whole")
+    found = judge_parts(parts, objections, imports_s=0.0 if used else ready["elapsed_s"])
+    again = Again(server, found, limit_again(parts, way.limit_s), way.hear)
+    found = isolate(found, parts, order, again, forced=way.whose)
+    learnt = learn(parts["whole"], read_tokens(folder / "whole"))
+    return replace(found, versions={**ready["versions"], **found.versions}, learnt=learnt)
+
+
+def _launchers(asked: Program) -> Iterator[Omitted]:
+    """Yield what a command line's launchers would do beside: here one process runs the script."""
+    if asked.launched_by:
+        yield Omitted(
+            what=" ".join(asked.launched_by), because="where it will run: here one process ran the script alone"
+        )
+
+
+def program_of(target: str, sets: Sequence[str], arguments: Sequence[str]) -> Program:
+    """Return the program that a target comes to: of a job file, the script that is rendered from it.
+
+    Raises:
+        UsageError: There is no such file, or it breaks its schema.
+    """
+    if not target.endswith(JOB_FILES):
+        return read_program(target, arguments, sets)
+    job = read_target(target, sets)
+    if job.job is None:
+        raise UsageError(f"{target} is no job file", where=target, fix="name a job file, a script or a notebook")
+    where = job.job.where
+    return Program(
+        path=target,
+        source=script_of(job),
+        local=where.backend == "local",
+        python=str(where.options.get("python", "")),
+        variables=job.job.environment.variables,
+    )
+
+
+def make_order(asked: Program, folder: Path, *, gpu: bool, offline: bool) -> Order:
+    """Return what each part is asked, but for what part it is."""
+    machine: Gpu = "here" if gpu else "none" if asked.local and not LocalMachine().fetch().gpus else "assumed"
+    return Order(
+        script=asked.path, source=asked.source, argv=asked.arguments, folder=str(folder), gpu=machine, offline=offline
+    )
+
+
+def wanted(asked: Program) -> list[str]:
+    """Return what is imported before the first fork: what the script names of the libraries."""
+    if asked.path.startswith(OWN):
+        method = asked.path.removeprefix(OWN)
+        return [*ALWAYS, "peft", f"trl:{TRAINERS.get(method, 'SFTTrainer')}"]
+    names = sorted(set(NAMES.findall(asked.source))) if "trl" in asked.source else []
+    return [*ALWAYS, *(["peft"] if "peft" in asked.source else []), *(f"trl:{each}" for each in names)]

@@ -1,0 +1,34 @@
+"""Rehearsing what is about to run, unless the same has passed before."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from holdfast.adapters.environments import select_interpreter
+from holdfast.adapters.passed import passed_before
+from holdfast.app.playing import Hear
+from holdfast.app.rehearsing import Answer, program_of, rehearse
+from holdfast.core.errors import UsageError
+from holdfast.core.script_header import read_header
+
+
+def rehearse_unless_passed(
+    target: str, *, sets: Sequence[str], arguments: Sequence[str], offline: bool, hear: Hear
+) -> Answer | None:
+    """Rehearse a job that is about to run; None where the same has passed before.
+
+    Args:
+        target: A job file or a script.
+        sets: Overrides, `KEY=VALUE`.
+        arguments: The script's own arguments.
+        offline: Leave the Hub alone.
+        hear: Told what goes on.
+
+    Raises:
+        UsageError: The question was wrong.
+    """
+    asked = program_of(target, sets, arguments)
+    with suppress(UsageError):  # the rehearsal itself says what is wrong with a header
+        words = select_interpreter(read_header(asked.source, asked.path), {"python": asked.python})
+        if passed_before(asked, words):
+            return None
+    return rehearse(target, sets=sets, arguments=arguments, offline=offline, hear=hear)

@@ -1,0 +1,69 @@
+"""`holdfast rehearse`."""
+
+import sys
+from functools import partial
+from pathlib import Path
+
+import click
+
+from holdfast.app.rehearsing import LIMIT_S, rehearse
+from holdfast.app.rehearsing_again import rehearse_whenever_saved
+from holdfast.cli import options
+from holdfast.cli.rehearsal import render_rehearsal
+
+
+@click.command("rehearse", cls=options.WithArguments)
+@click.argument("target", required=False, metavar="[TARGET] [-- ARGUMENT…]")
+@options.sets
+@click.option("--here", is_flag=True, help="In this environment, whatever the script declares.")
+@click.option("--gpu", is_flag=True, help="Use this machine's GPU.")
+@click.option("--limit", "limit_s", type=click.FloatRange(min=1), default=LIMIT_S, help="Seconds that a part may take.")
+@click.option("--isolate", is_flag=True, help="Tell of every failure whether data, model or code is to blame.")
+@click.option("--watch", is_flag=True, help="Rehearse again, within seconds, whenever a file beside TARGET is saved.")
+@options.offline
+@options.quiet
+@options.format_
+@click.pass_context
+def command(
+    ctx: click.Context,
+    target: str | None,
+    sets: tuple[str, ...],
+    here: bool,
+    gpu: bool,
+    limit_s: float,
+    isolate: bool,
+    watch: bool,
+    offline: bool,
+    quiet: bool,
+    format_: str,
+) -> int:
+    """Go the whole path of a job on a tiny twin of its model, in under a minute, before anything is paid for.
+
+    TARGET is a script, a notebook, a job file or a shell script; without one, a command line stands behind `--`.
+    """
+    arguments = ctx.meta[options.ARGUMENTS]
+    if target is None and not arguments:
+        raise click.UsageError("name a script, a notebook or a job file, or a command line behind `--`", ctx)
+    hear = (lambda _: None) if quiet or not sys.stderr.isatty() else _say
+    ask = partial(
+        rehearse,
+        target or "--",
+        sets=sets,
+        arguments=arguments,
+        here=here,
+        gpu=gpu,
+        offline=offline,
+        limit_s=limit_s,
+        whose=isolate,
+        hear=hear,
+    )
+    if not watch:
+        return options.put_out(ask(), format_, render_rehearsal)
+    for answer in rehearse_whenever_saved(ask, Path(target or ".")):
+        options.put_out(answer, format_, render_rehearsal)
+        hear("again when a file is saved; Ctrl-C ends")
+    return 0
+
+
+def _say(what: str) -> None:
+    click.echo(click.style(f"rehearsing: {what} …", dim=True), err=True)

@@ -1,0 +1,157 @@
+"""Rehearsals: what became of each stage of a job's path on a tiny twin of its model."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from holdfast.core.diagnosis import Cause
+
+StageName = Literal[
+    "import", "data", "model", "tokenize", "step", "evaluate", "save", "stop", "resume", "push", "export"
+]
+STAGES: Final[tuple[StageName, ...]] = (
+    "import", "data", "model", "tokenize", "step", "evaluate", "save", "stop", "resume", "push", "export",
+)  # fmt: skip
+Part = Literal["whole", "stop", "resume"]
+Status = Literal["pass", "fail", "not_rehearsed"]
+Blame = Literal["data", "model", "code", "unknown"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """What one process of a rehearsal left.
+
+    Attributes:
+        part: Which part of the path it went.
+        code: Its exit code; negative for a signal; None where it was ended by us.
+        over: Why it was ended: a limit, in words; empty where it ended by itself.
+        tellings: What the hooks said, in order: `payload/rehearsal/telling.py` lists the events.
+        events: What the runtime said, as a real attempt's ledger would have it.
+        logs: The text of its output, by name: `stdout.log`, `stderr.log`.
+        stacks: Where its threads were when it was ended.
+        damage: What is wrong with the checkpoint that it left, or empty.
+        elapsed_s: From the fork to the end.
+    """
+
+    part: Part
+    code: int | None
+    over: str = ""
+    tellings: tuple[Mapping[str, Any], ...] = ()
+    events: tuple[Mapping[str, Any], ...] = ()
+    logs: Mapping[str, str] = field(default_factory=dict[str, str])
+    stacks: str = ""
+    damage: str = ""
+    elapsed_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageResult:
+    """What became of one stage.
+
+    Attributes:
+        name: The stage.
+        status: `not_rehearsed` where nothing of it was gone through: it is no pass.
+        elapsed_s: Time spent in it.
+        because: Why it failed, or why it was not gone through.
+    """
+
+    name: StageName
+    status: Status
+    elapsed_s: float = 0.0
+    because: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Omitted:
+    """Something of the job that this machine cannot show.
+
+    Attributes:
+        what: What it is: `4-bit loading`.
+        because: What would show it.
+    """
+
+    what: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shrunk:
+    """Something that was made smaller.
+
+    Attributes:
+        what: A setting, or what it is in words.
+        asked: What the script asked for.
+        given: What it got.
+    """
+
+    what: str
+    asked: Any
+    given: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objection:
+    """What may be wrong with what the script gave its trainer, or with what came of it.
+
+    Attributes:
+        code: The rule of `check` that says so, or the class of failure that it may be.
+        message: What it says.
+        stage: The stage that it is about.
+        fails: Whether the job is of no use with it; else it is a warning.
+    """
+
+    code: str
+    message: str
+    stage: StageName
+    fails: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """Why a rehearsal failed.
+
+    Attributes:
+        stage: Where.
+        cause: The class, with its evidence and its fix in the script's own values.
+        where: The script's own line: `train.py:12`; empty where none is to blame.
+        blame: Whether data, model or code is at fault; `unknown` until that was asked.
+        over: The limit that it went over, in words; empty where it failed by itself.
+        blamed: What shows that: how it went with known-good rows or a known-good model in place of the script's own.
+    """
+
+    stage: StageName
+    cause: Cause
+    where: str = ""
+    over: str = ""
+    blame: Blame = "unknown"
+    blamed: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rehearsal:
+    """What going a job's whole path on a twin showed.
+
+    Attributes:
+        stages: Each stage once, in the order of the path.
+        failures: The first is the one that stopped it; others are wrong although nothing stopped.
+        warnings: What the rules say of its rows and its model, where the job may be of use all the same.
+        omitted: What was not shown.
+        shrunk: What was made smaller.
+        facts: What the script asked the libraries for, as it ran.
+        versions: Releases it ran with, by package.
+        learnt: Figures for `plan`: rows and tokens a step, bytes of a checkpoint.
+    """
+
+    stages: tuple[StageResult, ...]
+    failures: tuple[Failure, ...] = ()
+    warnings: tuple[Objection, ...] = ()
+    omitted: tuple[Omitted, ...] = ()
+    shrunk: tuple[Shrunk, ...] = ()
+    facts: tuple[Mapping[str, Any], ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict[str, str])
+    learnt: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def passed(self) -> bool:
+        """Whether no stage failed. What was not rehearsed did not fail, and did not pass."""
+        return all(stage.status != "fail" for stage in self.stages)

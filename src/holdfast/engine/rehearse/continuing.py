@@ -1,0 +1,121 @@
+"""Whether a job that is asked to stop saves first, and whether it goes on from there as if nothing had happened."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isclose, isnan
+from typing import Any, Final
+
+from holdfast.core.rehearsal import Part, Played, StageName, StageResult, Status
+
+STOPPED: Final = 143
+"""Exit code of an attempt that was asked to stop and saved."""
+SAME: Final = 1e-4
+"""How far two losses of the same step may lie apart, relative to their size."""
+
+Wrong = tuple[str, str, Mapping[str, Any]]
+"""A class, what shows it, and its values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one of the two stages showed.
+
+    Attributes:
+        result: The verdict.
+        failed: The part that failed, where its log tells why.
+        wrong: What it is, where no log tells.
+    """
+
+    result: StageResult
+    failed: Played | None = None
+    wrong: Wrong | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """The steps of one part: loss by step."""
+
+    losses: Mapping[int, float] = field(default_factory=dict[int, float])
+
+    def agrees(self, other: "_Steps") -> bool:
+        """Whether the steps that both took have the same loss."""
+        common = self.losses.keys() & other.losses.keys()
+        return bool(common) and all(_close(self.losses[step], other.losses[step]) for step in common)
+
+
+def judge_stop(parts: Mapping[Part, Played]) -> Found:
+    """Return whether the job saved a whole checkpoint when it was asked to stop amid a step."""
+    played = parts.get("stop")
+    if played is None:
+        return _found("stop", "not_rehearsed", 0.0, "it was not asked for")
+    saved = [each for each in played.events if each["event"] == "checkpoint"]
+    if played.code == STOPPED and saved and not played.damage:
+        return _found("stop", "pass", played.elapsed_s)
+    if played.code == STOPPED:
+        because = played.damage or "asked to stop amid a step, the job ended and saved nothing"
+        return _found("stop", "fail", played.elapsed_s, because, wrong=("no-checkpoint-saved", because, {}))
+    if played.code == 0:
+        return _found("stop", "not_rehearsed", played.elapsed_s, "training was over before the step to stop in")
+    return _found("stop", "fail", played.elapsed_s, played.over or "it failed otherwise", failed=played)
+
+
+def judge_resume(parts: Mapping[Part, Played]) -> Found:
+    """Return whether the job went on from its checkpoint with the loss that an uninterrupted one has."""
+    played, stop = parts.get("resume"), parts.get("stop")
+    if played is None or stop is None:
+        return _found("resume", "not_rehearsed", 0.0, "there was no checkpoint to go on from")
+    if played.code != 0:
+        return _found("resume", "fail", played.elapsed_s, played.over or "it does not go on", failed=played)
+    number = len(_trainings(stop)) - 1  # a script may train more than once
+    whole, before, after = (_steps(each, number) for each in (parts["whole"], stop, played))
+    if wrong := _wrong(whole, before, after):
+        return _found("resume", "fail", played.elapsed_s, wrong[1], wrong=wrong)
+    differs = bool(after.losses) and not whole.agrees(before)
+    because = "two runs of this script from the beginning differ: no loss was compared" if differs else None
+    return _found("resume", "pass", played.elapsed_s, because)
+
+
+def _wrong(whole: _Steps, before: _Steps, after: _Steps) -> Wrong | None:
+    """Return what is wrong with the steps after a resume, or None."""
+    if after.losses and min(after.losses) <= max(before.losses, default=0):
+        because = f"training began again at step {min(after.losses)} though step {max(before.losses)} was saved"
+        return "resume-silently-ignored", because, {}
+    common = sorted(whole.losses.keys() & after.losses.keys())
+    if not common or not whole.agrees(before) or whole.agrees(after):
+        return None
+    step = common[0]
+    because = f"the loss of step {step} is {after.losses[step]:g} after the resume and {whole.losses[step]:g} without"
+    return "checkpoint-incomplete", because, {}
+
+
+def _steps(played: Played, number: int) -> _Steps:
+    """Return the steps of one of a part's trainings, the first one being 0."""
+    told = _trainings(played)[number : number + 1]
+    return _Steps({each["step"]: float(each["loss"]) for steps in told for each in steps})
+
+
+def _trainings(played: Played) -> list[list[Mapping[str, Any]]]:
+    """Return the steps with a loss of each training of a part."""
+    found: list[list[Mapping[str, Any]]] = []
+    for each in played.events:
+        if each["event"] == "start":
+            found.append([])
+        elif each["event"] == "step" and each.get("loss") is not None and found:
+            found[-1].append(each)
+    return found
+
+
+def _close(one: float, other: float) -> bool:
+    return isclose(one, other, rel_tol=SAME, abs_tol=SAME) or (isnan(one) and isnan(other))
+
+
+def _found(
+    name: StageName,
+    status: Status,
+    elapsed_s: float,
+    because: str | None = None,
+    *,
+    failed: Played | None = None,
+    wrong: Wrong | None = None,
+) -> Found:
+    return Found(StageResult(name=name, status=status, elapsed_s=elapsed_s, because=because), failed, wrong)

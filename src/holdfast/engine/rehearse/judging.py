@@ -1,0 +1,254 @@
+"""What became of each stage, from what the processes of a rehearsal left.
+
+A stage passes only where something of it was gone through and nothing of it failed.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, cast
+
+from holdfast.core.diagnosis import Cause
+from holdfast.core.rehearsal import (
+    STAGES,
+    Failure,
+    Objection,
+    Omitted,
+    Part,
+    Played,
+    Rehearsal,
+    Shrunk,
+    StageName,
+    StageResult,
+)
+from holdfast.engine.rehearse.continuing import judge_resume, judge_stop
+from holdfast.engine.rehearse.naming import class_of, name_cause
+
+Diagnose = Callable[[Played, StageName], Cause]
+"""Says why a part failed at a stage."""
+
+ABOUT: Final[Mapping[str, StageName]] = {
+    "train-dataset-wrong-type": "data",
+    "dataset-empty": "data",
+    "dataset-missing-column": "tokenize",
+    "dataset-bad-row-values": "tokenize",
+    "special-token-not-in-vocab": "tokenize",
+    "chat-template-missing": "tokenize",
+    "chat-template-invalid": "tokenize",
+    "chat-template-no-generation-markers": "tokenize",
+    "pad-token-missing": "tokenize",
+}
+"""What a failure is about that is raised while a trainer is made, where rows, tokenizer and settings come together."""
+OWN: Final[Mapping[str, StageName]] = {"missing-module": "import", "import-api-removed": "import"}
+"""What a failure of the script's own lines is about, wherever they stand."""
+EARLY: Final = ("data", "model", "tokenize")
+"""Stages after which it matters more how late it failed."""
+RESUMED: Final = "checkpoint-not-found"
+"""What is raised amid `train`, before its first step."""
+AMID: Final = ("the data ran out", "the script left amid training")
+"""How the runtime's verdict begins on a training that no exception ended."""
+UNSEEN: Final[Mapping[StageName, str]] = {
+    "import": "the script was not started",
+    "data": "the script loads no data that is known here",
+    "model": "the script loads no model by transformers",
+    "tokenize": "the script loads no tokenizer",
+    "step": "the script trains without a Trainer of transformers, or not at all",
+    "evaluate": "the script does not evaluate",
+    "save": "the script saves nothing",
+    "stop": "there was no training to stop",
+    "resume": "there was no checkpoint to go on from",
+    "push": "the script pushes nothing",
+    "export": "nothing was saved that could be exported",
+}
+
+BEYOND: Final = ("the rehearsal does not connect to", "no small twin of the model type")
+"""What a rehearsal says where it does not go on: `guards.OutOfReachError`, `twins.building.CannotRehearseError`."""
+
+
+def judge(
+    parts: Mapping[Part, Played],
+    objections: Sequence[Objection],
+    diagnose: Diagnose,
+    *,
+    imports_s: float = 0.0,
+) -> Rehearsal:
+    """Return the verdict on a rehearsal.
+
+    Args:
+        parts: What each process left; `whole` is there always.
+        objections: What the rules say of what the script gave its trainer.
+        diagnose: Says why a part failed.
+        imports_s: Time that the libraries took before the first fork.
+    """
+    whole = parts["whole"]
+    failures = [*_failure(whole, diagnose), *_wrong(whole)]
+    failures += _objected(objections, failures)
+    results = {stage: _result(stage, whole, failures, imports_s) for stage in STAGES}
+    if results["step"].status == "pass":
+        for stage, found in (("stop", judge_stop(parts)), ("resume", judge_resume(parts))):
+            results[cast(StageName, stage)] = found.result
+            if found.failed is not None:
+                cause = diagnose(found.failed, found.result.name)
+            elif found.wrong:
+                cause = name_cause(*found.wrong)
+            else:
+                continue
+            if found.failed is not None and (same := _known(cause, failures)):
+                results[cast(StageName, stage)] = replace(
+                    found.result, status="not_rehearsed", because=f"it failed as at `{same.stage}`"
+                )
+            else:
+                failures.append(
+                    Failure(stage=found.result.name, cause=cause, over=found.failed.over if found.failed else "")
+                )
+    return Rehearsal(
+        stages=tuple(results[stage] for stage in STAGES),
+        failures=tuple(failures),
+        warnings=(*(each for each in objections if not each.fails), *_doubts(whole)),
+        omitted=tuple(Omitted(what=each["what"], because=each["because"]) for each in _of(whole, "not_rehearsed")),
+        shrunk=tuple(
+            Shrunk(what=each["what"], asked=each["asked"], given=each["given"]) for each in _of(whole, "shrunk")
+        ),
+        facts=tuple(_of(whole, "fact")),
+        versions=_versions(whole),
+    )
+
+
+def _known(cause: Cause, failures: Sequence[Failure]) -> Failure | None:
+    """Return the failure of the same class that is known already, or None."""
+    return next((each for each in failures if each.cause.signature.name == cause.signature.name), None)
+
+
+def judge_unstarted(cause: Cause) -> Rehearsal:
+    """Return the verdict on a script that could not even be started."""
+    failure, nothing = Failure(stage="import", cause=cause), Played(part="whole", code=None)
+    return Rehearsal(stages=tuple(_result(stage, nothing, [failure], 0.0) for stage in STAGES), failures=(failure,))
+
+
+def _failure(whole: Played, diagnose: Diagnose) -> Iterator[Failure]:
+    """Yield the failure that stopped the script, if one did."""
+    if (whole.code == 0 and not whole.over) or _is_beyond(whole):
+        return
+    stage = failed_stage(whole)
+    end = next(iter(_of_events(whole, "end")), {})
+    cause = diagnose(whole, stage)
+    stage = _about(cause.signature.name, stage, own=not _raised(whole))
+    yield Failure(stage=stage, cause=cause, where=str(end.get("where") or ""), over=whole.over)
+
+
+def _is_beyond(whole: Played) -> bool:
+    """Whether the script ended because a rehearsal does not go where it went: that is no failure of the job."""
+    end = next(iter(_of_events(whole, "end")), {})
+    return any(words in str(end.get("because")) for words in BEYOND)
+
+
+def _about(name: str, stage: StageName, *, own: bool) -> StageName:
+    """Return the stage that a class of failure belongs to, where the one that it was raised in takes in others too.
+
+    Args:
+        name: The class.
+        stage: Where it was raised.
+        own: Whether lines of the script raised it, and no library that was at work on a stage.
+    """
+    if name == RESUMED:
+        return "resume"
+    if own and name in OWN and stage in EARLY:
+        return OWN[name]
+    if stage == "import" and name.startswith("dataset-"):
+        return "data"
+    return ABOUT.get(name, stage) if stage == "model" else stage
+
+
+def failed_stage(played: Played) -> StageName:
+    """Return the stage that a part ended in: the one that its last exception left, else the one that it was in."""
+    end = next(iter(_of_events(played, "end")), None)
+    if told := _raised(played):
+        return cast(StageName, told[-1]["stage"])
+    if end is not None and str(end.get("because")).startswith(AMID):
+        return "step"
+    ended = _of(played, "script_ended") or _of(played, "enter") or _of(played, "stage")
+    last = ended[-1] if ended else {"stage": "import"}
+    return cast(StageName, last.get("stage", last.get("name", "import")))
+
+
+def _raised(played: Played) -> list[Mapping[str, Any]]:
+    """Return what left a stage as the exception that the script ended with."""
+    end = next(iter(_of_events(played, "end")), None)
+    return [each for each in _of(played, "failed") if end is None or _same(each["error"], str(end.get("because")))]
+
+
+def _same(error: str, because: str) -> bool:
+    return error[:200] == because[:200]
+
+
+def _objected(objections: Sequence[Objection], failures: Sequence[Failure]) -> Iterator[Failure]:
+    """Yield what the rules object to, where no failure of the same class is known already."""
+    known = {failure.cause.signature.name for failure in failures}
+    for each in objections:
+        name = class_of(each.code)
+        if each.fails and name and name not in known:
+            known.add(name)
+            yield Failure(
+                stage=each.stage,
+                cause=name_cause(name, each.message, {"rule": each.code}),
+                blame="model" if each.stage == "model" else "data",
+                blamed=f"{each.code} says so of what the script gave its trainer",
+            )
+
+
+def _wrong(whole: Played) -> Iterator[Failure]:
+    for each in _of(whole, "wrong"):
+        cause = name_cause(each["class"], each["because"], each["evidence"])
+        yield Failure(stage=each["stage"], cause=cause)
+
+
+def _doubts(whole: Played) -> Iterator[Objection]:
+    for each in _of(whole, "doubt"):
+        yield Objection(code=each["class"], message=each["because"], stage=each["stage"], fails=False)
+
+
+def _result(stage: StageName, whole: Played, failures: Sequence[Failure], imports_s: float) -> StageResult:
+    stretches = [each["elapsed_s"] for each in _of(whole, "stage") if each["name"] == stage]
+    elapsed_s = sum(stretches) + (imports_s if stage == "import" else 0.0)
+    failure = next((each for each in failures if each.stage == stage), None)
+    if failure is not None:
+        return StageResult(name=stage, status="fail", elapsed_s=elapsed_s, because=failure.cause.cause)
+    ended = _is_beyond(whole) and failed_stage(whole) == stage
+    if stretches and not ended and _worked(stage, whole):
+        return StageResult(name=stage, status="pass", elapsed_s=elapsed_s)
+    return StageResult(name=stage, status="not_rehearsed", because=_unseen(stage, whole, failures))
+
+
+def _unseen(stage: StageName, whole: Played, failures: Sequence[Failure]) -> str:
+    """Return why nothing of a stage was gone through."""
+    if failures and _before(failures[0].stage, stage):
+        return f"the script failed at `{failures[0].stage}`"
+    if _is_beyond(whole):
+        return f"the rehearsal ended at `{failed_stage(whole)}`: {next(iter(_of_events(whole, 'end')))['because']}"
+    return UNSEEN[stage]
+
+
+def _worked(stage: StageName, whole: Played) -> bool:
+    """Whether there was anything to do in a stage that every script comes to, as far as it is one."""
+    if stage == "push":
+        return any(each["about"] == "push" for each in _of(whole, "fact"))
+    return stage != "export" or any(each["about"] == "saved" and each["folders"] for each in _of(whole, "fact"))
+
+
+def _before(one: StageName, other: StageName) -> bool:
+    return STAGES.index(one) < STAGES.index(other)
+
+
+def _of(played: Played, event: str) -> list[Mapping[str, Any]]:
+    return [each for each in played.tellings if each["event"] == event]
+
+
+def _of_events(played: Played, event: str) -> list[Mapping[str, Any]]:
+    return [each for each in played.events if each["event"] == event]
+
+
+def _versions(whole: Played) -> Mapping[str, str]:
+    found: dict[str, str] = defaultdict(str)
+    for each in _of_events(whole, "start"):
+        found |= each.get("versions", {})
+    return dict(found)

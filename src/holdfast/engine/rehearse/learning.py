@@ -1,0 +1,109 @@
+"""What a rehearsal teaches about the job at its full size: rows and tokens a step, steps, bytes of a checkpoint.
+
+The settings are those that were asked for, the rows those that the script gave its trainer, the parameters those of the
+model that it named. For one process: more of them take as many times the rows a step. Sources: `Trainer` of transformers
+5.23 (`set_initial_training_values`), `RepeatSampler` of TRL 1.16.
+"""
+
+from collections.abc import Mapping
+from math import ceil
+from typing import Any, Final
+
+from holdfast.core.rehearsal import Played
+
+Fact = Mapping[str, Any]
+BYTES: Final = {"float32": 4, "bfloat16": 2, "float16": 2}
+STATES: Final = {"adamw_torch": 2, "adamw_torch_fused": 2, "adamw": 2, "lion": 1, "sgd": 0}
+"""Numbers that an optimizer keeps for each that is trained, of the same type; for others no checkpoint is foretold."""
+
+
+def learn(whole: Played, tokens: Fact | None = None) -> dict[str, Any]:
+    """Return figures for `plan`; what was not seen is left out.
+
+    Args:
+        whole: The part that went the whole path.
+        tokens: How long the script's rows are, as `inspect` answers it.
+    """
+    training, model, trained = (_fact(whole, about) for about in ("training", "model", "trained"))
+    asked: Fact = training.get("arguments", {})
+    learnt: dict[str, Any] = {}
+    if asked.get("per_device_train_batch_size") and asked.get("gradient_accumulation_steps"):
+        learnt |= _of_steps(asked, _rows(whole), tokens)
+    steps = [each["elapsed_s"] for each in whole.events if each["event"] == "step" and each.get("elapsed_s")]
+    if steps:
+        learnt["twin_step_s"] = sorted(steps)[len(steps) // 2]
+    if model.get("parameters"):
+        learnt["parameters"] = model["parameters"]
+        learnt |= _of_checkpoint(asked, model, trained)
+    return learnt
+
+
+def _of_steps(asked: Fact, rows: int | None, tokens: Fact | None) -> dict[str, Any]:
+    """Return rows, tokens and number of the optimizer steps."""
+    each = asked["per_device_train_batch_size"] * asked["gradient_accumulation_steps"]
+    group = asked.get("num_generations") or 0
+    told: dict[str, Any] = (
+        {"completions_per_step": each, "rows_per_step": each / group} if group else {"rows_per_step": each}
+    )
+    if tokens and not group:
+        told |= _of_tokens(each, asked, tokens)
+    if rows:
+        epoch = _epoch_of_groups(asked, rows) if group else ceil(_units(rows, tokens) / each)
+        told["steps_per_epoch"] = epoch
+        told["steps"] = asked["max_steps"] if asked["max_steps"] > 0 else ceil(epoch * asked["num_train_epochs"])
+    elif asked["max_steps"] > 0:
+        told["steps"] = asked["max_steps"]
+    return told
+
+
+def _of_tokens(rows: int, asked: Fact, tokens: Fact) -> dict[str, Any]:
+    """Return tokens of a row, cut where the trainer cuts, and of a step: with the rows' own tokens, and padded at worst."""
+    most = tokens.get("max_length") or float("inf")
+    row = {name: min(tokens[name], most) for name in ("mean", "p95", "max")}
+    if asked.get("packing") and tokens.get("packed") and most < float("inf"):
+        return {"tokens_per_row": row, "tokens_per_step": {"mean": rows * most * tokens["packed"], "max": rows * most}}
+    return {"tokens_per_row": row, "tokens_per_step": {name: rows * value for name, value in row.items()}}
+
+
+def _units(rows: int, tokens: Fact | None) -> float:
+    """Return what an epoch goes over: rows, or as many packs or pairs as they come to."""
+    if tokens and tokens.get("units") and tokens.get("of"):
+        return float(rows * tokens["units"] / tokens["of"])
+    return rows
+
+
+def _epoch_of_groups(asked: Fact, prompts: int) -> int:
+    """Return the steps of an epoch in which each prompt gets several completions; prompts that fill no batch are left out."""
+    batch = asked.get("generation_batch_size") or asked["per_device_train_batch_size"] * (
+        asked.get("steps_per_generation") or 1
+    )
+    at_once: int = max(1, batch // asked["num_generations"])
+    turns: int = (prompts // at_once) * (asked.get("num_iterations") or 1) * (asked.get("steps_per_generation") or 1)
+    return max(1, ceil(turns / int(asked["gradient_accumulation_steps"])))
+
+
+def _of_checkpoint(asked: Fact, model: Fact, trained: Fact) -> dict[str, Any]:
+    """Return how many parameters are trained, and the bytes of a checkpoint: its model or adapter, and its optimizer."""
+    states, kind = STATES.get(str(asked.get("optim"))), trained.get("lora")
+    if trained.get("whole"):
+        count, width = model["parameters"], BYTES.get(model["dtype"])
+    elif kind and model.get("linear") and all(name in model["linear"] for name in kind["modules"]):
+        count, width = kind["r"] * sum(model["linear"][name] for name in kind["modules"]), BYTES.get(kind["dtype"])
+    else:
+        return {}
+    told: dict[str, Any] = {"trained_parameters": count}
+    if width and states is not None:
+        told["checkpoint_bytes"] = count * width * (1 if asked.get("save_only_model") else 1 + states)
+    return told
+
+
+def _rows(whole: Played) -> int | None:
+    """Return how many rows the script trains on; None where nobody can say."""
+    told = (each for each in whole.tellings if each["event"] == "fact" and each["about"] == "rows")
+    return next((each["rows"] for each in told if str(each["role"]).startswith("train")), None)
+
+
+def _fact(whole: Played, about: str) -> Fact:
+    """Return what was told first about something; empty where nothing was."""
+    told = (each for each in whole.tellings if each["event"] == "fact" and each["about"] == about)
+    return next(told, {})

@@ -1,0 +1,131 @@
+"""The cause of a failed part, as one of the classes of failure: from its log, else from where it was."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from holdfast.core.diagnosis import Cause, Diagnosis, Evidence, Signature
+from holdfast.core.rehearsal import Played, StageName
+from holdfast.signatures import all_signatures
+
+SURE: Final = 0.5
+"""Confidence from which a log's answer is taken."""
+CODE: Final = "user-code-error"
+MISSING: Final = re.compile(r"KeyError: '([^']+)'")
+FRAME: Final = re.compile(r'File "([^"]+)", line (\d+)')
+HARMLESS: Final = ("healthy-run-misread", "cause-not-in-log")
+NO_GPU: Final = "no-gpu-visible"
+GPU: Final = re.compile(r"cuda|gpu|nvidia|bf16|tf32", re.IGNORECASE)
+LATE: Final[tuple[StageName, ...]] = ("save", "push", "export")
+HANGS: Final = (
+    ("_calculate_rewards", "grpo-reward-function-error"),
+    ("snapshot_download", "hub-download-transient"),
+    ("hf_hub_download", "hub-download-transient"),
+    ("get_hf_file_metadata", "hub-download-transient"),
+    ("http_backoff", "hub-download-transient"),
+    ("cached_files", "hub-download-transient"),
+    ("load_dataset", "hub-download-transient"),
+    ("multiprocess", "dataloader-worker-died-or-hung"),
+    ("_try_get_data", "dataloader-worker-died-or-hung"),
+    ("init_process_group", "rendezvous-timeout"),
+)
+"""Functions in the stack of a part that did not end, and what that means."""
+
+
+def cause_of(found: Diagnosis, played: Played, stage: StageName) -> Cause:
+    """Return why a part failed.
+
+    Args:
+        found: What its logs say.
+        played: The part.
+        stage: The stage that it failed in.
+    """
+    if played.over:
+        return _cause_of_limit(played, stage)
+    sure = [cause for cause in found.causes if cause.confidence >= SURE and _can_be(cause.signature.name, stage)]
+    if not GPU.search(because_of(played)):  # libraries warn of a GPU that is not here, whatever it then fails for
+        sure = [cause for cause in sure if cause.signature.name != NO_GPU]
+    if sure:
+        return _sharper(sure[0], played)
+    return name_cause(CODE, because_of(played), {})
+
+
+def _sharper(cause: Cause, played: Played) -> Cause:
+    """Return what is known better here than from a log: which columns there were, and whose line raised."""
+    name, because = cause.signature.name, because_of(played)
+    missing = MISSING.fullmatch(because)
+    if name == "dataset-missing-column" and missing and missing[1] in _dropped(played):
+        because = f"the column `{missing[1]}` is in the data; `remove_unused_columns` took it away before the collator"
+        return name_cause("dataset-columns-dropped", because, {})
+    if name == "framework-version-incompatible" and because.startswith("AttributeError") and _is_own_line(played):
+        return name_cause("import-api-removed", because, {})
+    return cause
+
+
+def _dropped(played: Played) -> set[str]:
+    """Return the columns that trainers may have taken away as unused."""
+    told = [each for each in played.tellings if each["event"] == "fact" and each["about"] == "training"]
+    kept = (each for each in told if each["arguments"].get("remove_unused_columns"))
+    return {name for each in kept for name in each.get("columns", ())}
+
+
+def _is_own_line(played: Played) -> bool:
+    """Return whether a line of the script itself raised, and nothing that it called."""
+    frames = FRAME.findall(played.logs.get("stderr.log", ""))
+    where = next((str(each["where"]) for each in played.events if each["event"] == "end" and each.get("where")), "")
+    return bool(frames) and ":".join(frames[-1]) == where
+
+
+def _can_be(name: str, stage: StageName) -> bool:
+    """Return whether a class of failure can be why a part failed at a stage: none is harmless, and rows are read before."""
+    return name not in HARMLESS and not (stage in LATE and name.startswith("dataset-"))
+
+
+def because_of(played: Played) -> str:
+    """Return what a part said last of why it failed."""
+    over = (event for event in played.events if event["event"] == "end" and event.get("status") != "finished")
+    ends = [str(event["because"]) for event in over if event.get("because")]
+    told = [str(each["error"]) for each in played.tellings if each["event"] == "failed"]
+    lines = [line for line in played.logs.get("stderr.log", "").splitlines() if line.strip()]
+    code = f"it ended with exit code {played.code}"
+    return next(iter([*reversed(ends), *reversed(told), *reversed(lines), code]))
+
+
+def name_cause(name: str, because: str, evidence: Mapping[str, Any]) -> Cause:
+    """Return the cause of a class that is known by its name.
+
+    Raises:
+        StopIteration: There is no such class.
+    """
+    signature = next(each for each in all_signatures() if each.name == name)
+    shown = ", ".join(f"{key}: {value}" for key, value in evidence.items())
+    lines = (Evidence(path="the rehearsal", line=0, text=shown),) if shown else ()
+    return Cause(
+        signature=signature, confidence=0.9, evidence=lines, cause=f"{because.rstrip('.')}.", fix=_told(signature)
+    )
+
+
+def class_of(code: str) -> str:
+    """Return the class of failure that a rule finds before launch; empty where it finds none.
+
+    >>> class_of("MOD117")
+    'corrupt-model-file'
+    """
+    return next((each.name for each in all_signatures() if code in each.prevented_by), "")
+
+
+def _cause_of_limit(played: Played, stage: StageName) -> Cause:
+    """Return why a part did not come to its end, by where its threads were."""
+    for function, name in HANGS:
+        if function in played.stacks:
+            return name_cause(name, f"{played.over}; it was in `{function}` then", {"stage": stage})
+    return name_cause(CODE, f"{played.over}; it was at the stage `{stage}`", {})
+
+
+def _told(signature: Signature) -> str:
+    """Return a class's advice without the sentences that need values of a log."""
+    return " ".join(sentence for sentence in _sentences(signature.fix) if "{" not in sentence)
+
+
+def _sentences(text: str) -> list[str]:
+    return [part if part.endswith(".") else f"{part}." for part in text.strip().split(". ") if part]

@@ -1,0 +1,12 @@
+"""A rehearsal's part in the process of the user's script: its model becomes a twin, its rows a few, its steps four.
+
+The whole package travels to the environment that the script will get, which need not have holdfast: it imports the standard
+library, the runtime beside it, and whatever the script imports itself. The script is not changed: each module here takes
+the place of some functions of the libraries that the script calls, by `install(order, tell)`, when they are imported.
+
+* `order`     what is asked of one process      * `telling`   what it says, one JSON object a line
+* `twins`     models, and what shrinks them     * `rows`      datasets
+* `trainers`  arguments, training, stages       * `guards`    network, files, trackers, children, terminals
+* `devices`   a GPU that is not here            * `pushes`    the Hub, up to the commit
+* `green`     what is wrong where all is green  * `after`     what was saved: does it load, and end its sentences
+"""

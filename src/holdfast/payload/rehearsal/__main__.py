@@ -1,0 +1,120 @@
+"""Serves rehearsals in the script's environment: imports the libraries once, and forks a process for each part.
+
+    python rehearsal/__main__.py [MODULE:NAME...]
+
+Reads orders from standard input, one JSON object a line, and writes one line for each thing that happens: `ready` when the
+imports are done, `started` with a process' id, `ended` with its exit code. Closing the input ends it, and all its children.
+A library that cannot be imported is left to the script, in a process that never tried.
+"""
+
+import importlib
+import importlib.util
+import json
+import os
+import select
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+HERE = Path(__file__).absolute().parent
+PACKAGE = "holdfast_rehearsal"
+RUNTIME = "holdfast_runtime_source"
+LOOK_S = 0.02
+BARE = "HOLDFAST_REHEARSAL_BARE"
+"""Variable of a server that imports nothing beforehand, because something could not be imported."""
+
+
+def main(wanted: list[str]) -> None:
+    """Serve until the input is closed."""
+    said = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)  # what libraries print while they are imported is no answer
+    began_s = time.perf_counter()
+    if not os.environ.get(BARE) and not preload(wanted):
+        os.environ[BARE] = "1"
+        os.dup2(said.fileno(), 1)
+        os.execv(sys.executable, [sys.executable, __file__, *wanted])  # noqa: S606 - no shell is wanted
+    say(said, "ready", elapsed_s=time.perf_counter() - began_s, python=sys.version.split()[0], versions=versions())
+    children: dict[int, str] = {}
+    rest = b""
+    while True:
+        if select.select([0], [], [], LOOK_S)[0]:
+            if not (read := os.read(0, 1 << 20)):
+                break
+            *lines, rest = (rest + read).split(b"\n")
+            for line in lines:
+                folder = json.loads(line)["folder"]
+                children[pid := start(line.decode(), folder)] = folder
+                say(said, "started", folder=folder, pid=pid)
+        reap(children, said)
+    for pid in children:
+        os.killpg(pid, signal.SIGKILL)
+
+
+def preload(wanted: list[str]) -> bool:
+    """Import `module` or `module:name` of each; return whether that went well."""
+    try:
+        for each in wanted:
+            module, _, name = each.partition(":")
+            if importlib.util.find_spec(module.partition(".")[0]) is None:
+                continue  # the script will say so itself, if it needs it
+            with suppress(AttributeError):  # a name that there is not; nothing was imported for it
+                getattr(importlib.import_module(module), name or "__name__")
+    except BaseException:  # noqa: BLE001 - whatever it is, the script is to meet it for the first time
+        return False
+    return True
+
+
+def start(line: str, folder: str) -> int:
+    """Fork the process of one order, in a group of its own; return its id."""
+    if pid := os.fork():
+        return pid
+    os.setpgid(0, 0)
+    code = 1
+    try:
+        for number, name in ((1, "stdout.log"), (2, "stderr.log")):
+            os.dup2(os.open(Path(folder, name), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644), number)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        load(HERE.parent / "runtime.py", RUNTIME)
+        load(HERE / "__init__.py", PACKAGE)
+        code = importlib.import_module(f"{PACKAGE}.part").play(line)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)  # threads that the script left behind are not waited for
+
+
+def load(path: Path, name: str) -> None:
+    """Import a file under a name that no script uses."""
+    inside = [str(path.parent)] if path.name == "__init__.py" else None
+    spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=inside)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"there is no {path}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+
+
+def reap(children: dict[int, str], said: object) -> None:
+    """Tell which children have ended."""
+    while children:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if not pid:
+            return
+        say(said, "ended", folder=children.pop(pid, ""), code=os.waitstatus_to_exitcode(status))
+
+
+def say(said: object, event: str, **fields: object) -> None:
+    """Write one line of answer."""
+    print(json.dumps({"event": event, **fields}), file=said, flush=True)  # type: ignore[call-overload]
+
+
+def versions() -> dict[str, str]:
+    """Return the releases of what was imported."""
+    names = ("torch", "transformers", "trl", "peft", "datasets", "accelerate")
+    return {name: str(sys.modules[name].__version__) for name in names if name in sys.modules}
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

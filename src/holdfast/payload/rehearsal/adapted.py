@@ -1,0 +1,153 @@
+"""Adapters that were saved: are they what was trained, and does merging keep what the model says."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from .order import Order
+from .telling import Tell
+
+FILE = "adapter_model.safetensors"
+LEAST = 1e-5
+"""A weight of an adapter below which it may leave no trace in a merged model's few bits."""
+SEEN = 1e-4
+"""How far apart numbers of a model with and without its adapter must be to tell them by."""
+MERGES = "merge_and_unload"
+LABELLED = {"SEQ_CLS": "AutoModelForSequenceClassification", "TOKEN_CLS": "AutoModelForTokenClassification"}
+"""Tasks whose models have a head with a row for each label."""
+HEAD = re.compile(r"\b(score|classifier)\b.*\bweight$")
+
+
+def look(final: Sequence[Path], trained: Mapping[str, Any], order: Order, tell: Tell) -> None:
+    """Tell of adapters without tensors or without training, and of merged models without their adapter.
+
+    Args:
+        final: Folders of what was saved at the end.
+        trained: The fact about the last training; `adapter` is the largest weight of it that began as 0, if it has one.
+        order: Has the script's text.
+        tell: Where it is told.
+    """
+    adapters = [each for each in final if (each / FILE).is_file()]
+    for folder in adapters:
+        if not _tensors(folder):
+            because = f"{folder.name}/{FILE} holds no tensor: nothing of what was trained is in it"
+            tell.wrong("no-checkpoint-saved", "save", because)
+            return
+    moved = trained.get("adapter") or 0.0
+    if adapters and moved > LEAST and not any(_largest(each) for each in adapters):
+        because = f"the adapter in {adapters[0].name} is what it was before the training: all of its `lora_B` are 0"
+        tell.wrong("no-checkpoint-saved", "save", because)
+    if moved > LEAST and MERGES in order.source:
+        for folder in (each for each in final if (each / "config.json").is_file()):
+            if _is_base(folder, str(trained.get("base") or "")):
+                because = f"the merged model in {folder.name} is the base model: what the adapter learnt is not in it"
+                tell.wrong("user-code-error", "export", because)
+
+
+def merge(folder: Path, tell: Tell) -> Any:
+    """Return a model that an adapter was merged into; tell where it says something else then."""
+    peft = import_module("peft")
+    config = peft.PeftConfig.from_pretrained(str(folder))
+    task = getattr(config.task_type, "value", config.task_type)
+    kind = {**LABELLED, "SEQ_2_SEQ_LM": "AutoModelForSeq2SeqLM"}.get(task)
+    base = getattr(import_module("transformers"), kind or "AutoModelForCausalLM")
+    more = {"num_labels": _labels(folder)} if task in LABELLED else {}
+    below = base.from_pretrained(config.base_model_name_or_path, **more)
+    if rows := _embedded(below, folder):
+        below.resize_token_embeddings(rows)  # as the script did, and whoever loads the adapter has to
+    model = peft.PeftModel.from_pretrained(below, str(folder))
+    if not hasattr(model, "merge_and_unload"):
+        tell.not_rehearsed("merging the adapter", f"{config.peft_type} adapters are not merged")
+        return model
+    before = _says(model.float().eval())
+    with model.disable_adapter():
+        without = _says(model)
+    merged = model.merge_and_unload()
+    _compare(without, before, _says(merged.eval()), folder, tell)
+    return merged
+
+
+def _labels(folder: Path) -> int:
+    """Return how many labels the head has that was saved with an adapter: one where none was."""
+    heads = {key: each.shape[0] for key, each in _read(folder / FILE) if HEAD.search(key) and ".lora_" not in key}
+    return int(heads[max(heads)]) if heads else 1  # `out_proj` comes after `dense`
+
+
+def _embedded(model: Any, folder: Path) -> int | None:
+    """Return how many tokens an adapter was saved with embeddings of; None where it has none of its own."""
+    name = next((name for name, each in model.named_modules() if each is model.get_input_embeddings()), None)
+    if name is None or not (folder / FILE).is_file():
+        return None
+    own = (each.shape[0] for key, each in _read(folder / FILE) if key.endswith(f".{name}.weight"))
+    return next(own, None)
+
+
+def _compare(without: Any, before: Any, merged: Any, folder: Path, tell: Tell) -> None:
+    """Tell of a merged model that is further from the adapted one than half of what the adapter does."""
+    if before is None or merged is None or without is None or before.shape != merged.shape:
+        return
+    does, lost = float((before - without).abs().max()), float((before - merged).abs().max())
+    if does > SEEN and lost > does / 2:
+        because = (
+            f"merged, the model of {folder.name} says something else than with its adapter: {lost:.2g} of {does:.2g}"
+        )
+        tell.wrong("user-code-error", "export", because)
+
+
+def _says(model: Any) -> Any:
+    """Return the logits of a few tokens; None of a model that takes more than tokens."""
+    torch = import_module("torch")
+    try:
+        with torch.no_grad():
+            return model(input_ids=torch.arange(1, 9).unsqueeze(0)).logits
+    except (TypeError, ValueError, AttributeError):
+        return None
+
+
+def largest_moved(model: Any) -> float | None:
+    """Return the largest weight of an adapter that begins as 0; None where there is none."""
+    ends = [float(each.detach().abs().max()) for name, each in model.named_parameters() if ".lora_B." in name]
+    return max(ends, default=None)
+
+
+def lora_of(model: Any) -> dict[str, Any] | None:
+    """Return rank, modules and type of the plain LoRA that is trained; None where it is something else, or more."""
+    configs: dict[str, Any] = getattr(model, "peft_config", None) or {}
+    trained = {name: each for name, each in model.named_parameters() if each.requires_grad}
+    modules = {name.partition(".lora_")[0].rpartition(".")[2] for name in trained if ".lora_" in name}
+    config: Any = next(iter(configs.values()), None)
+    plain = len(configs) == 1 and not getattr(config, "rank_pattern", None) and not getattr(config, "use_dora", False)
+    if not plain or not trained or any(".lora_A." not in name and ".lora_B." not in name for name in trained):
+        return None
+    kinds = {str(each.dtype).removeprefix("torch.") for each in trained.values()}
+    return {"r": config.r, "modules": sorted(modules), "dtype": kinds.pop()} if len(kinds) == 1 else None
+
+
+def _tensors(folder: Path) -> int:
+    with import_module("safetensors").safe_open(str(folder / FILE), framework="pt") as file:
+        return len(file.keys())
+
+
+def _largest(folder: Path) -> float:
+    """Return the largest weight that begins as 0; 1 where it has none of that kind."""
+    found = [float(each.abs().max()) for name, each in _read(folder / FILE) if ".lora_B." in name]
+    return max(found, default=1.0)
+
+
+def _is_base(folder: Path, base: str) -> bool:
+    """Return whether all weights of a model are the base model's, bit for bit."""
+    torch, transformers = import_module("torch"), import_module("transformers")
+    files = sorted(folder.glob("*.safetensors"))
+    if not files or not base:
+        return False
+    own = transformers.AutoModelForCausalLM.from_pretrained(base).state_dict()
+    pairs = [(each, own.get(name)) for file in files for name, each in _read(file)]
+    if not pairs or any(each.dtype == torch.float16 for each, _ in pairs):
+        return False
+    return all(theirs is not None and torch.equal(each, theirs.to(each.dtype)) for each, theirs in pairs)
+
+
+def _read(file: Path) -> Iterator[tuple[str, Any]]:
+    yield from import_module("safetensors.torch").load_file(str(file)).items()

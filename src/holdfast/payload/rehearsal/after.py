@@ -1,0 +1,121 @@
+"""What the script has left: is a model there, is it what was trained, does it load, and does it end its sentences."""
+
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from . import adapted
+from .order import Order
+from .telling import Tell
+
+WORDS = 8
+"""Tokens that a saved model is asked for."""
+MOST = 3
+"""Folders that are looked at."""
+WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".npz", ".onnx", ".pkl", ".msgpack", ".h5")
+NO_MODEL = ("training_args.bin", "optimizer.pt", "optimizer.bin", "scheduler.pt", "rng_state.pth", "scaler.pt")
+TOKENIZERS = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json", "spiece.model", "vocab.txt")
+ADDS_TOKENS = re.compile(r"\.add_(special_)?tokens\(|\bsetup_chat_format\(|\bclone_chat_template\(")
+
+
+def look(order: Order, tell: Tell) -> None:
+    """Load what was saved at the end, merge what is an adapter, and have it write a few words."""
+    folders = find_models(order.inside)
+    tell.fact("saved", folders=[str(each.relative_to(order.inside)) for each in folders])
+    facts = read_facts(order)
+    trained = next((each for each in reversed(facts) if each["about"] == "trained"), None)
+    pushed = any(each["about"] == "push" for each in facts)
+    if trained is not None and not folders and not pushed and not _has_weights(order.inside):
+        because = "training came to its end, and the script saved no checkpoint and no model, and pushed none"
+        tell.wrong("no-checkpoint-saved", "save", because)
+        return
+    final = [each for each in folders if not each.name.startswith("checkpoint-")] or folders[:1]
+    if trained is not None:
+        adapted.look(final, trained, order, tell)
+        look_at_bodies(final, trained, tell)
+    for folder in final[:MOST]:
+        model = load(folder, tell)
+        if model is not None:
+            write_words(model, folder, tell)
+    if trained is not None and final and not pushed:
+        look_for_tokenizer(final, order, tell)
+
+
+def find_models(base: Path) -> list[Path]:
+    """Return the folders of models and adapters in a folder: final ones first, then the newest checkpoint."""
+    found = {path.parent for name in ("config.json", "adapter_config.json") for path in base.rglob(name)}
+    return sorted(found, key=lambda each: (each.name.startswith("checkpoint-"), -each.stat().st_mtime, str(each)))
+
+
+def read_facts(order: Order) -> list[Mapping[str, Any]]:
+    """Return what this process has told of what the script asked for."""
+    path = Path(order.folder, "rehearsal.jsonl")
+    told = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+    return [each for each in told if each["event"] == "fact"]
+
+
+def _has_weights(base: Path) -> bool:
+    """Return whether anything was written that may hold weights, in whatever form."""
+    return any(each.suffix in WEIGHTS and each.name not in NO_MODEL for each in base.rglob("*") if each.is_file())
+
+
+def look_at_bodies(final: Sequence[Path], trained: Mapping[str, Any], tell: Tell) -> None:
+    """Tell of a model that was saved without the head that it was trained with."""
+    names = {str(folder): _architecture(folder) for folder in final if (folder / "config.json").is_file()}
+    bare = [name for name in names.values() if name.endswith("Model") and not name.endswith("LMHeadModel")]
+    if bare and len(bare) == len(names) == len(final) and "For" in str(trained["model"]):
+        because = f"{trained['model']} was trained, and {bare[0]} was saved: the body without the head"
+        tell.wrong("merged-config-architecture-wrong", "export", because)
+
+
+def _architecture(folder: Path) -> str:
+    names = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("architectures") or [""]
+    return str(names[0])
+
+
+def look_for_tokenizer(final: Sequence[Path], order: Order, tell: Tell) -> None:
+    """Tell of a model that no tokenizer was saved for: an error where the script gave it tokens of its own."""
+    whole = [each for each in final if (each / "config.json").is_file()]
+    if any(next(order.inside.rglob(name), None) for name in TOKENIZERS):
+        return
+    if ADDS_TOKENS.search(order.source):
+        because = (
+            f"the script adds tokens, and saves no tokenizer: {final[0].name} has embeddings that nothing leads to"
+        )
+        tell.wrong("model-files-missing", "save", because)
+    elif whole and not (whole[0] / "preprocessor_config.json").is_file():
+        because = f"no tokenizer was saved beside {whole[0].name}: `pipeline` and servers do not load it alone"
+        tell.doubt("model-files-missing", "save", because)
+
+
+def load(folder: Path, tell: Tell) -> Any:
+    """Load what was saved, as `from_pretrained` does; an adapter is put on a twin of its base, and merged."""
+    transformers = sys.modules.get("transformers")
+    if transformers is None:
+        return None
+    if (folder / "adapter_config.json").is_file():
+        return adapted.merge(folder, tell)
+    name = _architecture(folder)
+    kind = getattr(transformers, name, None) if name else None
+    if kind is None or not hasattr(kind, "from_pretrained"):
+        tell.not_rehearsed("loading what was saved", f"its architecture {name!r} is none of transformers")
+        return None
+    return kind.from_pretrained(str(folder))
+
+
+def write_words(model: Any, folder: Path, tell: Tell) -> None:
+    """Have a model write; tell where it has no token that would end what it writes."""
+    if not getattr(model, "can_generate", lambda: False)():
+        return
+    torch = import_module("torch")
+    given = torch.ones((1, 4), dtype=torch.long)
+    model.eval().generate(given, attention_mask=torch.ones_like(given), max_new_tokens=WORDS, do_sample=False)
+    ends = model.generation_config.eos_token_id
+    if ends is None or ends == []:
+        tell.wrong(
+            "eos-never-learned", "export", f"{folder.name} names no token that ends a text: generation never ends"
+        )

@@ -1,0 +1,104 @@
+"""Arguments of trainers: brought down to a few steps after the library has validated them as they were written.
+
+What decides whether the job works stays: lengths, precision, strategies, the generations that reward functions may count on.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from .order import Order
+from .telling import Tell
+
+EVERY = 2
+"""Steps between two evaluations, and between two saves."""
+GROUP = 8
+"""Completions of a prompt that are made at most."""
+SMALL = {
+    "logging_steps": 1,
+    "logging_first_step": False,
+    "dataloader_num_workers": 1,
+    "max_completion_length": 16,
+    "gradient_accumulation_steps": 2,
+    "per_device_train_batch_size": 2,
+    "per_device_eval_batch_size": 2,
+    "num_iterations": 2,
+    "eval_delay": 0,
+    "dataset_num_proc": 1,
+    "save_total_limit": 4,
+}
+"""Settings whose values are brought down to these; smaller ones stay."""
+
+
+def shrink(settings: Any, order: Order, tell: Tell) -> None:
+    """Bring the arguments of a trainer down to a few steps, in place."""
+    given: dict[str, Any] = {name: least for name, least in SMALL.items() if _above(settings, name, least)}
+    if not 0 < settings.max_steps <= order.steps:
+        given["max_steps"] = order.steps
+    given |= _group(settings)
+    given |= _intervals(settings)
+    given["output_dir"] = str(inside(order, settings.output_dir))
+    if str(settings.output_dir) == given["output_dir"]:
+        return  # a second trainer with the same settings
+    if because := _closed(Path(settings.output_dir).absolute()):
+        tell.wrong("output-path-not-writable", "save", f"nothing can be written to {settings.output_dir}: {because}")
+    for name, value in given.items():
+        if name != "output_dir":
+            tell.shrunk(name, getattr(settings, name, None), value)
+        object.__setattr__(settings, name, value)
+
+
+def inside(order: Order, path: str | os.PathLike[str]) -> Path:
+    """Return where a path of the script's own lies in the rehearsal's folder.
+
+    >>> str(inside(Order(script="s", source="", folder="/r"), "/data/out"))
+    '/r/written/data/out'
+    """
+    whole = Path(path).absolute()
+    return whole if whole.is_relative_to(order.folder) else order.inside / whole.relative_to(whole.anchor)
+
+
+def _closed(folder: Path) -> str:
+    """Return why a folder that may not be there yet cannot be written to; empty where it can."""
+    place = next(each for each in (folder, *folder.parents) if each.exists())
+    if not place.is_dir():
+        return f"{place} is a file"
+    return "" if os.access(place, os.W_OK) else f"{place} is closed to this user, or read-only"
+
+
+def _above(settings: Any, name: str, least: Any) -> bool:
+    value = getattr(settings, name, None)
+    return value is not None and value > least
+
+
+def _intervals(settings: Any) -> dict[str, Any]:
+    """Return strategies and steps under which a training of a few steps evaluates and saves."""
+    given: dict[str, Any] = {}
+    for what in ("eval", "save"):
+        strategy = getattr(settings, f"{what}_strategy", None)
+        if strategy in ("steps", "epoch"):
+            given[f"{what}_strategy"] = type(strategy)("steps")
+            given[f"{what}_steps"] = EVERY
+    if getattr(settings, "logging_strategy", None) == "epoch":
+        given["logging_strategy"] = type(settings.logging_strategy)("steps")
+    return given
+
+
+def _group(settings: Any) -> dict[str, Any]:
+    """Return the batch of a trainer that makes several completions of each prompt."""
+    group = getattr(settings, "num_generations", None)
+    if group is None:
+        return {}
+    group = min(group, GROUP)
+    given = {
+        "num_generations": group,
+        "per_device_train_batch_size": group,
+        "gradient_accumulation_steps": 1,
+        "steps_per_generation": 1,
+        "generation_batch_size": group,
+    }
+    evaluated = min(getattr(settings, "num_generations_eval", None) or group, group)
+    given |= {"per_device_eval_batch_size": evaluated}
+    if getattr(settings, "num_generations_eval", None) is not None:
+        given["num_generations_eval"] = evaluated
+    return {name: value for name, value in given.items() if hasattr(settings, name)}

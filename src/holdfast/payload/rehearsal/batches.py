@@ -1,0 +1,60 @@
+"""Batches whose logits would not fit are cut at a length where they do."""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from .telling import Tell
+
+MATRIX = 2
+"""Dimensions of rows of tokens."""
+MOST = 4096
+"""Tokens of a row that are gone through at most: attention over more takes minutes on a processor."""
+LOGITS = 2**26
+"""Numbers that the logits of a batch are at most; longer batches are cut."""
+
+
+def cut(inputs: Any, model: Any, tell: Tell) -> Any:
+    """Return a batch whose logits fit: its rows are cut at a length where they would not.
+
+    Args:
+        inputs: What a data loader gives; anything but a mapping of tensors is left as it is.
+        model: The model, which tells the size of the vocabulary.
+        tell: Where a cut is told.
+    """
+    torch = sys.modules["torch"]
+    if (
+        not isinstance(inputs, Mapping)
+        or not torch.is_tensor(inputs.get("input_ids"))
+        or inputs["input_ids"].dim() != MATRIX
+    ):
+        return inputs
+    count, length = inputs["input_ids"].shape
+    room = min(MOST, max(16, LOGITS // max(1, _vocabulary(model)) // max(1, count)))
+    if length <= room or "cu_seq_lens_q" in inputs:
+        return inputs
+    tell.shrunk("tokens of a batch", [count, length], [count, room])
+    first = _first_label(inputs, length)
+    start = 0 if "position_ids" in inputs else min(first, length - room)
+    kind: Any = type(inputs)
+    return kind(
+        {
+            name: each[:, start : start + room] if torch.is_tensor(each) and each.shape[1:2] == (length,) else each
+            for name, each in inputs.items()
+        }
+    )
+
+
+def _first_label(inputs: Mapping[str, Any], length: int) -> int:
+    """Return a position shortly before the first token that any row is trained on."""
+    labels = inputs.get("labels", inputs.get("completion_mask"))
+    if labels is None or tuple(labels.shape) != tuple(inputs["input_ids"].shape):
+        return 0
+    trained = (labels > 0).any(dim=0).nonzero()
+    return max(0, int(trained[0]) - 8) if len(trained) else length
+
+
+def _vocabulary(model: Any) -> int:
+    config: Any = getattr(model, "config", None)
+    text: Any = config.get_text_config() if hasattr(config, "get_text_config") else config
+    return int(getattr(text, "vocab_size", 0) or 0)

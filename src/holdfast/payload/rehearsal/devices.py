@@ -1,0 +1,308 @@
+"""A GPU that is not here: the script's own lines see one, libraries do not, and what is moved to it stays where it is.
+
+Memory that is asked for on "cuda" is given on the processor by kernels of torch's dispatcher, which cost nothing else
+anything; the few calls that look for the device before they get there are told the processor.
+
+Covered: moves, factories, default device, autocast, events, streams, random states, process groups of NCCL, torch.compile;
+settings of trainers are in `settings`. Not covered: a tensor's `device` says `cpu`; what `torch.cuda` tells of memory is 0.
+"""
+
+import functools
+import os
+import re
+import sys
+from collections.abc import Callable
+from types import FrameType, SimpleNamespace
+from typing import Any
+
+from . import settings
+from .guards import own_lines
+from .library_files import replace_everywhere
+from .order import Order
+from .telling import Tell, when_imported, wrap
+
+NAME = "NVIDIA A100-SXM4-80GB"
+CAPABILITY = (8, 0)
+MEMORY = 80 * 2**30  # bytes
+CUDA = re.compile(r"cuda(:\d+)?")
+MEMORY_FIGURES = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
+SHOWN_BY = "a machine with a GPU: holdfast rehearse --gpu there"
+Own = Callable[[FrameType], bool]
+_kernels: list[Any] = []  # torch forgets a kernel when its library is collected
+
+
+def install(order: Order, tell: Tell) -> None:
+    """Have the script find the GPU that its job will have; nothing where it has none, or this machine has it."""
+    if order.gpu == "here":
+        when_imported("torch", lambda torch: _tell_memory(torch, tell))
+    if order.gpu != "assumed":
+        return
+    count = alone(tell)
+    when_imported("torch", lambda torch: Assumed(torch, own_lines(order), tell).take_over(count))
+    when_imported("torch.distributed.distributed_c10d", lambda module: _gather_alone(module, tell))
+    settings.install(tell)
+
+
+def alone(tell: Tell) -> int:
+    """Make of several processes one; return how many GPUs each machine is said to have."""
+    ranks = {name: os.environ.get(name, "") for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE")}
+    sizes = [int(size) for size in ranks.values() if size.isdigit()]
+    if max(sizes, default=1) > 1:
+        tell.not_rehearsed("several processes", "a run of a few steps on the machines of the job")
+        alone_is = {"WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1", "RANK": "0", "LOCAL_RANK": "0"}
+        os.environ.update({name: one for name, one in alone_is.items() if name in os.environ})
+    return sizes[-1] if sizes else 1
+
+
+def _tell_memory(torch: Any, tell: Tell) -> None:
+    if torch.cuda.is_available():
+        tell.fact(
+            "gpu", name=torch.cuda.get_device_name(0), memory_bytes=torch.cuda.get_device_properties(0).total_memory
+        )
+
+
+def _gather_alone(module: Any, tell: Tell) -> None:
+    def begin(original: Any, backend: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(backend, str) and "nccl" in backend:
+            tell.not_rehearsed("NCCL", SHOWN_BY)
+            backend = "gloo"
+        kwargs.pop("device_id", None)
+        return original(backend, *args, **kwargs)
+
+    original = module.init_process_group
+    wrap(module, "init_process_group", begin)
+    replace_everywhere("init_process_group", original, module.init_process_group)
+
+
+class Assumed:
+    """What takes the place of torch's functions."""
+
+    def __init__(self, torch: Any, own: Own, tell: Tell) -> None:
+        self._torch, self._own, self._tell = torch, own, tell
+
+    def take_over(self, count: int) -> None:
+        """Take the place of what looks for a GPU, unless there is one."""
+        if self._torch.cuda.is_available():
+            return
+        self._show(count)
+        self._do_nothing()
+        self._take_moves()
+        self._take_memory()
+        self._take_events()
+        wrap(self._torch.amp.autocast_mode.autocast, "__init__", self._autocast)
+        wrap(self._torch, "compile", self._compile)
+
+    def _show(self, count: int) -> None:
+        """Tell the script's own lines of a large GPU."""
+        properties = SimpleNamespace(name=NAME, major=8, minor=0, total_memory=MEMORY, multi_processor_count=108)
+        properties.warp_size, properties.is_integrated, properties.is_multi_gpu_board = 32, False, False
+        shown: dict[str, Any] = {
+            "is_available": True,
+            "device_count": count,
+            "get_device_name": NAME,
+            "get_device_capability": CAPABILITY,
+            "get_device_properties": properties,
+            "mem_get_info": (MEMORY, MEMORY),
+            "is_bf16_supported": True,
+            "is_tf32_supported": True,
+            "current_device": 0,
+            "get_arch_list": ["sm_80", "sm_90"],
+            "is_initialized": True,
+        }
+        for name, value in shown.items():
+            wrap(self._torch.cuda, name, functools.partial(self._see, value))
+        self._show_accelerator(count)
+
+    def _show_accelerator(self, count: int) -> None:
+        """Tell the script's own lines of it under the name that fits all makes, since torch 2.6."""
+        accelerator = getattr(self._torch, "accelerator", None)
+        if accelerator is None:
+            return
+        shown = {"current_accelerator": self._torch.device("cuda"), "is_available": True, "device_count": count}
+        shown |= {"current_device_index": 0, "current_device_idx": 0}
+        for name, value in shown.items():
+            wrap(accelerator, name, functools.partial(self._see, value))
+        for name in ("set_device_index", "set_device_idx", "synchronize", "empty_cache", "set_stream"):
+            wrap(accelerator, name, lambda *_, **__: None)
+        for name in MEMORY_FIGURES:
+            wrap(accelerator, name, lambda *_, **__: 0)
+        wrap(accelerator, "reset_peak_memory_stats", lambda *_, **__: None)
+        wrap(accelerator, "current_stream", lambda *_, **__: Stream())
+
+    def _see(self, value: Any, original: Any, *args: Any, **kwargs: Any) -> Any:
+        if not self._own(sys._getframe(2)):  # noqa: SLF001 - the frame that asks decides
+            return original(*args, **kwargs)
+        self._told()
+        return value
+
+    def _do_nothing(self) -> None:
+        """Let calls that only steer a GPU do nothing."""
+        cuda = self._torch.cuda
+        names = "set_device synchronize empty_cache ipc_collect reset_peak_memory_stats reset_max_memory_allocated "
+        names += "set_per_process_memory_fraction set_rng_state set_rng_state_all set_stream init _lazy_init"
+        for name in names.split():
+            wrap(cuda, name, lambda *_, **__: None)
+        for name in ("_exchange_device", "_maybe_exchange_device"):
+            wrap(cuda, name, lambda *_, **__: 0)
+        wrap(cuda, "memory_summary", lambda *_, **__: "")
+        wrap(cuda, "get_rng_state", lambda *_, **__: self._torch.get_rng_state())
+        wrap(cuda, "get_rng_state_all", lambda *_, **__: [self._torch.get_rng_state()])
+        wrap(cuda, "can_device_access_peer", lambda *_, **__: True)
+
+    def _take_moves(self) -> None:
+        """Let moves end at the processor."""
+        torch = self._torch
+        for owner in (torch.Tensor, torch.nn.Module):
+            wrap(owner, "to", self._moved)
+            wrap(owner, "cuda", lambda _original, self_, *_, **__: self._stay(self_))
+        wrap(torch.Tensor, "pin_memory", lambda _original, tensor, *_, **__: tensor)
+        for name in ("tensor", "as_tensor", "asarray"):
+            wrap(torch, name, self._made)
+        wrap(torch.Tensor, "new_tensor", self._made)
+        wrap(torch.serialization, "load", self._loaded)
+        original, torch.load = torch.load, torch.serialization.load
+        replace_everywhere("load", original, torch.load)
+        torch.Generator = _generator(torch, self)
+
+    def near(self, device: Any) -> Any:
+        """Return the processor for a GPU, and anything else as it is."""
+        kind = type(device)
+        far = (
+            (kind is int)
+            or (kind is str and CUDA.fullmatch(device) is not None)
+            or (kind is self._torch._C.device and device.type == "cuda")  # noqa: SLF001 - torch.device may be replaced
+        )
+        if not far:
+            return device
+        self._told()
+        return "cpu"
+
+    def _moved(self, original: Any, thing: Any, *args: Any, **kwargs: Any) -> Any:
+        if args:
+            args = (self.near(args[0]), *args[1:])
+        if "device" in kwargs:
+            kwargs["device"] = self.near(kwargs["device"])
+        return original(thing, *args, **kwargs)
+
+    def _made(self, original: Any, *args: Any, **kwargs: Any) -> Any:
+        if kwargs.get("device") is not None:
+            kwargs["device"] = self.near(kwargs["device"])
+        elif (default := getattr(sys.modules.get("torch.utils._device"), "CURRENT_DEVICE", None)) is not None:
+            kwargs["device"] = self.near(default)  # of torch.set_default_device, or `with torch.device`
+        return original(*args, **kwargs)
+
+    def _loaded(self, original: Any, file: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
+        return original(file, "cpu" if map_location is None else self.near(map_location), *args, **kwargs)
+
+    def _stay(self, thing: Any) -> Any:
+        self._told()
+        return thing
+
+    def _take_memory(self) -> None:
+        """Give memory of the processor where some of a GPU is asked for."""
+        torch = self._torch
+        library = torch.library.Library("aten", "IMPL", "CUDA")
+
+        def empty(size: Any, *, dtype: Any = None, layout: Any = None, memory_format: Any = None, **_: Any) -> Any:
+            self._told()
+            return torch.empty(size, dtype=dtype, layout=layout, device="cpu", memory_format=memory_format)
+
+        def strided(size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, **_: Any) -> Any:
+            self._told()
+            return torch.empty_strided(size, stride, dtype=dtype, layout=layout, device="cpu")
+
+        library.impl("empty.memory_format", empty)
+        library.impl("empty_strided", strided)
+        _kernels.append(library)
+
+    def _take_events(self) -> None:
+        cuda = self._torch.cuda
+        cuda.Event, cuda.Stream = Event, Stream
+        wrap(cuda, "current_stream", lambda *_, **__: Stream())
+        wrap(cuda, "default_stream", lambda *_, **__: Stream())
+        wrap(cuda, "stream", lambda _original, *_, **__: Stream())
+
+    def _autocast(
+        self, original: Any, this: Any, device_type: Any = "cuda", dtype: Any = None, *args: Any, **kwargs: Any
+    ) -> None:
+        if device_type == "cuda":
+            self._told()
+            device_type, dtype = "cpu", self._torch.bfloat16  # of the two that a GPU has, the one that needs no scaling
+        original(this, device_type, dtype, *args, **kwargs)
+
+    def _compile(self, original: Any, *args: Any, **kwargs: Any) -> Any:
+        compiled = original(*args, **kwargs)
+        if hasattr(self._torch.compiler, "set_stance"):  # since torch 2.6
+            self._tell.not_rehearsed("torch.compile", SHOWN_BY)
+            self._torch.compiler.set_stance("force_eager")
+        return compiled
+
+    def _told(self) -> None:
+        self._tell.not_rehearsed("CUDA", SHOWN_BY)
+
+
+class Stream:
+    """A stream that everything has gone through already."""
+
+    device_index, cuda_stream, priority = 0, 0, 0
+
+    def __init__(self, *_: Any, **__: Any) -> None: ...
+
+    def __enter__(self) -> "Stream":  # noqa: PYI034 - Self came with Python 3.11
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def synchronize(self) -> None:
+        """Wait for nothing."""
+
+    def query(self) -> bool:
+        """Whether all is done."""
+        return True
+
+    def wait_stream(self, stream: Any) -> None:
+        """Wait for nothing."""
+
+    def wait_event(self, event: Any) -> None:
+        """Wait for nothing."""
+
+    def record_event(self, event: Any = None) -> Any:
+        """Return an event that has happened."""
+        return event or Event()
+
+
+class Event:
+    """An event that has happened."""
+
+    def __init__(self, *_: Any, **__: Any) -> None: ...
+
+    def record(self, stream: Any = None) -> None:
+        """Happen."""
+
+    def wait(self, stream: Any = None) -> None:
+        """Wait for nothing."""
+
+    def synchronize(self) -> None:
+        """Wait for nothing."""
+
+    def query(self) -> bool:
+        """Whether it has happened."""
+        return True
+
+    def elapsed_time(self, _end: Any) -> float:
+        """Return milliseconds until another event; more than none, since scripts divide by it."""
+        return 1.0
+
+
+def _generator(torch: Any, assumed: Assumed) -> Any:
+    """Return a class that makes generators of the processor; those of torch are instances of it."""
+    real = torch._C.Generator  # noqa: SLF001 - it has no other name
+
+    class Kind(type):
+        def __instancecheck__(cls, thing: Any) -> bool:
+            return isinstance(thing, real)
+
+        def __call__(cls, device: Any = "cpu") -> Any:
+            return real(assumed.near(device))
+
+    return Kind("Generator", (), {"__doc__": real.__doc__})

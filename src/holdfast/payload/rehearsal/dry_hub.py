@@ -1,0 +1,372 @@
+"""A Hub for what is written: it answers as the real one would, keeps what it gets, and passes nothing on.
+
+Repositories that are made here are read from here again, so that a script can load what it has just pushed.
+
+Source: the requests of huggingface_hub 0.26 to 2.4, and the fields that it reads of the answers.
+Covered: repositories, commits, large files, branches, tags, settings. Other writes (Jobs, Spaces, discussions, buckets) are
+answered with nothing, and told.
+"""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, quote, unquote, urlsplit
+
+from .telling import Tell
+
+LARGE_BYTES = 10 * 2**20
+LARGE_NAMES = (
+    ".7z .arrow .bin .bz2 .ckpt .ftz .gz .h5 .joblib .lfs .mlmodel .model .msgpack .npy .npz .onnx .ot .parquet .pb .pickle .pkl "
+    ".pt .pth .rar .safetensors .tar .tflite .tgz .wasm .xz .zip .zst .gguf .mp4 .wav .mp3 .png .jpg .jpeg"
+)
+KINDS = {"models": "model", "datasets": "dataset", "spaces": "space"}
+UPLOADS = "holdfast-dry-upload"
+REFUSED = "X-Holdfast-Refused"
+PASSED_ON = ("paths-info", "validate-yaml", "whoami-v2")
+"""What is asked with POST, and changes nothing."""
+FOUND, UNAUTHORIZED, FORBIDDEN = 200, 401, 403
+Ask = Callable[[str, str], "Answer"]
+
+
+@dataclass
+class Request:
+    """What is asked."""
+
+    method: str
+    url: str
+    headers: dict[str, str]  # names in lower case
+    read: Callable[[], bytes]
+
+    @property
+    def path(self) -> str:
+        """Its path, still quoted."""
+        return urlsplit(self.url).path
+
+    @property
+    def token(self) -> str:
+        """Its bearer token."""
+        return self.headers.get("authorization", "").partition(" ")[2]
+
+    def json(self) -> Any:
+        """Return its body."""
+        return json.loads(self.read() or b"{}")
+
+
+@dataclass
+class Answer:
+    """What is answered."""
+
+    status: int
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Repository:
+    """A repository that the script made, or wrote to."""
+
+    kind: str
+    name: str
+    private: bool = False
+    is_new: bool = False
+    files: dict[str, Path] = field(default_factory=dict)
+    branches: set[str] = field(default_factory=lambda: {"main"})
+    sha: str = "0" * 40
+
+
+class DryHub:
+    """Answers requests.
+
+    Args:
+        endpoint: The Hub's address.
+        folder: Where files that are pushed are kept.
+        writable: What is known of repositories by name: `yes`, `no: because`.
+        ask: Asks the real Hub for a path, with a token; a status of 0 where it is not to be asked.
+        tell: Where it is told.
+    """
+
+    def __init__(self, endpoint: str, folder: Path, writable: dict[str, str], ask: Ask, tell: Tell) -> None:
+        self._endpoint, self._folder, self._writable, self._ask, self._tell = endpoint, folder, writable, ask, tell
+        self._known: dict[tuple[str, str], Repository] = {}
+        self._users: dict[str, str] = {}
+
+    def answer(self, request: Request) -> Answer | None:
+        """Return what is answered to a request; None: the real Hub answers."""
+        if not request.url.startswith(self._endpoint):
+            return None
+        if request.method in ("GET", "HEAD", "OPTIONS"):
+            return self._read(request)
+        last = request.path.rstrip("/").split("/")
+        if request.path.startswith("/api/telemetry") or "telemetry" in last:
+            return Answer(200)
+        if set(last) & set(PASSED_ON):
+            return self._paths_info(request) if "paths-info" in last else None
+        try:
+            return self._write(request, [unquote(part) for part in request.path.split("/") if part])
+        except RefusedError as refused:
+            return refused.answer
+
+    def _write(self, request: Request, parts: list[str]) -> Answer:
+        if parts[:1] == [UPLOADS]:
+            return self._upload(request, parts[1])
+        if not request.token:
+            raise RefusedError(UNAUTHORIZED, "Invalid username or password.")
+        if parts[:3] == ["api", "repos", "create"]:
+            return self._create(request)
+        if parts[-4:] == ["info", "lfs", "objects", "batch"]:
+            return self._batch(request)
+        return self._of_repository(request, parts) or self._anything(request, parts)
+
+    def _of_repository(self, request: Request, parts: list[str]) -> Answer | None:
+        if parts[:2] in ([["api", kind] for kind in KINDS]) and len(parts) > 3:  # noqa: PLR2004 - a name, and what is done
+            repo, rest = self._of_path(parts[1:], request)
+            if rest[:1] == ["preupload"]:
+                return self._preupload(request)
+            if rest[:1] == ["commit"]:
+                return self._commit(request, repo)
+            if rest[:1] == ["branch"] and request.method == "POST":
+                repo.branches.add("/".join(rest[1:]))
+        return None
+
+    def _anything(self, request: Request, parts: list[str]) -> Answer:
+        named = "/".join(parts[2:4]) if parts[1:2] != ["repos"] else str(request.json().get("name") or "")
+        self._tell.fact("push", action=f"{request.method} {request.path}", repository=named)
+        if not re.search(r"/(branch|tag|settings|super-squash)/?|/repos/(delete|move)$", request.path):
+            self._tell.not_rehearsed(f"{request.method} {request.path}", "the Hub itself")
+        return Answer(200, b"{}", {"Content-Type": "application/json"})
+
+    def _create(self, request: Request) -> Answer:
+        asked = request.json()
+        kind = asked.get("type") or "model"
+        name = asked["name"]
+        if "/" not in name:
+            name = f"{asked.get('organization') or self._user(request)}/{name}"
+        self._allow(name)
+        told = json.dumps({"url": self._page(kind, name), "name": name, "id": name}).encode()
+        private = bool(asked.get("private")) or asked.get("visibility") == "private"
+        if self._find(kind, name, request) is not None:
+            said = {"X-Error-Message": f"You already created this {kind} repo"}
+            return Answer(409, told, said | {"Content-Type": "application/json"})
+        self._known[kind, name] = Repository(kind, name, private=private, is_new=True)
+        self._tell.fact("push", action="create", repository=name, kind=kind, private=private)
+        return Answer(200, told, {"Content-Type": "application/json"})
+
+    def _user(self, request: Request) -> str:
+        """Return the name that a token belongs to."""
+        if request.token not in self._users:
+            seen = self._ask("/api/whoami-v2", request.token)
+            if seen.status in (UNAUTHORIZED, FORBIDDEN):
+                raise RefusedError(seen.status, "Invalid credentials in Authorization header")
+            self._users[request.token] = str(json.loads(seen.body)["name"]) if seen.status == FOUND else "you"
+        return self._users[request.token]
+
+    def _allow(self, name: str) -> None:
+        """Raise RefusedError if a repository may not be written to."""
+        known = self._writable.get(name, self._writable.get(name.partition("/")[2], ""))
+        if known.startswith("no"):
+            raise RefusedError(FORBIDDEN, known.partition(":")[2].strip() or "Authorization error.")
+        if known != "yes":
+            self._tell.not_rehearsed(f"whether {name} may be written to", "a token: it was not asked about")
+
+    def _find(self, kind: str, name: str, request: Request) -> Repository | None:
+        """Return a repository, of here or of the real Hub."""
+        if (kind, name) in self._known:
+            return self._known[kind, name]
+        seen = self._ask(f"/api/{kind}s/{name}", request.token)
+        if seen.status == UNAUTHORIZED:  # of a token that is none; what it may not see is not found
+            raise RefusedError(UNAUTHORIZED, "Invalid credentials in Authorization header")
+        if seen.status == FOUND:
+            self._known[kind, name] = Repository(kind, name, private=bool(json.loads(seen.body).get("private")))
+        if seen.status == 0:
+            self._tell.not_rehearsed(f"whether {name} is there", "a rehearsal with the Hub")
+        return self._known.get((kind, name))
+
+    def _of_path(self, parts: list[str], request: Request) -> tuple[Repository, list[str]]:
+        """Return the repository that is written to, and what stands behind its name. Raises RefusedError."""
+        kind, name = KINDS[parts[0]], "/".join(parts[1:3])
+        self._allow(name)
+        repo = self._find(kind, name, request)
+        if repo is None and self._ask("", "").status != 0:
+            raise RefusedError(404, "Repository not found", "RepoNotFound")
+        return repo or self._known.setdefault((kind, name), Repository(kind, name)), parts[3:]
+
+    def _preupload(self, request: Request) -> Answer:
+        told = [
+            {
+                "path": each["path"],
+                "uploadMode": "lfs" if _is_large(each["path"], each["size"]) else "regular",
+                "shouldIgnore": False,
+                "oid": None,
+            }
+            for each in request.json()["files"]
+        ]
+        return _as_json({"files": told, "commitOid": "0" * 40})
+
+    def _batch(self, request: Request) -> Answer:
+        objects = [
+            {
+                "oid": each["oid"],
+                "size": each["size"],
+                "authenticated": True,
+                "actions": {"upload": {"href": f"{self._endpoint}/{UPLOADS}/{each['oid']}"}},
+            }
+            for each in request.json()["objects"]
+        ]
+        return _as_json({"transfer": "basic", "objects": objects})
+
+    def _upload(self, request: Request, oid: str) -> Answer:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        (self._folder / re.sub(r"\W", "", oid)).write_bytes(request.read())
+        return Answer(200)
+
+    def _commit(self, request: Request, repo: Repository) -> Answer:
+        body = request.read()
+        added: dict[str, int] = {}
+        for line in (json.loads(line) for line in body.splitlines() if line.strip()):
+            key, value = line["key"], line["value"]
+            if key == "file":
+                repo.files[value["path"]] = self._keep(base64.b64decode(value["content"]))
+            elif key == "lfsFile":
+                repo.files[value["path"]] = self._folder / value["oid"]
+            elif key in ("deletedFile", "deletedFolder"):
+                below = value["path"].rstrip("/")
+                for path in [each for each in repo.files if each == below or each.startswith(f"{below}/")]:
+                    del repo.files[path]
+            if key in ("file", "lfsFile"):
+                kept = repo.files[value["path"]]
+                added[value["path"]] = value.get("size") or (kept.stat().st_size if kept.exists() else 0)
+        repo.sha = hashlib.sha1(repo.sha.encode() + body).hexdigest()  # noqa: S324 - as git names commits
+        total = sum(added.values())
+        told = {"kind": repo.kind, "private": repo.private, "files": sorted(added), "bytes": total}
+        self._tell.fact("push", action="commit", repository=repo.name, **told)
+        page = self._page(repo.kind, repo.name)
+        answer = {"success": True, "commitOid": repo.sha, "commitUrl": f"{page}/commit/{repo.sha}", "hookOutput": ""}
+        if parse_qs(urlsplit(request.url).query).get("create_pr") == ["1"]:
+            answer["pullRequestUrl"] = f"{page}/discussions/1"
+        return _as_json(answer)
+
+    def _keep(self, content: bytes) -> Path:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        path = self._folder / hashlib.sha256(content).hexdigest()
+        path.write_bytes(content)
+        return path
+
+    def _page(self, kind: str, name: str) -> str:
+        return f"{self._endpoint}/{'' if kind == 'model' else kind + 's/'}{quote(name)}"
+
+    def _read(self, request: Request) -> Answer | None:
+        """Return what is in a repository that was made here; of others, files that were pushed."""
+        parts = [unquote(part) for part in request.path.split("/") if part]
+        is_api = parts[:1] == ["api"]
+        parts = parts[1:] if is_api else parts
+        kind = KINDS.get(parts[0], "") if parts else ""
+        if not kind and not is_api:
+            kind, parts = "model", ["models", *parts]
+        repo = self._known.get((kind, "/".join(parts[1:3])))
+        if repo is None:
+            return None
+        rest = parts[3:]
+        if is_api:
+            return self._read_api(repo, rest) if repo.is_new else None
+        if rest[:1] in (["resolve"], ["raw"]):
+            path = "/".join(rest[2:])
+            if path in repo.files:
+                return _send(repo, repo.files[path], request)
+            if repo.is_new:
+                return _missing(repo, f"{path} is not in {repo.name}", "EntryNotFound")
+        return None
+
+    def _read_api(self, repo: Repository, rest: list[str]) -> Answer:
+        if rest[:1] == ["tree"]:
+            folder = "/".join(rest[2:])
+            below = [path for path in _paths(repo) if not folder or path.startswith(f"{folder}/")]
+            return (
+                _missing(repo, folder, "EntryNotFound")
+                if folder and not below
+                else _as_json(list(_entries(repo, below)))
+            )
+        if rest[:1] == ["refs"]:
+            heads = [{"name": name, "ref": f"refs/heads/{name}", "targetCommit": repo.sha} for name in repo.branches]
+            return _as_json({"branches": heads, "tags": [], "converts": []})
+        if rest[:1] == ["commits"]:
+            return _as_json([])
+        siblings = [{"rfilename": path, "size": kept.stat().st_size} for path, kept in repo.files.items()]
+        author = repo.name.partition("/")[0]
+        told = {
+            "_id": repo.sha,
+            "id": repo.name,
+            "modelId": repo.name,
+            "author": author,
+            "sha": repo.sha,
+            "private": repo.private,
+        }
+        told |= {"siblings": siblings, "tags": [], "downloads": 0, "likes": 0, "gated": False, "disabled": False}
+        return _as_json(told | {"lastModified": "2026-01-01T00:00:00.000Z", "createdAt": "2026-01-01T00:00:00.000Z"})
+
+    def _paths_info(self, request: Request) -> Answer | None:
+        parts = [unquote(part) for part in request.path.split("/") if part]
+        repo = self._known.get((KINDS.get(parts[1], ""), "/".join(parts[2:4])))
+        if repo is None or not repo.is_new:
+            return None
+        body = request.read()
+        is_json = "json" in request.headers.get("content-type", "")
+        asked = json.loads(body)["paths"] if is_json else parse_qs(body.decode()).get("paths", [])
+        return _as_json([entry for entry in _entries(repo, _paths(repo)) if entry["path"] in asked])
+
+
+class RefusedError(Exception):
+    """A request that the Hub refuses."""
+
+    def __init__(self, status: int, because: str, code: str = "") -> None:
+        super().__init__(because)
+        said = {"X-Error-Message": because, "Content-Type": "application/json", REFUSED: "1"}
+        self.answer = Answer(
+            status, json.dumps({"error": because}).encode(), said | ({"X-Error-Code": code} if code else {})
+        )
+
+
+def _is_large(path: str, size: int) -> bool:
+    return size > LARGE_BYTES or path.endswith(tuple(LARGE_NAMES.split()))
+
+
+def _as_json(told: Any) -> Answer:
+    return Answer(200, json.dumps(told).encode(), {"Content-Type": "application/json"})
+
+
+def _missing(repo: Repository, because: str, code: str) -> Answer:
+    said = {"X-Error-Message": because, "X-Error-Code": code, "X-Repo-Commit": repo.sha}
+    return Answer(404, b"", said)
+
+
+def _send(repo: Repository, kept: Path, request: Request) -> Answer:
+    content = kept.read_bytes()
+    said = {"X-Repo-Commit": repo.sha, "ETag": f'"{kept.name}"', "Accept-Ranges": "bytes"}
+    ranged = re.fullmatch(r"bytes=(\d+)-(\d*)", request.headers.get("range", ""))
+    status = 200
+    if ranged:
+        first, last = int(ranged[1]), min(int(ranged[2] or len(content) - 1), len(content) - 1)
+        said["Content-Range"] = f"bytes {first}-{last}/{len(content)}"
+        content, status = content[first : last + 1], 206
+    said["Content-Length"] = str(len(content))
+    return Answer(status, b"" if request.method == "HEAD" else content, said)
+
+
+def _paths(repo: Repository) -> list[str]:
+    return [
+        *sorted({path.rsplit("/", n)[0] for path in repo.files for n in range(1, path.count("/") + 1)}),
+        *repo.files,
+    ]
+
+
+def _entries(repo: Repository, paths: list[str]) -> Iterator[dict[str, Any]]:
+    for path in paths:
+        kept = repo.files.get(path)
+        if kept is None:
+            yield {"type": "directory", "oid": repo.sha, "size": 0, "path": path}
+        else:
+            yield {"type": "file", "oid": kept.name[:40], "size": kept.stat().st_size, "path": path}

@@ -1,0 +1,59 @@
+"""Ends of texts: a model that is never trained on the token that ends a text will not write it.
+
+Mostly the padding token is the one that ends texts, and a collator masks all of it. Source: `DataCollatorForLanguageModeling`
+of transformers 5.23, which masks every token that is padding's; the attention mask still tells the text's own end.
+"""
+
+from typing import Any
+
+from .telling import Tell
+
+NEAR = 3
+"""Tokens at the end of a text among which its end is: chat templates write a line break after it."""
+CUT = "_holdfast_cut_ends"
+LEARNT = "_holdfast_learnt_ends"
+
+
+def look_at_ends(inputs: Any, trained: Any, trainer: Any) -> None:
+    """Take down how many texts of a batch end, and how many of the ends are trained on.
+
+    Args:
+        inputs: A batch; nothing is said of one whose labels are not its own tokens.
+        trained: bool, (rows, tokens).
+        trainer: Has the model, and what is taken down.
+    """
+    tokens, labels, mask = (inputs.get(name) for name in ("input_ids", "labels", "attention_mask"))
+    ends = _ends(trainer)
+    if tokens is None or labels is None or mask is None or not ends:
+        return
+    if not tokens.shape == labels.shape == mask.shape or bool((labels[trained] != tokens[trained]).any()):
+        return
+    for row, attended, taken in zip(tokens.tolist(), mask.tolist(), trained.tolist(), strict=True):
+        places = [place for place, kept in enumerate(attended) if kept]
+        if any(row[place] in ends and taken[place] for place in places):
+            _count(trainer, LEARNT)
+        elif any(taken) and any(row[place] in ends for place in places[-NEAR:]):
+            _count(trainer, CUT)
+
+
+def tell_ends(trainer: Any, tell: Tell) -> None:
+    """Tell of a training that masked the end of every text."""
+    cut, learnt = vars(trainer).get(CUT, 0), vars(trainer).get(LEARNT, 0)
+    if cut and not learnt:
+        because = f"{cut} texts end with a token that ends texts, and in none is it trained on: its label is masked"
+        tell.wrong("eos-never-learned", "tokenize", because)
+
+
+def _ends(trainer: Any) -> set[int]:
+    """Return the tokens that end a text of a model that writes from left to right; of others none."""
+    model = trainer.model
+    if not getattr(model, "can_generate", lambda: False)() or getattr(model.config, "is_encoder_decoder", False):
+        return set()
+    told = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
+    own = getattr(getattr(trainer, "processing_class", None), "eos_token_id", None)
+    ends = {*(told if isinstance(told, list) else [told]), own}
+    return {each for each in ends if isinstance(each, int)}
+
+
+def _count(trainer: Any, name: str) -> None:
+    setattr(trainer, name, vars(trainer).get(name, 0) + 1)

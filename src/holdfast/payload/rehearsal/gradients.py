@@ -1,0 +1,60 @@
+"""Gradients: which of the trained weights get one, and whether the optimizer would change them."""
+
+import re
+from typing import Any
+
+from .telling import Tell
+
+LORA = re.compile(r"\.lora_(A|B|embedding_A|embedding_B)\.")
+REACHED = "_holdfast_reached"
+"""Attribute of a trainer: names of the weights that got a gradient other than 0, in any step."""
+SHOWN = 3
+
+
+def look_at_step(trainer: Any) -> None:
+    """Remember which weights have a gradient, after a backward pass and before they are reset."""
+    reached: set[str] = vars(trainer).setdefault(REACHED, set())
+    for name, each in trainer.model.named_parameters():
+        if name not in reached and each.grad is not None and bool(each.grad.ne(0).any()):
+            reached.add(name)
+
+
+def judge(trainer: Any, tell: Tell) -> None:
+    """Tell of a training that reaches none of its weights, or not its adapter."""
+    reached: set[str] | None = vars(trainer).get(REACHED)
+    if reached is None or hasattr(trainer, "reward_funcs"):  # where rewards are all the same, no gradient is to be
+        return
+    trained = {name: each for name, each in trainer.model.named_parameters() if each.requires_grad}
+    lora = {name for name in trained if LORA.search(name)}
+    if trained and not reached & trained.keys():
+        because = (
+            f"none of the {len(trained)} tensors that are trained gets a gradient: the loss does not depend on them"
+        )
+        tell.wrong("no-trainable-parameters", "step", because)
+    elif trained and not _held(trainer, trained):
+        because = f"the optimizer holds none of the {len(trained)} tensors that are trained"
+        tell.wrong("no-trainable-parameters", "step", because)
+    elif lora and not reached & lora:
+        others = ", ".join(sorted(reached)[:SHOWN])
+        because = f"none of the {len(lora)} matrices of the adapter gets a gradient, only {others}"
+        tell.wrong("no-trainable-parameters", "step", because)
+    elif missed := _groups(lora) - _groups(lora & reached):
+        because = (
+            f"the adapter on {', '.join(sorted(missed)[:SHOWN])} gets no gradient from the rows that were looked at"
+        )
+        tell.doubt("lora-wrong-target-modules", "step", because)
+
+
+def _held(trainer: Any, trained: dict[str, Any]) -> bool:
+    """Return whether the optimizer has any of some weights; True where nobody can say."""
+    groups = getattr(trainer.optimizer, "param_groups", None)
+    if not groups:
+        return True
+    held = {id(each) for group in groups for each in group["params"]}
+    return any(id(each) in held for each in trained.values())
+
+
+def _groups(names: set[str]) -> set[str]:
+    """Return the modules of some matrices of adapters, numbers of layers left out; experts get rows by chance."""
+    modules = {LORA.split(name)[0] for name in names if ".experts." not in name}
+    return {".".join("*" if part.isdigit() else part for part in module.split(".")) for module in modules}

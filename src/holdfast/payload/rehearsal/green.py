@@ -1,0 +1,112 @@
+"""What is wrong with a training that nothing complains about: no gradient, no labels, rewards that are all the same.
+
+Each is told as a class of failure with what shows it, and only where the twin cannot be what causes it: its weights are
+random, so losses are high, answers are nonsense, and neither is told.
+"""
+
+import hashlib
+import json
+import math
+import sys
+from typing import Any
+
+from . import gradients
+from .adapted import largest_moved, lora_of
+from .ends import look_at_ends, tell_ends
+from .order import Order
+from .telling import Tell
+
+IGNORED = -100
+"""The label of tokens that no loss counts."""
+MATRIX = 2
+"""Dimensions of rows of tokens."""
+STILL = 1e-9
+"""A learning rate that changes nothing of a weight as floats hold it."""
+
+
+def install(_order: Order, _tell: Tell) -> None:
+    """Do nothing yet: trainers call what is here."""
+
+
+def look_at_trainer(trainer: Any, tell: Tell) -> None:
+    """Tell of a model that is about to be trained and cannot learn."""
+    model, settings = getattr(trainer, "model", None), getattr(trainer, "args", None)
+    if model is None or settings is None:
+        return
+    if not any(each.requires_grad for each in model.parameters()):
+        tell.wrong("no-trainable-parameters", "model", "no parameter of the model is trained")
+    if isinstance(settings.learning_rate, float) and settings.learning_rate <= STILL and trainer.optimizer is None:
+        because = f"learning_rate={settings.learning_rate:g} changes no weight"
+        tell.wrong("lr-too-low-flat", "step", because, learning_rate=settings.learning_rate)
+
+
+def look_at_batch(inputs: Any, trainer: Any, tell: Tell) -> None:
+    """Remember how many tokens of a batch are trained on, and whether the ends of texts are among them."""
+    torch = sys.modules["torch"]
+    trained = _trained(inputs)
+    if not torch.is_tensor(trained) or len(trained.shape) != MATRIX:
+        return
+    count = int(trained.sum())
+    trainer._holdfast_labels = getattr(trainer, "_holdfast_labels", 0) + count  # noqa: SLF001 - ours
+    tell.fact("batch", rows=trained.shape[0], tokens=trained.shape[1], trained=count)
+    look_at_ends(inputs, trained, trainer)
+
+
+def _trained(inputs: Any) -> Any:
+    """Return which tokens of a batch are trained on: bool, (rows, tokens); None where nothing says so."""
+    if not hasattr(inputs, "get"):
+        return None
+    labels = inputs.get("labels")
+    return labels != IGNORED if labels is not None else inputs.get("completion_mask")
+
+
+def look_at_training(trainer: Any, tell: Tell) -> None:
+    """Judge a training that came to its end by its metrics and by what it changed."""
+    history = trainer.state.log_history
+    steps = [each for each in history if "loss" in each]
+    for name in ("loss", "grad_norm"):
+        lost = [each["step"] for each in steps if not math.isfinite(float(each.get(name, 0.0)))]
+        if lost:
+            tell.wrong("nan-loss-silent-success", "step", f"{name} is not a number at step {lost[0]}", steps=lost)
+    if getattr(trainer, "_holdfast_labels", 1) == 0:
+        tell.wrong(
+            "completion-mask-drops-everything", "tokenize", "no token of any batch is trained on: all labels are masked"
+        )
+    rates = [float(each["learning_rate"]) for each in steps if each.get("learning_rate") is not None]
+    if len(rates) > 1 and not any(rates) and trainer.args.learning_rate > STILL:
+        because = (
+            f"the schedule makes {trainer.args.learning_rate:g} a learning rate of 0 in each of {len(rates)} steps"
+        )
+        tell.wrong("lr-too-low-flat", "step", because)
+    tell_ends(trainer, tell)
+    gradients.judge(trainer, tell)
+    tell.fact(
+        "trained",
+        steps=trainer.state.global_step,
+        model=_class_of(trainer.model),
+        base=getattr(trainer.model, "name_or_path", ""),
+        adapter=largest_moved(trainer.model),
+        lora=lora_of(trainer.model),
+        whole=all(each.requires_grad for each in trainer.model.parameters()),
+    )
+
+
+def _class_of(model: Any) -> str:
+    """Return the name of a model's class, of the one that an adapter sits on where it has one."""
+    inner = model.get_base_model() if hasattr(model, "get_base_model") else model
+    return type(inner).__name__
+
+
+def compare_rows(train: Any, evaluated: Any, tell: Tell) -> None:
+    """Tell of an evaluation on the rows that are trained on."""
+    try:
+        ours, theirs = ({_hash(row) for row in dataset} for dataset in (train, evaluated))
+    except (TypeError, ValueError, KeyError):
+        return
+    if ours and ours == theirs:
+        because = f"each of the {len(theirs)} rows of the evaluation that were looked at is a row that is trained on"
+        tell.wrong("eval-train-leak", "data", because)
+
+
+def _hash(row: Any) -> str:
+    return hashlib.sha256(json.dumps(row, sort_keys=True, default=str).encode()).hexdigest()

@@ -1,0 +1,29 @@
+"""What the script gave its trainer, kept for the rules of `check`: rows as they were before a few were chosen."""
+
+import json
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from .order import Order
+
+FILES = {"train_dataset": "train.jsonl", "eval_dataset": "test.jsonl"}
+"""Names that `datasets` takes for the splits `train` and `test` of a folder."""
+MOST = 2000
+"""Rows that are kept."""
+
+
+def keep_rows(dataset: Any, order: Order, role: str) -> None:
+    """Write the rows of a dataset down, as far as JSON holds them; nothing of what is no table of rows."""
+    if order.part != "whole" or not hasattr(dataset, "column_names") or not hasattr(dataset, "__len__"):
+        return
+    folder = Path(order.folder, "rows")
+    folder.mkdir(exist_ok=True)
+    lines = []
+    try:
+        for row in islice(iter(dataset), MOST):
+            lines.append(json.dumps(dict(row)))  # noqa: PERF401 - what was read before an error is worth nothing
+    except (TypeError, ValueError):
+        return  # pictures, and what else JSON does not hold
+    if lines:
+        (folder / FILES[role]).write_text("\n".join(lines) + "\n", encoding="utf-8")

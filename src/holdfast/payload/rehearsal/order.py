@@ -1,0 +1,80 @@
+"""What is asked of one process of a rehearsal."""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+Part = Literal["whole", "stop", "resume"]
+Gpu = Literal["none", "assumed", "here"]
+
+
+@dataclass(frozen=True)
+class Order:
+    """One process' part of a rehearsal.
+
+    Attributes:
+        script: The script's path, as the user knows it: tracebacks give it.
+        source: Its text.
+        argv: Its own arguments.
+        folder: Where everything is written: output folders of the script become folders in it.
+        part: `whole` goes from the first line to the last; `stop` is asked to stop amid the step `stop_at`; `resume`
+            goes on from the checkpoint that `stop` left.
+        resume: That checkpoint, of `resume` alone.
+        steps: Optimizer steps that each training takes.
+        stop_at: The step, from 1, amid which `stop` is asked to stop.
+        rows: Rows of each dataset that are kept at most.
+        gpu: Whether the job will have one: `none` (this machine's processor is what it gets), `assumed` (it has one, and
+            this machine has not), `here` (this machine's is used).
+        offline: Whether the Hub is left alone.
+        known_rows: A JSON Lines file of rows that are known to be good, in place of the script's own; empty: its own.
+        known_model: A folder of a model that is known to be good, in place of the script's own; empty: its own.
+        writable: What is known of repositories that are pushed to, by name: `yes`, `no: because`; others are unknown.
+    """
+
+    script: str
+    source: str
+    folder: str
+    argv: tuple[str, ...] = ()
+    part: Part = "whole"
+    resume: str = ""
+    steps: int = 4
+    stop_at: int = 3
+    rows: int = 16
+    gpu: Gpu = "assumed"
+    offline: bool = False
+    known_rows: str = ""
+    known_model: str = ""
+    writable: tuple[tuple[str, str], ...] = ()
+
+    def written(self) -> str:
+        """Return it as JSON, as `read_order` reads it."""
+        return json.dumps(asdict(self))
+
+    def owns(self, path: str | os.PathLike[str]) -> bool:
+        """Return whether a path is this rehearsal's own: in its folder, or in the checkpoint that it goes on from.
+
+        >>> Order(script="s", source="", folder="/r/resume", resume="/r/stop/checkpoint-3").owns("/r/stop/checkpoint-3/a")
+        True
+        """
+        whole = os.path.abspath(path)  # noqa: PTH100 - a shadow is at the same place, links and all
+        folders = (os.path.abspath(each) for each in (self.folder, self.resume) if each)  # noqa: PTH100
+        return any(whole == each or whole.startswith(each + os.sep) for each in folders)
+
+    @property
+    def inside(self) -> Path:
+        """Where what the script writes goes."""
+        return Path(self.folder, "written")
+
+
+def read_order(text: str) -> Order:
+    """Return an order from its JSON.
+
+    >>> order = Order(script="train.py", source="", folder="/tmp/r", argv=("--fast",))
+    >>> read_order(order.written()) == order
+    True
+    """
+    told = json.loads(text)
+    told["argv"], told["writable"] = tuple(told["argv"]), tuple((name, can) for name, can in told["writable"])
+    return Order(**told)

@@ -1,0 +1,119 @@
+"""One process of a rehearsal, from its first line to its last."""
+
+import builtins
+import os
+import socket
+import sys
+import traceback
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from .order import Order, read_order
+from .telling import Tell
+
+NOTEBOOK = ".ipynb"
+OWN = "trl:"
+"""What scripts of TRL's own are named with."""
+MODULES = ("guards", "devices", "pushes", "rows", "twins", "trainers", "green")
+
+
+def play(line: str) -> int:
+    """Run the script as an order asks, and return the exit code."""
+    order = read_order(line)
+    order.inside.mkdir(parents=True, exist_ok=True)
+    tell = Tell(str(Path(order.folder, "rehearsal.jsonl")))
+    os.environ["HOLDFAST_ATTEMPT"] = str(Path(order.folder, "attempt"))
+    os.environ["HOLDFAST_RESUME"] = order.resume
+    os.environ.pop("HOLDFAST_PROCESSES", None)
+    if "RANK" in os.environ:
+        os.environ["MASTER_PORT"] = str(free_port())  # the parts run side by side
+    if order.known_model:
+        import_module(".known_model", __package__).make_known_model(Path(order.known_model))
+    for name in MODULES:
+        import_module(f".{name}", __package__).install(order, tell)
+    code = run(order, tell)
+    if not code and order.part == "whole":
+        code = look_after(order, tell)
+    tell.close()
+    return code
+
+
+def free_port() -> int:
+    """Return a port of this machine that nobody listens on."""
+    with socket.socket() as anybody:
+        anybody.bind(("127.0.0.1", 0))
+        port: int = anybody.getsockname()[1]
+        return port
+
+
+def run(order: Order, tell: Tell) -> int:
+    """Run the script to its end; return its exit code."""
+    runtime: Any = sys.modules["holdfast_runtime_source"]
+    sys.path[:] = [each for each in sys.path if not each.startswith(str(Path(__file__).parent))]
+    try:
+        name, source, argv = find_script(order)
+        if name.endswith(NOTEBOOK):
+            own: Any = builtins
+            own.display = print  # which IPython gives to every cell
+        runtime.run_script(name, source, argv)
+    except SystemExit as leave:
+        return _code(leave.code)
+    except Exception as error:  # noqa: BLE001 - TRL's own reading of its command line
+        tell.failed(error)
+        traceback.print_exc()
+        return 1
+    finally:
+        tell.write("script_ended", stage=tell.stage)
+    return 0
+
+
+def _code(code: Any) -> int:
+    """Return the exit code that the interpreter would give."""
+    if code is None or isinstance(code, int):
+        return code or 0
+    sys.stderr.write(f"{code}\n")
+    return 1
+
+
+def find_script(order: Order) -> tuple[str, str, list[str]]:
+    """Return the path, the text and the arguments of the script; one of TRL's own is found where TRL is installed.
+
+    Raises:
+        FileNotFoundError: TRL has no such script.
+        SystemExit: TRL's command line refuses its words.
+    """
+    if not order.script.startswith(OWN):
+        return order.script, order.source, list(order.argv)
+    name = order.script.removeprefix(OWN)
+    path = Path(str(import_module("trl").__file__)).parent / "scripts" / f"{name}.py"
+    return str(path), path.read_text(encoding="utf-8"), _own_words(name, list(order.argv))
+
+
+def _own_words(name: str, words: list[str]) -> list[str]:
+    """Return the words that TRL's command line hands to its script: those of the launcher are left out."""
+    try:
+        launcher: Any = import_module("trl.cli.accelerate_launcher")
+        main = import_module("trl.cli.main")
+    except ImportError:  # before TRL 0.29
+        return words
+    handed: list[list[str]] = []
+
+    def hear(training_script_args: list[str], **_: Any) -> None:
+        handed.append(training_script_args)
+
+    launcher.launch_training_script = hear
+    main.main([name, *words])
+    return handed[0] if handed else words
+
+
+def look_after(order: Order, tell: Tell) -> int:
+    """Judge what the script has left behind; return 1 where it is of no use."""
+    try:
+        with tell.during("export"):
+            import_module(".after", __package__).look(order, tell)
+    except Exception:  # noqa: BLE001 - whatever it is, what was saved is of no use
+        traceback.print_exc()
+        tell.write("script_ended", stage="export")
+        return 1
+    return 0

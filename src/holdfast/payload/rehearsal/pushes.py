@@ -1,0 +1,162 @@
+"""Pushes: everything that would write to the Hub is done up to the request, which a dry Hub answers.
+
+Clients are left as they are: they validate names, serialize and hash files, and raise what the Hub refuses. Requests are
+taken at the door of the library that sends them, httpx or requests, before a hook may refuse them as offline. What may be
+written to is known of the order. Xet, which sends files by itself, is off.
+"""
+
+import importlib
+import os
+import threading
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from .dry_hub import REFUSED, Answer, DryHub, Request
+from .order import Order
+from .telling import Tell, when_imported, wrap
+
+HTTPX = ("httpx", "httpx2")
+RAISERS = (
+    "huggingface_hub.hf_api",
+    "huggingface_hub._commit_api",
+    "huggingface_hub.lfs",
+    "huggingface_hub.utils._http",
+)
+TIMEOUT_S = 10.0
+WRITES = ("POST", "PUT", "PATCH", "DELETE")
+
+
+def install(order: Order, tell: Tell) -> None:
+    """Have writes to the Hub answered here."""
+    os.environ["HF_HUB_DISABLE_XET"] = os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+    when_imported("huggingface_hub.constants", _switch_off_xet)
+    doors = Doors(order, tell)
+    for name in HTTPX:
+        when_imported(name, doors.take_httpx)
+    when_imported("requests", doors.take_requests)
+    for name in RAISERS:
+        when_imported(name, lambda module: _stage_refusals(module, tell))
+
+
+def _switch_off_xet(constants: Any) -> None:
+    constants.HF_HUB_DISABLE_XET = constants.HF_HUB_DISABLE_TELEMETRY = True
+
+
+def _stage_refusals(module: Any, tell: Tell) -> None:
+    """Have what the dry Hub refuses told as a failure of the push, wherever the script is."""
+
+    def judge(original: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
+        if REFUSED not in response.headers:
+            return original(response, *args, **kwargs)
+        with in_push(tell):
+            return original(response, *args, **kwargs)
+
+    if hasattr(module, "hf_raise_for_status") and not hasattr(module.hf_raise_for_status, "__wrapped__"):
+        wrap(module, "hf_raise_for_status", judge)
+
+
+class in_push:  # noqa: N801 - a context manager
+    """Go through a part of a push amid another stage, which goes on afterwards; other threads have no stage."""
+
+    def __init__(self, tell: Tell) -> None:
+        is_main = threading.current_thread() is threading.main_thread()
+        self._tell, self._outside = tell, tell.outside
+        self._during: Any = tell.during("push") if is_main else nullcontext()
+
+    def __enter__(self) -> None:
+        self._during.__enter__()
+
+    def __exit__(self, *error: object) -> Any:
+        try:
+            return self._during.__exit__(*error)
+        finally:
+            if not isinstance(self._during, nullcontext):
+                self._tell.outside = self._outside
+
+
+class Doors:
+    """Where requests leave this process."""
+
+    def __init__(self, order: Order, tell: Tell) -> None:
+        self._order, self._tell = order, tell
+        self._hub: DryHub | None = None
+
+    @property
+    def hub(self) -> DryHub:
+        """The dry Hub; its address is known when huggingface_hub is imported."""
+        if self._hub is None:
+            endpoint = importlib.import_module("huggingface_hub.constants").ENDPOINT
+            folder = Path(self._order.folder, "pushed")
+            self._hub = DryHub(endpoint, folder, dict(self._order.writable), self._ask, self._tell)
+        return self._hub
+
+    def _ask(self, path: str, token: str) -> Answer:
+        """Ask the real Hub, as the client does."""
+        if self._order.offline:
+            return Answer(0)
+        constants = importlib.import_module("huggingface_hub.constants")
+        session = importlib.import_module("huggingface_hub.utils").get_session()
+        said = {"authorization": f"Bearer {token}"} if token else {}
+        response = session.get(constants.ENDPOINT + path, headers=said, timeout=TIMEOUT_S)
+        return Answer(response.status_code, response.content)
+
+    def _answer(self, method: str, url: str, headers: Any, read: Callable[[], bytes]) -> Answer | None:
+        if method in WRITES and self._is_offline():
+            return None  # the client refuses that itself
+        asked = Request(method, url, {str(name).lower(): str(value) for name, value in headers.items()}, read)
+        if method not in WRITES:
+            return self.hub.answer(asked)
+        with in_push(self._tell):
+            return self.hub.answer(asked)
+
+    def _is_offline(self) -> bool:
+        """Whether the job itself is to leave the Hub alone."""
+        return not self._order.offline and bool(importlib.import_module("huggingface_hub.constants").HF_HUB_OFFLINE)
+
+    def take_httpx(self, httpx: Any) -> None:
+        """Take the place of what sends a request."""
+
+        def dry(request: Any) -> Any:
+            answer = self._answer(request.method, str(request.url), request.headers, request.read)
+            if answer is None:
+                return None
+            content = answer.body if request.method != "HEAD" else None
+            return httpx.Response(answer.status, headers=answer.headers, content=content, request=request)
+
+        def send(original: Any, client: Any, request: Any, **kwargs: Any) -> Any:
+            answer = dry(request)
+            return original(client, request, **kwargs) if answer is None else answer
+
+        async def send_later(original: Any, client: Any, request: Any, **kwargs: Any) -> Any:
+            answer = dry(request) if request.method not in WRITES else None
+            return await original(client, request, **kwargs) if answer is None else answer
+
+        wrap(httpx.Client, "send", send)
+        wrap(httpx.AsyncClient, "send", send_later)
+
+    def take_requests(self, requests: Any) -> None:
+        """Take the place of what sends a request, with huggingface_hub before 1.0."""
+
+        def send(original: Any, session: Any, request: Any, **kwargs: Any) -> Any:
+            answer = self._answer(request.method, request.url, request.headers, lambda: _body_of(request.body))
+            if answer is None:
+                return original(session, request, **kwargs)
+            response = requests.Response()
+            response.status_code, response.url, response.request = answer.status, request.url, request
+            response.headers.update(answer.headers)
+            response._content = answer.body  # noqa: SLF001 - as adapters do
+            return response
+
+        wrap(requests.Session, "send", send)
+
+
+def _body_of(body: Any) -> bytes:
+    if body is None:
+        return b""
+    if isinstance(body, bytes):
+        return body
+    if isinstance(body, str):
+        return body.encode()
+    return bytes(body.read()) if hasattr(body, "read") else b"".join(body)

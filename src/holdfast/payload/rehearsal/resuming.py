@@ -1,0 +1,128 @@
+"""A checkpoint of the real job that the script goes on from: whether that would work, without loading what is too large.
+
+Its tensors have the size of the real model, and the twin's have not: the files are judged, and the twin begins anew.
+Source: `Trainer._load_from_checkpoint` and `_load_optimizer_and_scheduler` of transformers 5.23: without one of
+`optimizer.pt` and `scheduler.pt` neither is loaded, and nothing is said.
+"""
+
+import json
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from .telling import Tell
+
+CORRUPT = "checkpoint-corrupt"
+INCOMPLETE = "checkpoint-incomplete"
+STATE = "trainer_state.json"
+SCHEDULER = "scheduler.pt"
+ARCHIVES = ("optimizer.pt", SCHEDULER, "rng_state.pth")
+HEADER_BYTES = 8
+"""The length of a safetensors header, before it."""
+
+
+def look_at_checkpoint(folder: Path, trainer: Any, asked: Mapping[str, Any], tell: Tell) -> None:
+    """Tell what is wrong with a checkpoint, or with going on from it with these settings.
+
+    Args:
+        folder: The checkpoint.
+        trainer: The trainer that is to go on.
+        asked: Its settings before they were shrunk.
+        tell: Where it is told.
+    """
+    tell.fact("resume", path=str(folder), files=sorted(each.name for each in folder.iterdir()))
+    damaged = [*_damages(folder)]
+    for name, because in damaged:
+        tell.wrong(CORRUPT, "resume", f"{folder.name}/{name} is damaged: {because}", file=name)
+    if damaged:
+        return
+    state = _state(folder)
+    _tell_lack(folder, state, tell)
+    _tell_other_kind(folder, trainer, tell)
+    _tell_other_settings(folder, state, asked, tell)
+    because = f"rehearse where its tensors fit: they have the size of the real model ({folder})"
+    tell.not_rehearsed("going on from the script's own checkpoint", because)
+
+
+def _damages(folder: Path) -> Iterator[tuple[str, str]]:
+    """Yield each file that cannot be read, and why."""
+    for path in sorted(folder.glob("*.safetensors")):
+        if because := _tensors_damage(path):
+            yield path.name, because
+    for name in ARCHIVES:
+        if (folder / name).is_file() and not zipfile.is_zipfile(folder / name):
+            yield name, "it is cut off"
+    if (folder / STATE).is_file():
+        try:
+            json.loads((folder / STATE).read_text(encoding="utf-8"))
+        except ValueError:
+            yield STATE, "it is no JSON"
+
+
+def _tensors_damage(path: Path) -> str:
+    """Return what is wrong with a safetensors file, or nothing."""
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(HEADER_BYTES), "little")
+        if length + HEADER_BYTES > size:
+            return "its header is cut off"
+        try:
+            header = json.loads(file.read(length))
+        except ValueError:
+            return "its header is no JSON"
+    ends = [each["data_offsets"][1] for name, each in header.items() if name != "__metadata__"]
+    whole = HEADER_BYTES + length + max(ends, default=0)
+    return f"{size} of {whole} bytes" if size < whole else ""
+
+
+def _state(folder: Path) -> Mapping[str, Any]:
+    path = folder / STATE
+    state: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return state
+
+
+def _tell_lack(folder: Path, state: Mapping[str, Any], tell: Tell) -> None:
+    lacking = [name for name in ("optimizer.pt", SCHEDULER) if not (folder / name).is_file()]
+    if not state:
+        tell.wrong(CORRUPT, "resume", f"{folder.name} has no {STATE}: training cannot go on from it")
+    elif lacking:
+        because = f"{folder.name} has no {' and no '.join(lacking)}: optimizer and schedule begin anew, and nothing says so"
+        tell.wrong(INCOMPLETE, "resume", because)
+
+
+def _tell_other_kind(folder: Path, trainer: Any, tell: Tell) -> None:
+    """Tell of a checkpoint of an adapter where a whole model is trained, and the other way round."""
+    wants = hasattr(trainer.model, "peft_config")
+    has = (folder / "adapter_config.json").is_file()
+    whole = any(folder.glob("model*.safetensors")) or any(folder.glob("pytorch_model*.bin"))
+    if wants != has and (has or whole):
+        kinds = ("an adapter", "a whole model")
+        because = f"{folder.name} is {kinds[not has]}, and {kinds[not wants]} is trained"
+        tell.wrong("checkpoint-shape-mismatch-on-resume", "resume", because)
+
+
+def _tell_other_settings(folder: Path, state: Mapping[str, Any], asked: Mapping[str, Any], tell: Tell) -> None:
+    """Tell of settings that the checkpoint goes before, or that have changed under it."""
+    step, steps = int(state.get("global_step") or 0), int(asked.get("max_steps") or -1)
+    if 0 < steps <= step:
+        because = f"{folder.name} is at step {step} of {steps}: nothing is left to train"
+        tell.wrong("too-few-training-steps", "resume", because)
+    before, now = state.get("train_batch_size"), asked.get("per_device_train_batch_size")
+    if before and now and before != now:
+        because = f"the checkpoint was trained with a batch of {before} per device, and {now} is asked for"
+        tell.wrong("resume-settings-changed", "resume", because)
+    rates = _rates(folder)
+    if rates and asked.get("learning_rate") and abs(rates[0] - asked["learning_rate"]) > 1e-3 * rates[0]:
+        because = f"the schedule of the checkpoint goes on with a learning rate of {rates[0]:g}, not {asked['learning_rate']:g}"
+        tell.wrong("resume-settings-changed", "resume", because)
+
+
+def _rates(folder: Path) -> list[float]:
+    """Return the learning rates that a checkpoint's schedule begins with."""
+    import torch  # noqa: PLC0415 - the trainer has imported it
+
+    if not (folder / SCHEDULER).is_file():
+        return []
+    schedule = torch.load(folder / SCHEDULER, weights_only=True)
+    return [float(each) for each in schedule.get("base_lrs", ())]

@@ -1,0 +1,212 @@
+"""Rewards: whether they can differ at all, or are the same whatever the model writes.
+
+A twin writes nonsense, and all nonsense may be worth as little: that is no fault. Where no reward of a training differed,
+the functions are asked once more, with completions made here: as answers are usually phrased with what stands in the row's
+own columns, and wrong, long, short and empty ones. They count as the same only if those are the same too, and either are
+worth something each, or were not looked at.
+
+Source: `GRPOTrainer._calculate_rewards` and `RLOOTrainer._calculate_rewards` of TRL 1.16: rewards by completion and by
+function, NaN for None.
+"""
+
+import math
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .telling import Tell
+
+CONSTANT = "grpo-zero-advantage"
+BROKEN = "grpo-reward-function-error"
+WHAT = "whether rewards differ"
+SHOWN_BY = "completions of the real model"
+ASKED = 4  # rows, prompts, completions, ids
+PROMPTS = 2
+"""Rows that made completions are made for."""
+COLUMNS = 6
+"""Columns of a row whose values are tried as answers."""
+LONGEST = 2000  # characters of a value that is tried as an answer
+OWN = ("prompt", "completion", "completion_ids", "image", "images")
+CODE = "```python\ndef solution(n):\n    return n + 1\n```"
+WRONG = (
+    "",
+    "7",
+    "I do not know.",
+    "I do not know. " * 40,
+    "<think>\nLet me see.\n</think>\n<answer>\n7\n</answer>",
+    "The answer is $\\boxed{7}$.",
+    CODE,
+    '{"name": "search", "arguments": {"query": "weather"}}',
+)
+PHRASES = (
+    "{}",
+    "The answer is {}.",
+    "The answer is $\\boxed{{{}}}$.",
+    "<think>\nLet me see.\n</think>\n<answer>\n{}\n</answer>",
+    "<think>Let me see.</think><answer>{}</answer>",
+    "<reasoning>\nLet me see.\n</reasoning>\n<answer>\n{}\n</answer>\n",
+    "Let me see.\n#### {}",
+)
+
+
+@dataclass
+class Seen:
+    """What the rewards of one trainer were.
+
+    Attributes:
+        differ: Whether the completions of any prompt got different ones.
+        numbers: Whether any was a number.
+        asked: What was called last, and its arguments: rows, prompts, completions, ids.
+        outside: What the functions asked of the world that a rehearsal has not.
+    """
+
+    differ: bool = False
+    numbers: bool = False
+    asked: tuple[Any, ...] = ()
+    outside: list[str] = field(default_factory=list[str])
+
+
+class Rewards:
+    """Watches how trainers reward."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._seen: dict[int, Seen] = {}
+
+    def calculate(self, original: Any, trainer: Any, *asked: Any, **named: Any) -> Any:
+        """Take the place of `_calculate_rewards`."""
+        if named or len(asked) != ASKED:
+            return original(trainer, *asked, **named)
+        seen = self._seen.setdefault(id(trainer), Seen())
+        with self._tell.listening() as outside:
+            rewards = original(trainer, *asked)
+        seen.outside += outside
+        totals = total_rewards(rewards, trainer)
+        seen.asked, seen.numbers = (original, *asked), seen.numbers or bool(_numbers(totals))
+        seen.differ = seen.differ or differ(asked[1], totals)
+        return rewards
+
+    def judge(self, trainer: Any) -> None:
+        """Tell what is wrong with the rewards of a training that is over."""
+        seen = self._seen.pop(id(trainer), None)
+        if seen is None or seen.differ or not seen.asked:
+            return
+        if seen.outside or getattr(trainer, "environments", None) is not None:
+            self._tell.not_rehearsed(WHAT, SHOWN_BY)
+            return
+        original, rows, prompts, completions, _ids = seen.asked
+        made = make_completions(rows, prompts, completions, trainer)
+        try:
+            with self._tell.listening() as outside, _quiet(trainer):
+                totals = total_rewards(original(trainer, *made), trainer)
+        except Exception:  # noqa: BLE001 - what it makes of completions that no model wrote is no finding
+            outside, totals = ["an error"], []
+        if outside:
+            self._tell.not_rehearsed(WHAT, SHOWN_BY)
+        else:
+            self._conclude(seen, made, totals)
+
+    def _conclude(self, seen: Seen, made: tuple[Any, ...], totals: Sequence[float]) -> None:
+        numbers = _numbers(totals)
+        if not numbers and not seen.numbers:
+            because = f"no reward is a number: not for the model's completions, nor for {len(totals)} made ones"
+            self._tell.wrong(BROKEN, "step", because)
+        elif numbers and not differ(made[1], totals):
+            completions, ids = made[2], made[3]
+            unread = not (completions.read or ids.read)
+            kinds = "right, wrong, long and empty" if len(totals) > PROMPTS * len(WRONG) else "long, short and empty"
+            because = f"each of {len(numbers)} made completions of a prompt, {kinds} ones, gets {numbers[0]:g}"
+            if unread:
+                self._tell.wrong(CONSTANT, "step", f"{because}: the functions do not look at them", reward=numbers[0])
+            elif min(numbers) > 0:
+                self._tell.wrong(CONSTANT, "step", because, reward=numbers[0])
+            else:
+                self._tell.doubt(CONSTANT, "step", f"{because}; none of them may be as the functions want it")
+
+
+class Watched(list[Any]):
+    """A list that knows whether anybody has looked into it."""
+
+    read = False
+
+    def __iter__(self) -> Iterator[Any]:
+        """Give the items, and take it down."""
+        self.read = True
+        return super().__iter__()
+
+    def __getitem__(self, place: Any) -> Any:
+        """Give an item, and take it down."""
+        self.read = True
+        return super().__getitem__(place)
+
+
+def make_completions(rows: Any, prompts: Any, completions: Any, trainer: Any) -> tuple[Any, ...]:
+    """Return rows, prompts, completions and ids as a trainer hands them to reward functions, completions made here."""
+    chat = bool(completions) and isinstance(completions[0], list)
+    first = {repr(prompt): number for number, prompt in reversed(list(enumerate(prompts)))}
+    made: list[tuple[int, str]] = []
+    for number in sorted(first.values())[:PROMPTS]:
+        made += [(number, text) for text in (*_right(rows[number]), *WRONG)]
+    processor: Any = trainer.processing_class
+    tokenizer: Any = getattr(processor, "tokenizer", processor)
+    return (
+        [rows[number] for number, _ in made],
+        [prompts[number] for number, _ in made],
+        Watched([[{"role": "assistant", "content": text}] if chat else text for _, text in made]),
+        Watched([list(tokenizer(text)["input_ids"]) for _, text in made]),
+    )
+
+
+def _right(row: Any) -> Iterator[str]:
+    """Yield what a row's own columns say, in the ways that answers are usually phrased."""
+    values = [each for name, each in row.items() if name not in OWN and isinstance(each, str | int | float)]
+    for value in values[:COLUMNS]:
+        yield from (phrase.format(str(value)[:LONGEST]) for phrase in PHRASES)
+
+
+def total_rewards(rewards: Any, trainer: Any) -> list[float]:
+    """Return what each completion is worth; NaN where no function gave a number.
+
+    Args:
+        rewards: float, (completions, functions); NaN where a function gave none.
+        trainer: Has the functions' weights.
+    """
+    torch = sys.modules["torch"]
+    weights = getattr(trainer, "reward_weights", None)
+    weighted = rewards if weights is None else rewards * weights.to(rewards.device)
+    total = weighted.nansum(dim=1)
+    return [float(each) for each in torch.where(rewards.isnan().all(dim=1), torch.nan, total)]
+
+
+def differ(prompts: Sequence[Any], totals: Sequence[float]) -> bool:
+    """Return whether completions of the same prompt are worth different numbers.
+
+    >>> differ(["a", "a", "b"], [0.0, 1.0, 2.0]), differ(["a", "a", "b"], [0.0, 0.0, 2.0])
+    (True, False)
+    """
+    groups: dict[str, set[float]] = {}
+    for prompt, total in zip(prompts, totals, strict=True):
+        if math.isfinite(total):
+            groups.setdefault(repr(prompt), set()).add(round(total, 6))
+    return any(len(values) > 1 for values in groups.values())
+
+
+def _numbers(totals: Iterable[float]) -> list[float]:
+    return [each for each in totals if math.isfinite(each)]
+
+
+class _quiet:  # noqa: N801 - used as a function
+    """Keep what functions log of made completions out of the trainer's tables."""
+
+    def __init__(self, trainer: Any) -> None:
+        self._trainer = trainer
+        self._names = [name for name in ("_log_completion_extra", "_log_metric") if hasattr(trainer, name)]
+
+    def __enter__(self) -> None:
+        for name in self._names:
+            setattr(self._trainer, name, lambda *_, **__: None)
+
+    def __exit__(self, *_: object) -> None:
+        for name in self._names:
+            vars(self._trainer).pop(name, None)

@@ -1,0 +1,123 @@
+"""Taking the place of what loads datasets, and telling what the script asked for."""
+
+import inspect
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..order import Order
+from ..telling import Tell, when_imported, wrap
+from .known import KnownRows
+from .loading import Loading, each_dataset
+from .noting import Noting
+from .part import install_parts, whole_rows
+from .places import Places
+from .streams import install_streams
+from .working import Working
+
+ASKED = ("path", "name", "data_dir", "data_files", "split", "revision", "streaming", "features", "num_proc", "field")
+
+
+def install(order: Order, tell: Tell) -> None:
+    """Have datasets give the script a few of its rows from now on."""
+    when_imported("datasets", lambda module: Rows(order, tell).install(module))
+
+
+class Rows:
+    """The doors of `datasets` that scripts go through."""
+
+    def __init__(self, order: Order, tell: Tell) -> None:
+        self._order, self._tell = order, tell
+        self._places = Places(order)
+        self._loading = Loading(order, tell)
+        self._noting = Noting(order)
+        self._known = KnownRows(order.known_rows, tell) if order.known_rows else None
+
+    def install(self, module: Any) -> None:
+        """Take their place."""
+        module.disable_caching()  # what maps is not written beside the user's own files
+        combining = {name: getattr(module, name) for name in ("concatenate_datasets", "interleave_datasets")}
+        install_parts(module)
+        for name, original in combining.items():
+            replace_everywhere(name, original, getattr(module, name))
+        install_streams(module, self._tell)
+        Working(self._order, self._tell).install(module)
+        self._loading.install(module)
+        self._places.install(module)
+        self._noting.install(module)
+        if self._known:
+            self._known.install(module)
+        for name, around in (("load_dataset", self._load), ("load_from_disk", self._load_from_disk)):
+            original = getattr(module, name)
+            wrap(module, name, around)
+            replace_everywhere(name, original, getattr(module, name))
+
+    def _load(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        asked = inspect.signature(original).bind(*args, **kwargs).arguments
+        config = asked.pop("config_kwargs", {})
+        told = {
+            name: _plain(value) for name, value in {**asked, **config}.items() if name in ASKED and value is not None
+        }
+        for name, change in (("path", self._places), ("data_dir", self._places), ("data_files", self._places.files)):
+            if asked.get(name) is not None:
+                asked[name] = change(asked[name])
+        return self._told(lambda: original(**asked, **config), told)
+
+    def _load_from_disk(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        asked = inspect.signature(original).bind(*args, **kwargs).arguments
+        told = {"path": str(asked["dataset_path"]), "kind": "disk"}
+        asked["dataset_path"] = self._places(asked["dataset_path"])
+
+        def load() -> Any:
+            if self._known:
+                return self._known.of_folder(asked["dataset_path"])
+            return each_dataset(original(**asked), self._loading._trimmed)  # noqa: SLF001
+
+        return self._told(load, told)
+
+    def _told(self, load: Callable[[], Any], told: dict[str, Any]) -> Any:
+        """Load, and tell the fact of it whether or not it fails."""
+        with self._tell.during("data"):
+            try:
+                loaded = load()
+            except Exception as error:
+                self._tell.fact("dataset", **told, error=type(error).__name__)
+                self._noting.note(None, told)
+                raise
+            self._tell.fact("dataset", **told, **described(loaded))
+            self._noting.note(loaded, told)
+            return loaded
+
+
+def described(loaded: Any) -> dict[str, Any]:
+    """Return rows and columns of what was loaded, by split where it has several."""
+    if isinstance(loaded, dict):
+        each = {str(name): described(one) for name, one in loaded.items()}
+        return {
+            "rows": {name: one.get("rows") for name, one in each.items()},
+            "columns": {name: one.get("columns") for name, one in each.items()},
+        }
+    if isinstance(loaded, (list, tuple)):
+        return {"several": [described(one) for one in loaded]}
+    rows = whole_rows(loaded) if hasattr(loaded, "__len__") else math.inf
+    return {"rows": int(rows) if math.isfinite(rows) else None, "columns": getattr(loaded, "column_names", None)}
+
+
+def replace_everywhere(name: str, original: Any, ours: Any) -> None:
+    """Give modules that have imported a function already the one in its place."""
+    for module in list(sys.modules.values()):
+        if getattr(module, "__dict__", {}).get(name) is original:
+            setattr(module, name, ours)
+
+
+def _plain(value: Any) -> Any:
+    """Return an argument as JSON can hold it."""
+    if isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, dict):
+        return {str(name): _plain(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    return str(value) if isinstance(value, (str, Path)) or len(str(value)) < 1000 else type(value).__name__  # noqa: PLR2004

@@ -1,0 +1,163 @@
+"""What a process of a rehearsal says of itself: one JSON object a line, each in a single write.
+
+{"event": "stage", "name": "model", "elapsed_s": 0.12}                 a stretch of a stage was gone through
+{"event": "enter", "name": "model"}                                    a stage is entered
+{"event": "failed", "stage": "tokenize", "error": "KeyError: 'text'"}  an exception left the stage it was raised in
+{"event": "fact", "about": "model", ...}                               what the script asked for, as it asked for it
+{"event": "shrunk", "what": "max_steps", "asked": 1000, "given": 4}    what was made smaller
+{"event": "not_rehearsed", "what": "4-bit loading", "because": "…"}    what this machine cannot show
+{"event": "wrong", "class": "labels-missing", "stage": "step", ...}    what is wrong though nothing failed
+{"event": "doubt", "class": "labels-missing", "stage": "step", ...}    what may be wrong, and may be meant so
+"""
+
+import functools
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+STAGES = ("import", "data", "model", "tokenize", "step", "evaluate", "save", "stop", "resume", "push", "export")
+SHORT_S = 0.0005
+"""Time that is not worth a line."""
+TAIL = "push"
+"""The stage of what a script does after its training: what is left is to deliver."""
+
+
+class Tell:
+    """Says what happens, and knows the stage that the script is in."""
+
+    def __init__(self, path: str) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        self._pid = os.getpid()
+        self._open: list[str] = []  # stages that are being gone through, the innermost last
+        self._said: set[str] = set()
+        self._entered = ""
+        self._heard: list[str] | None = None
+        self._raised: BaseException | None = None
+        self._mark_s = time.perf_counter()
+        self.outside = "import"
+        """The stage of the script's own lines, which no function of a library has taken over."""
+
+    @property
+    def stage(self) -> str:
+        """The stage that the script is in."""
+        return self._open[-1] if self._open else self.outside
+
+    def write(self, event: str, **fields: Any) -> None:
+        """Append one event, unless a child of this process would."""
+        if os.getpid() == self._pid:
+            line = json.dumps({"event": event, "at": time.time(), **fields}, default=str)
+            os.write(self._file, line.encode() + b"\n")
+
+    @contextmanager
+    def during(self, stage: str) -> Iterator[None]:
+        """Go through a part of a stage; what leaves it as an exception is told as this stage's failure, once."""
+        self._lap()
+        self._open.append(stage)
+        self._enter(stage)
+        try:
+            yield
+        except BaseException as error:
+            self.failed(error)
+            raise
+        finally:
+            self._lap()
+            self._open.pop()
+            if self.outside != TAIL:
+                self.outside = stage
+
+    def failed(self, error: BaseException) -> None:
+        """Tell that an exception leaves the stage that the script is in; one that was told is not told again."""
+        if error is not self._raised and isinstance(error, Exception | KeyboardInterrupt):
+            self._raised = error
+            self.write("failed", stage=self.stage, error=f"{type(error).__name__}: {error}"[:2000])
+
+    def fact(self, about: str, **fields: Any) -> None:
+        """Tell what the script asked a library for."""
+        self.write("fact", about=about, stage=self.stage, **fields)
+
+    def shrunk(self, what: str, asked: Any, given: Any) -> None:
+        """Tell what was made smaller, once."""
+        self._once("shrunk", what, asked=asked, given=given)
+
+    def not_rehearsed(self, what: str, because: str) -> None:
+        """Tell what cannot be shown here and what would show it, once."""
+        if self._heard is not None:
+            self._heard.append(what)
+        self._once("not_rehearsed", what, because=because)
+
+    def wrong(self, name: str, stage: str, because: str, **evidence: Any) -> None:
+        """Tell that a class of failure is there although nothing failed, once for each class."""
+        if name not in self._said:
+            self._said.add(name)
+            self.write("wrong", **{"class": name}, stage=stage, because=because, evidence=evidence)
+
+    def doubt(self, name: str, stage: str, because: str) -> None:
+        """Tell that a class of failure may be there, once for each class; nothing fails for it."""
+        if f"doubt {name}" not in self._said:
+            self._said.add(f"doubt {name}")
+            self.write("doubt", **{"class": name}, stage=stage, because=because)
+
+    @contextmanager
+    def listening(self) -> Iterator[list[str]]:
+        """Give the list of what is told as not rehearsed meanwhile, told before or not."""
+        before, self._heard = self._heard, []
+        try:
+            yield self._heard
+        finally:
+            self._heard = before
+
+    def _enter(self, stage: str) -> None:
+        """Tell which stage is entered, where it is another than was entered before: a part may not come out again."""
+        if stage != self._entered:
+            self._entered = stage
+            self.write("enter", name=stage)
+
+    def _once(self, event: str, what: str, **fields: Any) -> None:
+        if what not in self._said:
+            self._said.add(what)
+            self.write(event, what=what, **fields)
+
+    def _lap(self) -> None:
+        """Tell the time since the last mark as the stage's that it was spent in."""
+        now_s = time.perf_counter()
+        if now_s - self._mark_s > SHORT_S:
+            self.write("stage", name=self.stage, elapsed_s=round(now_s - self._mark_s, 4))
+        self._mark_s = now_s
+
+    def close(self) -> None:
+        """Tell the time of the last stretch."""
+        self._lap()
+
+
+def when_imported(name: str, then: Callable[[Any], object]) -> None:
+    """Have `then` called with a module: now if it is imported, else as soon as something imports it."""
+    _runtime().when_imported(name, then)
+
+
+def wrap(owner: Any, name: str, around: Callable[..., Any]) -> None:
+    """Have `around` called in place of a function, with the function before its arguments; nothing where it has none.
+
+    A classmethod stays one: `around(original, cls, ...)`, where `original` takes the class first.
+    """
+    kept = vars(owner).get(name) if isinstance(owner, type) else None
+    if isinstance(kept, classmethod):
+        original = kept.__func__
+
+        @functools.wraps(original)
+        def bound(cls: Any, *args: Any, **kwargs: Any) -> Any:
+            return around(original, cls, *args, **kwargs)
+
+        setattr(owner, name, classmethod(bound))
+    elif hasattr(owner, name):
+        _runtime().wrap(owner, name, around)
+        if isinstance(kept, staticmethod):
+            setattr(owner, name, staticmethod(vars(owner)[name]))
+
+
+def _runtime() -> Any:
+    """Return the runtime, which `__main__` has loaded."""
+    return sys.modules["holdfast_runtime_source"]

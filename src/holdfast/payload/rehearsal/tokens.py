@@ -1,0 +1,57 @@
+"""What becomes of the rows' texts as tokens: whether any answer is left that could be learnt."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from .telling import Tell
+
+LOOKED_AT = 16
+"""Rows that are looked at."""
+
+
+def look_at_answers(trainer: Any, rows: Any, tell: Tell) -> None:
+    """Tell where the questions alone fill what is kept of each row, so that no answer is left of any.
+
+    Args:
+        trainer: A trainer that was made.
+        rows: The conversations it was given, before they were made tokens of.
+        tell: Where it is told.
+    """
+    most = getattr(trainer.args, "max_length", None)
+    tokenizer = getattr(trainer, "processing_class", None)
+    if not most or not getattr(tokenizer, "chat_template", None) or getattr(trainer.args, "packing", False):
+        return
+    lengths = [length for row in list(rows)[:LOOKED_AT] if (length := _length(row, tokenizer))]
+    if lengths and min(lengths) >= most:
+        because = f"the questions alone fill the {most} tokens of `max_length` in each row: no answer is trained on"
+        tell.wrong("answers-not-in-training-text", "tokenize", because, shortest_question=min(lengths))
+
+
+def _length(row: Any, tokenizer: Any) -> int:
+    """Return the tokens before the last answer of a conversation; 0 where there is no answer, or none can be told."""
+    messages = row.get("messages") if isinstance(row, Mapping) else None
+    if not messages or not isinstance(messages[-1], Mapping) or messages[-1].get("role") != "assistant":
+        return 0
+    try:
+        text = tokenizer.apply_chat_template(messages[:-1], tokenize=False, add_generation_prompt=True)
+        return len(tokenizer(text, add_special_tokens=False)["input_ids"])
+    except Exception:  # noqa: BLE001 - a template's own code: what it raises, the trainer has raised before
+        return 0
+
+
+def look_at_updates(settings: Mapping[str, Any], rows: int, tell: Tell) -> None:
+    """Tell of a training that makes a single update, because it waits for more batches than there are.
+
+    Args:
+        settings: The arguments of a trainer, as they were asked for.
+        rows: Its rows.
+        tell: Where it is told.
+    """
+    accumulated, batch = settings["gradient_accumulation_steps"], settings["per_device_train_batch_size"]
+    if settings["max_steps"] > 0 or settings["num_train_epochs"] > 1 or "num_generations" in settings:
+        return
+    batches = math.ceil(rows / max(1, batch))
+    if accumulated > 1 and 0 < batches < accumulated:
+        because = f"{rows} rows make {batches} batches of {batch}, and one update takes {accumulated}: there is one update in all"
+        tell.wrong("too-few-training-steps", "step", because, rows=rows)

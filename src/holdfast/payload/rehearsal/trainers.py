@@ -1,0 +1,266 @@
+"""Trainers: a few steps of the script's own training, and the stage that each of their methods belongs to.
+
+Settings are shrunk when a trainer is made, after the library has validated them as they were written. What decides whether
+the job works stays: lengths, precision, strategies, the number of generations that reward functions may count on.
+Covered: transformers' `Trainer` and every class made from it, TRL's and the script's own. Not covered: loops without one.
+"""
+
+import dataclasses
+import functools
+import inspect
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sized
+from pathlib import Path
+from typing import Any
+
+from . import gradients, green, tokens
+from .arguments import shrink
+from .batches import cut
+from .observed import keep_rows
+from .order import Order
+from .pushes import in_push
+from .resuming import look_at_checkpoint
+from .rewarding import Rewards
+from .rows import few
+from .telling import TAIL, Tell, when_imported, wrap
+
+STAGES = {
+    "evaluate": "evaluate",
+    "_determine_best_metric": "evaluate",
+    "predict": "evaluate",
+    "save_model": "save",
+    "_save_checkpoint": "save",
+    "_load_from_checkpoint": "resume",
+    "_load_optimizer_and_scheduler": "resume",
+    "_load_rng_state": "resume",
+}
+"""Methods of trainers, and the stage that they belong to."""
+TOKENIZING = ("_prepare_dataset", "_tokenize", "tokenize_row", "_prepare_tokenizer")
+ROLES = {"train_dataset": "train", "eval_dataset": "eval"}
+"""Arguments of trainers that are datasets, and what they are to it."""
+LOADING = (
+    ("transformers.tokenization_utils_base", "PreTrainedTokenizerBase", "tokenize"),
+    ("transformers.models.auto.tokenization_auto", "AutoTokenizer", "tokenize"),
+    ("transformers.models.auto.processing_auto", "AutoProcessor", "tokenize"),
+    ("transformers.models.auto.configuration_auto", "AutoConfig", "model"),
+    ("transformers.models.auto.modeling_auto", "AutoModel", "model"),
+)
+"""How names of classes begin whose `from_pretrained` loads something, by their module, and the stage that it belongs to."""
+
+
+def install(order: Order, tell: Tell) -> None:
+    """Have trainers take a few steps, and tell what they do."""
+    when_imported("transformers.trainer", lambda module: Trainers(order, tell).watch(module))
+    when_imported("transformers.training_args", lambda module: Settings(order, tell).watch(module.TrainingArguments))
+    for name, owner, stage in LOADING:
+        when_imported(name, functools.partial(_watch_loading, owner=owner, stage=stage, tell=tell))
+
+
+class Settings:
+    """The arguments of trainers: an error in them belongs to the stage `import`."""
+
+    def __init__(self, order: Order, tell: Tell) -> None:
+        self._order, self._tell = order, tell
+
+    def watch(self, base: Any) -> None:
+        """Watch the class of arguments, and those made from it."""
+        every_class(base, "__init__", self._init)
+
+    def _init(self, init: Any, settings: Any, *args: Any, **kwargs: Any) -> None:
+        if self._order.gpu == "none":  # what compiles for a GPU is replaced with the GPU
+            for name in [each for each in kwargs if each.startswith("torch_compile") and kwargs[each]]:
+                self._tell.not_rehearsed(f"{name}={kwargs.pop(name)!r}", "the job itself: compiling takes minutes")
+        with self._tell.during("import"):
+            init(settings, *args, **kwargs)
+
+
+class Trainers:
+    """What the trainers of a script do beside their own."""
+
+    def __init__(self, order: Order, tell: Tell) -> None:
+        self._order, self._tell, self._rewards = order, tell, Rewards(tell)
+        self._making: Any = None  # the trainer whose `__init__` is under way
+        self._stopped = False
+        self._stepping = False
+
+    def watch(self, module: Any) -> None:
+        """Watch the class of trainers, and those made from it."""
+        base = module.Trainer
+        every_class(base, "__init__", self._init)
+        for name in TOKENIZING:
+            every_class(base, name, self._staged("tokenize"))
+        for name, stage in STAGES.items():
+            every_class(base, name, self._staged(stage))
+        for name in ("init_hf_repo", "push_to_hub"):
+            every_class(base, name, self._push)
+        every_class(base, "train", self._train)
+        every_class(base, "training_step", self._step)
+        every_class(base, "prediction_step", self._cut_step)
+        every_class(base, "_calculate_rewards", self._rewards.calculate)
+
+    def _init(self, init: Any, trainer: Any, *args: Any, **kwargs: Any) -> None:
+        if self._making is trainer:  # the class it is made from
+            init(trainer, *args, **kwargs)
+            return
+        try:
+            bound = inspect.signature(init).bind(trainer, *args, **kwargs)
+        except TypeError:
+            with self._tell.during("import"):  # an argument that there is not: a matter of names, and of no model
+                init(trainer, *args, **kwargs)
+            raise AssertionError("a call that does not fit its function did not raise") from None
+        self._making = trainer
+        dataset = bound.arguments.get("train_dataset", ())
+        rows = len(dataset) if isinstance(dataset, Sized) else 0
+        try:
+            with self._tell.during("data"):
+                self._take_few(bound.arguments)
+            if settings := bound.arguments.get("args"):
+                self._ask(trainer, settings, dataset)
+            with self._tell.during("model"):
+                init(*bound.args, **bound.kwargs)
+                if not settings:
+                    self._ask(trainer, trainer.args, dataset)
+            self._look_at_rows(trainer, bound.arguments.get("train_dataset"), rows)
+        finally:
+            self._making = None
+
+    def _ask(self, trainer: Any, settings: Any, dataset: Any) -> None:
+        """Tell what was asked of a trainer, and shrink it."""
+        asked, endless = _plain(settings), not hasattr(dataset, "__len__")
+        columns = getattr(dataset, "column_names", None)
+        if "_holdfast_asked" not in vars(settings):  # by a trainer before this one, with the same settings
+            object.__setattr__(settings, "_holdfast_asked", asked)
+        kinds = [each.__name__ for each in type(trainer).__mro__]
+        chosen = _chosen(settings, asked)
+        self._tell.fact("training", trainer=kinds, arguments=asked, chosen=chosen, columns=columns)
+        if self._order.gpu == "none" and settings.fp16:
+            because = "fp16=True asks a GPU to train in half precision, and the job has none: nothing of it happens"
+            self._tell.wrong("no-gpu-visible", "step", because)
+        shrink(settings, self._order, self._tell)
+        if endless and asked["max_steps"] <= 0:  # which the library is to complain of
+            settings.max_steps = asked["max_steps"]
+
+    def _look_at_rows(self, trainer: Any, few_rows: Any, rows: int) -> None:
+        """Tell of rows that leave nothing to learn, or too little."""
+        tokens.look_at_updates(trainer.args._holdfast_asked, rows, self._tell)  # noqa: SLF001 - ours
+        names = [each.__name__ for each in type(trainer).__mro__]
+        if "SFTTrainer" in names and hasattr(few_rows, "column_names") and isinstance(few_rows, Sized):
+            tokens.look_at_answers(trainer, few_rows, self._tell)
+
+    def _take_few(self, given: dict[str, Any]) -> None:
+        """Leave a few rows of what the trainer is given."""
+        for name, role in ROLES.items():
+            dataset = given.get(name)
+            keep_rows(dataset, self._order, name)
+            if isinstance(dataset, Mapping) and not hasattr(dataset, "column_names"):
+                given[name] = {key: few(each, self._order, self._tell, role) for key, each in dataset.items()}
+            elif dataset is not None and dataset != "dummy":
+                given[name] = few(dataset, self._order, self._tell, role)
+        if all(given.get(name) is not None for name in ROLES):
+            green.compare_rows(given["train_dataset"], given["eval_dataset"], self._tell)
+
+    def _staged(self, stage: str) -> Any:
+        def around(original: Any, *args: Any, **kwargs: Any) -> Any:
+            with self._tell.during(stage):
+                return original(*args, **kwargs)
+
+        return around
+
+    def _push(self, push: Any, *args: Any, **kwargs: Any) -> Any:
+        with in_push(self._tell):
+            return push(*args, **kwargs)
+
+    def _train(self, train: Any, trainer: Any, resume_from_checkpoint: Any = None, *args: Any, **kwargs: Any) -> Any:
+        with self._tell.during("resume"):
+            resume = self._resumed(trainer, resume_from_checkpoint)
+        green.look_at_trainer(trainer, self._tell)
+        with self._tell.during("step"):
+            shown = train(trainer, resume, *args, **kwargs)
+        green.look_at_training(trainer, self._tell)
+        with self._tell.during("step"):
+            self._rewards.judge(trainer)
+        self._tell.outside = TAIL
+        return shown
+
+    def _resumed(self, trainer: Any, asked: Any) -> Any:
+        """Return what a training goes on from: a checkpoint of this rehearsal, or nothing in place of a real one."""
+        settings = getattr(trainer.args, "_holdfast_asked", {})
+        folder = asked
+        if asked is True:
+            folders = Path(settings.get("output_dir", "")).glob("checkpoint-*")
+            found = sorted(folders, key=lambda each: int(each.name.rpartition("-")[2]))
+            folder = found[-1] if found else None
+        if not isinstance(folder, str | os.PathLike) or not Path(folder).is_dir():
+            return asked  # nothing, or what the library is to complain of
+        path = Path(folder).absolute()
+        if self._order.owns(path):
+            return asked
+        look_at_checkpoint(path, trainer, settings, self._tell)
+        return self._order.resume or None
+
+    def _step(self, step: Any, trainer: Any, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        amid = trainer.state.global_step == self._order.stop_at - 1
+        if self._order.part == "stop" and amid and not self._stopped:
+            self._stopped = True
+            os.kill(os.getpid(), signal.SIGTERM)
+        if self._stepping:  # the class it is made from
+            return step(trainer, model, inputs, *args, **kwargs)
+        inputs = cut(inputs, model, self._tell)
+        green.look_at_batch(inputs, trainer, self._tell)
+        self._stepping = True
+        try:
+            loss = step(trainer, model, inputs, *args, **kwargs)
+        finally:
+            self._stepping = False
+        gradients.look_at_step(trainer)
+        return loss
+
+    def _cut_step(self, step: Any, trainer: Any, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        return step(trainer, model, cut(inputs, model, self._tell), *args, **kwargs)
+
+
+def every_class(base: Any, name: str, around: Any) -> None:
+    """Wrap a method of a class and of those made from it, now and later; the wrappers of ancestors act too."""
+    for each in [base, *_below(base)]:
+        if name in vars(each):
+            wrap(each, name, around)
+    before = base.__init_subclass__.__func__ if "__init_subclass__" in vars(base) else None
+
+    def prepare(cls: Any, **kwargs: Any) -> None:
+        if before is not None:
+            before(cls, **kwargs)
+        else:
+            super(base, cls).__init_subclass__(**kwargs)
+        if name in vars(cls):
+            wrap(cls, name, around)
+
+    base.__init_subclass__ = classmethod(prepare)  # type: ignore[arg-type]
+
+
+def _below(base: Any) -> list[Any]:
+    children: list[Any] = base.__subclasses__()
+    return [each for child in children for each in (child, *_below(child))]
+
+
+def _watch_loading(module: Any, owner: str, stage: str, tell: Tell) -> None:
+    def load(original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
+        with tell.during(stage):
+            return original(cls, *args, **kwargs)
+
+    for name, each in list(vars(module).items()):
+        if name.startswith(owner) and isinstance(each, type) and "from_pretrained" in vars(each):
+            wrap(each, "from_pretrained", load)
+
+
+def _chosen(settings: Any, asked: Mapping[str, Any]) -> list[str]:
+    """Return the names of the arguments that are not what they are by default."""
+    usual = {each.name: each.default for each in dataclasses.fields(settings)}
+    return sorted(name for name, value in asked.items() if name in usual and value != usual[name])
+
+
+def _plain(settings: Any) -> dict[str, Any]:
+    """Return the arguments as JSON can hold them; marks of texts are no secrets, though their names end like those of some."""
+    plain: dict[str, Any] = sys.modules["holdfast_runtime_source"].plain(settings.to_dict())
+    return plain | {name: getattr(settings, name) for name in ("eos_token", "pad_token") if name in plain}

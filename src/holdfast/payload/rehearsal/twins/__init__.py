@@ -1,0 +1,52 @@
+"""Models become twins: the script's loading gives the same class and modules, few and narrow layers, random weights.
+
+* `building`  a model that is made is made small            * `loading`   loading reads the configuration and no weights
+* `weights`   which files of weights there are              * `adapters`  adapters of PEFT
+* `kernels`   attention that needs a GPU                    * `quantizing`  weights in few bits
+* `paths`     which of the script's models are its own work, or a known one
+
+Covered: transformers' `from_pretrained` and `from_config` of all classes, models that the script makes of a configuration,
+`pipeline`, TRL's own loading, PEFT's, pre-quantized repositories. A folder that the rehearsal itself wrote is loaded as it is.
+Not covered: weights that the script reads without transformers or PEFT; Unsloth, sentence-transformers.
+"""
+
+import re
+from typing import Any
+
+from ..order import Order
+from ..telling import Tell, when_imported
+from . import adapters, kernels, paths, quantizing, weights
+from .building import Builder
+from .loading import Loader
+
+ELSEWHERE = {
+    "unsloth": "a machine with a GPU, where it loads models of its own",
+    "sentence_transformers": "a run of its own: its models are loaded as they are, with their weights",
+    "mlx_lm": "a machine of Apple's",
+}
+
+
+def install(order: Order, tell: Tell) -> None:
+    """Have models that the script loads or makes be twins."""
+    builder = Builder(order, tell)
+    loader = Loader(order, tell, builder)
+    _tell_elsewhere(order, tell)
+    paths.install(order)
+
+    def in_models(module: Any) -> None:
+        builder.watch(module)
+        loader.watch(module)
+        kernels.watch(module, order, tell)
+        quantizing.watch(module, order, tell, loader)
+
+    when_imported("transformers.modeling_utils", in_models)
+    when_imported("transformers.utils.hub", lambda module: weights.watch(module, loader))
+    when_imported("huggingface_hub", lambda module: weights.watch_snapshots(module, order, tell))
+    when_imported("transformers.integrations.peft", lambda module: adapters.watch_mixin(module, order, loader))
+    when_imported("peft.peft_model", lambda module: adapters.watch(module, order, tell))
+
+
+def _tell_elsewhere(order: Order, tell: Tell) -> None:
+    for name, because in ELSEWHERE.items():
+        if re.search(rf"^\s*(from|import)\s+{name}\b", order.source, re.MULTILINE):
+            tell.not_rehearsed(f"models of {name}", because)

@@ -1,0 +1,102 @@
+"""Weights in few bits: the real code checks what is asked and says how; the twin stays dense, and looks as it should."""
+
+import importlib.util
+from typing import Any
+
+from ..order import Order
+from ..telling import Tell, wrap
+
+PLAIN = {"bitsandbytes": "bitsandbytes", "torchao": "torchao", "hqq": "hqq", "compressed-tensors": "compressed_tensors"}
+"""Packages by method that install on any machine: where one is missing, the job would miss it too."""
+WHERE = "a machine with a GPU: holdfast rehearse --gpu there"
+
+
+def watch(module: Any, order: Order, tell: Tell, loader: Any) -> None:
+    """Keep twins, and models that the rehearsal wrote, dense."""
+
+    def around(original: Any, config: Any, *args: Any, **kwargs: Any) -> Any:
+        if order.gpu == "none" or kwargs.get("gguf_file"):
+            return original(config, *args, **kwargs)
+        with _lenient(module):
+            quantizer, config, device_map = original(config, *args, **kwargs)
+        if quantizer is None:
+            return quantizer, config, device_map
+        method = _method(quantizer)
+        tell.not_rehearsed(f"weights in few bits ({method})", WHERE)
+        tell.fact("quantization", method=method, **_options(quantizer))
+        if loader.active and _stays(quantizer):
+            loader.quantizer = quantizer
+        vars(config).pop("quantization_config", None)
+        return None, config, None
+
+    wrap(module, "get_hf_quantizer", around)
+
+
+class _lenient:  # noqa: N801 - read as a phrase
+    """Has quantizers not mind that this machine has no GPU."""
+
+    def __init__(self, module: Any) -> None:
+        import transformers.quantizers.auto as auto  # noqa: PLC0415, PLR0402
+
+        self._auto, self._module = auto.AutoHfQuantizer, module
+
+    def __enter__(self) -> None:
+        self._kept = vars(self._auto)["from_config"]
+        wrap(self._auto, "from_config", _made)
+
+    def __exit__(self, *_: object) -> None:
+        self._auto.from_config = self._kept
+
+
+def _made(original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
+    """Return the quantizer, which checks its packages and leaves the machine alone."""
+    quantizer = original(cls, *args, **kwargs)
+    real = quantizer.validate_environment
+    quantizer._asked_dense = bool(getattr(quantizer.quantization_config, "dequantize", False))  # noqa: SLF001
+
+    def validate(*args: Any, **kwargs: Any) -> None:
+        try:
+            real(*args, **kwargs)
+        except ImportError:
+            if not _may_miss(quantizer):
+                raise
+        except (RuntimeError, ValueError, AssertionError):  # of the machine, which is not the job's
+            pass
+
+    quantizer.validate_environment = validate
+    quantizer.update_device_map = _same
+    return quantizer
+
+
+def _same(device_map: Any) -> Any:
+    return device_map
+
+
+def _method(quantizer: Any) -> str:
+    """Return the name of a method, which some configurations hold as a text."""
+    method = quantizer.quantization_config.quant_method
+    return str(getattr(method, "value", method))
+
+
+def _may_miss(quantizer: Any) -> bool:
+    """Return whether a package that is missing here may be there for the job: those that are built against CUDA."""
+    method = _method(quantizer)
+    package = PLAIN.get(method)
+    return package is None or importlib.util.find_spec(package) is not None
+
+
+def _stays(quantizer: Any) -> bool:
+    """Return whether weights would stay in few bits on the job's GPU."""
+    if quantizer._asked_dense:  # noqa: SLF001 - set above
+        return False
+    method = _method(quantizer)
+    # Without these, transformers itself takes the weights of gpt-oss out of their four bits.
+    return method != "mxfp4" or all(importlib.util.find_spec(name) for name in ("kernels", "triton"))
+
+
+def _options(quantizer: Any) -> dict[str, Any]:
+    told = {"pre_quantized": bool(quantizer.pre_quantized)}
+    for name in ("load_in_4bit", "load_in_8bit", "bits", "dequantize"):
+        if (value := getattr(quantizer.quantization_config, name, None)) is not None:
+            told[name] = value
+    return told

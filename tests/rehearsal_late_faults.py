@@ -1,0 +1,233 @@
+"""Faults that show amid the training, when all the time was spent, on the Hub, and in other kinds of files."""
+
+import json
+
+from tests.rehearsal_jobs import Job, job, line, plain
+
+STEPS: tuple[Job, ...] = (
+    job(
+        "too-few-rewards",
+        "GRPO",
+        "step/grpo-reward-function-error",
+        top="def short(completions, **kwargs):\n    return [1.0]",
+        given="reward_funcs=short",
+    ),
+    job(
+        "rewards-are-texts",
+        "GRPO",
+        "step/grpo-reward-function-error",
+        top="def text(completions, **kwargs):\n    return ['good' for _ in completions]",
+        given="reward_funcs=text",
+    ),
+    job(
+        "reward-without-kwargs",
+        "GRPO",
+        "step/grpo-reward-function-error",
+        top="def bare(completions):\n    return [1.0 for _ in completions]",
+        given="reward_funcs=bare",
+    ),
+    job(
+        "reward-reads-chats-as-texts",
+        "RLOO",
+        "step/grpo-reward-function-error",
+        top="def read(completions, **kwargs):\n    return [float(each.lower().count('1')) for each in completions]",
+        given="reward_funcs=read",
+    ),
+    job(
+        "reward-divides-by-nothing",
+        "RLOO",
+        "step/grpo-reward-function-error",
+        top="def part(completions, **kwargs):\n    return [1 / len([]) for each in completions]",
+        given="reward_funcs=part",
+    ),
+    job(
+        "reward-of-a-column-that-is-not",
+        "GRPO",
+        "step/dataset-missing-column",
+        top="def right(completions, solution, **kwargs):\n    return [1.0 for _ in solution]",
+        given="reward_funcs=right",
+    ),
+    job("weights-of-other-rewards", "GRPO", "model/invalid-config-value", settings="reward_weights=[0.5, 0.5]"),
+    job(
+        "callback-without-kwargs",
+        "SFT",
+        "step/user-code-error",
+        top="class Say(TrainerCallback):\n    def on_step_end(self, args, state, control):\n        print(state.global_step)",
+        given="callbacks=[Say()]",
+    ),
+    job(
+        "callback-is-no-object-of-its-class",
+        "DPO",
+        "model/user-code-error",
+        top="class Say(TrainerCallback):\n    def __init__(self, where):\n        self.where = where",
+        given="callbacks=[Say]",
+    ),
+    job(
+        "loss-of-an-older-trainer",
+        "SFT",
+        "step/custom-trainer-signature",
+        top="class Own(SFTTrainer):\n    def compute_loss(self, model, inputs, return_outputs=False):\n        return super().compute_loss(model, inputs, return_outputs)",
+        kind="Own",
+    ),
+    plain(
+        "log-of-an-older-trainer",
+        "step/custom-trainer-signature",
+        top="class Own(Trainer):\n    def log(self, logs):\n        super().log(logs)",
+        kind="Own",
+    ),
+    job("learning-rate-in-quotes", "KTO", "step/invalid-config-value", settings='learning_rate="2e-5"'),
+    job("learning-rate-of-zero", "Reward", "step/lr-too-low-flat", settings="learning_rate=0.0"),
+    plain("collator-that-breaks", "step/user-code-error", collator="lambda rows: rows.stack()"),
+    job(
+        "early-stopping-without-a-metric",
+        "SFT",
+        "step/invalid-config-value",
+        top="from transformers import EarlyStoppingCallback",
+        settings='eval_strategy="steps", eval_steps=5',
+        given="eval_dataset=dataset.select(range(8)), callbacks=[EarlyStoppingCallback(3)]",
+    ),
+    job(
+        "metrics-of-nothing",
+        "SFT",
+        "evaluate/user-code-error",
+        top="def metrics(told):\n    return {'accuracy': (told.predictions.argmax(-1) == told.labels[:, :1, :]).mean()}",
+        settings='eval_strategy="steps"',
+        given="eval_dataset=Dataset.from_list([{'messages': [{'role': 'user', 'content': 'a'}, {'role': 'assistant', 'content': 'b'}]}]), compute_metrics=metrics",
+    ),
+    job(
+        "best-by-a-metric-that-is-not",
+        "DPO",
+        "evaluate/best-metric-not-logged",
+        settings='eval_strategy="steps", eval_steps=10, save_steps=10, load_best_model_at_end=True, metric_for_best_model="accuracy"',
+        shape="parts = dataset.train_test_split(8)\ndataset = parts['train']",
+        given="eval_dataset=parts['test']",
+    ),
+    job(
+        "evaluates-without-rows", "Reward", "model/eval-strategy-without-eval-dataset", settings='eval_strategy="epoch"'
+    ),
+    job(
+        "evaluates-at-the-end-without-rows",
+        "SFT",
+        "evaluate/eval-strategy-without-eval-dataset",
+        end="trainer.evaluate()",
+    ),
+)
+"""What fails amid the training."""
+ENDS: tuple[Job, ...] = (
+    job(
+        "resumes-from-nothing", "SFT", "resume/checkpoint-not-found", train="trainer.train(resume_from_checkpoint=True)"
+    ),
+    job(
+        "resumes-from-a-folder-that-is-not",
+        "DPO",
+        "resume/checkpoint-not-found",
+        train='trainer.train(resume_from_checkpoint="out/checkpoint-500")',
+    ),
+    job(
+        "output-is-a-file",
+        "SFT",
+        "save/output-path-not-writable",
+        settings='output_dir="rows/taken"',
+        files={"rows/taken": "not a folder"},
+    ),
+    job("nothing-is-kept", "KTO", "save/no-checkpoint-saved", settings='save_strategy="no"'),
+    job(
+        "name-of-a-repository-with-spaces",
+        "SFT",
+        "push/hub-repo-id-invalid",
+        end='trainer.model.push_to_hub("me/my model")',
+    ),
+    job("merges-what-is-no-adapter", "SFT", "push/user-code-error", end="merged = trainer.model.merge_and_unload()"),
+    job(
+        "metrics-into-a-folder-that-is-not",
+        "DPO",
+        "push/user-code-error",
+        end='open("reports/metrics.json", "w").write("{}")',
+    ),
+    job(
+        "metrics-that-json-does-not-hold",
+        "KTO",
+        "push/user-code-error",
+        end='import json, torch\njson.dumps({"loss": torch.tensor(1.0)})',
+    ),
+    job(
+        "tokenizer-of-the-trainer",
+        "SFT",
+        "push/import-api-removed",
+        end='trainer.tokenizer.save_pretrained("out/final")',
+    ),
+    job("generates-from-a-text", "GRPO", "push/user-code-error", end='trainer.model.generate("1 plus 1 equals?")'),
+    job(
+        "says-it-failed",
+        "SFT",
+        "push/user-code-error",
+        end="import sys\nif trainer.state.global_step:\n    sys.exit('the accuracy is too low')",
+    ),
+    job("deletes-what-was-not-made", "Reward", "push/user-code-error", end="del modell"),
+)
+"""What fails when all the time was spent."""
+CELLS = '{{"nbformat": 4, "nbformat_minor": 5, "metadata": {{}}, "cells": [{}]}}'
+CELL = '{{"cell_type": "code", "id": "c{}", "metadata": {{}}, "outputs": [], "execution_count": null, "source": {}}}'
+
+
+def notebook(*cells: str) -> str:
+    """Return a notebook of some cells of code."""
+    return CELLS.format(", ".join(CELL.format(number, json.dumps(text)) for number, text in enumerate(cells)))
+
+
+OTHERS: tuple[Job, ...] = (
+    Job(
+        name="cell-that-was-never-run",
+        suffix=".ipynb",
+        source=notebook("%pip install trl", "from trl import SFTTrainer", "dataset = make_rows()"),
+        fails="import/user-code-error",
+    ),
+    Job(
+        name="job-with-a-column-that-is-not",
+        suffix=".yaml",
+        source="method: sft\nmodel: work/tiny\ndataset: rows/qa\n",
+        files={"rows/qa/train.jsonl": '{"question": "a", "answer": "b"}\n' * 20},
+        fails="tokenize/dataset-missing-column",
+    ),
+    line(
+        "line-with-a-scheduler-that-is-not",
+        "trl sft --model_name_or_path work/tiny --dataset_name rows/chat --lr_scheduler_type warm --output_dir out/l1",
+        "import/invalid-config-value",
+        files={
+            "rows/chat/train.jsonl": '{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}\n'
+            * 20
+        },
+    ),
+    line(
+        "line-with-a-split-that-is-not",
+        "trl dpo --model_name_or_path work/tiny --dataset_name rows/pairs --dataset_train_split train_prefs --output_dir out/l2",
+        "data/dataset-split-unknown",
+        files={"rows/pairs/train.jsonl": '{"prompt": "a", "chosen": "b", "rejected": "c"}\n' * 20},
+    ),
+    line(
+        "line-without-a-dataset",
+        "trl sft --model_name_or_path work/tiny --output_dir out/l3",
+        "import/invalid-config-value",
+    ),
+)
+"""Notebooks, job files and command lines."""
+HUB: tuple[Job, ...] = (
+    job("no-such-repository", "SFT", "model/model-not-found", model='"acme/no-such-model"'),
+    job(
+        "no-such-revision",
+        "Reward",
+        "model/model-not-found",
+        top='model = AutoModelForCausalLM.from_pretrained("acme/none", revision="v9")',
+    ),
+    job("no-such-dataset", "DPO", "data/dataset-not-found", shape='dataset = load_dataset("acme/none", split="train")'),
+    job("the-hub-is-ill", "GRPO", "model/hub-download-transient", model='"acme/large"', refused={"acme/large": 503}),
+    job("too-many-requests", "KTO", "model/hub-rate-limited", model='"acme/large"', refused={"acme/large": 429}),
+    job(
+        "an-old-token",
+        "SFT",
+        "push/hub-token-invalid",
+        settings='push_to_hub=True, hub_model_id="me/talks"',
+        refused={"/api/": 401},
+    ),
+)
+"""What the Hub refuses."""

@@ -1,0 +1,57 @@
+"""What a rehearsal finds in jobs of all kinds, and that it lets good ones pass, TRL's own scripts among them."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.rehearsal_faults import FAULTS
+from tests.rehearsal_good import GOOD_JOBS
+from tests.rehearsal_trl import OFFICIAL
+from tests.rehearsing import Rehearse, rehearsals, told
+from tests.sampling import sampled
+
+pytestmark = pytest.mark.train
+JOBS = {**FAULTS, **GOOD_JOBS, **OFFICIAL}
+
+
+@pytest.fixture(scope="module", name="rehearse")
+def one_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearse]:
+    """One server for all."""
+    with rehearsals(tmp_path_factory.mktemp("rehearsals")) as rehearse:
+        yield rehearse
+
+
+def test_the_set_is_large() -> None:
+    """Faults of all methods, and good jobs beside them."""
+    sources = "".join(each.source for each in FAULTS.values())
+    assert len(FAULTS) >= 70
+    assert len(GOOD_JOBS) >= 30
+    assert all(f"{method}Trainer" in sources for method in ("SFT", "DPO", "KTO", "Reward", "GRPO", "RLOO"))
+
+
+@pytest.mark.parametrize("name", sampled(FAULTS, every=14))
+def test_a_fault_is_found(rehearse: Rehearse, name: str) -> None:
+    """It is found at its stage, with its class."""
+    found = rehearse(FAULTS[name])
+    assert FAULTS[name].fails in told(found)
+    assert not found.passed
+
+
+@pytest.mark.parametrize("name", sampled(GOOD_JOBS, every=10))
+def test_a_good_job_passes(rehearse: Rehearse, name: str) -> None:
+    """Nothing is held against it, and what it trains with is gone through."""
+    found = rehearse(GOOD_JOBS[name])
+    assert told(found) == []
+    stages = {each.name: each.status for each in found.stages}
+    if "Trainer(" in GOOD_JOBS[name].source and name != "only-evaluates":
+        assert stages["step"] == stages["stop"] == stages["resume"] == "pass"
+
+
+@pytest.mark.parametrize("name", sampled(OFFICIAL, every=10))
+def test_own_scripts_of_trl(rehearse: Rehearse, name: str) -> None:
+    """`trl sft` and the others, and their files: all stages of a training are gone through."""
+    found = rehearse(OFFICIAL[name])
+    assert told(found) == ([OFFICIAL[name].fails] if OFFICIAL[name].fails else [])
+    if not OFFICIAL[name].fails:
+        stages = {each.name: each.status for each in found.stages}
+        assert all(stages[each] == "pass" for each in ("data", "model", "step", "save", "stop", "resume", "export"))

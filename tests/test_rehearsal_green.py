@@ -1,0 +1,30 @@
+"""What ends well and is of no use is found; what only looks like it passes."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.rehearsal_green import DOUBTED, GREEN
+from tests.rehearsing import Rehearse, rehearsals, told
+from tests.sampling import sampled
+
+pytestmark = pytest.mark.train
+
+
+@pytest.fixture(scope="module", name="rehearse")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearse]:
+    """What rehearses a job."""
+    with rehearsals(tmp_path_factory.mktemp("green")) as rehearse:
+        yield rehearse
+
+
+@pytest.mark.parametrize("name", sampled(GREEN, every=4))
+def test_job_is_of_no_use_or_passes(name: str, rehearse: Rehearse) -> None:
+    """The first failure of a bad one is at its stage with its class; a good one has none."""
+    found = rehearse(GREEN[name])
+    failed = told(found)
+    assert failed[:1] == ([GREEN[name].fails] if GREEN[name].fails else []), [
+        each.cause.cause for each in found.failures
+    ]
+    if name in DOUBTED:
+        assert DOUBTED[name] in {each.code for each in found.warnings}

@@ -1,0 +1,177 @@
+"""What becomes of each stage, from what the processes of a rehearsal left."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from holdfast.core.diagnosis import Cause, Diagnosis
+from holdfast.core.rehearsal import Objection, Part, Played, Rehearsal
+from holdfast.engine.rehearse import judge
+from holdfast.engine.rehearse.naming import cause_of, class_of, name_cause
+
+Telling = Mapping[str, Any]
+PASSED = [
+    {"event": "stage", "name": name, "elapsed_s": 0.5} for name in ("import", "data", "model", "tokenize", "step")
+]
+
+
+def steps(**losses: float) -> list[Telling]:
+    """Return the events of a training's steps, by `s1=0.5`."""
+    start: Telling = {"event": "start", "max_steps": 4}
+    return [
+        start,
+        *({"event": "step", "step": int(name[1:]), "loss": loss, "elapsed_s": 0.1} for name, loss in losses.items()),
+    ]
+
+
+def played(part: Part = "whole", **changes: Any) -> Played:
+    """Return a part that went well but for the changes."""
+    usual: dict[str, Any] = {
+        "code": 0,
+        "tellings": tuple(PASSED),
+        "events": tuple(steps(s1=2.0, s2=1.5, s3=1.2, s4=1.0)),
+    }
+    return Played(part=part, **(usual | changes))
+
+
+def stopped(**changes: Any) -> Played:
+    """Return a part that saved when it was asked to stop."""
+    usual: dict[str, Any] = {
+        "code": 143,
+        "events": (*steps(s1=2.0, s2=1.5, s3=1.2), {"event": "checkpoint", "path": "/r/checkpoint-3"}),
+    }
+    return played("stop", **(usual | changes))
+
+
+def resumed(**changes: Any) -> Played:
+    """Return a part that went on from there."""
+    return played("resume", **({"events": tuple(steps(s4=1.0))} | changes))
+
+
+def judged(*parts: Played, objections: tuple[Objection, ...] = ()) -> Rehearsal:
+    """Return the verdict; a log says nothing."""
+
+    def say(part: Played, stage: Any) -> Cause:
+        return cause_of(Diagnosis(verdict="unknown"), part, stage)
+
+    return judge({part.part: part for part in parts}, objections, say)
+
+
+def status(found: Rehearsal, name: str) -> str:
+    """Return what became of a stage."""
+    return next(stage.status for stage in found.stages if stage.name == name)
+
+
+def test_whole_path_passes() -> None:
+    found = judged(played(), stopped(), resumed())
+    assert found.passed
+    assert [status(found, name) for name in ("import", "step", "stop", "resume")] == ["pass"] * 4
+
+
+def test_what_was_not_gone_through_is_no_pass() -> None:
+    found = judged(played(), stopped(), resumed())
+    assert {status(found, name) for name in ("evaluate", "save", "push", "export")} == {"not_rehearsed"}
+
+
+def test_stages_of_the_tail_count_as_push_only_where_something_was_pushed() -> None:
+    tail = {"event": "stage", "name": "push", "elapsed_s": 1.0}
+    pushed = {"event": "fact", "about": "push", "repository": "me/model"}
+    assert status(judged(played(tellings=(*PASSED, tail))), "push") == "not_rehearsed"
+    assert status(judged(played(tellings=(*PASSED, tail, pushed))), "push") == "pass"
+
+
+def test_failure_stands_at_the_stage_that_its_exception_left() -> None:
+    tellings = (*PASSED[:3], {"event": "failed", "stage": "tokenize", "error": "KeyError: 'text'"})
+    end = {"event": "end", "because": "KeyError: 'text'", "where": "train.py:12"}
+    found = judged(played(code=1, tellings=tellings, events=(end,)))
+    assert [(each.stage, each.where) for each in found.failures] == [("tokenize", "train.py:12")]
+    assert "KeyError" in found.failures[0].cause.cause
+    assert status(found, "step") == "not_rehearsed"
+    assert not found.passed
+
+
+def test_an_exception_that_the_script_caught_is_not_its_failure() -> None:
+    tellings = (
+        *PASSED,
+        {"event": "failed", "stage": "model", "error": "OSError: no such model"},
+        {"event": "script_ended", "stage": "push"},
+    )
+    end = {"event": "end", "because": "NameError: name 'x' is not defined", "where": "train.py:30"}
+    assert judged(played(code=1, tellings=tellings, events=(end,))).failures[0].stage == "push"
+    assert judged(played(tellings=tellings), stopped(), resumed()).passed
+
+
+@pytest.mark.parametrize(
+    ("stop", "says"),
+    [
+        (stopped(events=tuple(steps(s1=2.0))), "saved nothing"),
+        (stopped(damage="checkpoint-3 is damaged: model.safetensors: truncated"), "truncated"),
+    ],
+)
+def test_a_stop_that_saves_nothing_whole_fails(stop: Played, says: str) -> None:
+    found = judged(played(), stop)
+    assert status(found, "stop") == "fail"
+    assert found.failures[0].cause.signature.name == "no-checkpoint-saved"
+    assert says in found.failures[0].cause.cause
+
+
+def test_a_training_that_is_over_before_it_can_be_stopped_is_not_rehearsed() -> None:
+    found = judged(played(), played("stop"))
+    assert status(found, "stop") == "not_rehearsed"
+    assert found.passed
+
+
+@pytest.mark.parametrize(
+    ("resume", "name"),
+    [
+        (resumed(events=tuple(steps(s1=2.0, s2=1.5))), "resume-silently-ignored"),
+        (resumed(events=tuple(steps(s4=1.7))), "checkpoint-incomplete"),
+    ],
+)
+def test_a_resume_that_does_not_go_on_fails(resume: Played, name: str) -> None:
+    found = judged(played(), stopped(), resume)
+    assert status(found, "resume") == "fail"
+    assert [each.cause.signature.name for each in found.failures] == [name]
+
+
+def test_losses_are_not_compared_where_two_runs_differ_anyway() -> None:
+    stop = stopped(events=(*steps(s1=2.4, s2=1.9), {"event": "checkpoint", "path": "/r/checkpoint-2"}))
+    found = judged(played(), stop, resumed(events=tuple(steps(s3=3.0, s4=2.0))))
+    assert found.passed
+    assert "differ" in str(next(stage.because for stage in found.stages if stage.name == "resume"))
+
+
+def test_what_a_rule_objects_to_fails_its_stage_once() -> None:
+    objections = tuple(
+        Objection(code=code, message=f"{code} says so", stage="data", fails=fails)
+        for code, fails in (("DAT211", True), ("DAT231", True), ("DAT219", False))
+    )
+    found = judged(played(), stopped(), resumed(), objections=objections)
+    assert [each.cause.signature.name for each in found.failures] == ["answers-not-in-training-text"]
+    assert status(found, "data") == "fail"
+    assert [each.code for each in found.warnings] == ["DAT219"]
+
+
+def test_a_part_that_does_not_end_is_named_by_where_it_was() -> None:
+    stacks = 'File "grpo_trainer.py", line 1 in _calculate_rewards'
+    found = judged(played(code=None, over="it takes longer than 30 seconds", stacks=stacks))
+    assert found.failures[0].cause.signature.name == "grpo-reward-function-error"
+    assert "30 seconds" in found.failures[0].cause.cause
+
+
+def test_classes_are_known_by_the_rules_that_find_them() -> None:
+    assert class_of("MOD117") == "corrupt-model-file"
+    assert class_of("XYZ999") == ""
+    with pytest.raises(StopIteration):
+        name_cause("no-such-class", "", {})
+
+
+def test_where_a_rehearsal_does_not_go_nothing_failed_and_nothing_passed() -> None:
+    because = "ConnectionError: the rehearsal does not connect to judge.example: it only reads from the Hub"
+    tellings = (*PASSED[:3], {"event": "failed", "stage": "step", "error": because})
+    found = judged(played(code=1, tellings=tellings, events=({"event": "end", "because": because},)))
+    assert found.passed
+    assert status(found, "step") == "not_rehearsed"
+    assert status(found, "model") == "pass"
+    assert "judge.example" in str(next(stage.because for stage in found.stages if stage.name == "evaluate"))
