@@ -121,7 +121,17 @@ OF_BERT: Final = {
 }
 OF_ROBERTA: Final = {**OF_BLOOM, "cls_token": "<s>", "sep_token": "</s>", "mask_token": "<mask>"}
 MODELS: Final[dict[str, Model]] = {
-    **dict.fromkeys(("Qwen/Qwen2.5-0.5B-Instruct", "Qwen/Qwen2-0.5B-Instruct"), Model("qwen2.5-0.5b", CHATML, QWEN)),
+    **dict.fromkeys(
+        (
+            "Qwen/Qwen2.5-0.5B-Instruct",
+            "Qwen/Qwen2-0.5B-Instruct",
+            "Qwen/Qwen2.5-3B-Instruct",
+            "Qwen/Qwen2.5-1.5B-Instruct",
+            "Qwen/Qwen2-1.5B-Instruct",
+            "trl-lib/qwen1.5-1.8b-sft",
+        ),
+        Model("qwen2.5-0.5b", CHATML, QWEN),
+    ),
     **dict.fromkeys(("Qwen/Qwen2.5-0.5B", "Qwen/Qwen2-0.5B"), Model("qwen2.5-0.5b", CHATML, QWEN_BASE)),
     **dict.fromkeys(
         (
@@ -206,6 +216,7 @@ MODELS: Final[dict[str, Model]] = {
     **dict.fromkeys(("google-t5/t5-base", "google-t5/t5-small"), Model("t5-base", T5, OF_T5, chat=False)),
     "bigscience/mt0-small": Model("mt5-small", T5, OF_T5, chat=False),
     "google-bert/bert-base-uncased": Model("BertForMaskedLM", BERT, OF_BERT, chat=False),
+    "prajjwal1/bert-tiny": Model("BertForMaskedLM", BERT, OF_BERT, chat=False),
     "google-bert/bert-base-cased": Model("BertForMaskedLM", BERT, OF_BERT, chat=False),
     "distilbert/distilbert-base-uncased": Model("DistilBertForMaskedLM", BERT, OF_BERT, chat=False),
     "FacebookAI/roberta-large": Model("RobertaForMaskedLM", ROBERTA, OF_ROBERTA, chat=False),
@@ -250,7 +261,7 @@ def files_of(model: Model) -> Iterator[tuple[str, str | bytes]]:
     yield "tokenizer_config.json", json.dumps(settings)
     if model.chat:
         yield "chat_template.jinja", TEMPLATES[model.special]
-    yield "model.safetensors", weights(**{"one.weight": [2, 2]})
+    yield "model.safetensors", weights(one=[2, 2])
 
 
 @cache

@@ -51,7 +51,7 @@ STEPS: tuple[Job, ...] = (
     job(
         "callback-without-kwargs",
         "SFT",
-        "step/user-code-error",
+        "step/custom-trainer-signature",
         top="class Say(TrainerCallback):\n    def on_step_end(self, args, state, control):\n        print(state.global_step)",
         given="callbacks=[Say()]",
     ),

@@ -19,7 +19,7 @@ from tests.test_run import JOB, PATIENCE_S, Place
 from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 ROOT = Path(__file__).parent.parent
-pytestmark = pytest.mark.train
+pytestmark = [pytest.mark.train, pytest.mark.long]
 
 
 @pytest.fixture(scope="module", name="env")

@@ -40,6 +40,7 @@ def watch(tmp_path: Path, tiny: Path) -> Iterator["subprocess.Popen[str]"]:
 
 
 @pytest.mark.train
+@pytest.mark.long
 def test_what_is_saved_is_rehearsed_again_without_the_imports(
     watching: "subprocess.Popen[str]", tmp_path: Path
 ) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app import rehearsing
+from holdfast.app import playing
 from tests.rehearsal_good import OWN_LOOP
 from tests.rehearsal_jobs import Job, job
 from tests.rehearsing import Rehearse, rehearsals, told
@@ -71,6 +71,7 @@ def test_a_loop_of_its_own(rehearse: Rehearse) -> None:
     assert "without a Trainer" in str(stages["step"].because)
 
 
+@pytest.mark.long
 def test_it_never_ends(rehearse: Rehearse) -> None:
     """It is ended at its limit, and judged by where it was."""
     found = rehearse(Job(name="turns", source="while True:\n    pass\n", limit_s=3))
@@ -79,6 +80,7 @@ def test_it_never_ends(rehearse: Rehearse) -> None:
     assert found.failures[0].cause.signature.name == "user-code-error"
 
 
+@pytest.mark.long
 def test_a_reward_that_never_ends(rehearse: Rehearse) -> None:
     """The class tells what hung: here the reward function."""
     slow = job(
@@ -91,9 +93,10 @@ def test_a_reward_that_never_ends(rehearse: Rehearse) -> None:
     assert told(found)[0] == "step/grpo-reward-function-error"
 
 
+@pytest.mark.long
 def test_it_takes_too_much_memory(rehearse: Rehearse, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is ended before the machine is."""
-    monkeypatch.setattr(rehearsing, "SHARE", 0.01)
+    monkeypatch.setattr(playing, "SHARE", 0.01)
     found = rehearse(
         Job(name="eats", source="import time\nkept = bytearray(600_000_000)\nwhile True:\n    kept[0] = 1\n")
     )
@@ -122,6 +125,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     assert "train.py" in done.stderr
 
 
+@pytest.mark.long
 def test_a_script_on_standard_input(tmp_path: Path) -> None:
     """`-` is read, and rehearsed."""
     done = rehearse_words(tmp_path, "-", "--here", given="print('hello')\n")

@@ -9,7 +9,7 @@ import pytest
 from tests.rehearsal_parts import Played, play
 from tests.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
-pytestmark = pytest.mark.train
+pytestmark = [pytest.mark.train, pytest.mark.long]
 
 PARTS = ("guards", "devices")
 

@@ -114,6 +114,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Rehearse,
 
 
 @pytest.mark.train
+@pytest.mark.long
 @pytest.mark.parametrize("name", JOBS)
 def test_the_job_does_what_was_foretold(name: str, rehearse: tuple[Rehearse, Path]) -> None:
     """As many steps, and checkpoints of as many bytes but for what files have around tensors."""

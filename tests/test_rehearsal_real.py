@@ -14,7 +14,7 @@ from tests.rehearsal_jobs import Job
 from tests.rehearsing import Rehearse, rehearsals, told
 from tests.tiny import quiet_environment
 
-pytestmark = pytest.mark.train
+pytestmark = [pytest.mark.train, pytest.mark.long]
 
 TRAINED = """
 from datasets import Dataset
@@ -82,6 +82,11 @@ print(rows[9_000]["input_ids"])
 model.save_pretrained("out")
 tokenizer.save_pretrained("out")
 """
+PLAIN_SETTINGS = """
+from trl import SFTTrainer
+args = TrainingArguments(output_dir="out", report_to="none", max_steps=50)
+SFTTrainer(model, args=args, train_dataset=Dataset.from_dict({"text": texts}), processing_class=tokenizer).train()
+"""
 SHOWN = 'display(Dataset.from_dict({"text": texts}))\n'
 MANY = "".join(f'{{"text": "{number} plus 1 equals."}}\n' for number in range(10_000))
 
@@ -91,7 +96,13 @@ def _job(name: str, source: str, *, suffix: str = ".py", cache: str = "", **more
 
 
 def _notebook(source: str) -> str:
-    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": source}
+    cell: dict[str, object] = {
+        "cell_type": "code",
+        "metadata": {},
+        "outputs": [],
+        "execution_count": None,
+        "source": source,
+    }
     return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
 
 
@@ -102,6 +113,7 @@ JOBS = {
     "accelerator": _job("accelerator", TRAINED + CAUSAL + ACCELERATOR),
     "cached-beside": _job("cached-beside", TRAINED + CAUSAL + SAVED_BESIDE, cache=', cache_dir="."'),
     "shown": _job("shown", _notebook(TRAINED + CAUSAL + SHOWN + SAVED_BESIDE), suffix=".ipynb"),
+    "plain-settings": _job("plain-settings", TRAINED + CAUSAL + PLAIN_SETTINGS),
     "own-loop": _job("own-loop", LOOP, **{"many.jsonl": MANY}),
 }
 

@@ -14,7 +14,7 @@ from tests.children import Answer, side_by_side
 from tests.hub import LoopbackHub, loopback_hub
 from tests.rehearsal_rows import ask_rows
 
-pytestmark = pytest.mark.train
+pytestmark = [pytest.mark.train, pytest.mark.long]
 Answers = dict[str, dict[str, Answer]]
 OWN_CACHES = ("HF_HOME", "HF_HUB_CACHE", "HF_DATASETS_CACHE")
 ROWS = 30_000  # of the large dataset

@@ -60,6 +60,7 @@ def test_what_fails_after_training_is_not_started(at: Place, tiny: Path) -> None
 
 
 @pytest.mark.train
+@pytest.mark.long
 def test_what_passed_is_not_rehearsed_again(at: Place, tiny: Path) -> None:
     """It is told shortly that it passes; the second time that it has passed before. Both runs train."""
     (at.folder / "train.py").write_text(GOOD)

@@ -12,7 +12,19 @@ from holdfast.core.text import Place
 PREFIX = "HOLDFAST_"
 NOT_KEYS = frozenset(
     f"{PREFIX}{name}"
-    for name in ("ATTEMPT", "CACHE", "HUB_TIMEOUT_S", "PROCESSES", "REHEARSAL", "REHEARSAL_BARE", "RESUME", "RUN", "RUNS", "STARTED", "VIEWER")
+    for name in (
+        "ATTEMPT",
+        "CACHE",
+        "HUB_TIMEOUT_S",
+        "PROCESSES",
+        "REHEARSAL",
+        "REHEARSAL_BARE",
+        "RESUME",
+        "RUN",
+        "RUNS",
+        "STARTED",
+        "VIEWER",
+    )
 )
 """Variables that holdfast itself reads or sets."""
 ALIASES = {"NUM_GPUS_OVERRIDE": "where.processes"}

@@ -46,15 +46,15 @@ def cause_of(found: Diagnosis, played: Played, stage: StageName) -> Cause:
     if not GPU.search(because_of(played)):  # libraries warn of a GPU that is not here, whatever it then fails for
         sure = [cause for cause in sure if cause.signature.name != NO_GPU]
     if sure:
-        return _sharper(sure[0], played)
+        return _sharper(sure[0], played, stage)
     return name_cause(CODE, because_of(played), {})
 
 
-def _sharper(cause: Cause, played: Played) -> Cause:
+def _sharper(cause: Cause, played: Played, stage: StageName) -> Cause:
     """Return what is known better here than from a log: which columns there were, and whose line raised."""
     name, because = cause.signature.name, because_of(played)
     missing = MISSING.fullmatch(because)
-    if name == "dataset-missing-column" and missing and missing[1] in _dropped(played):
+    if name == "dataset-missing-column" and stage == "step" and missing and missing[1] in _dropped(played):
         because = f"the column `{missing[1]}` is in the data; `remove_unused_columns` took it away before the collator"
         return name_cause("dataset-columns-dropped", because, {})
     if name == "framework-version-incompatible" and because.startswith("AttributeError") and _is_own_line(played):

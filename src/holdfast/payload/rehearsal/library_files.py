@@ -94,6 +94,7 @@ class LibraryFiles:
             return original(tokenizer, folder, *args, **kwargs)
 
         wrap(module.PreTrainedTokenizerBase, "save_pretrained", save)
+
         def load(original: Any, kind: Any, path: Any, *args: Any, cache_dir: Any = None, **kwargs: Any) -> Any:
             if cache_dir is not None and not self._files.passes(cache_dir):
                 cache_dir = self._overlay.shadow(self._overlay.whole(cache_dir))

@@ -148,10 +148,10 @@ class Overlay:
         if not _there(shadow) and self.is_gone(whole):
             raise _error(errno.ENOENT, path)
         own = _listdir(shadow) if _there(shadow) else []
-        if self.is_gone(whole) or not (_there(whole) or not own):
+        if self.is_gone(whole) or (_there(shadow) and not _there(whole)):
             return own
         under = [name for name in _listdir(whole) if f"{whole}/{name}".replace("//", "/") not in self._gone]
-        return list(dict.fromkeys([*own, *under])) if _there(whole) else own
+        return list(dict.fromkeys([*own, *under]))
 
     def _holds_something(self) -> bool:
         """Whether there are shadows, whoever made them: a trainer writes to them as its own folder."""

@@ -87,7 +87,9 @@ def _tell_lack(folder: Path, state: Mapping[str, Any], tell: Tell) -> None:
     if not state:
         tell.wrong(CORRUPT, "resume", f"{folder.name} has no {STATE}: training cannot go on from it")
     elif lacking:
-        because = f"{folder.name} has no {' and no '.join(lacking)}: optimizer and schedule begin anew, and nothing says so"
+        because = (
+            f"{folder.name} has no {' and no '.join(lacking)}: optimizer and schedule begin anew, and nothing says so"
+        )
         tell.wrong(INCOMPLETE, "resume", because)
 
 

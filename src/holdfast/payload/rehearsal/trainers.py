@@ -122,6 +122,8 @@ class Trainers:
                 init(*bound.args, **bound.kwargs)
                 if not settings:
                     self._ask(trainer, trainer.args, dataset)
+                elif trainer.args is not settings:  # TRL makes a config of its own of plain `TrainingArguments`
+                    object.__setattr__(trainer.args, "_holdfast_asked", vars(settings)["_holdfast_asked"])
             self._look_at_rows(trainer, bound.arguments.get("train_dataset"), rows)
         finally:
             self._making = None
