@@ -294,7 +294,8 @@ def test_what_the_script_installs_before_it_starts_the_program_counts(folder: Pa
 
 
 @pytest.mark.parametrize(
-    "text", ["python ../x.py; cd src && python pkg/run.py", "python src/pkg/run.py", "cd src\npython -m pkg.run"]
+    "text",
+    ["python ../none_of_these.py; cd src && python pkg/run.py", "python src/pkg/run.py", "cd src\npython -m pkg.run"],
 )
 def test_a_script_is_looked_for_where_the_commands_go(folder: Path, text: str) -> None:
     """From here, from the folder of the shell script and those above it, and from where `cd` leads."""

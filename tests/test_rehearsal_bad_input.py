@@ -14,7 +14,7 @@ from tests.rehearsal_jobs import Job, job
 from tests.rehearsing import Rehearse, rehearsals, told
 from tests.tiny import quiet_environment
 
-pytestmark = pytest.mark.train
+pytestmark = [pytest.mark.train, pytest.mark.long]
 ARGUMENTS = "import argparse\nwords = argparse.ArgumentParser()\nwords.add_argument('--data', required=True)\nprint(words.parse_args().data)\n"
 FORK = "import os\nchild = os.fork()\nif not child:\n    os._exit(0)\nos.waitpid(child, 0)\nprint('done')\n"
 BROWSER = "import webbrowser\nwebbrowser.open('http://127.0.0.1:1')\n"

@@ -29,7 +29,7 @@ def test_the_set_is_large() -> None:
     assert all(f"{method}Trainer" in sources for method in ("SFT", "DPO", "KTO", "Reward", "GRPO", "RLOO"))
 
 
-@pytest.mark.parametrize("name", sampled(FAULTS, every=14))
+@pytest.mark.parametrize("name", sampled(FAULTS, every=20))
 def test_a_fault_is_found(rehearse: Rehearse, name: str) -> None:
     """It is found at its stage, with its class."""
     found = rehearse(FAULTS[name])
@@ -37,7 +37,7 @@ def test_a_fault_is_found(rehearse: Rehearse, name: str) -> None:
     assert not found.passed
 
 
-@pytest.mark.parametrize("name", sampled(GOOD_JOBS, every=10))
+@pytest.mark.parametrize("name", sampled(GOOD_JOBS, every=16))
 def test_a_good_job_passes(rehearse: Rehearse, name: str) -> None:
     """Nothing is held against it, and what it trains with is gone through."""
     found = rehearse(GOOD_JOBS[name])
@@ -47,7 +47,7 @@ def test_a_good_job_passes(rehearse: Rehearse, name: str) -> None:
         assert stages["step"] == stages["stop"] == stages["resume"] == "pass"
 
 
-@pytest.mark.parametrize("name", sampled(OFFICIAL, every=10))
+@pytest.mark.parametrize("name", sampled(OFFICIAL, every=20))
 def test_own_scripts_of_trl(rehearse: Rehearse, name: str) -> None:
     """`trl sft` and the others, and their files: all stages of a training are gone through."""
     found = rehearse(OFFICIAL[name])

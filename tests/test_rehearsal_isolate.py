@@ -306,7 +306,7 @@ def _copy(source: Path, target: Path) -> None:
         (target / each.name).write_bytes(each.read_bytes())
 
 
-@pytest.mark.parametrize("name", sampled(BY_NAME, 12))
+@pytest.mark.parametrize("name", sampled(BY_NAME, 40))
 def test_who_is_to_blame(name: str, world: World) -> None:
     """Data, model or code is blamed, whichever is at fault."""
     found = world.rehearse(BY_NAME[name].job)
@@ -317,7 +317,7 @@ def test_who_is_to_blame(name: str, world: World) -> None:
     assert found.failures[0].blame == BY_NAME[name].blame, told
 
 
-@pytest.mark.parametrize("name", sampled(load_known_rows(), 12))
+@pytest.mark.parametrize("name", sampled(load_known_rows(), 40))
 def test_known_rows_and_the_known_model_are_good(name: str, world: World) -> None:
     """Each method's real trainer goes its whole path with them: steps, evaluation, stop, resume, a model that loads."""
     found = world.train(name)

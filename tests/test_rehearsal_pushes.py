@@ -220,6 +220,7 @@ def test_a_trainer_that_pushes(tmp_path: Path, hub: LoopbackHub, tiny: Path, bef
 
 
 @pytest.mark.train
+@pytest.mark.long
 def test_a_trainer_that_may_not_push(tmp_path: Path, hub: LoopbackHub, tiny: Path) -> None:
     """It is refused when it is made, and the failure is one of the push."""
     source = f"FOLDER, TARGET = {str(tiny)!r}, 'acme/mine'\n{TRAINING}"

@@ -42,6 +42,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
 
 
 @pytest.mark.train
+@pytest.mark.long
 def test_what_fails_after_training_is_not_started(at: Place, tiny: Path) -> None:
     """The run is closed with the class and the stage; no attempt was made of it."""
     (at.folder / "train.py").write_text(LATE)

@@ -9,7 +9,7 @@ from tests.children import Answer, ask_each
 from tests.rehearsed_images import IMAGES
 from tests.sampling import asked, sampled
 
-NAMES = sampled(ALL, every=12)
+NAMES = sampled(ALL, every=30)
 MOST_BESIDES_VOCABULARY = 50_000_000  # parameters
 
 
