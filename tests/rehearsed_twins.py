@@ -17,8 +17,8 @@ import transformers
 import holdfast.payload.runtime
 from holdfast.payload.rehearsal import twins
 from holdfast.payload.rehearsal.order import Order
-from holdfast.payload.rehearsal.shrinking import MOST_HEADS
 from holdfast.payload.rehearsal.telling import Tell
+from holdfast.payload.rehearsal.twins.shrinking import MOST_HEADS
 from tests.architectures import ALL, BOTH, SIGHTED
 from tests.children import answer_each
 from tests.hub.weights import weights

@@ -21,7 +21,7 @@ from holdfast.core.event import (
     Starting,
     fold,
 )
-from holdfast.engine.diagnose.attempts import Ending, find_hang, know, speak_of
+from holdfast.engine.diagnose.attempts import Ending, know, speak_of, speak_of_hang
 from holdfast.engine.literal_rows import literal_rows
 
 SCRIPT = """\
@@ -292,7 +292,9 @@ Current thread 0x00007f1 (most recent call first):
     ],
 )
 def test_stacks_say_what_a_process_waited_for(innermost: str, function: str, true: str | None) -> None:
-    found = find_hang(Ending(stacks=STACKS.format(innermost=innermost, function=function), stacks_path="stacks.txt"))
+    found = speak_of_hang(
+        Ending(stacks=STACKS.format(innermost=innermost, function=function), stacks_path="stacks.txt")
+    )
     assert [(each.name, each.lines[0].number) for each in found] == ([(true, 5)] if true else [])
 
 

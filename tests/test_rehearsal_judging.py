@@ -8,7 +8,8 @@ import pytest
 from holdfast.core.diagnosis import Cause, Diagnosis
 from holdfast.core.rehearsal import Objection, Part, Played, Rehearsal
 from holdfast.engine.rehearse import judge
-from holdfast.engine.rehearse.naming import cause_of, class_of, name_cause
+from holdfast.engine.rehearse.naming import cause_of, name_cause
+from holdfast.signatures import prevented_by
 
 Telling = Mapping[str, Any]
 PASSED = [
@@ -161,8 +162,8 @@ def test_a_part_that_does_not_end_is_named_by_where_it_was() -> None:
 
 
 def test_classes_are_known_by_the_rules_that_find_them() -> None:
-    assert class_of("MOD117") == "corrupt-model-file"
-    assert class_of("XYZ999") == ""
+    assert prevented_by("MOD117") == ("corrupt-model-file",)
+    assert prevented_by("XYZ999") == ()
     with pytest.raises(StopIteration):
         name_cause("no-such-class", "", {})
 

@@ -80,10 +80,6 @@ EXPECTED: dict[str, Any] = {
     "none": [None, "text"],
     "images": [16, [4, 4]],
 }
-HASHES = {
-    "hashes": "a = Dataset.from_list([{'b': 1, 'a': str(i)} for i in range(300)])\nfew(a, role='train'); few(a.select_columns(['a', 'b']).select(range(50)), role='eval')",
-    "hashes of strangers": "d = load_dataset('json', data_files='large.jsonl', split='train')\nfew(d.select(range(0, 500)), role='train'); few(d.select(range(500, 550)), role='eval')",
-}
 SLOW = {
     "slow map": "import time\nd = Dataset.from_list([{'a': i} for i in range(5000)]).map(lambda r: time.sleep(0.01) or {'b': 1})\nassert d[4000]['b'] == 1; d.select(range(4900, 5000)); answer = len(d)",
     "slow filter": "import time\nd = Dataset.from_list([{'a': i} for i in range(5000)]).filter(lambda r: time.sleep(0.01) or True); answer = len(d)",
@@ -95,26 +91,13 @@ SLOW = {
 def all_answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
     folder = tmp_path_factory.mktemp("door")
     lay_out(folder)
-    pieces = CUTS | HASHES | SLOW
+    pieces = CUTS | SLOW
     cases = [{"name": name, "code": LIBRARIES + code, "folder": str(folder)} for name, code in pieces.items()]
     return ask_rows("twin", folder, cases, HOLDFAST_SMALL_BOUNDS="1")
 
 
 def test_a_trainer_gets_a_few_rows_the_extreme_ones_among_them(answers: dict[str, Answer]) -> None:
     assert {name: answers[name]["refused"] or answers[name]["answer"] for name in CUTS} == EXPECTED
-
-
-def _hashes(answer: Answer) -> dict[str, set[str]]:
-    facts = [event for event in answer["told"] if event["event"] == "fact" and event["about"] == "rows"]
-    return {fact["role"]: set(fact["hashes"]) for fact in facts}
-
-
-def test_rows_of_training_are_recognised_in_the_evaluation(answers: dict[str, Answer]) -> None:
-    """Whatever the order of their columns; and rows that stand for others are not taken for them."""
-    told = _hashes(answers["hashes"])
-    assert len(told["train"]) == 300
-    assert told["eval"] < told["train"]
-    assert _hashes(answers["hashes of strangers"]) == {}
 
 
 def test_a_slow_function_is_shown_some_of_the_rows(answers: dict[str, Answer]) -> None:

@@ -31,8 +31,16 @@ LOOK_S: Final = 0.02
 WEIGH_S: Final = 0.5
 STACKS_S: Final = 0.3
 """Time in which a process that is about to be ended writes its stacks."""
-VARIABLES: Final = {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "PYTHONUNBUFFERED": "1"}
-"""One thread: twins are small, and what has threads cannot be forked."""
+VARIABLES: Final = {
+    "OMP_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "PYTHONUNBUFFERED": "1",
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 33),
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 33),
+    "THP_MEM_ALLOC_ENABLE": "1",
+}
+"""One thread: twins are small, and what has threads cannot be forked. Memory is kept for what comes next, in large pages: logits over
+a whole vocabulary are hundreds of megabytes, and half of a step would go by while the kernel clears them."""
 
 
 @dataclass(slots=True)

@@ -91,13 +91,12 @@ def _past(named: Sequence[str], runs: str | None) -> Past:
 
 def _beside(log: Log, alone: Diagnosis, past: Past, job: "Job | None") -> list[Silent]:
     """Return all that speaks beside the log: what the ledger knows, what was asked, what rules find."""
-    signatures = all_signatures()
     asked = [each for each in (past.asked, job.asked if job else None) if each]
     return [
         *past.knows,
-        *speak_for(past.refused, signatures),
+        *speak_for(past.refused),
         *_first_of_each(found for each in asked for found in find_contradictions(log, each)),
-        *speak(job.findings if job else (), alone, signatures, began=bool(log.progress and log.progress[0])),
+        *speak(job.findings if job else (), alone, began=bool(log.progress and log.progress[0])),
     ]
 
 

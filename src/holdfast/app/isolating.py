@@ -68,13 +68,9 @@ def _played(play: Play, orders: Sequence[tuple[Instead, Order]], base: Path) -> 
     """Play the script with each replacement, side by side."""
     told = play([replace(each, folder=str(base / f"with-{name}")) for name, each in orders])
     return [
-        Replay(name, again.failures, error_of(parts["whole"]), _was_given(parts["whole"]))
+        Replay(name, again.failures, error_of(parts["whole"]), bool(parts["whole"].facts("known_rows")))
         for (name, _), (parts, again) in zip(orders, told, strict=True)
     ]
-
-
-def _was_given(whole: Played) -> bool:
-    return any(each["event"] == "fact" and each["about"] == "known_rows" for each in whole.tellings)
 
 
 def _write_rows(base: Path, noted: Sequence[Noted], whole: Played, order: Order, *, mapped: bool) -> dict[Instead, str]:
@@ -155,7 +151,6 @@ def _is_mapped(folder: Path, noted: Sequence[Noted]) -> bool:
 
 def _method(whole: Played, source: str) -> str:
     """Return the method of the script's trainer; where none was made, of the one that it names."""
-    told = [each for each in whole.tellings if each["event"] == "fact" and each["about"] == "training"]
-    kinds = [*(told[0]["trainer"] if told else ()), *(f"{each}Trainer" for each in TRAINER.findall(source))]
+    kinds = [*whole.first("training").get("trainer", ()), *(f"{each}Trainer" for each in TRAINER.findall(source))]
     names = {f"{method.config.removeprefix('trl.').removesuffix('Config')}Trainer": method.value for method in Method}
     return next((names[kind] for kind in kinds if kind in names), "sft")

@@ -14,7 +14,7 @@ from holdfast.app.inspecting import inspect
 from holdfast.core.errors import HoldfastError
 from holdfast.core.methods import Method
 from holdfast.core.rehearsal import Objection, Played, StageName
-from holdfast.engine.rehearse.naming import class_of
+from holdfast.signatures import prevented_by
 
 OF_ROWS: Final = ("max_length", "assistant_only_loss", "completion_only_loss", "eos_token", "pad_token", "packing")
 """Settings that decide what becomes of rows."""
@@ -46,7 +46,7 @@ def observe(whole: Played, folder: Path) -> tuple[Objection, ...]:
         return ()
     path = folder / "observed.yaml"
     path.write_text(json.dumps(job), encoding="utf-8")
-    trained = bool(_fact(whole, "trained"))
+    trained = bool(whole.first("trained"))
     return (*_of_rows(path, trained=trained), *_found(path, OF_MODEL, "model"))
 
 
@@ -59,7 +59,7 @@ def read_tokens(folder: Path) -> Mapping[str, Any] | None:
 
 def observed_job(whole: Played, folder: Path) -> dict[str, Any] | None:
     """Return the job file of what was seen; None where no trainer of a known method was made with rows and a model."""
-    training, model = _fact(whole, "training"), _fact(whole, "model")
+    training, model = whole.first("training"), whole.first("model")
     method = next((m for m in Method for kind in training.get("trainer", ()) if kind == f"{_trainer(m)}Trainer"), None)
     rows = folder / "rows"
     if method is None or not (rows / "train.jsonl").is_file() or not model.get("path"):
@@ -84,8 +84,10 @@ def find_environment_fault(path: str) -> tuple[str, str] | None:
         return None
     found = _found(Path(path), OF_ENVIRONMENT, "import")
     told = ((each.code, each.message) for each in found if each.fails or each.code == NO_HEADER)
-    named = (("pep723-header-invalid" if code == NO_HEADER else class_of(code), message) for code, message in told)
-    return next((each for each in named if each[0]), None)
+    named = (
+        (("pep723-header-invalid",) if code == NO_HEADER else prevented_by(code), message) for code, message in told
+    )
+    return next(((names[0], message) for names, message in named if names), None)
 
 
 def _of_rows(path: Path, *, trained: bool) -> Iterator[Objection]:
@@ -118,9 +120,3 @@ def _found(path: Path, only: str, stage: StageName) -> Iterator[Objection]:
     for target in told["targets"]:
         for each in target["findings"]:
             yield Objection(code=each["code"], message=each["message"], stage=stage, fails=each["severity"] == "error")
-
-
-def _fact(whole: Played, about: str) -> Mapping[str, Any]:
-    """Return what was told first about something; empty where nothing was."""
-    told = (each for each in whole.tellings if each["event"] == "fact" and each["about"] == about)
-    return next(told, {})

@@ -32,7 +32,7 @@ def play(server: Server, order: Order, limit_s: float, hear: Hear) -> dict[Part,
     hear("the whole path")
     whole, stop = server.play(orders, limit_s=limit_s, limit_bytes=limit_bytes, tick=lambda: None)
     parts: dict[Part, Played] = {"whole": whole, "stop": stop}
-    saved = [each["path"] for each in stop.events if each["event"] == "checkpoint"]
+    saved = [each["path"] for each in stop.happened("checkpoint")]
     if saved and not whole.over and whole.code == 0:
         hear("resume")
         resumed = replace(_part(order, "resume"), resume=saved[-1])

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from holdfast.adapters.environments import select_interpreter
+from holdfast.adapters.hub.rights import read_rights
 from holdfast.adapters.machine import LocalMachine
 from holdfast.adapters.passed import remember_pass
 from holdfast.adapters.programs import OWN, Program, read_program
@@ -138,6 +139,9 @@ def _rehearsed(asked: Program, order: Order, words: Sequence[str], way: Way) -> 
     variables = {**asked.variables, **(OFFLINE if order.offline else {}), **alone}
     way.hear("imports")
     server = way.warm.server(words, header=header, wanted=wanted(asked), variables=variables)
+    if not order.offline:
+        token, writable = read_rights()  # while the libraries are imported
+        order = replace(order, token=token, writable=writable)
     used, ready = server.used, server.wait_ready(READY_S)
     parts = play(server, order, way.limit_s, way.hear)
     objections = observe(parts["whole"], folder / "whole")

@@ -15,6 +15,8 @@ STAGES: Final[tuple[StageName, ...]] = (
 Part = Literal["whole", "stop", "resume"]
 Status = Literal["pass", "fail", "not_rehearsed"]
 Blame = Literal["data", "model", "code", "unknown"]
+Told = Mapping[str, Any]
+"""One line of what a process said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,12 +38,33 @@ class Played:
     part: Part
     code: int | None
     over: str = ""
-    tellings: tuple[Mapping[str, Any], ...] = ()
-    events: tuple[Mapping[str, Any], ...] = ()
+    tellings: tuple[Told, ...] = ()
+    events: tuple[Told, ...] = ()
     logs: Mapping[str, str] = field(default_factory=dict[str, str])
     stacks: str = ""
     damage: str = ""
     elapsed_s: float = 0.0
+
+    def told(self, event: str) -> tuple[Told, ...]:
+        """Return what the hooks said by way of one event, in order."""
+        return tuple(each for each in self.tellings if each["event"] == event)
+
+    def facts(self, about: str) -> tuple[Told, ...]:
+        """Return what the script asked the libraries for, about one thing."""
+        return tuple(each for each in self.told("fact") if each["about"] == about)
+
+    def first(self, about: str) -> Told:
+        """Return the first fact about something; empty where there is none."""
+        return next(iter(self.facts(about)), {})
+
+    def happened(self, event: str) -> tuple[Told, ...]:
+        """Return what the runtime said by way of one event, in order."""
+        return tuple(each for each in self.events if each["event"] == event)
+
+    @property
+    def end(self) -> Told:
+        """How the script ended, as the runtime said it; empty where nothing was said."""
+        return next(iter(self.happened("end")), {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

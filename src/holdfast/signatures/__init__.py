@@ -21,6 +21,15 @@ def all_signatures() -> tuple[Signature, ...]:
     return tuple(read_signature(path.stem, path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.toml")))
 
 
+def prevented_by(code: str) -> tuple[str, ...]:
+    """Return the classes of failure that a rule finds before launch.
+
+    >>> prevented_by("MOD117")
+    ('corrupt-model-file',)
+    """
+    return tuple(each.name for each in all_signatures() if code in each.prevented_by)
+
+
 def read_signature(name: str, text: str) -> Signature:
     """Return the signature that a file's text spells.
 

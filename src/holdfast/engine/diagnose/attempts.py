@@ -11,6 +11,7 @@ from typing import Final
 
 from holdfast.core.event import AttemptState, Delivered, RunState, Stage
 from holdfast.core.log import Line
+from holdfast.engine.diagnose.hangs import find_hang
 from holdfast.engine.diagnose.silent import Silent
 
 LEDGER: Final = "the ledger"
@@ -44,22 +45,6 @@ VERDICTS: Final[Mapping[str, tuple[str, float]]] = {
 SWALLOWED: Final = ("user-code-error", 0.55)
 """An exception that ended training, and that the script went on in spite of: no traceback stands in the log."""
 CODES: Final = re.compile(r"^refused by check: (?P<codes>.+)$")
-STACK: Final = re.compile(r"^(?:Current thread|Thread) 0x[0-9a-f]+.*\(most recent call first\):$")
-FRAME: Final = re.compile(r'^  File "(?P<file>[^"]+)", line \d+ in (?P<function>\S+)')
-HANGS: Final = (
-    (re.compile(r"trl/.* _calculate_rewards$"), "grpo-reward-function-error", 0.8),
-    (re.compile(r"trl/.*vllm_client\.py "), "vllm-server-unreachable", 0.6),
-    (re.compile(r"huggingface_hub/(?:_commit_api|_upload|lfs|.*upload)\S* "), "hub-upload-transient", 0.75),
-    (
-        re.compile(r"huggingface_hub/hf_api\.py (?:create_commit|upload_\w+|preupload_\w+)$"),
-        "hub-upload-transient",
-        0.75,
-    ),
-    (re.compile(r"huggingface_hub/(?:file_download|_snapshot_download)\.py "), "hub-download-transient", 0.75),
-    (re.compile(r"torch/utils/data/dataloader\.py _(?:try_)?get_data$"), "dataloader-worker-died-or-hung", 0.75),
-    (re.compile(r"torch/distributed/distributed_c10d\.py "), "nccl-timeout-rank-desync", 0.5),
-)
-"""Calls that a hanging process waits in, as `file function`; the innermost that is among them counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,23 +161,9 @@ def _said(attempt: AttemptState) -> Iterator[Known]:
         yield Known(because, *next((told for words, told in VERDICTS.items() if because.startswith(words)), otherwise))
 
 
-def find_hang(ending: Ending) -> list[Silent]:
-    """Return the class that the stacks of a hanging process speak for: that of the innermost call that waits for something."""
-    for number, text in _main_stack(ending.stacks):
-        frame = FRAME.match(text)
-        called = f"{frame['file']} {frame['function']}" if frame else ""
-        for call, name, weight in HANGS:
-            if call.search(called):
-                return [Silent(name=name, weight=weight, lines=(Line(number, text.strip(), ending.stacks_path),))]
-    return []
-
-
-def _main_stack(stacks: str) -> list[tuple[int, str]]:
-    """Return the frames of the last stack of the main thread, the innermost first: the one that began with the script."""
-    found: list[list[tuple[int, str]]] = []
-    for number, text in enumerate(stacks.splitlines(), start=1):
-        if STACK.match(text):
-            found.append([])
-        elif found and FRAME.match(text):
-            found[-1].append((number, text))
-    return next((each for each in reversed(found) if each and each[-1][1].endswith("in <module>")), [])
+def speak_of_hang(ending: Ending) -> list[Silent]:
+    """Return the class that the stacks of a hanging process speak for."""
+    hang = find_hang(ending.stacks)
+    if hang is None:
+        return []
+    return [Silent(name=hang.name, weight=hang.weight, lines=(Line(hang.line, hang.text, ending.stacks_path),))]

@@ -4,15 +4,16 @@ A finding alone is no cause. It counts where the log tells of the same class, wh
 of faults that no log shows, where training came to its end. A log that tells of nothing is told what is wrong with the job, as a hint.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.core.diagnosis import HEALTHY, Diagnosis, Signature
+from holdfast.core.diagnosis import HEALTHY, Diagnosis
 from holdfast.core.finding import Finding, Severity
 from holdfast.core.log import Line
 from holdfast.engine.check import severity_of
 from holdfast.engine.diagnose.silent import Silent
+from holdfast.signatures import prevented_by
 
 AGREES: Final = 0.5
 """How much a finding says of a class that the log speaks for, too."""
@@ -49,38 +50,26 @@ class Named:
         return Line(number, f"{written}  [{code}: {self.finding.message}]", path)
 
 
-def speak(
-    findings: Iterable[Finding], alone: Diagnosis, signatures: Sequence[Signature], *, began: bool
-) -> list[Silent]:
+def speak(findings: Iterable[Finding], alone: Diagnosis, *, began: bool) -> list[Silent]:
     """Return what findings say beside a log.
 
     Args:
         findings: What the rules object to.
         alone: What the log says by itself.
-        signatures: All classes.
         began: Whether training took a step: then what keeps it from its first is no cause.
     """
-    named = [_named(finding, signatures) for finding in findings]
+    named = [Named(finding, prevented_by(finding.rule.code if finding.rule else "")) for finding in findings]
     return [said for each in named if each.classes for said in _said(each, alone, began=began)]
 
 
-def speak_for(refusals: Iterable[tuple[str, Line]], signatures: Sequence[Signature]) -> list[Silent]:
+def speak_for(refusals: Iterable[tuple[str, Line]]) -> list[Silent]:
     """Return the classes of the findings for which a job was never started.
 
     Args:
         refusals: The code of each, and what it said where.
-        signatures: All classes.
     """
-    return [
-        Silent(name=each.name, weight=REFUSED, lines=(line,))
-        for code, line in refusals
-        for each in [signature for signature in signatures if code in signature.prevented_by][:1]
-    ]
-
-
-def _named(finding: Finding, signatures: Sequence[Signature]) -> Named:
-    code = finding.rule.code if finding.rule else ""
-    return Named(finding, tuple(each.name for each in signatures if code in each.prevented_by))
+    named = ((prevented_by(code), line) for code, line in refusals)
+    return [Silent(name=names[0], weight=REFUSED, lines=(line,)) for names, line in named if names]
 
 
 def _said(named: Named, alone: Diagnosis, *, began: bool) -> Iterator[Silent]:

@@ -48,7 +48,7 @@ def judge_stop(parts: Mapping[Part, Played]) -> Found:
     played = parts.get("stop")
     if played is None:
         return _found("stop", "not_rehearsed", 0.0, "it was not asked for")
-    saved = [each for each in played.events if each["event"] == "checkpoint"]
+    saved = played.happened("checkpoint")
     if played.code == STOPPED and saved and not played.damage:
         return _found("stop", "pass", played.elapsed_s)
     if played.code == STOPPED:

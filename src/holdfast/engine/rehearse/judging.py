@@ -6,7 +6,7 @@ A stage passes only where something of it was gone through and nothing of it fai
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from holdfast.core.diagnosis import Cause
 from holdfast.core.rehearsal import (
@@ -20,9 +20,11 @@ from holdfast.core.rehearsal import (
     Shrunk,
     StageName,
     StageResult,
+    Told,
 )
 from holdfast.engine.rehearse.continuing import judge_resume, judge_stop
-from holdfast.engine.rehearse.naming import class_of, name_cause
+from holdfast.engine.rehearse.naming import name_cause
+from holdfast.signatures import prevented_by
 
 Diagnose = Callable[[Played, StageName], Cause]
 """Says why a part failed at a stage."""
@@ -105,11 +107,11 @@ def judge(
         stages=tuple(results[stage] for stage in STAGES),
         failures=tuple(failures),
         warnings=(*(each for each in objections if not each.fails), *_doubts(whole)),
-        omitted=tuple(Omitted(what=each["what"], because=each["because"]) for each in _of(whole, "not_rehearsed")),
+        omitted=tuple(Omitted(what=each["what"], because=each["because"]) for each in whole.told("not_rehearsed")),
         shrunk=tuple(
-            Shrunk(what=each["what"], asked=each["asked"], given=each["given"]) for each in _of(whole, "shrunk")
+            Shrunk(what=each["what"], asked=each["asked"], given=each["given"]) for each in whole.told("shrunk")
         ),
-        facts=tuple(_of(whole, "fact")),
+        facts=tuple(whole.told("fact")),
         versions=_versions(whole),
     )
 
@@ -130,16 +132,14 @@ def _failure(whole: Played, diagnose: Diagnose) -> Iterator[Failure]:
     if (whole.code == 0 and not whole.over) or _is_beyond(whole):
         return
     stage = failed_stage(whole)
-    end = next(iter(_of_events(whole, "end")), {})
     cause = diagnose(whole, stage)
     stage = _about(cause.signature.name, stage, own=not _raised(whole))
-    yield Failure(stage=stage, cause=cause, where=str(end.get("where") or ""), over=whole.over)
+    yield Failure(stage=stage, cause=cause, where=str(whole.end.get("where") or ""), over=whole.over)
 
 
 def _is_beyond(whole: Played) -> bool:
     """Whether the script ended because a rehearsal does not go where it went: that is no failure of the job."""
-    end = next(iter(_of_events(whole, "end")), {})
-    return any(words in str(end.get("because")) for words in BEYOND)
+    return any(words in str(whole.end.get("because")) for words in BEYOND)
 
 
 def _about(name: str, stage: StageName, *, own: bool) -> StageName:
@@ -161,20 +161,19 @@ def _about(name: str, stage: StageName, *, own: bool) -> StageName:
 
 def failed_stage(played: Played) -> StageName:
     """Return the stage that a part ended in: the one that its last exception left, else the one that it was in."""
-    end = next(iter(_of_events(played, "end")), None)
     if told := _raised(played):
         return cast(StageName, told[-1]["stage"])
-    if end is not None and str(end.get("because")).startswith(AMID):
+    if str(played.end.get("because")).startswith(AMID):
         return "step"
-    ended = _of(played, "script_ended") or _of(played, "enter") or _of(played, "stage")
+    ended = played.told("script_ended") or played.told("enter") or played.told("stage")
     last = ended[-1] if ended else {"stage": "import"}
     return cast(StageName, last.get("stage", last.get("name", "import")))
 
 
-def _raised(played: Played) -> list[Mapping[str, Any]]:
+def _raised(played: Played) -> list[Told]:
     """Return what left a stage as the exception that the script ended with."""
-    end = next(iter(_of_events(played, "end")), None)
-    return [each for each in _of(played, "failed") if end is None or _same(each["error"], str(end.get("because")))]
+    end = played.end
+    return [each for each in played.told("failed") if not end or _same(each["error"], str(end.get("because")))]
 
 
 def _same(error: str, because: str) -> bool:
@@ -185,7 +184,7 @@ def _objected(objections: Sequence[Objection], failures: Sequence[Failure]) -> I
     """Yield what the rules object to, where no failure of the same class is known already."""
     known = {failure.cause.signature.name for failure in failures}
     for each in objections:
-        name = class_of(each.code)
+        name = next(iter(prevented_by(each.code)), "")
         if each.fails and name and name not in known:
             known.add(name)
             yield Failure(
@@ -197,18 +196,18 @@ def _objected(objections: Sequence[Objection], failures: Sequence[Failure]) -> I
 
 
 def _wrong(whole: Played) -> Iterator[Failure]:
-    for each in _of(whole, "wrong"):
+    for each in whole.told("wrong"):
         cause = name_cause(each["class"], each["because"], each["evidence"])
         yield Failure(stage=each["stage"], cause=cause)
 
 
 def _doubts(whole: Played) -> Iterator[Objection]:
-    for each in _of(whole, "doubt"):
+    for each in whole.told("doubt"):
         yield Objection(code=each["class"], message=each["because"], stage=each["stage"], fails=False)
 
 
 def _result(stage: StageName, whole: Played, failures: Sequence[Failure], imports_s: float) -> StageResult:
-    stretches = [each["elapsed_s"] for each in _of(whole, "stage") if each["name"] == stage]
+    stretches = [each["elapsed_s"] for each in whole.told("stage") if each["name"] == stage]
     elapsed_s = sum(stretches) + (imports_s if stage == "import" else 0.0)
     failure = next((each for each in failures if each.stage == stage), None)
     if failure is not None:
@@ -224,31 +223,23 @@ def _unseen(stage: StageName, whole: Played, failures: Sequence[Failure]) -> str
     if failures and _before(failures[0].stage, stage):
         return f"the script failed at `{failures[0].stage}`"
     if _is_beyond(whole):
-        return f"the rehearsal ended at `{failed_stage(whole)}`: {next(iter(_of_events(whole, 'end')))['because']}"
+        return f"the rehearsal ended at `{failed_stage(whole)}`: {whole.end['because']}"
     return UNSEEN[stage]
 
 
 def _worked(stage: StageName, whole: Played) -> bool:
     """Whether there was anything to do in a stage that every script comes to, as far as it is one."""
     if stage == "push":
-        return any(each["about"] == "push" for each in _of(whole, "fact"))
-    return stage != "export" or any(each["about"] == "saved" and each["folders"] for each in _of(whole, "fact"))
+        return bool(whole.facts("push"))
+    return stage != "export" or any(each["folders"] for each in whole.facts("saved"))
 
 
 def _before(one: StageName, other: StageName) -> bool:
     return STAGES.index(one) < STAGES.index(other)
 
 
-def _of(played: Played, event: str) -> list[Mapping[str, Any]]:
-    return [each for each in played.tellings if each["event"] == event]
-
-
-def _of_events(played: Played, event: str) -> list[Mapping[str, Any]]:
-    return [each for each in played.events if each["event"] == event]
-
-
 def _versions(whole: Played) -> Mapping[str, str]:
     found: dict[str, str] = defaultdict(str)
-    for each in _of_events(whole, "start"):
+    for each in whole.happened("start"):
         found |= each.get("versions", {})
     return dict(found)

@@ -24,12 +24,12 @@ def learn(whole: Played, tokens: Fact | None = None) -> dict[str, Any]:
         whole: The part that went the whole path.
         tokens: How long the script's rows are, as `inspect` answers it.
     """
-    training, model, trained = (_fact(whole, about) for about in ("training", "model", "trained"))
+    training, model, trained = (whole.first(about) for about in ("training", "model", "trained"))
     asked: Fact = training.get("arguments", {})
     learnt: dict[str, Any] = {}
     if asked.get("per_device_train_batch_size") and asked.get("gradient_accumulation_steps"):
         learnt |= _of_steps(asked, _rows(whole), tokens)
-    steps = [each["elapsed_s"] for each in whole.events if each["event"] == "step" and each.get("elapsed_s")]
+    steps = [each["elapsed_s"] for each in whole.happened("step") if each.get("elapsed_s")]
     if steps:
         learnt["twin_step_s"] = sorted(steps)[len(steps) // 2]
     if model.get("parameters"):
@@ -99,11 +99,4 @@ def _of_checkpoint(asked: Fact, model: Fact, trained: Fact) -> dict[str, Any]:
 
 def _rows(whole: Played) -> int | None:
     """Return how many rows the script trains on; None where nobody can say."""
-    told = (each for each in whole.tellings if each["event"] == "fact" and each["about"] == "rows")
-    return next((each["rows"] for each in told if str(each["role"]).startswith("train")), None)
-
-
-def _fact(whole: Played, about: str) -> Fact:
-    """Return what was told first about something; empty where nothing was."""
-    told = (each for each in whole.tellings if each["event"] == "fact" and each["about"] == about)
-    return next(told, {})
+    return next((each["rows"] for each in whole.facts("rows") if str(each["role"]).startswith("train")), None)

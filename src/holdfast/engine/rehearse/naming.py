@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from holdfast.core.diagnosis import Cause, Diagnosis, Evidence, Signature
 from holdfast.core.rehearsal import Played, StageName
+from holdfast.engine.diagnose.hangs import find_hang
 from holdfast.signatures import all_signatures
 
 SURE: Final = 0.5
@@ -17,19 +18,6 @@ HARMLESS: Final = ("healthy-run-misread", "cause-not-in-log")
 NO_GPU: Final = "no-gpu-visible"
 GPU: Final = re.compile(r"cuda|gpu|nvidia|bf16|tf32", re.IGNORECASE)
 LATE: Final[tuple[StageName, ...]] = ("save", "push", "export")
-HANGS: Final = (
-    ("_calculate_rewards", "grpo-reward-function-error"),
-    ("snapshot_download", "hub-download-transient"),
-    ("hf_hub_download", "hub-download-transient"),
-    ("get_hf_file_metadata", "hub-download-transient"),
-    ("http_backoff", "hub-download-transient"),
-    ("cached_files", "hub-download-transient"),
-    ("load_dataset", "hub-download-transient"),
-    ("multiprocess", "dataloader-worker-died-or-hung"),
-    ("_try_get_data", "dataloader-worker-died-or-hung"),
-    ("init_process_group", "rendezvous-timeout"),
-)
-"""Functions in the stack of a part that did not end, and what that means."""
 
 
 def cause_of(found: Diagnosis, played: Played, stage: StageName) -> Cause:
@@ -64,16 +52,14 @@ def _sharper(cause: Cause, played: Played, stage: StageName) -> Cause:
 
 def _dropped(played: Played) -> set[str]:
     """Return the columns that trainers may have taken away as unused."""
-    told = [each for each in played.tellings if each["event"] == "fact" and each["about"] == "training"]
-    kept = (each for each in told if each["arguments"].get("remove_unused_columns"))
+    kept = (each for each in played.facts("training") if each["arguments"].get("remove_unused_columns"))
     return {name for each in kept for name in each.get("columns", ())}
 
 
 def _is_own_line(played: Played) -> bool:
     """Return whether a line of the script itself raised, and nothing that it called."""
     frames = FRAME.findall(played.logs.get("stderr.log", ""))
-    where = next((str(each["where"]) for each in played.events if each["event"] == "end" and each.get("where")), "")
-    return bool(frames) and ":".join(frames[-1]) == where
+    return bool(frames) and ":".join(frames[-1]) == played.end.get("where")
 
 
 def _can_be(name: str, stage: StageName) -> bool:
@@ -83,9 +69,9 @@ def _can_be(name: str, stage: StageName) -> bool:
 
 def because_of(played: Played) -> str:
     """Return what a part said last of why it failed."""
-    over = (event for event in played.events if event["event"] == "end" and event.get("status") != "finished")
+    over = (event for event in played.happened("end") if event.get("status") != "finished")
     ends = [str(event["because"]) for event in over if event.get("because")]
-    told = [str(each["error"]) for each in played.tellings if each["event"] == "failed"]
+    told = [str(each["error"]) for each in played.told("failed")]
     lines = [line for line in played.logs.get("stderr.log", "").splitlines() if line.strip()]
     code = f"it ended with exit code {played.code}"
     return next(iter([*reversed(ends), *reversed(told), *reversed(lines), code]))
@@ -105,20 +91,10 @@ def name_cause(name: str, because: str, evidence: Mapping[str, Any]) -> Cause:
     )
 
 
-def class_of(code: str) -> str:
-    """Return the class of failure that a rule finds before launch; empty where it finds none.
-
-    >>> class_of("MOD117")
-    'corrupt-model-file'
-    """
-    return next((each.name for each in all_signatures() if code in each.prevented_by), "")
-
-
 def _cause_of_limit(played: Played, stage: StageName) -> Cause:
     """Return why a part did not come to its end, by where its threads were."""
-    for function, name in HANGS:
-        if function in played.stacks:
-            return name_cause(name, f"{played.over}; it was in `{function}` then", {"stage": stage})
+    if hang := find_hang(played.stacks):
+        return name_cause(hang.name, f"{played.over}; it was in `{hang.function}` then", {"stage": stage})
     return name_cause(CODE, f"{played.over}; it was at the stage `{stage}`", {})
 
 

@@ -5,8 +5,9 @@ library, the runtime beside it, and whatever the script imports itself. The scri
 the place of some functions of the libraries that the script calls, by `install(order, tell)`, when they are imported.
 
 * `order`     what is asked of one process      * `telling`   what it says, one JSON object a line
+* `part`      a process from end to end         * `guards`    network, files, trackers, children, terminals
 * `twins`     models, and what shrinks them     * `rows`      datasets
-* `trainers`  arguments, training, stages       * `guards`    network, files, trackers, children, terminals
+* `trainers`  arguments, training, stages, and what is wrong where all is green
 * `devices`   a GPU that is not here            * `pushes`    the Hub, up to the commit
-* `green`     what is wrong where all is green  * `after`     what was saved: does it load, and end its sentences
+* `after`     what was saved: does it load, and end its sentences       * `adapted`   adapters that were
 """

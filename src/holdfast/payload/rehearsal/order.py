@@ -30,7 +30,9 @@ class Order:
         offline: Whether the Hub is left alone.
         known_rows: A JSON Lines file of rows that are known to be good, in place of the script's own; empty: its own.
         known_model: A folder of a model that is known to be good, in place of the script's own; empty: its own.
-        writable: What is known of repositories that are pushed to, by name: `yes`, `no: because`; others are unknown.
+        writable: What a token may write to, by repository, by owner, and by `*` for all others: `yes`, `no: because`; what
+            is not among them is unknown.
+        token: The SHA-256 of that token; of another one nothing is known. Empty: it holds for any.
     """
 
     script: str
@@ -47,6 +49,7 @@ class Order:
     known_rows: str = ""
     known_model: str = ""
     writable: tuple[tuple[str, str], ...] = ()
+    token: str = ""
 
     def written(self) -> str:
         """Return it as JSON, as `read_order` reads it."""

@@ -15,7 +15,7 @@ from .telling import Tell
 NOTEBOOK = ".ipynb"
 OWN = "trl:"
 """What scripts of TRL's own are named with."""
-MODULES = ("guards", "devices", "pushes", "rows", "twins", "trainers", "green")
+MODULES = ("guards", "devices", "pushes", "rows", "twins", "trainers")
 
 
 def play(line: str) -> int:
@@ -29,7 +29,7 @@ def play(line: str) -> int:
     if "RANK" in os.environ:
         os.environ["MASTER_PORT"] = str(free_port())  # the parts run side by side
     if order.known_model:
-        import_module(".known_model", __package__).make_known_model(Path(order.known_model))
+        import_module(".twins.known", __package__).make_known_model(Path(order.known_model))
     for name in MODULES:
         import_module(f".{name}", __package__).install(order, tell)
     code = run(order, tell)

@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-STAGES = ("import", "data", "model", "tokenize", "step", "evaluate", "save", "stop", "resume", "push", "export")
 SHORT_S = 0.0005
 """Time that is not worth a line."""
 TAIL = "push"

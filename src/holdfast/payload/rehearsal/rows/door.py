@@ -1,9 +1,7 @@
 """The last cut, at a trainer's door: a few rows of whatever it is given, the extreme ones among them."""
 
 import copy
-import hashlib
 import itertools
-import json
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -25,7 +23,7 @@ def few(dataset: Any, order: Order, tell: Tell, role: str = "train", at_least: i
     Args:
         dataset: What the script gives: of `datasets` (map-style, a stream, a dict of them), of torch, a list, None.
         order: How many rows.
-        tell: Is told what was made smaller, and hashes of the rows before.
+        tell: Is told how many rows there were, and what was made smaller.
         role: `train` or `eval`.
         at_least: Rows that a step needs, where it is more than `order.rows`.
     """
@@ -42,11 +40,6 @@ def few(dataset: Any, order: Order, tell: Tell, role: str = "train", at_least: i
     return dataset
 
 
-def hash_rows(rows: list[Any]) -> list[str]:
-    """Return a hash of each row, the same for the same values whatever the order of its columns."""
-    return [hashlib.sha256(json.dumps(row, sort_keys=True, default=repr).encode()).hexdigest()[:16] for row in rows]
-
-
 def _is(value: Any, module: str, name: str) -> bool:
     owner = getattr(sys.modules.get(module), name, None)
     return isinstance(owner, type) and isinstance(value, owner)
@@ -57,13 +50,12 @@ def _like(before: Any, cut: dict[Any, Any]) -> Any:
 
 
 def _few_rows(dataset: Any, count: int, tell: Tell, role: str) -> Any:
-    table = first_rows(dataset, LOOKED_AT, LOOKED_AT_BYTES)
     if not is_mixed(dataset):
-        tell.fact("rows", role=role, rows=_number(dataset), hashes=hash_rows(table.to_pylist()))
+        tell.fact("rows", role=role, rows=_number(dataset))
     if len(dataset) <= count:
         return dataset
     tell.shrunk(f"rows of the {role} dataset", _number(dataset), count)
-    whole = whole_rows(dataset)
+    whole, table = whole_rows(dataset), first_rows(dataset, LOOKED_AT, LOOKED_AT_BYTES)
     return as_part(dataset.select(choose_rows(table, count)), whole, mixed=is_mixed(dataset))
 
 

@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any
 
 from ..order import Order
-from ..shrinking import is_config, read_block, shrink_config, thin_config, write_block
 from ..telling import Tell, wrap
+from .shrinking import is_config, read_block, shrink_config, thin_config, write_block
 
 LARGE = 50_000_000
 """Parameters above which a model that the script makes itself is made small."""

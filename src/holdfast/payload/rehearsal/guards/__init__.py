@@ -20,15 +20,15 @@ from types import FrameType
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..order import Order
+from ..telling import Tell, when_imported, wrap
 from . import children, files, trackers
-from .order import Order
-from .telling import Tell, when_imported, wrap
 
 LOOPBACK = ("localhost", "127.", "::1", "0.0.0.0")  # noqa: S104 - nothing is bound to it
 SIBLINGS = ("hf.co",)
 """Where the Hub sends those who ask for large files, beside hosts of its own name."""
 LONGEST_SLEEP_S = 1.0
-HERE = str(Path(__file__).parent)
+HERE = str(Path(__file__).parent.parent)
 LOGINS = {
     "wandb": "wandb",
     "huggingface_hub": "the Hub",

@@ -5,7 +5,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from .order import Order
+from ..order import Order
 
 FILES = {"train_dataset": "train.jsonl", "eval_dataset": "test.jsonl"}
 """Names that `datasets` takes for the splits `train` and `test` of a folder."""

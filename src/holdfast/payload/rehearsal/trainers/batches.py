@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from .telling import Tell
+from ..telling import Tell
 
 MATRIX = 2
 """Dimensions of rows of tokens."""

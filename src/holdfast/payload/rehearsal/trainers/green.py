@@ -4,28 +4,20 @@ Each is told as a class of failure with what shows it, and only where the twin c
 random, so losses are high, answers are nonsense, and neither is told.
 """
 
-import hashlib
-import json
 import math
 import sys
 from typing import Any
 
+from ..adapted import largest_moved, lora_of
+from ..telling import Tell
 from . import gradients
-from .adapted import largest_moved, lora_of
+from .batches import MATRIX
 from .ends import look_at_ends, tell_ends
-from .order import Order
-from .telling import Tell
 
 IGNORED = -100
 """The label of tokens that no loss counts."""
-MATRIX = 2
-"""Dimensions of rows of tokens."""
 STILL = 1e-9
 """A learning rate that changes nothing of a weight as floats hold it."""
-
-
-def install(_order: Order, _tell: Tell) -> None:
-    """Do nothing yet: trainers call what is here."""
 
 
 def look_at_trainer(trainer: Any, tell: Tell) -> None:
@@ -95,18 +87,3 @@ def _class_of(model: Any) -> str:
     """Return the name of a model's class, of the one that an adapter sits on where it has one."""
     inner = model.get_base_model() if hasattr(model, "get_base_model") else model
     return type(inner).__name__
-
-
-def compare_rows(train: Any, evaluated: Any, tell: Tell) -> None:
-    """Tell of an evaluation on the rows that are trained on."""
-    try:
-        ours, theirs = ({_hash(row) for row in dataset} for dataset in (train, evaluated))
-    except (TypeError, ValueError, KeyError):
-        return
-    if ours and ours == theirs:
-        because = f"each of the {len(theirs)} rows of the evaluation that were looked at is a row that is trained on"
-        tell.wrong("eval-train-leak", "data", because)
-
-
-def _hash(row: Any) -> str:
-    return hashlib.sha256(json.dumps(row, sort_keys=True, default=str).encode()).hexdigest()

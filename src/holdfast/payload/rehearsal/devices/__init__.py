@@ -15,11 +15,11 @@ from collections.abc import Callable
 from types import FrameType, SimpleNamespace
 from typing import Any
 
+from ..guards import own_lines
+from ..guards.library_files import replace_everywhere
+from ..order import Order
+from ..telling import Tell, when_imported, wrap
 from . import settings
-from .guards import own_lines
-from .library_files import replace_everywhere
-from .order import Order
-from .telling import Tell, when_imported, wrap
 
 NAME = "NVIDIA A100-SXM4-80GB"
 CAPABILITY = (8, 0)

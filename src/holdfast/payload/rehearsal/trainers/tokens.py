@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from .telling import Tell
+from ..telling import Tell
 
 LOOKED_AT = 16
 """Rows that are looked at."""

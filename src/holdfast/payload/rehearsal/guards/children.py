@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .order import Order
-from .telling import Tell, wrap
+from ..order import Order
+from ..telling import Tell, wrap
 
 INSTALLERS = "pip pip3 pipx uv conda mamba micromamba poetry apt apt-get yum dnf brew npm"
 LAUNCHERS = "accelerate torchrun deepspeed trl axolotl llamafactory-cli horovodrun mpirun srun sbatch ray"

@@ -15,16 +15,16 @@ from collections.abc import Mapping, Sized
 from pathlib import Path
 from typing import Any
 
+from ..order import Order
+from ..pushes import in_push
+from ..rows import few
+from ..telling import TAIL, Tell, when_imported, wrap
 from . import gradients, green, tokens
 from .arguments import shrink
 from .batches import cut
 from .observed import keep_rows
-from .order import Order
-from .pushes import in_push
 from .resuming import look_at_checkpoint
 from .rewarding import Rewards
-from .rows import few
-from .telling import TAIL, Tell, when_imported, wrap
 
 STAGES = {
     "evaluate": "evaluate",
@@ -154,14 +154,9 @@ class Trainers:
     def _take_few(self, given: dict[str, Any]) -> None:
         """Leave a few rows of what the trainer is given."""
         for name, role in ROLES.items():
-            dataset = given.get(name)
-            keep_rows(dataset, self._order, name)
-            if isinstance(dataset, Mapping) and not hasattr(dataset, "column_names"):
-                given[name] = {key: few(each, self._order, self._tell, role) for key, each in dataset.items()}
-            elif dataset is not None and dataset != "dummy":
-                given[name] = few(dataset, self._order, self._tell, role)
-        if all(given.get(name) is not None for name in ROLES):
-            green.compare_rows(given["train_dataset"], given["eval_dataset"], self._tell)
+            if name in given:
+                keep_rows(given[name], self._order, name)
+                given[name] = few(given[name], self._order, self._tell, role)
 
     def _staged(self, stage: str) -> Any:
         def around(original: Any, *args: Any, **kwargs: Any) -> Any:
@@ -191,9 +186,8 @@ class Trainers:
         settings = getattr(trainer.args, "_holdfast_asked", {})
         folder = asked
         if asked is True:
-            folders = Path(settings.get("output_dir", "")).glob("checkpoint-*")
-            found = sorted(folders, key=lambda each: int(each.name.rpartition("-")[2]))
-            folder = found[-1] if found else None
+            output = Path(settings.get("output_dir", ""))
+            folder = sys.modules["transformers.trainer_utils"].get_last_checkpoint(output) if output.is_dir() else None
         if not isinstance(folder, str | os.PathLike) or not Path(folder).is_dir():
             return asked  # nothing, or what the library is to complain of
         path = Path(folder).absolute()

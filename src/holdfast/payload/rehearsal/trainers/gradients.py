@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from .telling import Tell
+from ..telling import Tell
 
 LORA = re.compile(r"\.lora_(A|B|embedding_A|embedding_B)\.")
 REACHED = "_holdfast_reached"

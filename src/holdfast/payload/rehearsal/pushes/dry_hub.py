@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-from .telling import Tell
+from ..order import Order
+from ..telling import Tell
 
 LARGE_BYTES = 10 * 2**20
 LARGE_NAMES = (
@@ -27,6 +28,8 @@ LARGE_NAMES = (
 KINDS = {"models": "model", "datasets": "dataset", "spaces": "space"}
 UPLOADS = "holdfast-dry-upload"
 REFUSED = "X-Holdfast-Refused"
+ANY = "*"
+"""In the place of an owner: whoever is not named."""
 PASSED_ON = ("paths-info", "validate-yaml", "whoami-v2")
 """What is asked with POST, and changes nothing."""
 FOUND, UNAUTHORIZED, FORBIDDEN = 200, 401, 403
@@ -85,13 +88,14 @@ class DryHub:
     Args:
         endpoint: The Hub's address.
         folder: Where files that are pushed are kept.
-        writable: What is known of repositories by name: `yes`, `no: because`.
+        order: What is known of what may be written to.
         ask: Asks the real Hub for a path, with a token; a status of 0 where it is not to be asked.
         tell: Where it is told.
     """
 
-    def __init__(self, endpoint: str, folder: Path, writable: dict[str, str], ask: Ask, tell: Tell) -> None:
-        self._endpoint, self._folder, self._writable, self._ask, self._tell = endpoint, folder, writable, ask, tell
+    def __init__(self, endpoint: str, folder: Path, order: Order, ask: Ask, tell: Tell) -> None:
+        self._endpoint, self._folder, self._ask, self._tell = endpoint, folder, ask, tell
+        self._writable, self._token = dict(order.writable), order.token
         self._known: dict[tuple[str, str], Repository] = {}
         self._users: dict[str, str] = {}
 
@@ -146,7 +150,7 @@ class DryHub:
         name = asked["name"]
         if "/" not in name:
             name = f"{asked.get('organization') or self._user(request)}/{name}"
-        self._allow(name)
+        self._allow(name, request)
         told = json.dumps({"url": self._page(kind, name), "name": name, "id": name}).encode()
         private = bool(asked.get("private")) or asked.get("visibility") == "private"
         if self._find(kind, name, request) is not None:
@@ -165,13 +169,25 @@ class DryHub:
             self._users[request.token] = str(json.loads(seen.body)["name"]) if seen.status == FOUND else "you"
         return self._users[request.token]
 
-    def _allow(self, name: str) -> None:
+    def _allow(self, name: str, request: Request) -> None:
         """Raise RefusedError if a repository may not be written to."""
-        known = self._writable.get(name, self._writable.get(name.partition("/")[2], ""))
+        known = self._known_of(name, request.token)
         if known.startswith("no"):
             raise RefusedError(FORBIDDEN, known.partition(":")[2].strip() or "Authorization error.")
         if known != "yes":
             self._tell.not_rehearsed(f"whether {name} may be written to", "a token: it was not asked about")
+
+    def _known_of(self, name: str, token: str) -> str:
+        """Return what is known of whether a token may write to a repository; empty where nothing is."""
+        if self._token and self._token != hashlib.sha256(token.encode()).hexdigest():
+            return ""
+        owner = name.partition("/")[0]
+        said = (self._writable.get(each) for each in (name, owner, ANY))
+        return next(filter(None, said), "").replace(f"`{ANY}`", f"`{owner}`")
+
+    def _is_refused(self, kind: str, name: str, token: str) -> bool:
+        """Whether the real Hub says that a repository of its own may not be written to."""
+        return self._ask(f"/api/{kind}s/{name}/auth-check/write", token).status == FORBIDDEN
 
     def _find(self, kind: str, name: str, request: Request) -> Repository | None:
         """Return a repository, of here or of the real Hub."""
@@ -181,6 +197,8 @@ class DryHub:
         if seen.status == UNAUTHORIZED:  # of a token that is none; what it may not see is not found
             raise RefusedError(UNAUTHORIZED, "Invalid credentials in Authorization header")
         if seen.status == FOUND:
+            if self._is_refused(kind, name, request.token):
+                raise RefusedError(FORBIDDEN, f"the Hub does not let this token write to `{name}`")
             self._known[kind, name] = Repository(kind, name, private=bool(json.loads(seen.body).get("private")))
         if seen.status == 0:
             self._tell.not_rehearsed(f"whether {name} is there", "a rehearsal with the Hub")
@@ -189,7 +207,7 @@ class DryHub:
     def _of_path(self, parts: list[str], request: Request) -> tuple[Repository, list[str]]:
         """Return the repository that is written to, and what stands behind its name. Raises RefusedError."""
         kind, name = KINDS[parts[0]], "/".join(parts[1:3])
-        self._allow(name)
+        self._allow(name, request)
         repo = self._find(kind, name, request)
         if repo is None and self._ask("", "").status != 0:
             raise RefusedError(404, "Repository not found", "RepoNotFound")

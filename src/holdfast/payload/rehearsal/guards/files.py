@@ -23,10 +23,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ..order import Order
+from ..telling import Tell, wrap
 from .library_files import LibraryFiles, replace_everywhere
-from .order import Order
 from .overlay import Overlay
-from .telling import Tell, wrap
 
 CACHES = (
     "HF_HOME XDG_CACHE_HOME HF_HUB_CACHE HUGGINGFACE_HUB_CACHE HF_DATASETS_CACHE HF_MODULES_CACHE TRANSFORMERS_CACHE TORCH_HOME "

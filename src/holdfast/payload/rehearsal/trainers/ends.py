@@ -6,7 +6,7 @@ of transformers 5.23, which masks every token that is padding's; the attention m
 
 from typing import Any
 
-from .telling import Tell
+from ..telling import Tell
 
 NEAR = 3
 """Tokens at the end of a text among which its end is: chat templates write a line break after it."""

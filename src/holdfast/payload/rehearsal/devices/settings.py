@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from .telling import Tell, when_imported, wrap
+from ..telling import Tell, when_imported, wrap
 
 SHOWN_BY = "a machine with a GPU: holdfast rehearse --gpu there"
 PLAIN_OPTIMIZER = "adamw_torch"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from .telling import Tell
+from ..telling import Tell
 
 CORRUPT = "checkpoint-corrupt"
 INCOMPLETE = "checkpoint-incomplete"

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 from typing import Any, Protocol
 
+from ..telling import when_imported, wrap
 from .overlay import Overlay
-from .telling import when_imported, wrap
 
 
 class Places(Protocol):

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .telling import Tell
+from ..telling import Tell
 
 CONSTANT = "grpo-zero-advantage"
 BROKEN = "grpo-reward-function-error"

@@ -13,9 +13,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from ..order import Order
+from ..telling import Tell, when_imported, wrap
 from .dry_hub import REFUSED, Answer, DryHub, Request
-from .order import Order
-from .telling import Tell, when_imported, wrap
 
 HTTPX = ("httpx", "httpx2")
 RAISERS = (
@@ -89,7 +89,7 @@ class Doors:
         if self._hub is None:
             endpoint = importlib.import_module("huggingface_hub.constants").ENDPOINT
             folder = Path(self._order.folder, "pushed")
-            self._hub = DryHub(endpoint, folder, dict(self._order.writable), self._ask, self._tell)
+            self._hub = DryHub(endpoint, folder, self._order, self._ask, self._tell)
         return self._hub
 
     def _ask(self, path: str, token: str) -> Answer:

@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from .order import Order
-from .telling import Tell
+from ..order import Order
+from ..telling import Tell
 
 EVERY = 2
 """Steps between two evaluations, and between two saves."""
