@@ -137,6 +137,8 @@ DAMAGED = [
     one("a row twice with two ids", "DAT219", "pair", {**good("pair", 0), "id": "b"}, "dpo", more={"id": "a"}),
     one("all good", "DAT221", "label", {"label": True}, "kto", all_rows=True),
     one("all bad, as numbers", "DAT221", "label-chat", {"label": 0}, "kto", all_rows=True),
+    one("one answer to everything", "DAT228", "pair", {"chosen": "no"}, "dpo", all_rows=True),
+    one("one message to everything", "DAT228", "pair-chat", {"chosen": [assistant("no")]}, "reward", all_rows=True),
     text("a lost character", "caf\ufffd"),
     text("UTF-8 as Latin-1", "Ã¼ber das cafÃ©"),
     text("UTF-8 as cp1252", "Itâ€™s fine"),
@@ -194,7 +196,7 @@ def test_there_are_as_many_as_promised() -> None:
 
     assert len(names) == len(set(names)) >= 60
     by_themselves = {"DAT201", "DAT202", "DAT204", "DAT205", "DAT220", "DAT222"}  # below
-    assert {damaged.code for damaged in DAMAGED} | by_themselves == {f"DAT{number}" for number in range(201, 228)}
+    assert {damaged.code for damaged in DAMAGED} | by_themselves == {f"DAT{number}" for number in range(201, 229)}
 
 
 def codes(found: Scan, method: str = "sft", **job: Any) -> dict[str, Severity]:

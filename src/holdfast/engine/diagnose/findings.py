@@ -21,7 +21,7 @@ EXPLAINS: Final[Mapping[str, str]] = {"pep723-header-invalid": "missing-module"}
 """Classes that are why the log tells of another: a header that nobody reads installs nothing, and the first import fails."""
 EXPLAINED: Final = 0.95
 QUIET: Final = frozenset(
-    {"DAT114", "DAT211", "DAT216", "DAT220", "DAT221", "DAT235", "DAT236", "HUB104", "JOB116", "MOD127"}
+    {"DAT114", "DAT211", "DAT216", "DAT220", "DAT221", "DAT228", "DAT235", "DAT236", "HUB104", "JOB116", "MOD127"}
 )
 """Rules about nothing but a class of jobs that come to their end without a word. Other rules that prevent such a class find more."""
 SURE: Final[Mapping[Severity, float]] = {Severity.ERROR: 0.8, Severity.WARNING: 0.7, Severity.INFO: 0.62}

@@ -1,12 +1,13 @@
 """Judging chosen and rejected answers against each other, and what has a prompt against it."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 import polars as pl
 
 from holdfast.catalog.formats.words import ANSWERS
-from holdfast.core.scan import Mark
+from holdfast.core.scan import Mark, Marked
 from holdfast.engine.scan.reads import Reads
 from holdfast.engine.scan.sameness import hash_of, hashes_of_turns
 from holdfast.engine.scan.tally import Sign, Tally
@@ -14,6 +15,38 @@ from holdfast.engine.scan.tally import Sign, Tally
 REPEATED: Final[Mark] = "repeated-prompt"
 LONG_PROMPT: Final = 16
 """Characters. An answer may begin like a shorter prompt by chance."""
+ALIKE: Final = 8
+"""Rows whose answers are not all the same by chance."""
+
+
+@dataclass(slots=True)
+class Preferred:
+    """Whether the preferred answers differ from one another.
+
+    Attributes:
+        rows: Those with an answer.
+        only: The hash of all of them, as long as it is the same; None before the first.
+        differ: Whether it is not.
+    """
+
+    rows: int = 0
+    only: int | None = None
+    differ: bool = False
+
+    def judge(self, frame: pl.DataFrame, reads: Reads) -> None:
+        """Take in the answers of one batch; those that hold their prompt are not looked at, for they differ with it."""
+        if self.differ or not (reads.pair and reads.prompted):
+            return
+        hashes = (
+            frame.filter(pl.col("chosen").is_not_null()).select(hash_of("chosen", reads.types["chosen"])).to_series()
+        )
+        found = {*hashes.unique(), *([] if self.only is None else [self.only])}
+        self.rows += len(hashes)
+        self.differ, self.only = len(found) > 1, next(iter(found), None)
+
+    def marked(self) -> tuple[Marked, ...]:
+        """Return whether all rows prefer the same answer, where they are enough for that to be no chance."""
+        return () if self.differ or self.rows < ALIKE else (Marked("one-answer", "chosen", self.rows),)
 
 
 def judge_pairs(numbers: pl.Series, frame: pl.DataFrame, reads: Reads, tally: Tally) -> None:

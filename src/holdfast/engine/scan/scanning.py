@@ -11,7 +11,7 @@ from holdfast.core.scan import Mark, Scan
 from holdfast.core.shape import Shape
 from holdfast.engine.scan.attachments import judge_images, judge_tools
 from holdfast.engine.scan.labels import Labels
-from holdfast.engine.scan.pairs import judge_pairs
+from holdfast.engine.scan.pairs import Preferred, judge_pairs
 from holdfast.engine.scan.reads import Reads, what_is_read
 from holdfast.engine.scan.sameness import Sameness, hash_rows
 from holdfast.engine.scan.tally import Tally
@@ -46,7 +46,12 @@ def scan_rows(
     for batch in rows.batches():
         judging.judge(batch)
     evaluated = _hashes(eval_rows, shape, method, settings) if eval_rows is not None else None
-    found = (*judging.tally.marked(), *judging.labels.marked(), *judging.sameness.marked(evaluated))
+    found = (
+        *judging.tally.marked(),
+        *judging.labels.marked(),
+        *judging.preferred.marked(),
+        *judging.sameness.marked(evaluated),
+    )
     return Scan(
         rows=judging.sameness.seen,
         whole=whole,
@@ -71,6 +76,7 @@ class Judging:
     reads: Reads
     tally: Tally = field(default_factory=Tally)
     labels: Labels = field(default_factory=Labels)
+    preferred: Preferred = field(default_factory=Preferred)
     sameness: Sameness = field(default_factory=Sameness)
 
     def judge(self, batch: Batch) -> None:
@@ -83,6 +89,7 @@ class Judging:
         self._judge_words(numbers, frame)
         judge_pairs(numbers, frame, reads, self.tally)
         self.labels.judge(numbers, frame, reads, self.tally)
+        self.preferred.judge(frame, reads)
         if reads.tools:
             judge_tools(numbers, frame, reads, self.tally)
         judge_images(numbers, frame, reads, self.tally)
