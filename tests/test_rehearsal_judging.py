@@ -155,7 +155,10 @@ def test_what_a_rule_objects_to_fails_its_stage_once() -> None:
 
 
 def test_a_part_that_does_not_end_is_named_by_where_it_was() -> None:
-    stacks = 'File "grpo_trainer.py", line 1 in _calculate_rewards'
+    stacks = """Current thread 0x00007f0000000001 (most recent call first):
+  File "/env/lib/trl/trainer/grpo_trainer.py", line 1 in _calculate_rewards
+  File "/job/train.py", line 9 in <module>
+"""
     found = judged(played(code=None, over="it takes longer than 30 seconds", stacks=stacks))
     assert found.failures[0].cause.signature.name == "grpo-reward-function-error"
     assert "30 seconds" in found.failures[0].cause.cause

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from holdfast.adapters.hub.rights import read_rights
 from tests.hub import LoopbackHub
 from tests.hub.fixtures import hub_without_faults, one_hub  # noqa: F401 - the fixture `hub`
 from tests.rehearsal_parts import Played, play
@@ -154,6 +155,34 @@ def test_what_the_hub_refuses(tmp_path: Path, hub: LoopbackHub, case: str) -> No
     assert said in told[1]
     if said[:3] in ("401", "403", "404"):
         assert [stage for stage, _ in done.failed] == ["push"]
+
+
+def test_what_a_token_may_write_to_is_asked_before(
+    tmp_path: Path, hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A token that only reads is refused as the Hub refuses it; of another one, that the script brings, nothing is known."""
+    hub.add_token("hf_read", role="read")
+    variables = hub.variables | {"HF_TOKEN": "hf_read", "HF_HUB_OFFLINE": "0"}
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    token, writable = read_rights()
+    calls = 'told(create_repo, "me/new")\ntold(create_repo, "ghosts/new")'
+    source = f'{calls}\ntold(create_repo, "me/new", token={hub.token!r})'
+    done = push(tmp_path, hub, source, variables=variables, token=token, writable=writable)
+    refused, foreign, other = answers(done)
+    assert (refused[0], "the token of `me` may only read" in refused[1]) == ("HfHubHTTPError", True)
+    assert (foreign[0], "403" in foreign[1]) == ("HfHubHTTPError", True)
+    assert other[0] == "RepoUrl"
+    assert done.not_rehearsed == ["whether me/new may be written to"]
+    assert [stage for stage, _ in done.failed] == ["push", "push"]
+
+
+def test_a_repository_of_another_is_asked_about_at_the_hub(tmp_path: Path, hub: LoopbackHub) -> None:
+    """A contributor makes repositories in an organization, and writes to its own alone: only the Hub knows which these are."""
+    hub.add_organization("contributors", {"me": "contributor"})
+    hub.add_model("contributors/there", {"a.txt": "a"})
+    source = 'told(upload_file, path_or_fileobj=b"a", path_in_repo="a", repo_id="contributors/there")'
+    assert answers(push(tmp_path, hub, source))[0][0] == "HfHubHTTPError"
 
 
 def test_refusals_are_those_of_the_hub(tmp_path: Path, hub: LoopbackHub) -> None:

@@ -20,7 +20,7 @@ from ..pushes import in_push
 from ..rows import few
 from ..telling import TAIL, Tell, when_imported, wrap
 from . import gradients, green, tokens
-from .arguments import shrink
+from .arguments import few_of, shrink
 from .batches import cut
 from .observed import keep_rows
 from .resuming import look_at_checkpoint
@@ -156,7 +156,8 @@ class Trainers:
         for name, role in ROLES.items():
             if name in given:
                 keep_rows(given[name], self._order, name)
-                given[name] = few(given[name], self._order, self._tell, role)
+                order = dataclasses.replace(self._order, rows=few_of(role, given.get("args"), self._order))
+                given[name] = few(given[name], order, self._tell, role)
 
     def _staged(self, stage: str) -> Any:
         def around(original: Any, *args: Any, **kwargs: Any) -> Any:

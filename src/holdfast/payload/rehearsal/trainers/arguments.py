@@ -48,6 +48,19 @@ def shrink(settings: Any, order: Order, tell: Tell) -> None:
         object.__setattr__(settings, name, value)
 
 
+def few_of(role: str, settings: Any, order: Order) -> int:
+    """Return how many rows a trainer gets: for an evaluation half of those to train on, and half of these where texts are made.
+
+    Args:
+        role: `train` or `eval`.
+        settings: The trainer's arguments, or None.
+        order: How many rows to train on.
+    """
+    if role == "train":
+        return order.rows
+    return max(1, order.rows // (4 if getattr(settings, "num_generations", None) else 2))
+
+
 def inside(order: Order, path: str | os.PathLike[str]) -> Path:
     """Return where a path of the script's own lies in the rehearsal's folder.
 

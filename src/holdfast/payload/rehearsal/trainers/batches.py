@@ -10,7 +10,7 @@ MATRIX = 2
 """Dimensions of rows of tokens."""
 MOST = 4096
 """Tokens of a row that are gone through at most: attention over more takes minutes on a processor."""
-LOGITS = 2**26
+LOGITS = 2**25
 """Numbers that the logits of a batch are at most; longer batches are cut."""
 
 
