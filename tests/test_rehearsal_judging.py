@@ -164,6 +164,18 @@ def test_a_part_that_does_not_end_is_named_by_where_it_was() -> None:
     assert "30 seconds" in found.failures[0].cause.cause
 
 
+@pytest.mark.parametrize(("last_s", "slow"), [(170.0, True), (20.0, False)])
+def test_a_limit_is_no_failure_where_the_script_was_getting_on(last_s: float, *, slow: bool) -> None:
+    """It is one where nothing was heard for long: heartbeats are no news."""
+    told = ({"event": "stage", "name": "step", "elapsed_s": 1.0, "at": at} for at in (0.0, last_s))
+    beats = ({"event": "heartbeat", "at": at} for at in (0.0, 179.0))
+    changes = {"code": None, "over": "it takes longer than 180 seconds", "elapsed_s": 180.0}
+    found = judged(played(tellings=(*PASSED, *told), events=(*steps(s1=2.0), *beats), **changes))
+    step = next(each for each in found.stages if each.name == "step")
+    assert (step.status, found.passed) == (("not_rehearsed", True) if slow else ("fail", False))
+    assert "180 seconds" in str(step.because)
+
+
 def test_classes_are_known_by_the_rules_that_find_them() -> None:
     assert prevented_by("MOD117") == ("corrupt-model-file",)
     assert prevented_by("XYZ999") == ()

@@ -12,6 +12,8 @@ StageName = Literal[
 STAGES: Final[tuple[StageName, ...]] = (
     "import", "data", "model", "tokenize", "step", "evaluate", "save", "stop", "resume", "push", "export",
 )  # fmt: skip
+HEARTBEAT: Final = "heartbeat"
+"""What a process says for as long as it lives, whether it gets on or not."""
 Part = Literal["whole", "stop", "resume"]
 Status = Literal["pass", "fail", "not_rehearsed"]
 Blame = Literal["data", "model", "code", "unknown"]
@@ -60,6 +62,13 @@ class Played:
     def happened(self, event: str) -> tuple[Told, ...]:
         """Return what the runtime said by way of one event, in order."""
         return tuple(each for each in self.events if each["event"] == event)
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether a limit ended it while it was getting on: something was said in the last third of its time."""
+        told = (*self.tellings, *(each for each in self.events if each["event"] != HEARTBEAT))
+        said = sorted(each["at"] for each in told if "at" in each)
+        return bool(self.over and said) and said[-1] - said[0] > self.elapsed_s * 2 / 3
 
     @property
     def end(self) -> Told:

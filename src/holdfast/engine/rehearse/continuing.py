@@ -48,6 +48,8 @@ def judge_stop(parts: Mapping[Part, Played]) -> Found:
     played = parts.get("stop")
     if played is None:
         return _found("stop", "not_rehearsed", 0.0, "it was not asked for")
+    if played.is_slow:
+        return _found("stop", "not_rehearsed", played.elapsed_s, f"{played.over} here")
     saved = played.happened("checkpoint")
     if played.code == STOPPED and saved and not played.damage:
         return _found("stop", "pass", played.elapsed_s)
@@ -64,6 +66,8 @@ def judge_resume(parts: Mapping[Part, Played]) -> Found:
     played, stop = parts.get("resume"), parts.get("stop")
     if played is None or stop is None:
         return _found("resume", "not_rehearsed", 0.0, "there was no checkpoint to go on from")
+    if played.is_slow:
+        return _found("resume", "not_rehearsed", played.elapsed_s, f"{played.over} here")
     if played.code != 0:
         return _found("resume", "fail", played.elapsed_s, played.over or "it does not go on", failed=played)
     number = len(_trainings(stop)) - 1  # a script may train more than once

@@ -129,7 +129,7 @@ def judge_unstarted(cause: Cause) -> Rehearsal:
 
 def _failure(whole: Played, diagnose: Diagnose) -> Iterator[Failure]:
     """Yield the failure that stopped the script, if one did."""
-    if (whole.code == 0 and not whole.over) or _is_beyond(whole):
+    if (whole.code == 0 and not whole.over) or _left_off(whole):
         return
     stage = failed_stage(whole)
     cause = diagnose(whole, stage)
@@ -137,9 +137,12 @@ def _failure(whole: Played, diagnose: Diagnose) -> Iterator[Failure]:
     yield Failure(stage=stage, cause=cause, where=str(whole.end.get("where") or ""), over=whole.over)
 
 
-def _is_beyond(whole: Played) -> bool:
-    """Whether the script ended because a rehearsal does not go where it went: that is no failure of the job."""
-    return any(words in str(whole.end.get("because")) for words in BEYOND)
+def _left_off(whole: Played) -> str:
+    """Return why a rehearsal did not go on where the job would: it was slow here, or went where no rehearsal goes; else nothing."""
+    because = str(whole.end.get("because"))
+    if whole.is_slow:
+        return f"{whole.over} here, and was getting on"
+    return because if any(words in because for words in BEYOND) else ""
 
 
 def _about(name: str, stage: StageName, *, own: bool) -> StageName:
@@ -212,7 +215,7 @@ def _result(stage: StageName, whole: Played, failures: Sequence[Failure], import
     failure = next((each for each in failures if each.stage == stage), None)
     if failure is not None:
         return StageResult(name=stage, status="fail", elapsed_s=elapsed_s, because=failure.cause.cause)
-    ended = _is_beyond(whole) and failed_stage(whole) == stage
+    ended = _left_off(whole) and failed_stage(whole) == stage
     if stretches and not ended and _worked(stage, whole):
         return StageResult(name=stage, status="pass", elapsed_s=elapsed_s)
     return StageResult(name=stage, status="not_rehearsed", because=_unseen(stage, whole, failures))
@@ -222,8 +225,8 @@ def _unseen(stage: StageName, whole: Played, failures: Sequence[Failure]) -> str
     """Return why nothing of a stage was gone through."""
     if failures and _before(failures[0].stage, stage):
         return f"the script failed at `{failures[0].stage}`"
-    if _is_beyond(whole):
-        return f"the rehearsal ended at `{failed_stage(whole)}`: {whole.end['because']}"
+    if because := _left_off(whole):
+        return f"the rehearsal ended at `{failed_stage(whole)}`: {because}"
     return UNSEEN[stage]
 
 
