@@ -21,11 +21,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 from tests.fault_places import OFFLINE, PLACES, REASONS, arguments_of, stock, trouble, variables_of
 from tests.fault_world import make_world
 from tests.hub import LoopbackHub, loopback_hub
 
+from holdfast.adapters.hub.rights import read_rights
 from holdfast.adapters.programs import Program
 from holdfast.adapters.rehearsals import Server
 from holdfast.app.checking import check
@@ -35,6 +37,7 @@ from holdfast.app.rehearsing import make_order, rehearse, wanted
 
 HEADER = re.compile(r"^#\s*///", re.MULTILINE)
 HEALTHY = "healthy"
+Rights = tuple[str, tuple[tuple[str, str], ...]]
 PASSED = "pass"
 
 
@@ -124,18 +127,25 @@ def rehearse_each(
     everything = Program(path="all", source="\n".join(sources.values()))
     for place in sorted({PLACES.get(each["name"], OFFLINE) for each in others}):
         here = [each for each in others if PLACES.get(each["name"], OFFLINE) == place]
-        with TemporaryDirectory() as name, _server(everything, Path(name), variables_of(place, hub)) as server:
+        variables = variables_of(place, hub)
+        with TemporaryDirectory() as name, _server(everything, Path(name), variables) as server:
+            with patch.dict(os.environ, variables):
+                rights = read_rights()
             server.wait_ready(120)
             for fault in here:
                 trouble(hub, fault["name"])
-                yield _rehearsed(server, fault, sources[fault["name"]], Path(name, fault["name"]), limit_s)
+                yield _rehearsed(server, fault, sources[fault["name"]], Path(name, fault["name"]), limit_s, rights)
 
 
-def _rehearsed(server: Server, fault: dict[str, Any], source: str, folder: Path, limit_s: float) -> Told:
+def _rehearsed(
+    server: Server, fault: dict[str, Any], source: str, folder: Path, limit_s: float, rights: Rights
+) -> Told:
     name = fault["name"]
     program = Program(path=f"{name}.py", source=source, arguments=arguments_of(name, Path.cwd()), local=True)
     began_s = time.monotonic()
-    order = replace(make_order(program, folder, gpu=False, offline=False), gpu="none")
+    order = replace(
+        make_order(program, folder, gpu=False, offline=False), gpu="none", token=rights[0], writable=rights[1]
+    )
     parts = play(server, order, limit_s, lambda _: None)
     found = judge_parts(parts, observe(parts["whole"], folder / "whole"), imports_s=0.0)
     failed = tuple((each.stage, each.cause.signature.name) for each in found.failures)

@@ -4,18 +4,20 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.hub import LoopbackHub
+from tests.hub import LoopbackHub, Scope
 
 OFFLINE = "offline"
 HUB = "hub"
 """As `me`, who may write."""
 NOBODY = "hub without a token"
 WRONG = "hub with a token of nobody's"
+READER = "hub with a token that may not write"
 HOMELESS = "a home of caches that cannot be made"
 PLACES = {
     "hf_home_readonly": HOMELESS,
     "push_token_missing_401": NOBODY,
     "push_bad_token": WRONG,
+    "push_preupload_403": READER,
     **dict.fromkeys(
         (
             "hub_model_revision_missing",
@@ -24,7 +26,6 @@ PLACES = {
             "hub_503_api",
             "hub_429",
             "hub_hang",
-            "push_preupload_403",
             "jobs_404_script",
         ),
         HUB,
@@ -57,12 +58,17 @@ def variables_of(place: str, hub: LoopbackHub) -> Mapping[str, str]:
     """Return the environment variables of a place."""
     if place in (OFFLINE, HOMELESS):
         return {"HF_HUB_OFFLINE": "1"} | ({"HF_HOME": "/proc/nope"} if place == HOMELESS else {})
-    return hub.variables | {NOBODY: {"HF_TOKEN": ""}, WRONG: {"HF_TOKEN": "hf_wrong"}}.get(place, {})
+    return hub.variables | {
+        NOBODY: {"HF_TOKEN": ""},
+        WRONG: {"HF_TOKEN": "hf_wrong"},
+        READER: {"HF_TOKEN": "hf_reader"},
+    }.get(place, {})
 
 
 def stock(hub: LoopbackHub, work: Path) -> None:
     """Put on the Hub what the scripts load from there."""
     hub.add_organization("org")
+    hub.add_token("hf_reader", role="fineGrained", scopes=(Scope("user", "me", ("repo.content.read",)),))
     hub.add_model("org/tiny", {each.name: each.read_bytes() for each in (work / "tiny").iterdir()})
     rows = "".join(
         f'{{"messages": [{{"role": "user", "content": "{i}?"}}, {{"role": "assistant", "content": "{i}."}}]}}\n'

@@ -288,6 +288,7 @@ Current thread 0x00007f1 (most recent call first):
     [
         ("/venv/site-packages/huggingface_hub/hf_api.py", "create_commit", "hub-upload-transient"),
         ("/venv/site-packages/torch/utils/data/dataloader.py", "_get_data", "dataloader-worker-died-or-hung"),
+        ("/venv/site-packages/huggingface_hub/hf_api.py", "model_info", "hub-download-transient"),
         ("/home/me/train.py", "compute", None),
     ],
 )

@@ -31,11 +31,12 @@ if TYPE_CHECKING:
     from holdfast.ports import Hub  # for the type alone: its own take longer to import than a script to check
 
 
-def open_hub(unasked: str = "") -> "Hub":
+def open_hub(unasked: str = "", *, anew: bool = False) -> "Hub":
     """Return the Hub that the environment speaks of, or what stands in its place where it may not be asked.
 
     Args:
         unasked: Why it may not, if the environment does not forbid it.
+        anew: Whether it is asked what this process has heard of it already, too.
 
     Raises:
         UsageError: One of the environment's variables cannot be read.
@@ -45,5 +46,5 @@ def open_hub(unasked: str = "") -> "Hub":
     if unasked:
         return OfflineHub(unasked)
     # What asks takes as long to import as a script to check.
-    hub: Hub = import_module("holdfast.adapters.hub.client").HubClient.of(os.environ)
+    hub: Hub = import_module("holdfast.adapters.hub.client").HubClient.of(os.environ, anew=anew)
     return hub

@@ -36,13 +36,17 @@ class HubClient:
         self._asking = Asking(settings, answers, reach)
 
     @classmethod
-    def of(cls, environ: Mapping[str, str]) -> "HubClient":
+    def of(cls, environ: Mapping[str, str], *, anew: bool = False) -> "HubClient":
         """Return the Hub that the environment speaks of.
+
+        Args:
+            environ: The environment's variables.
+            anew: Whether it is asked what this process has heard of it already, too: of another token, say.
 
         Raises:
             UsageError: One of its variables cannot be read.
         """
-        return cls(read_settings(environ))
+        return cls(read_settings(environ), answers=Answers() if anew else ANSWERS)
 
     def account(self) -> Account:
         """Return whose token is at hand; without one, nothing is asked."""

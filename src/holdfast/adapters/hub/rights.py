@@ -26,7 +26,7 @@ def read_rights() -> tuple[str, tuple[tuple[str, str], ...]]:
     """
     token = find_token()
     try:
-        account = open_hub().account() if token else None
+        account = open_hub(anew=True).account() if token else None
     except HoldfastError:
         return "", ()
     if account is None or not account.name or token is None:
