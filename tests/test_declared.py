@@ -248,6 +248,7 @@ def test_a_requirements_file_says_what_pip_reads_in_it(tmp_path: Path) -> None:
         ("git+ssh://git@github.com/me/fork.git#egg=trl", "trl"),
         ("https://example.org/wheels/trl-0.9.6-py3-none-any.whl", "trl"),
         ("./wheels/huggingface_hub-0.30.0-py3-none-any.whl", "huggingface-hub"),
+        ("trl[peft] @ file:///wheels/fork.whl", "trl"),
         ("trl @ git+https://github.com/huggingface/trl", "trl"),
         ("../trl", "trl"),
         ("trl==${TRL_VERSION}", "trl"),

@@ -169,7 +169,7 @@ def test_a_limit_is_no_failure_where_the_script_was_getting_on(last_s: float, *,
     """It is one where nothing was heard for long: heartbeats are no news."""
     told = ({"event": "stage", "name": "step", "elapsed_s": 1.0, "at": at} for at in (0.0, last_s))
     beats = ({"event": "heartbeat", "at": at} for at in (0.0, 179.0))
-    changes = {"code": None, "over": "it takes longer than 180 seconds", "elapsed_s": 180.0}
+    changes: dict[str, Any] = {"code": None, "over": "it takes longer than 180 seconds", "elapsed_s": 180.0}
     found = judged(played(tellings=(*PASSED, *told), events=(*steps(s1=2.0), *beats), **changes))
     step = next(each for each in found.stages if each.name == "step")
     assert (step.status, found.passed) == (("not_rehearsed", True) if slow else ("fail", False))

@@ -1,45 +1,115 @@
-"""Which Python runs a script: this environment if it has what the script names, else one that uv makes."""
+"""Which Python runs a script: an environment at hand that has what the script declares, else one that uv makes.
+
+What counts is what `check` reads: a PEP 723 header; without one what the project around the script declares.
+"""
 
 import platform
-import shutil
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Final
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from holdfast.adapters.declared import find_declared
+from holdfast.adapters.declared.uv import find_uv, written
+from holdfast.catalog.api import packages
 from holdfast.core.errors import UsageError
+from holdfast.core.requirement import Declared
+from holdfast.core.script_header import read_header
+
+SCRIPT: Final = "--script"
+"""The last word of uv's that runs a script by its own header."""
+WITH: Final = "--with"
+UV_RUN: Final = ("run", "--no-project")
+IMPORTED: Final = r"^\s*(?:import|from)\s+(?:[\w., ]*,\s*)?{}\b"
 
 
-def select_interpreter(header: Mapping[str, Any], options: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the words that run a script: `options.python` if given, this Python if it serves, else `uv run`.
+def select_interpreter(
+    path: str, source: str, options: Mapping[str, object], added: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return the words that run a script: `options.python` if given, a Python at hand if it serves, else `uv run`.
 
     Args:
-        header: The script's PEP 723 metadata.
+        path: The script's path; its folder and those above it may declare what it needs.
+        source: Its text.
         options: The backend's options of the job.
+        added: Requirements that a launcher adds.
 
     Raises:
-        UsageError: This environment lacks packages and uv is not installed.
+        UsageError: The header is no TOML; no environment at hand serves, and uv is not installed.
     """
     if chosen := options.get("python"):
         return (str(chosen),)
-    missing = list(find_missing(header))
+    if header := read_header(source, path):
+        missing = [*find_missing([*header.get("dependencies", ()), *added], str(header.get("requires-python", "")))]
+        return (sys.executable,) if not missing else (*_uv(missing), *_with(added), SCRIPT)
+    return _select_for_project(find_declared(path, source), source, added)
+
+
+def is_made(words: Sequence[str]) -> bool:
+    """Return whether uv makes the environment that some words run a program in, of what a project declares."""
+    return WITH in words and words[-1] != SCRIPT
+
+
+def _select_for_project(declared: Declared, source: str, added: Sequence[str]) -> tuple[str, ...]:
+    """Return the words that run a script with what its project declares."""
+    if declared.kind in ("environment", "nothing"):
+        python = _python_of(Path(declared.path)) if declared.path else sys.executable
+        missing = [*find_missing(added)]
+        return (python,) if not missing else (*_uv(missing), "--python", python, *_with(added), "python")
+    asked = [each for each in declared.requirements if not each.constraint and not each.unknown]
+    needed = [written(each) for each in asked if _is_needed(each.name, source)]
+    missing = [*find_missing([*needed, *added], declared.python)]
     if not missing:
         return (sys.executable,)
+    told = {"--exclude-newer": declared.before, "--python": declared.python}
+    options = [word for name, value in told.items() if value for word in (name, value)]
+    return (*_uv(missing), "--isolated", *options, *_with([*map(written, asked), *added]), "python")
+
+
+def _is_needed(name: str, source: str) -> bool:
+    """Return whether a training needs a package of its project: it is a library that is known here, or imported."""
+    module = re.escape(name.replace("-", "_"))
+    return name.replace("-", "_") in packages() or bool(re.search(IMPORTED.format(module), source, re.MULTILINE))
+
+
+def _python_of(root: Path) -> str:
+    """Return the interpreter of an environment; this one, where it is its own, or there is none."""
+    found = next((root / name for name in ("bin/python", "Scripts/python.exe") if (root / name).exists()), None)
+    return sys.executable if found is None or root.resolve() == Path(sys.prefix).resolve() else str(found)
+
+
+def _uv(missing: Sequence[str]) -> tuple[str, ...]:
+    """Return the words that begin a call of uv.
+
+    Raises:
+        UsageError: It is not installed.
+    """
     if uv := find_uv():
-        return (uv, "run", "--no-project", "--script")
+        return (uv, *UV_RUN)
     fix = "`pip install 'holdfast[train]'`, or `pip install uv` and let it make an environment for the job"
     raise UsageError(f"this environment lacks {', '.join(missing)}", where=sys.prefix, fix=fix)
 
 
-def find_missing(header: Mapping[str, Any]) -> Iterator[str]:
-    """Yield each requirement of a header that this environment does not meet, its Python among them."""
-    if (python := header.get("requires-python")) and not _runs(str(python)):
+def _with(requirements: Iterable[str]) -> Iterator[str]:
+    for each in requirements:
+        yield from (WITH, each)
+
+
+def find_missing(requirements: Iterable[str], python: str = "") -> Iterator[str]:
+    """Yield each requirement that this environment does not meet, its Python among them.
+
+    Args:
+        requirements: As PEP 508 writes them.
+        python: The versions of Python that are admitted; empty: all.
+    """
+    if python and not _runs(python):
         yield f"Python {python}"
-    for text in header.get("dependencies", []):
+    for text in requirements:
         try:
             requirement = Requirement(text)
         except InvalidRequirement:
@@ -62,9 +132,3 @@ def _runs(python: str) -> bool:
         return SpecifierSet(python).contains(platform.python_version(), prereleases=True)
     except InvalidSpecifier:
         return False
-
-
-def find_uv() -> str | None:
-    """Return the path of uv, beside this Python or on PATH."""
-    beside = Path(sys.executable).with_name("uv")
-    return str(beside) if beside.exists() else shutil.which("uv")

@@ -8,6 +8,7 @@ from typing import Final
 
 from holdfast.adapters.overrides import parse_set
 from holdfast.adapters.readers.command_line import CommandLine, read_commands
+from holdfast.adapters.readers.command_line.launched import REQUIREMENTS
 from holdfast.adapters.readers.notebook import clean_cell
 from holdfast.adapters.targets import read_text
 from holdfast.core.errors import UsageError
@@ -31,6 +32,7 @@ class Program:
         arguments: Its own arguments.
         local: Whether it is known to run on this machine.
         launched_by: Words of its launchers, in order: what they do is not rehearsed.
+        added: Requirements that a launcher installs beside those of the script.
         python: The interpreter that a job names for it; empty: it is looked for.
         variables: Environment variables that a job gives it.
     """
@@ -40,6 +42,7 @@ class Program:
     arguments: tuple[str, ...] = ()
     local: bool = False
     launched_by: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
     python: str = ""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -83,9 +86,17 @@ def _of_line(lines: Iterable[CommandLine], where: str, *, local: bool) -> Progra
             raise UsageError(f"`{unknown.text}` is known to the shell alone", where=where, fix=fix)
         launchers = tuple(word.text for word in line.words[: len(line.words) - len(line.launch.words)])
         name, *rest = (word.text for word in words)
+        added = tuple(map(str, line.launch.values.get(REQUIREMENTS, ())))
         if name == TRL and rest:
-            return Program(path=OWN + rest[0], source="", arguments=tuple(rest[1:]), local=local)
-        return Program(path=name, source=read_text(name), arguments=tuple(rest), local=local, launched_by=launchers)
+            return Program(path=OWN + rest[0], source="", arguments=tuple(rest[1:]), local=local, added=added)
+        return Program(
+            path=name,
+            source=read_text(name),
+            arguments=tuple(rest),
+            local=local,
+            launched_by=launchers,
+            added=added,
+        )
     raise UsageError(f"{where} runs no script of Python and no command of TRL", where=where, fix=fix)
 
 

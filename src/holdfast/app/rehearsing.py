@@ -1,6 +1,7 @@
 """The verb `rehearse`: a job's whole path on a tiny twin of its model, before anything is paid for."""
 
 import re
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -9,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from holdfast.adapters.environments import select_interpreter
+from holdfast.adapters.environments import SCRIPT, is_made, select_interpreter
 from holdfast.adapters.hub.rights import read_rights
 from holdfast.adapters.machine import LocalMachine
 from holdfast.adapters.passed import remember_pass
@@ -43,8 +44,8 @@ RANKS: Final = frozenset({"torchrun", "accelerate", "deepspeed"})
 """Launchers that start several processes of a script, and number them."""
 ALONE: Final = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1"}
 """What they tell each: here it is the only one."""
-SCRIPT: Final = "--script"
-"""The last word of uv's that runs a script in an environment of its own."""
+NO_SOLUTION: Final = "No solution found"
+"""What uv says of requirements that contradict one another: on no machine would they be met."""
 NAMES: Final = re.compile(r"\b[A-Z]\w+(?:Trainer|Config)\b")
 TRAINERS: Final = {
     "grpo": "GRPOTrainer",
@@ -111,20 +112,40 @@ class Way:
 def _start(asked: Program, order: Order, way: Way) -> Rehearsal:
     """Return what the rehearsal showed, or why the script has no environment to run in."""
     try:
-        header = {} if way.here else read_header(asked.source, asked.path)
+        read_header(asked.source, asked.path)
     except UsageError as error:
-        return judge_unstarted(name_cause("pep723-header-invalid", error.what, {}))
+        if not way.here:
+            return judge_unstarted(name_cause("pep723-header-invalid", error.what, {}))
     if not way.here and (wrong := find_environment_fault(asked.path)):
         return judge_unstarted(name_cause(*wrong, {}))
+    words = (asked.python or sys.executable,) if way.here else _interpreter(asked)
     try:
-        words = select_interpreter(header, {"python": asked.python})
         found = _rehearsed(asked, order, words, way)
     except NoEnvironmentError as error:
+        if is_made(words) and NO_SOLUTION not in str(error):
+            return _started_here(asked, order, way, str(error))
         said = Played(part="whole", code=1, logs={"stderr.log": str(error)})
         return judge_unstarted(diagnose_part(said, "import", Marks(all_signatures())))
     if found.passed:
         remember_pass(asked, words)
     return found
+
+
+def _interpreter(asked: Program) -> tuple[str, ...]:
+    """Return the words that run a program's script.
+
+    Raises:
+        UsageError: No environment at hand serves, and uv is not installed.
+    """
+    return select_interpreter(asked.path, asked.source, {"python": asked.python}, asked.added)
+
+
+def _started_here(asked: Program, order: Order, way: Way, because: str) -> Rehearsal:
+    """Return what this environment shows, where a project's own cannot be made on this machine."""
+    found = _start(asked, order, replace(way, here=True))
+    last = next((line.strip() for line in reversed(because.splitlines()) if line.strip()), "uv did not say why")
+    own = Omitted(what="the environment that the project declares", because=f"a machine that can make it: {last}")
+    return replace(found, omitted=(own, *found.omitted))
 
 
 def _rehearsed(asked: Program, order: Order, words: Sequence[str], way: Way) -> Rehearsal:

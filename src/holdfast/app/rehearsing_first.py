@@ -8,7 +8,6 @@ from holdfast.adapters.passed import passed_before
 from holdfast.app.playing import Hear
 from holdfast.app.rehearsing import Answer, program_of, rehearse
 from holdfast.core.errors import UsageError
-from holdfast.core.script_header import read_header
 
 
 def rehearse_unless_passed(
@@ -28,7 +27,7 @@ def rehearse_unless_passed(
     """
     asked = program_of(target, sets, arguments)
     with suppress(UsageError):  # the rehearsal itself says what is wrong with a header
-        words = select_interpreter(read_header(asked.source, asked.path), {"python": asked.python})
+        words = select_interpreter(asked.path, asked.source, {"python": asked.python}, asked.added)
         if passed_before(asked, words):
             return None
     return rehearse(target, sets=sets, arguments=arguments, offline=offline, hear=hear)

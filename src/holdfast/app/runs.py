@@ -20,7 +20,6 @@ from holdfast.app.delivering import verify_push
 from holdfast.core.errors import UsageError
 from holdfast.core.event import Closed, Event, Reported, RunState, Stage, fold
 from holdfast.core.plan import Attempt, Plan
-from holdfast.core.script_header import read_header
 from holdfast.engine.attempt import render_attempt
 from holdfast.engine.supervise import Doors, Limits, drive
 from holdfast.engine.watch import watch_run
@@ -181,7 +180,7 @@ def _open_local(plan: Plan) -> LocalBackend:
     if unknown := sorted(plan.options.keys() - LocalBackend.options):
         fix = f"it has {', '.join(sorted(LocalBackend.options))}"
         raise UsageError(f"the local backend has no option {unknown[0]!r}", where="where.options", fix=fix)
-    interpreter = select_interpreter(read_header(plan.script, plan.script_name), plan.options)
+    interpreter = select_interpreter(str(Path(plan.cwd, plan.script_name)), plan.script, plan.options)
     return LocalBackend(interpreter, os.environ)
 
 

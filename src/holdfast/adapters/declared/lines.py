@@ -13,6 +13,8 @@ VARIABLE: Final = re.compile(r"[$%]\{?\w|\{\w*\}|\{\{")
 FOLDER: Final = re.compile(r"^\.{0,2}/|^\.{1,2}($|\[)|^~|^[A-Za-z]:\\|^file:")
 WHEEL: Final = re.compile(r"([A-Za-z0-9._]+)-([^-/]+)(?:-[^/]*)?\.whl$")
 EGG: Final = re.compile(r"[#&]egg=([A-Za-z0-9._-]+)")
+NAMED: Final = re.compile(r"[A-Za-z0-9][\w.-]*\s*(?:\[[^\]]*\])?\s*@\s*\w[\w+.-]*:")
+"""What names its package before the place that it is taken from."""
 REMOTE: Final = re.compile(r"^(git|hg|svn|bzr)\+|^https?://|^git@|^ssh://")
 
 
@@ -22,6 +24,8 @@ def read_requirement(text: str, place: Place) -> Requirement | Problem | None:
     Beside names with versions, pip takes URLs, repositories and folders; shells and notebooks put variables in.
     """
     text = text.strip()
+    if NAMED.match(text):
+        return parse_requirement(text, place)
     if REMOTE.match(text) or FOLDER.match(text) or text.endswith(".whl"):
         return _from_url(text, place)
     if VARIABLE.search(text.partition(";")[0]):

@@ -6,13 +6,14 @@ Not covered: indexes that a requirements file names; uv's own settings and the e
 """
 
 import re
+import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from holdfast.adapters.environments import find_uv
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.requirement import Declared, Requirement
 from holdfast.core.versions import normalized
@@ -86,3 +87,9 @@ def _told(errors: str) -> str:
     """Return what uv says, on one line."""
     words = [word for word in errors.split() if FRAME.isdisjoint(word)]
     return " ".join(words) or "it does not say why"
+
+
+def find_uv() -> str | None:
+    """Return the path of uv, beside this Python or on PATH."""
+    beside = Path(sys.executable).with_name("uv")
+    return str(beside) if beside.exists() else shutil.which("uv")

@@ -1,0 +1,117 @@
+"""Which Python a script gets: one at hand that has what its header or its project declares, else one that uv makes."""
+
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from holdfast.adapters.environments import is_made, select_interpreter
+from holdfast.adapters.programs import read_program
+from holdfast.app.rehearsing import rehearse
+from holdfast.core.errors import UsageError
+
+OURS = (sys.executable,)
+HEADER = '# /// script\n# dependencies = ["{}"]\n# ///\nimport trl\n'
+OLD = "transformers==4.46.3"
+
+
+def chosen(folder: Path, source: str = "import trl\n", added: tuple[str, ...] = (), **files: str) -> tuple[str, ...]:
+    """Return the words that run a script beside some files, without the path of uv."""
+    for name, text in files.items():
+        (folder / name.replace("_", ".")).write_text(text)
+    words = select_interpreter(str(folder / "train.py"), source, {}, added)
+    return words if words == OURS else words[1:]
+
+
+@pytest.mark.parametrize(
+    "text", ["trl\npeft\n", f"transformers=={version('transformers')}\n", "trl\nsurely-not-installed==1\n"]
+)
+def test_this_environment_serves_where_it_has_what_a_training_needs(tmp_path: Path, text: str) -> None:
+    """What no line imports and is no library of trainings need not be there: linters, say."""
+    assert chosen(tmp_path, requirements_txt=text) == OURS
+
+
+def test_a_project_gets_what_it_declares(tmp_path: Path) -> None:
+    words = chosen(tmp_path, requirements_txt=f"{OLD}\nsurely-not-installed\n")
+
+    assert words == (
+        *("run", "--no-project", "--isolated"),
+        *("--with", OLD, "--with", "surely-not-installed", "python"),
+    )
+    assert is_made(words)
+
+
+def test_what_a_script_imports_is_needed(tmp_path: Path) -> None:
+    source = "import trl\nimport os, surely_not_installed.parts\n"
+    assert "surely-not-installed==1" in chosen(tmp_path, source, requirements_txt="trl\nsurely-not-installed==1\n")
+
+
+def test_a_projects_python_and_its_last_day_count(tmp_path: Path) -> None:
+    project = '[project]\nname = "a"\nrequires-python = ">=3.99"\ndependencies = ["trl"]\n[tool.uv]\nexclude-newer = "2025-06-01"\n'
+    words = chosen(tmp_path, pyproject_toml=project)
+    assert words[3:] == ("--exclude-newer", "2025-06-01", "--python", ">=3.99", "--with", "trl", "python")
+
+
+def test_a_header_counts_before_the_project(tmp_path: Path) -> None:
+    assert chosen(tmp_path, HEADER.format("trl"), requirements_txt=OLD) == OURS
+    words = chosen(tmp_path, HEADER.format(OLD))
+    assert (words, is_made(words)) == (("run", "--no-project", "--script"), False)
+
+
+def test_what_a_launcher_adds_is_installed_beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_text("import trl\n")
+    program = read_program("--", ["uv", "run", "--with", OLD, "train.py", "--fast"], ())
+
+    assert program.added == (OLD,)
+    assert chosen(tmp_path, HEADER.format("trl"), program.added)[2:] == ("--with", OLD, "--script")
+    assert chosen(tmp_path, "import trl\n", program.added)[-3:] == ("--with", OLD, "python")
+
+
+def test_an_environment_of_the_projects_own_is_used(tmp_path: Path) -> None:
+    """It is found by its `pyvenv.cfg`, as `check` finds it, and has to have what is asked for."""
+    python = tmp_path / ".venv" / "bin" / "python"
+    site = tmp_path / ".venv" / "lib" / "python3.11" / "site-packages" / "trl-0.12.0.dist-info"
+    for folder in (python.parent, site):
+        folder.mkdir(parents=True)
+    python.touch()
+    (tmp_path / ".venv" / "pyvenv.cfg").touch()
+
+    assert select_interpreter(str(tmp_path / "train.py"), "import trl\n", {}) == (str(python),)
+
+
+def test_the_jobs_own_choice_comes_first(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text(OLD)
+    assert select_interpreter(str(tmp_path / "train.py"), "", {"python": "/opt/python"}) == ("/opt/python",)
+
+
+def test_without_uv_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("holdfast.adapters.environments.find_uv", lambda: None)
+    with pytest.raises(UsageError, match=r"lacks transformers==4\.46\.3"):
+        chosen(tmp_path, requirements_txt=OLD)
+
+
+@pytest.mark.long
+def test_a_project_is_rehearsed_with_its_own_releases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment is made by uv, of the registry."""
+    monkeypatch.chdir(tmp_path)
+    Path("requirements.txt").write_text(OLD)
+    Path("train.py").write_text('import transformers\nassert transformers.__version__ == "4.46.3"\n')
+    assert rehearse("train.py", offline=True)["verdict"] == "pass"
+    assert rehearse("train.py", offline=True, here=True)["verdict"] == "fail"
+
+
+@pytest.mark.train
+def test_what_cannot_be_made_here_is_told_and_this_environment_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wheel that there is for no such machine says nothing about the job."""
+    monkeypatch.chdir(tmp_path)
+    Path("requirements.txt").write_text(
+        f"transformers=={version('transformers')}\nunreachable @ file:///none/here.whl\n"
+    )
+    Path("train.py").write_text("import transformers\nimport unreachable\n")
+    told = rehearse("train.py", offline=True)
+    assert [each["what"] for each in told["not_rehearsed"]] == ["the environment that the project declares"]
+    assert told["failure"]["class"] == "missing-module"
