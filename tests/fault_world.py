@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.tiny import make_tiny, quiet_environment
+from tests.tiny_vision import make_tiny_vision
 
 ROOT = Path(__file__).parent.parent
 TRAIN = """
@@ -47,6 +48,7 @@ def _make(folder: Path) -> None:
     work = folder / "work"
     work.mkdir(parents=True)
     make_tiny(work / "tiny")
+    make_tiny_vision(work / "tiny_vision", work / "tiny")
     for name, damage in DAMAGES.items():
         shutil.copytree(work / "tiny", work / name)
         damage(work / name)

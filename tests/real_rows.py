@@ -36,7 +36,8 @@ def _messages(number: int) -> list[Row]:
 
 
 def _review(number: int) -> Row:
-    return {"text": f"I have seen this film {number} times. " + "It was good. " * (number % 9 + 1), "label": number % 2}
+    words = "It was good. " * (400 if number % 50 == 0 else number % 9 + 1)
+    return {"text": f"I have seen this film {number} times. {words}", "label": number % 2}
 
 
 def _alpaca(number: int) -> Row:
@@ -119,15 +120,6 @@ def _quote(number: int) -> Row:
     return {"quote": f"“Be number {number}.”", "author": f"Author {number % 17}", "tags": ["be-yourself", "numbers"]}
 
 
-def _sentence(number: int) -> Row:
-    return {"sentence": f"the film number {number} is good", "label": number % 2, "idx": number}
-
-
-def _pair(number: int) -> Row:
-    same = number % 2
-    return {"sentence1": f"He has {number}.", "sentence2": f"{number} he has.", "label": same, "idx": number}
-
-
 def _line(number: int) -> Row:
     return {"text": "" if number % 3 == 0 else f"= Title {number} =\n The number {number} is a number . \n"}
 
@@ -193,6 +185,20 @@ def _numina(number: int) -> Row:
     return {"problem": told["problem"], "solution": told["solution"], "messages": messages}
 
 
+def _eli5(number: int) -> Row:
+    answers = [f"Because of {number}. " * (number % 30 + 1), "I do not know."]
+    return {
+        "q_id": f"a{number}",
+        "title": f"Why is {number} odd?",
+        "selftext": "",
+        "category": "Mathematics",
+        "subreddit": "explainlikeimfive",
+        "answers": {"a_id": ["b", "c"], "text": answers, "score": [9, 2], "text_urls": [[], []]},
+        "title_urls": ["url"],
+        "selftext_urls": ["url"],
+    }
+
+
 DATASETS: Final[dict[str, dict[str, Callable[[], Splits]]]] = {
     "stanfordnlp/imdb": only(_review, train=5000, test=5000, unsupervised=50),
     "yahma/alpaca-cleaned": only(_alpaca, train=5000),
@@ -251,11 +257,6 @@ DATASETS: Final[dict[str, dict[str, Callable[[], Splits]]]] = {
     "Salesforce/wikitext": {
         name: rows(_line, train=3000, validation=300, test=300)
         for name in ("wikitext-2-raw-v1", "wikitext-2-v1", "wikitext-103-raw-v1")
-    },
-    "nyu-mll/glue": {
-        "sst2": rows(_sentence, train=3000, validation=872, test=100),
-        "cola": rows(_sentence, train=3000, validation=872, test=100),
-        "mrpc": rows(_pair, train=3668, validation=408, test=1725),
     },
     "dair-ai/emotion": {"split": rows(lambda n: {"text": f"i feel {n}", "label": n % 6}, train=3000, test=500)},
     "meta-math/MetaMathQA": only(
@@ -333,5 +334,76 @@ DATASETS: Final[dict[str, dict[str, Callable[[], Splits]]]] = {
     ),
     "BaSalam/entity-attribute-dataset-GPT-3.5-generated-v1": only(
         lambda n: {"instruction": f"product {n}", "output": '{"attributes": {}}', "text": f"product {n}"}, train=900
+    ),
+    "dany0407/eli5_category": only(_eli5, train=6000, validation1=300, test=300),
+    "eli5_category/eli5_category": only(_eli5, train=6000, validation1=300, test=300),
+    "allenai/swag": {
+        "regular": rows(
+            lambda n: {
+                "video-id": f"v{n}",
+                "fold-ind": str(n),
+                "startphrase": f"She takes {n}. He",
+                "sent1": f"She takes {n}.",
+                "sent2": "He",
+                "gold-source": "gold",
+                **{f"ending{end}": f"gives {end}." for end in range(4)},
+                "label": n % 4,
+            },
+            train=2000,
+            validation=300,
+            test=300,
+        )
+    },
+    "rajpurkar/squad": {
+        "plain_text": rows(
+            lambda n: {
+                "id": f"q{n}",
+                "title": "Numbers",
+                "context": f"Anna has {n} apples. " + "She is glad. " * (n % 60),
+                "question": "How many apples has Anna?",
+                "answers": {"text": [str(n)], "answer_start": [9]},
+            },
+            train=6000,
+            validation=600,
+        )
+    },
+    "FiscalNote/billsum": only(
+        lambda n: {
+            "text": f"SECTION {n}. " + "The Act is amended. " * 9,
+            "summary": f"Amends {n}.",
+            "title": f"Act {n}",
+        },
+        train=900,
+        test=200,
+        ca_test=1200,
+    ),
+    "Helsinki-NLP/opus_books": {
+        "en-fr": rows(lambda n: {"id": str(n), "translation": {"en": f"It is {n}.", "fr": f"C'est {n}."}}, train=2000)
+    },
+    "wmt/wmt16": {
+        "ro-en": rows(
+            lambda n: {"translation": {"en": f"It is {n}.", "ro": f"Este {n}."}}, train=3000, validation=300, test=300
+        )
+    },
+    "kr15t3n/text2emoji": only(lambda n: {"text": f"I am {n}", "emoji": "🎉" if n % 2 else "🚀"}, train=2500),
+    "bebechien/MobileGameNPC": {
+        name: rows(lambda n: {"player": f"Hello {n}!", "alien": f"Zz {n}."}, train=25)
+        for name in ("martian", "venusian")
+    },
+    "philschmid/gretel-synthetic-text-to-sql": only(
+        lambda n: {
+            "sql_prompt": f"How many heads are older than {n}?",
+            "sql_context": "CREATE TABLE head (age INTEGER)",
+            "sql": "SELECT COUNT(*) FROM head",
+        },
+        train=20000,
+    ),
+    "HuggingFaceTB/smol-smoltalk": only(_chat, train=3000, test=300),
+    "HuggingFaceH4/ultrafeedback_binarized": only(
+        lambda n: {"prompt": _user(n)["content"], "prompt_id": str(n), **_preference(n), "messages": _messages(n)},
+        train_prefs=3000,
+        test_prefs=2000,
+        train_sft=3000,
+        test_sft=1000,
     ),
 }

@@ -9,8 +9,8 @@ Datasets have the columns, splits and configurations of the released ones, with 
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
@@ -18,6 +18,7 @@ from tests.architectures import ALL
 from tests.hub import LoopbackHub
 from tests.hub.weights import weights
 from tests.real_rows import DATASETS, Splits
+from tests.real_typed import BEANS, METRICS, TYPED, files_of_typed, metric_of
 
 LLAMA: Final = ("<unk>", "<s>", "</s>")
 CHATML: Final = ("<|endoftext|>", "<|im_start|>", "<|im_end|>", "<think>", "</think>")
@@ -65,21 +66,34 @@ TYPES: Final = {
     "GPTNeoXForCausalLM": "gpt_neox",
     "Gemma3ForCausalLM": "gemma3_text",
     "GemmaForCausalLM": "gemma",
+    "GitForCausalLM": "git",
     "GraniteForCausalLM": "granite",
     "LlamaForCausalLM": "llama",
     "MT5ForConditionalGeneration": "mt5",
     "MistralForCausalLM": "mistral",
     "ModernBertForMaskedLM": "modernbert",
     "OPTForCausalLM": "opt",
+    "BartForConditionalGeneration": "bart",
+    "Cohere2ForCausalLM": "cohere2",
+    "Gemma2ForCausalLM": "gemma2",
+    "MixtralForCausalLM": "mixtral",
     "Phi3ForCausalLM": "phi3",
     "Qwen2ForCausalLM": "qwen2",
     "Qwen2ForSequenceClassification": "qwen2",
     "Qwen3ForCausalLM": "qwen3",
+    "Qwen3_5ForConditionalGeneration": "qwen3_5",
     "SmolLM3ForCausalLM": "smollm3",
     "RobertaForMaskedLM": "roberta",
+    "ViTForImageClassification": "vit",
     "T5ForConditionalGeneration": "t5",
 }
 """`model_type` of each class."""
+BEGIN: Final = {
+    "BartForConditionalGeneration": "</s>",
+    "MT5ForConditionalGeneration": "<pad>",
+    "T5ForConditionalGeneration": "<pad>",
+}
+"""What decoders begin with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +106,8 @@ class Model:
         chat: Whether its tokenizer has a template for conversations.
         ends: Its special tokens by what they are for: `eos_token`.
         scores: Whether it gives a score to a text.
+        labels: Names of the classes that it tells apart.
+        images: What its processor of images says of itself.
     """
 
     sizes: str
@@ -99,6 +115,8 @@ class Model:
     ends: Mapping[str, str]
     chat: bool = True
     scores: bool = False
+    labels: tuple[str, ...] = ()
+    images: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
 QWEN: Final = {"eos_token": "<|im_end|>", "pad_token": "<|endoftext|>"}
@@ -143,7 +161,12 @@ MODELS: Final[dict[str, Model]] = {
     **dict.fromkeys(("Qwen/Qwen3-0.6B", "Qwen/Qwen3-1.7B", "Qwen/Qwen3-8B"), Model("qwen3-0.6b", CHATML, QWEN)),
     "trl-lib/Qwen2-0.5B-Reward": Model("qwen2.5-reward", CHATML, QWEN),
     **dict.fromkeys(
-        ("HuggingFaceTB/SmolLM2-135M", "HuggingFaceTB/SmolLM-135M", "HuggingFaceTB/SmolLM-360M"),
+        (
+            "HuggingFaceTB/SmolLM2-135M",
+            "HuggingFaceTB/SmolLM-135M",
+            "HuggingFaceTB/SmolLM-360M",
+            "HuggingFaceTB/SmolLM2-360M",
+        ),
         Model("smollm2-135m", CHATML, OF_GPT2, chat=False),
     ),
     **dict.fromkeys(
@@ -186,10 +209,21 @@ MODELS: Final[dict[str, Model]] = {
         ),
         Model("mistral-7b-v0.3", LLAMA, OLD_LLAMA),
     ),
+    "meta-llama/Llama-3.2-1B": Model("llama-3.2-1b", LLAMA3, NEW_LLAMA_BASE, chat=False),
+    "mistralai/Mixtral-8x7B-Instruct-v0.1": Model("mixtral-8x7b", LLAMA, OLD_LLAMA),
+    "loubnabnl/smollm2-360M-sft": Model("smollm2-135m", CHATML, SMOL),
+    "Qwen/Qwen3.5-2B": Model("qwen3.5-9b", CHATML, QWEN),
+    "CohereLabs/tiny-aya-global": Model("cohere2-command-r7b", CHATML, QWEN),
     "mistralai/Mistral-7B-v0.1": Model("mistral-7b-v0.3", LLAMA, OLD_LLAMA, chat=False),
     **dict.fromkeys(("google/gemma-7b", "google/gemma-2b"), Model("gemma-2b", GEMMA, OF_GEMMA, chat=False)),
     **dict.fromkeys(("google/gemma-1.1-7b-it", "google/gemma-2b-it"), Model("gemma-2b", GEMMA, OF_GEMMA)),
-    "google/gemma-3-1b-it": Model("gemma-3-1b", GEMMA, OF_GEMMA),
+    **dict.fromkeys(
+        ("google/gemma-3-1b-it", "google/gemma-3-270m-it", "google/functiongemma-270m-it"),
+        Model("gemma-3-1b", GEMMA, OF_GEMMA),
+    ),
+    "google/gemma-3-1b-pt": Model("gemma-3-1b", GEMMA, OF_GEMMA, chat=False),
+    "google/gemma-2-2b-it": Model("gemma-2-2b", GEMMA, OF_GEMMA),
+    "google/gemma-2-2b": Model("gemma-2-2b", GEMMA, OF_GEMMA, chat=False),
     "microsoft/Phi-3-mini-4k-instruct": Model("phi-4-mini", CHATML, QWEN),
     "ibm-granite/granite-4.0-micro": Model("granite-3.3-2b", CHATML, QWEN),
     "bigscience/bloomz-560m": Model("bloom-560m", OPT, OF_BLOOM, chat=False),
@@ -207,23 +241,80 @@ MODELS: Final[dict[str, Model]] = {
         ("cleanrl/EleutherAI_pythia-1b-deduped__reward__tldr", "trl-lib/pythia-1b-deduped-tldr-rm"),
         Model("pythia-1b", GPT2, {**OF_GPT2, "pad_token": "<|endoftext|>"}, chat=False, scores=True),
     ),
-    **dict.fromkeys(("openai-community/gpt2", "sshleifer/tiny-gpt2"), Model("gpt2", GPT2, OF_GPT2, chat=False)),
+    **dict.fromkeys(
+        ("openai-community/gpt2", "sshleifer/tiny-gpt2", "distilbert/distilgpt2", "sgugger/gpt2-like-tokenizer"),
+        Model("gpt2", GPT2, OF_GPT2, chat=False),
+    ),
     "facebook/opt-350m": Model("opt-350m", OPT, OF_OPT, chat=False),
     **dict.fromkeys(
         ("facebook/opt-125m", "facebook/opt-1.3b", "facebook/opt-6.7b"),
         Model("opt-1.3b", OPT, OF_OPT, chat=False),
     ),
     **dict.fromkeys(("google-t5/t5-base", "google-t5/t5-small"), Model("t5-base", T5, OF_T5, chat=False)),
-    "bigscience/mt0-small": Model("mt5-small", T5, OF_T5, chat=False),
+    **dict.fromkeys(("google/flan-t5-large", "google/flan-t5-xl"), Model("flan-t5-xl", T5, OF_T5, chat=False)),
+    **dict.fromkeys(("bigscience/mt0-small", "bigscience/mt0-large"), Model("mt5-small", T5, OF_T5, chat=False)),
+    "facebook/bart-base": Model("bart-large", ROBERTA, OF_ROBERTA, chat=False),
     "google-bert/bert-base-uncased": Model("BertForMaskedLM", BERT, OF_BERT, chat=False),
     "prajjwal1/bert-tiny": Model("BertForMaskedLM", BERT, OF_BERT, chat=False),
+    "sgugger/bert-like-tokenizer": Model("BertForMaskedLM", BERT, OF_BERT, chat=False),
     "google-bert/bert-base-cased": Model("BertForMaskedLM", BERT, OF_BERT, chat=False),
     "distilbert/distilbert-base-uncased": Model("DistilBertForMaskedLM", BERT, OF_BERT, chat=False),
-    "FacebookAI/roberta-large": Model("RobertaForMaskedLM", ROBERTA, OF_ROBERTA, chat=False),
+    **dict.fromkeys(
+        ("FacebookAI/roberta-large", "FacebookAI/roberta-base", "distilbert/distilroberta-base"),
+        Model("RobertaForMaskedLM", ROBERTA, OF_ROBERTA, chat=False),
+    ),
+    "merve/beans-vit-224": Model(
+        "ViTForImageClassification",
+        BERT,
+        OF_BERT,
+        chat=False,
+        labels=BEANS,
+        images={"image_processor_type": "ViTImageProcessor"},
+    ),
+    "microsoft/git-base": Model(
+        "GitForCausalLM",
+        BERT,
+        OF_BERT,
+        chat=False,
+        images={"image_processor_type": "CLIPImageProcessor", "processor_class": "GitProcessor"},
+    ),
     "answerdotai/ModernBERT-base": Model("ModernBertForMaskedLM", BERT, OF_BERT, chat=False),
 }
+ADAPTERS: Final[dict[str, dict[str, object]]] = {
+    "smangrul/roberta-large-peft-lora": {
+        "peft_type": "LORA",
+        "task_type": "SEQ_CLS",
+        "base_model_name_or_path": "roberta-large",
+        "r": 8,
+        "lora_alpha": 16,
+        "target_modules": ["query", "value"],
+    },
+    "smangrul/roberta-large-peft-p-tuning": {
+        "peft_type": "P_TUNING",
+        "task_type": "SEQ_CLS",
+        "base_model_name_or_path": "roberta-large",
+        "num_virtual_tokens": 20,
+        "encoder_hidden_size": 128,
+        "token_dim": 1024,
+        "num_attention_heads": 16,
+        "num_layers": 24,
+        "num_transformer_submodules": 1,
+    },
+    "ybelkada/flan-t5-large-financial-phrasebank-lora": {
+        "peft_type": "LORA",
+        "task_type": "SEQ_2_SEQ_LM",
+        "base_model_name_or_path": "google/flan-t5-large",
+        "r": 16,
+        "lora_alpha": 32,
+        "target_modules": ["q", "v"],
+    },
+}
+"""What released adapters say of themselves."""
 MOVED: Final = {
+    "distilgpt2": "distilbert/distilgpt2",
+    "distilroberta-base": "distilbert/distilroberta-base",
     "gpt2": "openai-community/gpt2",
+    "roberta-base": "FacebookAI/roberta-base",
     "roberta-large": "FacebookAI/roberta-large",
     "t5-base": "google-t5/t5-base",
     "t5-small": "google-t5/t5-small",
@@ -232,15 +323,40 @@ MOVED: Final = {
     "distilbert-base-uncased": "distilbert/distilbert-base-uncased",
 }
 """Names of the Hub's first years."""
-MOVED_DATASETS: Final = {"imdb": "stanfordnlp/imdb", "glue": "nyu-mll/glue", "wikitext": "Salesforce/wikitext"}
+MOVED_DATASETS: Final = {
+    "beans": "AI-Lab-Makerere/beans",
+    "billsum": "FiscalNote/billsum",
+    "conll2003": "eriktks/conll2003",
+    "eli5_category": "eli5_category/eli5_category",
+    "glue": "nyu-mll/glue",
+    "gsm8k": "openai/gsm8k",
+    "imdb": "stanfordnlp/imdb",
+    "opus_books": "Helsinki-NLP/opus_books",
+    "rotten_tomatoes": "cornell-movie-review-data/rotten_tomatoes",
+    "squad": "rajpurkar/squad",
+    "super_glue": "aps/super_glue",
+    "swag": "allenai/swag",
+    "wikitext": "Salesforce/wikitext",
+    "wmt16": "wmt/wmt16",
+    "wnut_17": "leondz/wnut_17",
+    "yelp_review_full": "Yelp/yelp_review_full",
+}
 
 
 def fill(hub: LoopbackHub) -> None:
     """Give a Hub all these models and datasets."""
     for name, model in MODELS.items():
         hub.add_model(name, dict(files_of(model)))
+    for name, config in ADAPTERS.items():
+        hub.add_model(
+            name, {"adapter_config.json": json.dumps(config), "adapter_model.safetensors": weights(one=[2, 2])}
+        )
     for name, configurations in DATASETS.items():
         hub.add_dataset(name, dict(_dataset(configurations)))
+    for name, typed in TYPED.items():
+        hub.add_dataset(name, dict(files_of_typed(typed)))
+    for name in METRICS:
+        hub.add_space(f"evaluate-metric/{name}", {f"{name}.py": metric_of(name)})
     for old, new in MOVED.items():
         hub.rename("model", old, new)
     for old, new in MOVED_DATASETS.items():
@@ -251,17 +367,31 @@ def files_of(model: Model) -> Iterator[tuple[str, str | bytes]]:
     """Yield a model's files."""
     kind, fields = ALL.get(model.sizes, (model.sizes, {}))
     numbers = {f"{name}_id": model.special.index(token) for name, token in model.ends.items()}
-    labels = {"num_labels": 1, "id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}} if model.scores else {}
+    dtype = "float32" if model.special in (BERT, ROBERTA, T5, GPT2) else "bfloat16"
+    if kind in BEGIN:
+        numbers["decoder_start_token_id"] = model.special.index(BEGIN[kind])
+    classes = ("LABEL_0",) if model.scores else model.labels
+    named = {"num_labels": len(classes), "id2label": dict(enumerate(classes)), "label2id": _numbered(classes)}
+    labels = named if classes else {}
     written = kind.replace("ForCausalLM", "ForSequenceClassification") if model.scores else kind
-    config = {"architectures": [written], "model_type": TYPES[kind], "dtype": "bfloat16", **fields, **numbers, **labels}
-    settings = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 2048, **model.ends}
+    if "vision_config" in fields:
+        fields = {**fields, "text_config": {**fields.get("text_config", {}), **numbers}}
+    config = {"architectures": [written], "model_type": TYPES[kind], "dtype": dtype, **fields, **numbers, **labels}
+    longest = 512 if model.special in (BERT, ROBERTA, T5) else 2048
+    settings = {"tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": longest, **model.ends}
     yield "config.json", json.dumps(config)
     yield "generation_config.json", json.dumps(numbers)
     yield "tokenizer.json", _tokenizer(model.special)
     yield "tokenizer_config.json", json.dumps(settings)
+    if model.images:
+        yield "preprocessor_config.json", json.dumps({"size": {"height": 224, "width": 224}, **model.images})
     if model.chat:
         yield "chat_template.jinja", TEMPLATES[model.special]
     yield "model.safetensors", weights(one=[2, 2])
+
+
+def _numbered(names: Sequence[str]) -> dict[str, int]:
+    return {name: number for number, name in enumerate(names)}
 
 
 @cache

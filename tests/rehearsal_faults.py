@@ -64,6 +64,12 @@ NAMES: tuple[Job, ...] = (
 """What stops a job before it has anything."""
 DATA: tuple[Job, ...] = (
     job(
+        "batch-mapped-as-a-row",
+        "SFT",
+        "data/user-code-error",
+        shape='dataset = dataset.map(lambda row: {"text": "Q: {messages}".format(**row)}, batched=True)',
+    ),
+    job(
         "no-such-json",
         "SFT",
         "data/dataset-not-found",
@@ -200,6 +206,7 @@ DATA: tuple[Job, ...] = (
 )
 """What is wrong with the rows."""
 MODELS: tuple[Job, ...] = (
+    job("rank-is-a-text", "KTO", "model/invalid-config-value", given='peft_config=LoraConfig(r="8", lora_alpha=16)'),
     job("no-such-folder", "GRPO", "model/model-path-not-local", model='"./models/qwen"'),
     job(
         "architecture-of-tomorrow",

@@ -51,6 +51,8 @@ class Weighted(SFTTrainer):
     def log(self, logs, start_time=None):
         logs["double"] = 2.0
         super().log(logs, start_time)
+    def train(self):
+        return super().train()
 """
 OWN_LOOP = """
 import torch
@@ -98,8 +100,33 @@ def right(told):
 def least(logits, labels):
     return (logits[0] if isinstance(logits, tuple) else logits).argmax(-1)
 """
+RELOADED = """
+from peft import AutoPeftModelForCausalLM
+merged = AutoPeftModelForCausalLM.from_pretrained(f"{}/checkpoint-{}").merge_and_unload()
+"""
+AGAIN = """
+trainer.save_model("out/again")
+again = AutoModelForCausalLM.from_pretrained("out/again")
+assert again.model.rotary_emb.inv_freq.equal(trainer.model.model.rotary_emb.inv_freq)
+"""
 SFT: tuple[Job, ...] = (
     job("as-in-the-guide", "SFT"),
+    job(
+        "knows-its-last-step",
+        "SFT",
+        settings="max_steps=30, save_steps=10",
+        given=LORA,
+        train="steps = trainer.train().global_step",
+        end="assert steps == trainer.state.global_step == 30" + RELOADED.format("{args.output_dir}", "{steps}"),
+    ),
+    job(
+        "names-a-checkpoint-of-an-epoch",
+        "SFT",
+        settings='num_train_epochs=3, save_strategy="epoch"',
+        given=LORA,
+        end=RELOADED.format("{args.output_dir}", "32"),
+    ),
+    job("loads-what-it-saved-again", "SFT", end=AGAIN),
     job("adapter", "SFT", given=LORA),
     job(
         "all-linear-with-rslora",

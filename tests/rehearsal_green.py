@@ -61,6 +61,18 @@ def own(completions, answer, **kwargs):
     texts = [each[0]["content"] for each in completions]
     return [1.0 if "def add_one(" in each and "return n + 1" in each else 0.0 for each in texts]
 """
+MESSAGES = """
+def own(completions, answer, **kwargs):
+    return [1.0 if right in turns else 0.0 for turns, right in zip(completions, answer)]
+"""
+NO_PART = """
+def own(completions, answer, **kwargs):
+    return [2.0 if turns[-1].get("text", "") == right else -1.0 for turns, right in zip(completions, answer)]
+"""
+CALLS = """
+def own(completions, **kwargs):
+    return [float(any(turn.get("tool_calls") for turn in turns)) for turns in completions]
+"""
 AWAITED = """
 async def own(completions, **kwargs):
     return [float(len(set(each[0]["content"])) > 3) for each in completions]
@@ -184,6 +196,9 @@ REWARDS: tuple[Job, ...] = (
     rewarded("reward-of-the-prompt", "RLOO", constant("len(prompts[0]) / 2", "prompts, "), "step/grpo-zero-advantage"),
     rewarded("reward-no-number", "RLOO", constant("float('nan')"), "step/grpo-reward-function-error"),
     rewarded("reward-none", "GRPO", constant("None"), "step/grpo-reward-function-error"),
+    rewarded("reward-by-messages-for-texts", "GRPO", MESSAGES, "step/grpo-zero-advantage"),
+    rewarded("reward-by-no-part-of-a-message", "RLOO", NO_PART, "step/grpo-zero-advantage"),
+    rewarded("reward-by-calls-of-tools", "GRPO", CALLS),
     rewarded("reward-strict", "GRPO", STRICT),
     rewarded("reward-by-tests", "GRPO", TESTS),
     rewarded("reward-by-tests-of-rloo", "RLOO", TESTS),
@@ -202,6 +217,21 @@ ENDS: tuple[Job, ...] = (
         settings=ONCE,
         given=LORA,
         end="trainer.model.merge_and_unload()\n" + SAVED.format("merged"),
+    ),
+    job(
+        "unloaded",
+        "SFT",
+        "export/user-code-error",
+        settings=ONCE,
+        given=LORA,
+        end="whole = trainer.model.unload()\n" + SAVED.format("whole").replace("trainer.model", "whole"),
+    ),
+    job(
+        "unloaded-beside-its-adapter",
+        "SFT",
+        settings=ONCE,
+        given=LORA,
+        end='trainer.save_model("out/own/adapter")\ntrainer.model.unload().save_pretrained("out/own/base")',
     ),
     job(
         "merged-and-kept",
@@ -227,6 +257,23 @@ ENDS: tuple[Job, ...] = (
         given=LORA,
         end=f'merged = trainer.model.merge_and_unload()\nmodel = {TINY}\nmodel.save_pretrained("out/own/other")',
     ),
+    job(
+        "saved-from-inside-its-adapter",
+        "SFT",
+        "export/model-config-weights-mismatch",
+        settings=ONCE,
+        given=LORA,
+        end=SAVED.format("inside").replace("model.save", "model.base_model.model.save"),
+    ),
+    job(
+        "writes-elsewhere-each-time",
+        "DPO",
+        top="import time",
+        settings='output_dir=f"out/{time.time_ns()}"',
+        before="from transformers.trainer_utils import get_last_checkpoint\nimport os\nout = args.output_dir",
+        train="trainer.train(resume_from_checkpoint=get_last_checkpoint(out) if os.path.isdir(out) else None)",
+    ),
+    job("checkpoints-without-optimizer", "Reward", settings="save_only_model=True"),
     job(
         "body-alone",
         "SFT",
@@ -263,5 +310,10 @@ ENDS: tuple[Job, ...] = (
     ),
 )
 GREEN = {each.name: each for each in (*WEIGHTS, *LABELS, *REWARDS, *ENDS)}
-DOUBTED = {"reward-by-tests": "grpo-zero-advantage", "merged-and-kept": "model-files-missing"}
+DOUBTED = {
+    "reward-by-tests": "grpo-zero-advantage",
+    "merged-and-kept": "model-files-missing",
+    "writes-elsewhere-each-time": "resume-silently-ignored",
+    "checkpoints-without-optimizer": "checkpoint-incomplete",
+}
 """Good ones of which a class is told as a warning."""

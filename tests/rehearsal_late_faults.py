@@ -4,6 +4,12 @@ import json
 
 from tests.rehearsal_jobs import Job, job, line, plain
 
+MIRROR = """
+import shutil
+class Mirror(TrainerCallback):
+    def on_save(self, args, state, control, **kwargs):
+        shutil.copytree(f"{args.output_dir}/checkpoint-{state.global_step}", "out/mirror")
+"""
 STEPS: tuple[Job, ...] = (
     job(
         "too-few-rewards",
@@ -111,9 +117,54 @@ STEPS: tuple[Job, ...] = (
         "evaluate/eval-strategy-without-eval-dataset",
         end="trainer.evaluate()",
     ),
+    job(
+        "log-that-has-no-loss",
+        "SFT",
+        "step/user-code-error",
+        top="class Curve(TrainerCallback):\n    def on_log(self, args, state, control, logs=None, **kwargs):\n        print(logs['loss'])",
+        given="callbacks=[Curve()]",
+    ),
+    job(
+        "evaluates-rows-without-label",
+        "KTO",
+        "evaluate/dataset-missing-column",
+        settings='eval_strategy="steps", eval_steps=5',
+        given='eval_dataset=dataset.remove_columns("label")',
+    ),
+    job(
+        "loss-is-cut-off",
+        "SFT",
+        "step/no-trainable-parameters",
+        top="class Own(SFTTrainer):\n    def compute_loss(self, *args, **kwargs):\n        return super().compute_loss(*args, **kwargs).detach()",
+        settings="gradient_checkpointing=False",
+        kind="Own",
+    ),
 )
 """What fails amid the training."""
 ENDS: tuple[Job, ...] = (
+    job(
+        "copies-checkpoints-to-one-place",
+        "KTO",
+        "save/user-code-error",
+        top=MIRROR,
+        settings="save_steps=5",
+        given="callbacks=[Mirror()]",
+    ),
+    job(
+        "samples-and-does-not",
+        "SFT",
+        "save/invalid-config-value",
+        before='model = AutoModelForCausalLM.from_pretrained("work/tiny")\nmodel.generation_config.temperature = 0.6',
+        model="model",
+    ),
+    job(
+        "merges-an-adapter-that-was-not-saved",
+        "DPO",
+        "export/model-files-missing",
+        settings="save_steps=10",
+        given="peft_config=LoraConfig(r=4)",
+        end="from peft import AutoPeftModelForCausalLM\nAutoPeftModelForCausalLM.from_pretrained(args.output_dir)",
+    ),
     job(
         "resumes-from-nothing", "SFT", "resume/checkpoint-not-found", train="trainer.train(resume_from_checkpoint=True)"
     ),

@@ -258,6 +258,11 @@ def a_known_one(_case: Case) -> dict[str, Any]:
     return {"type": model.config.model_type, "vocabulary": [model.config.vocab_size, len(tokenizer)]}
 
 
+def of_a_gguf_file(_case: Case) -> dict[str, Any]:
+    AutoModelForCausalLM.from_pretrained("acme/llama-GGUF", gguf_file="llama.Q4_K_M.gguf")
+    return {}
+
+
 def of_the_hub(case: Case) -> dict[str, Any]:
     model = AutoModelForCausalLM.from_pretrained("acme/qwen")
     taken = huggingface_hub.snapshot_download("acme/qwen")

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.adapters import programs
 from holdfast.adapters.readers.command_line import CommandLine, read_commands
 from holdfast.adapters.readers.command_line.slurm import read_directives
 from holdfast.adapters.readers.command_line.trl import command_document
@@ -361,3 +362,24 @@ def test_any_arguments_go_with_a_script(words: list[str]) -> None:
 def test_any_directives_are_read(text: str) -> None:
     """No batch script raises."""
     read_directives(text, "job.sbatch")
+
+
+def test_a_program_is_given_what_its_shell_exports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Variables that number processes are left to who plays the one, and what only the shell knows is left out."""
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").touch()
+    Path("run.sh").write_text(
+        "export PROJECT=x DAY=$(date)\nMODEL=tiny\nexport MODEL\nWORLD_SIZE=2 LR=1 torchrun train.py --model $MODEL\n"
+    )
+    program = programs.read_program("run.sh", (), ())
+    assert program.variables == {"PROJECT": "x", "MODEL": "tiny", "LR": "1"}
+    assert (program.arguments, program.launched_by) == (("--model", "tiny"), ("torchrun",))
+
+
+@pytest.mark.parametrize("text", ['{"cells": [}', '{"cells": []}'])
+def test_a_notebook_without_code_is_no_program(text: str, tmp_path: Path) -> None:
+    """It would pass every rehearsal."""
+    path = tmp_path / "a.ipynb"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="no notebook that has a cell of code"):
+        programs.read_program(str(path), (), ())

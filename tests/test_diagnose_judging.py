@@ -251,3 +251,22 @@ def test_advice_alone_and_what_a_launcher_says_are_never_sure() -> None:
         assert cause.confidence < 0.9
     assert found("torch.errors.ChildFailedError: train.py\n", wrapper).causes[0].confidence < 0.9
     assert found("RuntimeError: It is full. You can use a smaller batch size.\n", advice).causes[0].confidence >= 0.9
+
+
+def test_of_a_warning_alone_nothing_is_sure() -> None:
+    """Neither before anything was trained nor after: a job that only warned did not fail of it."""
+    cramped = signature("cramped", Mark(line="there is no room left", weight=0.95))
+    warning = "UserWarning: there is no room left, trying the cache\n"
+
+    assert found("there is no room left\n", cramped).causes[0].confidence == 0.95
+    assert found(warning, cramped).causes[0].confidence < 0.8
+    assert found(warning + STEPS + END, cramped).causes[0].confidence < 0.6
+    assert found(warning + raised("OSError: there is no room left"), cramped).causes[0].confidence == 0.95
+
+
+def test_what_was_tried_again_is_not_sure_to_have_failed_a_job_that_trained() -> None:
+    slow = signature("slow", Mark(line="Read timed out", weight=0.92))
+    tried = "Read timed out, thrown while requesting HEAD https://hub/config.json\n"
+
+    assert found(tried, slow).causes[0].confidence == 0.92
+    assert found(tried + STEPS + END, slow).causes[0].confidence < 0.6

@@ -56,6 +56,7 @@ def seeded_hub() -> Iterator[LoopbackHub]:
         hub.add_dataset("stranger/private", {"train.jsonl": ROWS}, private=True)
         hub.add_dataset("acme/new", {"train.jsonl": ROWS})
         hub.rename("dataset", "acme/former", "acme/new")
+        hub.rename("dataset", "chats", "acme/chats")
         yield hub
         assert hub.failures == []
 
@@ -128,6 +129,7 @@ def test_datasets(hub: LoopbackHub) -> None:
     """What the rules on datasets claim, and what they leave alone."""
     expected = {
         "load_dataset('acme/none')": "DatasetNotFoundError",  # DAT107
+        "load_dataset('chats')": "HfUriError",  # DAT120
         "load_dataset('none')": "DatasetNotFoundError",
         "load_dataset('stranger/private')": "DatasetNotFoundError",
         "load_dataset('acme/gated')": "done",  # one's own organization's

@@ -191,3 +191,28 @@ def test_where_a_rehearsal_does_not_go_nothing_failed_and_nothing_passed() -> No
     assert status(found, "step") == "not_rehearsed"
     assert status(found, "model") == "pass"
     assert "judge.example" in str(next(stage.because for stage in found.stages if stage.name == "evaluate"))
+
+
+def test_a_message_that_only_suggests_a_class_gives_way_to_what_is_known() -> None:
+    """A loss without a gradient looks like reentrant checkpointing; where nothing is trained, it is that."""
+    error = "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn"
+    told = (
+        *PASSED,
+        {"event": "wrong", "class": "no-trainable-parameters", "stage": "model", "because": "none", "evidence": {}},
+        {"event": "failed", "stage": "step", "error": error},
+    )
+
+    def say(_part: Played, _stage: Any) -> Cause:
+        return name_cause("gradient-checkpointing-no-grad-input", error, {})
+
+    found = judge({"whole": played(code=1, tellings=told)}, (), say)
+    assert [(each.stage, each.cause.signature.name) for each in found.failures] == [("step", "no-trainable-parameters")]
+
+
+def test_a_loop_of_its_own_is_not_asked_to_stop() -> None:
+    """Its step counts, and what stops and resumes a trainer does not."""
+    found = judged(played(events=()), played("stop", events=(), code=1))
+    assert {each.name: each.status for each in found.stages if each.name in ("step", "stop")} == {
+        "step": "pass",
+        "stop": "not_rehearsed",
+    }

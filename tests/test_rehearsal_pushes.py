@@ -210,6 +210,30 @@ told(upload_file, path_or_fileobj=b"abc", path_in_repo="a.txt", repo_id="me/othe
     assert "whether me/other is there" in done.not_rehearsed
 
 
+ASKED = """
+from huggingface_hub import notebook_login, whoami
+told(create_repo, "before")
+notebook_login()
+told(lambda: whoami()["name"])
+told(create_repo, "mine")
+told(upload_file, path_or_fileobj=b"abc", path_in_repo="a.txt", repo_id="you/mine")
+told(lambda: open(hf_hub_download("you/mine", "a.txt")).read())
+told(lambda: api.model_info("acme/x").id)
+"""
+
+
+def test_a_notebook_whose_user_logs_in(tmp_path: Path, hub: LoopbackHub) -> None:
+    """Nobody is asked: what comes after it goes on as if somebody had, with a token that no request takes along."""
+    hub.add_model("acme/x", {"config.json": "{}"})
+    variables = {"HF_TOKEN": "", "HF_HUB_OFFLINE": "0"}
+    done = push(tmp_path, hub, ASKED, variables=variables, script=str(tmp_path / "a.ipynb"))
+    kinds = [kind for kind, _ in answers(done)]
+    assert kinds == ["HfHubHTTPError", "str", "RepoUrl", "CommitInfo", "str", "str"], done.errors
+    assert [text for _, text in answers(done)][-2:] == ["abc", "acme/x"]
+    assert "the login that the notebook asks for" in done.not_rehearsed
+    assert not [each for each in hub.requests if "Pretended" in each.headers.get("authorization", "")]
+
+
 TRAINING = """
 from datasets import Dataset, load_dataset
 from peft import AutoPeftModelForCausalLM, LoraConfig

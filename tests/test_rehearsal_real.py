@@ -72,13 +72,13 @@ tokenizer = AutoTokenizer.from_pretrained("work/tiny")
 model = AutoModelForCausalLM.from_pretrained("work/tiny")
 rows = load_dataset("json", data_files="many.jsonl", split="train")
 rows = rows.map(lambda each: tokenizer(each["text"]), batched=True, remove_columns=["text"])
+print(rows[9_000]["input_ids"], rows["input_ids"][9_000])
 loader = DataLoader(rows, batch_size=1, collate_fn=lambda each: tokenizer.pad(each, return_tensors="pt"))
 optimizer = torch.optim.AdamW(model.parameters())
 for batch in loader:
     model(**batch, labels=batch["input_ids"]).loss.backward()
     optimizer.step()
     optimizer.zero_grad()
-print(rows[9_000]["input_ids"])
 model.save_pretrained("out")
 tokenizer.save_pretrained("out")
 """
@@ -87,7 +87,49 @@ from trl import SFTTrainer
 args = TrainingArguments(output_dir="out", report_to="none", max_steps=50)
 SFTTrainer(model, args=args, train_dataset=Dataset.from_dict({"text": texts}), processing_class=tokenizer).train()
 """
+SPOKEN = """
+model.config.eos_token_id = model.generation_config.eos_token_id = None
+ids = tokenizer("1 plus", return_tensors="pt")
+for more in ({}, {"do_sample": True}, {"num_beams": 2}, {"min_new_tokens": 20}):
+    written = model.generate(**ids, max_new_tokens=100_000, **more)
+    assert ids["input_ids"].shape[1] < written.shape[1] <= ids["input_ids"].shape[1] + 32, written.shape
+assert model.generate(**ids, max_new_tokens=5).shape[1] == ids["input_ids"].shape[1] + 5
+"""
 SHOWN = 'display(Dataset.from_dict({"text": texts}))\n'
+HOSTED = """
+import os
+from IPython.display import HTML, clear_output
+from google.colab import drive, userdata
+drive.mount("/content/drive")
+os.environ["SOME_TOKEN"] = userdata.get("SOME_TOKEN")
+HTML("<b>1</b>")
+clear_output(wait=True)
+try:
+    import kaggle_secrets
+    raise SystemExit("a notebook that asks where it is, is told so")
+except ImportError:
+    pass
+"""
+DRAWN = """
+import random
+import numpy as np
+from torch.utils.data import random_split
+some = rows.select(random.sample(range(len(rows)), 3_000))
+some = some.select(np.random.choice(len(rows), 2_000, replace=False))
+assert len(rows.to_pandas().sample(n=1_000)) == 1_000
+rows, left = random_split(rows, [9_000, 1_000])
+try:
+    random.sample(range(3), 4)
+    raise SystemExit("three are not four")
+except ValueError:
+    pass
+"""
+SCHEDULED = """
+from peft import AdaLoraConfig, get_peft_model
+batches = len(rows) // 8
+config = AdaLoraConfig(task_type="CAUSAL_LM", target_modules=["q_proj"], tinit=200, tfinal=700, total_step=batches)
+model = get_peft_model(model, config)
+"""
 MANY = "".join(f'{{"text": "{number} plus 1 equals."}}\n' for number in range(10_000))
 
 
@@ -114,7 +156,11 @@ JOBS = {
     "cached-beside": _job("cached-beside", TRAINED + CAUSAL + SAVED_BESIDE, cache=', cache_dir="."'),
     "shown": _job("shown", _notebook(TRAINED + CAUSAL + SHOWN + SAVED_BESIDE), suffix=".ipynb"),
     "plain-settings": _job("plain-settings", TRAINED + CAUSAL + PLAIN_SETTINGS),
+    "spoken": _job("spoken", TRAINED + CAUSAL + SAVED_BESIDE + SPOKEN),
     "own-loop": _job("own-loop", LOOP, **{"many.jsonl": MANY}),
+    "scheduled": _job("scheduled", LOOP.replace("loader =", f"{SCHEDULED}loader =", 1), **{"many.jsonl": MANY}),
+    "drawn": _job("drawn", LOOP.replace("loader =", f"{DRAWN}loader =", 1), **{"many.jsonl": MANY}),
+    "hosted": _job("hosted", _notebook(HOSTED + TRAINED + CAUSAL + SAVED_BESIDE), suffix=".ipynb"),
 }
 
 
@@ -148,7 +194,7 @@ def test_models_of_the_real_world_load(tmp_path: Path) -> None:
     with loopback_hub() as hub:
         fill(hub)
         run = subprocess.run(
-            [sys.executable, "-c", check, *MODELS],
+            [sys.executable, "-c", check, *(name for name, model in MODELS.items() if not model.images)],
             env=quiet_environment(**hub.variables),
             cwd=tmp_path,
             capture_output=True,

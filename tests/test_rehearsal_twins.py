@@ -183,3 +183,14 @@ def test_no_weights_are_asked_of_the_hub(tiny: Path, tmp_path: Path) -> None:
     assert read == []
     assert "acme/gone is not a local folder" in told["errors"][0]
     assert "acme/bare does not appear to have a file named" in told["errors"][1]
+
+
+def test_a_large_gguf_file_of_the_hub_is_not_downloaded(tiny: Path, tmp_path: Path) -> None:
+    """Its configuration is nowhere else, so that there is nothing to make a twin of: that is no failure of the script's."""
+    with loopback_hub() as hub:
+        hub.add_model("acme/llama-GGUF", {"llama.Q4_K_M.gguf": bytes(2**26 + 1)})
+        variables = {**hub.variables, "HF_HUB_OFFLINE": "0", "HF_HOME": str(tmp_path / "home")}
+        told = asker(tmp_path, tiny)("of_a_gguf_file", variables=variables)["of_a_gguf_file"]
+        read = hub.asked(r"^GET \S*\.gguf")
+    assert told["refused"].startswith("NotDownloadedError: no small twin of the model type GGUF")
+    assert read == []

@@ -1,5 +1,6 @@
 """The runtime that travels: what it says of real trainings, and that it saves, stops and resumes them exactly."""
 
+import importlib
 import itertools
 import json
 import math
@@ -483,3 +484,19 @@ def test_a_configuration_is_told_as_json_can_hold_it(value: Any, told: Any) -> N
     """Without secrets, however deep."""
     assert runtime.plain(value) == told
     json.dumps(told, allow_nan=False)
+
+
+def test_two_wait_for_one_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits for a module hears of it, once, also beside another who does."""
+    (tmp_path / "waited_for.py").write_text("value = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    heard: list[int] = []
+    for _ in range(2):
+        runtime.when_imported("waited_for", lambda module: heard.append(module.value))
+    runtime.when_imported("never_made", heard.append)
+    runtime.when_imported("never_made", heard.append)
+    importlib.import_module("waited_for")
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("never_made")
+    assert heard == [1, 1]

@@ -132,7 +132,12 @@ class Server:
         return self.ready
 
     def play(
-        self, orders: Sequence[Order], *, limit_s: float, limit_bytes: int, tick: Callable[[], None]
+        self,
+        orders: Sequence[Order],
+        *,
+        limit_s: float,
+        limit_bytes: int,
+        then: Callable[[Played], Order | None] = lambda _: None,
     ) -> list[Played]:
         """Play parts side by side until each has ended; one that goes over a limit is ended.
 
@@ -140,27 +145,35 @@ class Server:
             orders: What to play; each has a folder of its own.
             limit_s: Time that each may take.
             limit_bytes: Memory that each may take.
-            tick: Called again and again meanwhile.
+            then: Told what each has left as it ends; what it returns is played as well.
+
+        Returns:
+            What each has left, in the order in which they were begun.
         """
-        for order in orders:
-            Path(order.folder).mkdir(parents=True, exist_ok=True)
-            self._parts[order.folder] = _Part(order)
-            _open(self._process.stdin).write(order.written().encode() + b"\n")
-        _open(self._process.stdin).flush()
-        folders, weighed_s = [order.folder for order in orders], time.monotonic()
-        while running := [self._parts[each] for each in folders if not self._parts[each].ended_s]:
+        begun, left, weighed_s = [self._begin(each) for each in orders], dict[str, Played](), time.monotonic()
+        while running := [each for each in begun if each.order.folder not in left]:
             self._hear()
-            tick()
             if weigh := time.monotonic() - weighed_s > WEIGH_S:
                 weighed_s = time.monotonic()
             for part in running:
                 if part.pid and not part.over and (over := _over(part, limit_s, limit_bytes, weigh=weigh)):
                     part.over = over
                     self._end(part)
-            if self._process.poll() is not None:
-                for part in running:
+                if self._process.poll() is not None:
                     part.over, part.ended_s = "the environment's server has ended", time.monotonic()
-        return [read_played(self._parts[each]) for each in folders]
+            for part in [each for each in running if each.ended_s]:
+                left[part.order.folder] = read_played(part)
+                if (more := then(left[part.order.folder])) and self.alive:
+                    begun.append(self._begin(more))
+        return [left[each.order.folder] for each in begun]
+
+    def _begin(self, order: Order) -> _Part:
+        """Have the server play a part."""
+        Path(order.folder).mkdir(parents=True, exist_ok=True)
+        part = self._parts[order.folder] = _Part(order)
+        _open(self._process.stdin).write(order.written().encode() + b"\n")
+        _open(self._process.stdin).flush()
+        return part
 
     def _hear(self) -> None:
         """Take what the server said, and wait for it shortly where it said nothing."""

@@ -73,6 +73,7 @@ class Source:
         asked: What is asked.
         path: The dataset.
         split: Its split.
+        offline: Whether the Hub is left alone.
     """
 
     def __init__(self, asked: Document, *, offline: bool) -> None:
@@ -91,7 +92,7 @@ class Source:
         if path.startswith(BUILTIN):
             fix = "name a file, a folder or a dataset of the Hub"
             raise UsageError(f"holdfast makes {path} itself: there is nothing to find out", where=path, fix=fix)
-        self.asked, self.path, self.split = asked, path, str(split)
+        self.asked, self.path, self.split, self.offline = asked, path, str(split), offline
         self._opener = _find(path, asked.get("dataset.config", None), offline=offline)
 
     def open(self, split: str | None = None) -> Rows:

@@ -26,25 +26,34 @@ SHARE: Final = 0.7
 
 
 def play(server: Server, order: Order, limit_s: float, hear: Hear) -> dict[Part, Played]:
-    """Play the whole path beside a training that is asked to stop; then go on from what that saved."""
+    """Play the whole path beside a training that is asked to stop; go on from what that saved, as soon as it has."""
     limit_bytes = int(psutil.virtual_memory().available * SHARE)
+    parts = dict[Part, Played]()
+
+    def go_on(ended: Played) -> Order | None:
+        parts[ended.part] = ended
+        saved = [each["path"] for each in ended.happened("checkpoint")]
+        fails = "whole" in parts and not _came_through(parts["whole"])
+        if ended.part != "stop" or fails or not saved or not Path(saved[-1]).is_dir():
+            return None
+        return replace(_part(order, "resume"), resume=saved[-1])
+
+    hear("the whole path, stop and resume")
     orders = [_part(order, "whole"), _part(order, "stop")]
-    hear("the whole path")
-    whole, stop = server.play(orders, limit_s=limit_s, limit_bytes=limit_bytes, tick=lambda: None)
-    parts: dict[Part, Played] = {"whole": whole, "stop": stop}
-    saved = [each["path"] for each in stop.happened("checkpoint")]
-    if saved and not whole.over and whole.code == 0:
-        hear("resume")
-        resumed = replace(_part(order, "resume"), resume=saved[-1])
-        parts["resume"] = server.play([resumed], limit_s=limit_s, limit_bytes=limit_bytes, tick=lambda: None)[0]
-    return parts
+    server.play(orders, limit_s=limit_s, limit_bytes=limit_bytes, then=go_on)
+    told: tuple[Part, ...] = ("whole", "stop", "resume") if _came_through(parts["whole"]) else ("whole", "stop")
+    return {each: parts[each] for each in told if each in parts}
+
+
+def _came_through(played: Played) -> bool:
+    return not played.over and played.code == 0
 
 
 def play_whole(server: Server, orders: Sequence[Order], limit_s: float) -> list[dict[Part, Played]]:
     """Play the whole path as each order says, side by side."""
     limit_bytes = int(psutil.virtual_memory().available * SHARE)
     whole = [_part(order, "whole") for order in orders]
-    played = server.play(whole, limit_s=limit_s, limit_bytes=limit_bytes, tick=lambda: None)
+    played = server.play(whole, limit_s=limit_s, limit_bytes=limit_bytes)
     return [{"whole": each} for each in played]
 
 

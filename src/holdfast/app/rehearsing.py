@@ -55,6 +55,8 @@ TRAINERS: Final = {
     "rloo": "RLOOTrainer",
 }
 ALWAYS: Final = ("torch", "transformers.trainer", "transformers.models.auto.modeling_auto", "datasets", "accelerate")
+WITH_TRL: Final = "trackio"
+"""What TRL imports when it writes a model's card, where it is installed."""
 
 
 def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has options
@@ -214,6 +216,7 @@ def wanted(asked: Program) -> list[str]:
     """Return what is imported before the first fork: what the script names of the libraries."""
     if asked.path.startswith(OWN):
         method = asked.path.removeprefix(OWN)
-        return [*ALWAYS, "peft", f"trl:{TRAINERS.get(method, 'SFTTrainer')}"]
+        return [*ALWAYS, "peft", f"trl:{TRAINERS.get(method, 'SFTTrainer')}", WITH_TRL]
     names = sorted(set(NAMES.findall(asked.source))) if "trl" in asked.source else []
-    return [*ALWAYS, *(["peft"] if "peft" in asked.source else []), *(f"trl:{each}" for each in names)]
+    trl = [*(f"trl:{each}" for each in names), *([WITH_TRL] if names else [])]
+    return [*ALWAYS, *(["peft"] if "peft" in asked.source else []), *trl]

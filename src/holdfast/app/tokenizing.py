@@ -26,7 +26,7 @@ def tokenize(
         SourceError: The tokenizer cannot be had, or there are no rows.
         MissingFactError: A setting that decides it is hidden.
     """
-    recipe, tokenizer = read_recipe(asked), load_tokenizer(want_tokenizer(asked))
+    recipe, tokenizer = read_recipe(asked), load_tokenizer(want_tokenizer(asked, offline=source.offline))
     tokens = tokenize_rows(source.open(), tokenizer, recipe, limit=limit, of=count_training_rows(asked, scan.rows))
     first = next(iter(sight.samples), None)
     shown = show_row(0, first, tokenizer, recipe) if first is not None and not tokens.failed.count else []

@@ -358,14 +358,19 @@ def when_imported(name: str, then: Callable[[Any], object]) -> None:
         return
 
     def find_spec(wanted: str, path: Any = None, target: Any = None) -> Any:
-        if wanted != name:
+        if wanted != name or finder.looks:  # another that waits for the same module asks this one in turn
             return None
+        finder.looks = True
         found = (other.find_spec(name, path, target) for other in sys.meta_path if other is not finder)
-        if (spec := next(filter(None, found), None)) and spec.loader:
+        try:
+            spec = next(filter(None, found), None)
+        finally:
+            finder.looks = False
+        if spec and spec.loader:
             wrap(spec.loader, "exec_module", lambda load, module: then(load(module) or module))
         return spec
 
-    finder: Any = types.SimpleNamespace(find_spec=find_spec)
+    finder: Any = types.SimpleNamespace(find_spec=find_spec, looks=False)
     sys.meta_path.insert(0, finder)
 
 

@@ -41,6 +41,7 @@ class Wanted:
         eos_token: The token that ends a text, in the place of the tokenizer's own.
         marks: Whether the assistant's turns are to be marked.
         folder: Folder that relative paths start from.
+        offline: Whether the Hub is left alone: what was downloaded before is all that there is of it.
     """
 
     path: str
@@ -51,9 +52,10 @@ class Wanted:
     eos_token: str | None = None
     marks: bool = False
     folder: Path = Path()
+    offline: bool = False
 
 
-def want_tokenizer(job: Document, *, folder: Path = Path()) -> Wanted:
+def want_tokenizer(job: Document, *, folder: Path = Path(), offline: bool = False) -> Wanted:
     """Return the tokenizer that a job file trains with.
 
     Raises:
@@ -71,6 +73,7 @@ def want_tokenizer(job: Document, *, folder: Path = Path()) -> Wanted:
         eos_token=_told(job, "train.eos_token"),
         marks=bool(_told(job, "train.assistant_only_loss")),
         folder=folder,
+        offline=offline,
     )
 
 
@@ -132,7 +135,7 @@ def _loaded(transformers: Any, path: str, wanted: Wanted) -> Any:
     name = str(folder) if folder.is_dir() else path
     if not folder.is_dir() and (path.startswith((".", "/", "~")) or path.count("/") > 1):
         raise SourceError(f"no such folder: {path}", where="model", fix="correct the path")
-    options = {"revision": wanted.revision} if wanted.revision and path == wanted.path else {}
+    options = _options(wanted) if path == wanted.path else {"local_files_only": wanted.offline}
     try:
         return transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=wanted.trust_remote_code, **options)
     except Exception as error:  # whatever a repository's files make it raise, the trainer raises too
@@ -157,13 +160,17 @@ def _config(wanted: Wanted, name: str) -> dict[str, Any]:
     """Return one of the model's JSON files; nothing where it has none."""
     hub = import_module("transformers.utils")
     folder = wanted.folder / Path(wanted.path).expanduser()
-    options = {"revision": wanted.revision} if wanted.revision else {}
     try:
-        found = folder / name if folder.is_dir() else hub.cached_file(wanted.path, name, **options)
+        found = folder / name if folder.is_dir() else hub.cached_file(wanted.path, name, **_options(wanted))
         read = json.loads(Path(found).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return read if isinstance(read, dict) else {}
+
+
+def _options(wanted: Wanted) -> dict[str, Any]:
+    """Return how transformers is to look for the model's files."""
+    return {"local_files_only": wanted.offline} | ({"revision": wanted.revision} if wanted.revision else {})
 
 
 def _text_config(config: Mapping[str, Any]) -> Mapping[str, Any]:

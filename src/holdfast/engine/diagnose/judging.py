@@ -47,6 +47,12 @@ WARNED: Final = 0.85
 """What was said, and no exception, before training came to its end: most warnings of good runs are about nothing..."""
 SURE: Final = 0.75
 """...but for those that are sure by themselves."""
+TOLERATED: Final = 0.6
+"""Those, too, where they are a logger's warning, or of something that was tried again: the job did not fail of it."""
+MERELY_WARNED: Final = 0.74
+"""Most that a class is sure of by a warning where the log has no exception: it may have been about nothing."""
+WARNING: Final = re.compile(r"\bWARN(?:ING)?\b|\b\w*Warning: ")
+RETRIED: Final = re.compile(r"\b[Rr]etry(?:ing)?\b|thrown while requesting ")
 BESIDE_EXCEPTION: Final = 0.6
 """What the metrics say of a job that an exception ended."""
 USER_CODE: Final = "user-code-error"
@@ -155,6 +161,8 @@ def _candidate(signs: Sequence[Sign], scene: Scene) -> Candidate | None:
     score = 1 - (1 - sure) * _doubt(others.values())
     if not any(_tells(sign) for sign in roots):
         score = min(score, NOT_SURE)
+    if WARNING.search(decisive.line.text) and _is_quiet(scene.log) and decisive.signature.name not in ENDS_WELL:
+        score = min(score, MERELY_WARNED)
     return Candidate(signature=signs[0].signature, score=score, decisive=decisive, signs=tuple(signs))
 
 
@@ -212,7 +220,16 @@ def _share_before_end(sign: Sign) -> float:
     """Return what a sign counts for that training went on after, to its end."""
     if _is_exception(sign.hit):
         return SURVIVED
-    return 1.0 if sign.mark.weight >= SURE or sign.signature.name in ENDS_WELL else WARNED
+    if sign.signature.name in ENDS_WELL:
+        return 1.0
+    if sign.mark.weight < SURE:
+        return WARNED
+    return TOLERATED if WARNING.search(sign.line.text) or RETRIED.search(sign.line.text) else 1.0
+
+
+def _is_quiet(log: Log) -> bool:
+    """Tell whether nothing in a log was raised."""
+    return not log.tracebacks and not any(_is_exception(hit) for hit in log.hits)
 
 
 def _is_exception(hit: Hit) -> bool:

@@ -15,6 +15,7 @@ from holdfast.core.log import Line, Log, Traceback
 from holdfast.engine.diagnose.judging import TEARDOWN, USER_CODE, Candidate, read_scene, survived
 from holdfast.engine.diagnose.raised_classes import class_of
 from holdfast.engine.diagnose.reading import joined_error
+from holdfast.engine.diagnose.sense import sense_of
 from holdfast.engine.diagnose.tracebacks import ERROR
 
 CAREFUL: Final = 0.58
@@ -110,35 +111,41 @@ def with_careful(
         log: What was read.
     """
     known = {each.name: each for each in signatures}
+    first = next((each for each in _guesses(candidates, raised, log) if each[0] in known), None)
+    if first is None:
+        return list(candidates)
+    name, score, exception = first
+    made = Candidate(signature=known[name], score=score, exception=exception)
+    others = [
+        each
+        for each in candidates
+        if each.signature.name != USER_CODE or each.decisive is not None or each.score > score
+    ]
+    if any(each.signature.name == name and each.score >= score for each in others):
+        return list(candidates)
+    kept = [each for each in others if each.signature.name != name]
+    at = next((at for at, each in enumerate(kept) if each.score < score), len(kept))
+    return [*kept[:at], made, *kept[at:]]
+
+
+def _guesses(
+    candidates: Sequence[Candidate], raised: Sequence[Raised], log: Log
+) -> Iterator[tuple[str, float, Traceback]]:
+    """Yield of each exception that no mark knows, and that ended something, which class it seems to be of, and how sure that is.
+
+    Those whose words are known from the libraries' releases come first.
+    """
     taken = {
         (sign.line.path, sign.line.number) for each in candidates for sign in each.signs if sign.mark.role == "root"
     }
     ended = read_scene(log).ended
-    first = next(
-        (
-            each
-            for each in raised
-            if each.exception
-            and each.name in known
-            and not any((line.path, line.number) in taken for line in each.exception.error)
-            and not TEARDOWN.search(each.line.text)
-            and not (ended and survived(each.line, ended))
-        ),
-        None,
-    )
-    if first is None:
-        return list(candidates)
-    made = Candidate(signature=known[first.name], score=CAREFUL, exception=first.exception)
-    others = [
-        each
-        for each in candidates
-        if each.signature.name != USER_CODE or each.decisive is not None or each.score > CAREFUL
-    ]
-    if any(each.signature.name == first.name and each.score >= CAREFUL for each in others):
-        return list(candidates)
-    kept = [each for each in others if each.signature.name != first.name]
-    at = next((at for at, each in enumerate(kept) if each.score < CAREFUL), len(kept))
-    return [*kept[:at], made, *kept[at:]]
+    told = ((each.name, CAREFUL, each.exception) for each in raised if each.exception)
+    sensed = ((*sense_of(each), each) for each in islice(_unique(_exceptions(log)), MOST_LINES))
+    for name, score, exception in chain(told, sensed):
+        first = exception.error[0]
+        is_known = any((line.path, line.number) in taken for line in exception.error)
+        if not is_known and not TEARDOWN.search(first.text) and not (ended and survived(first, ended)):
+            yield name, score, exception
 
 
 def _exceptions(log: Log) -> Iterator[Traceback]:

@@ -36,9 +36,10 @@ LINKS: Final[dict[str, Link]] = {
 }
 LAUNCHER: Final = re.compile(
     r"(?:^|/)(?:torchrun|accelerate|deepspeed|trl|ray|vllm|uv|pip|huggingface-cli|hf|axolotl|swift)$|modules/transformers_modules/"
-    r"|(?:^|/)src/(?:axolotl|llamafactory|llmtuner|openrlhf)/|(?:^|/)unsloth_compiled_cache/"
+    r"|(?:^|/)src/(?:axolotl|llamafactory|llmtuner|openrlhf)/|(?:^|/)unsloth_compiled_cache/|/holdfast/payload/"
 )
-"""Programs that start others, frameworks that run from a checkout, code that they write, and code that came with a model."""
+"""Programs that start others, frameworks that run from a checkout, code that they write, and code that came with a model; ours, which calls
+the user's."""
 REMOTE: Final = ": ray::"
 """In an exception of Ray's: what follows is the traceback of the worker, without a beginning of its own."""
 BOX: Final = re.compile("[─╭]")

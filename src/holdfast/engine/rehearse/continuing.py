@@ -1,11 +1,11 @@
 """Whether a job that is asked to stop saves first, and whether it goes on from there as if nothing had happened."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import isclose, isnan
 from typing import Any, Final
 
-from holdfast.core.rehearsal import Part, Played, StageName, StageResult, Status
+from holdfast.core.rehearsal import Objection, Part, Played, StageName, StageResult, Status
 
 STOPPED: Final = 143
 """Exit code of an attempt that was asked to stop and saved."""
@@ -77,6 +77,20 @@ def judge_resume(parts: Mapping[Part, Played]) -> Found:
     differs = bool(after.losses) and not whole.agrees(before)
     because = "two runs of this script from the beginning differ: no loss was compared" if differs else None
     return _found("resume", "pass", played.elapsed_s, because)
+
+
+def warn_of_restarts(parts: Mapping[Part, Played]) -> Iterator[Objection]:
+    """Yield what a training loses that is started again: by the script itself, or from a checkpoint that lacks something."""
+    first, again = (parts[part].first("training") if part in parts else {} for part in ("whole", "resume"))
+    before, after = (str(each.get("arguments", {}).get("output_dir", "")) for each in (first, again))
+    if before and after and before != after and first.get("resumes"):
+        because = f"each start writes to another folder ({before}, {after}): started again, the script finds no checkpoint of its own"
+        yield Objection(code="resume-silently-ignored", message=because, stage="resume", fails=False)
+    if first.get("arguments", {}).get("save_only_model") and parts["whole"].happened("checkpoint"):
+        because = (
+            "save_only_model=True leaves optimizer and schedule out of checkpoints: a resumed training begins them anew"
+        )
+        yield Objection(code="checkpoint-incomplete", message=because, stage="resume", fails=False)
 
 
 def _wrong(whole: _Steps, before: _Steps, after: _Steps) -> Wrong | None:

@@ -22,7 +22,7 @@ from holdfast.core.rehearsal import (
     StageResult,
     Told,
 )
-from holdfast.engine.rehearse.continuing import judge_resume, judge_stop
+from holdfast.engine.rehearse.continuing import judge_resume, judge_stop, warn_of_restarts
 from holdfast.engine.rehearse.naming import name_cause
 from holdfast.signatures import prevented_by
 
@@ -63,6 +63,8 @@ UNSEEN: Final[Mapping[StageName, str]] = {
     "export": "nothing was saved that could be exported",
 }
 
+GUESSED: Final[Mapping[str, str]] = {"gradient-checkpointing-no-grad-input": "no-trainable-parameters"}
+"""What a loss without a gradient looks like, and what it is where no parameter is trained."""
 BEYOND: Final = ("the rehearsal does not connect to", "no small twin of the model type")
 """What a rehearsal says where it does not go on: `guards.OutOfReachError`, `twins.building.CannotRehearseError`."""
 
@@ -83,10 +85,10 @@ def judge(
         imports_s: Time that the libraries took before the first fork.
     """
     whole = parts["whole"]
-    failures = [*_failure(whole, diagnose), *_wrong(whole)]
+    failures = _together(list(_failure(whole, diagnose)), list(_wrong(whole)))
     failures += _objected(objections, failures)
     results = {stage: _result(stage, whole, failures, imports_s) for stage in STAGES}
-    if results["step"].status == "pass":
+    if results["step"].status == "pass" and whole.happened("start"):  # a loop of its own is not asked to stop
         for stage, found in (("stop", judge_stop(parts)), ("resume", judge_resume(parts))):
             results[cast(StageName, stage)] = found.result
             if found.failed is not None:
@@ -106,7 +108,7 @@ def judge(
     return Rehearsal(
         stages=tuple(results[stage] for stage in STAGES),
         failures=tuple(failures),
-        warnings=(*(each for each in objections if not each.fails), *_doubts(whole)),
+        warnings=(*(each for each in objections if not each.fails), *_doubts(whole), *warn_of_restarts(parts)),
         omitted=tuple(Omitted(what=each["what"], because=each["because"]) for each in whole.told("not_rehearsed")),
         shrunk=tuple(
             Shrunk(what=each["what"], asked=each["asked"], given=each["given"]) for each in whole.told("shrunk")
@@ -117,8 +119,9 @@ def judge(
 
 
 def _known(cause: Cause, failures: Sequence[Failure]) -> Failure | None:
-    """Return the failure of the same class that is known already, or None."""
-    return next((each for each in failures if each.cause.signature.name == cause.signature.name), None)
+    """Return the failure of the same class, or of the one behind it, that is known already, or None."""
+    names = (cause.signature.name, GUESSED.get(cause.signature.name))
+    return next((each for each in failures if each.cause.signature.name in names), None)
 
 
 def judge_unstarted(cause: Cause) -> Rehearsal:
@@ -187,8 +190,9 @@ def _objected(objections: Sequence[Objection], failures: Sequence[Failure]) -> I
     """Yield what the rules object to, where no failure of the same class is known already."""
     known = {failure.cause.signature.name for failure in failures}
     for each in objections:
-        name = next(iter(prevented_by(each.code)), "")
-        if each.fails and name and name not in known:
+        names = tuple(prevented_by(each.code))
+        if each.fails and names and known.isdisjoint(names):
+            name = names[0]
             known.add(name)
             yield Failure(
                 stage=each.stage,
@@ -202,6 +206,17 @@ def _wrong(whole: Played) -> Iterator[Failure]:
     for each in whole.told("wrong"):
         cause = name_cause(each["class"], each["because"], each["evidence"])
         yield Failure(stage=each["stage"], cause=cause)
+
+
+def _together(raised: list[Failure], told: list[Failure]) -> list[Failure]:
+    """Return what was raised and what was told; where both are the same, it is told once, where it was raised."""
+    for number, failure in enumerate(raised):
+        name = failure.cause.signature.name
+        same = next((each for each in told if each.cause.signature.name in (name, GUESSED.get(name))), None)
+        if same is not None:
+            raised[number] = replace(failure, cause=same.cause)
+            told = [each for each in told if each is not same]
+    return [*raised, *told]
 
 
 def _doubts(whole: Played) -> Iterator[Objection]:

@@ -1,7 +1,7 @@
 """The cause of a failed part, as one of the classes of failure: from its log, else from where it was."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from holdfast.core.diagnosis import Cause, Diagnosis, Evidence, Signature
@@ -18,6 +18,8 @@ HARMLESS: Final = ("healthy-run-misread", "cause-not-in-log")
 NO_GPU: Final = "no-gpu-visible"
 GPU: Final = re.compile(r"cuda|gpu|nvidia|bf16|tf32", re.IGNORECASE)
 LATE: Final[tuple[StageName, ...]] = ("save", "push", "export")
+OURS: Final = re.compile(r"(?<![\w.])/\S*?/(?:whole|stop|resume)/written(?=/)")
+"""Before a path of the script's own: it has written there, and reads it where that lies in the rehearsal's folder."""
 
 
 def cause_of(found: Diagnosis, played: Played, stage: StageName) -> Cause:
@@ -35,25 +37,52 @@ def cause_of(found: Diagnosis, played: Played, stage: StageName) -> Cause:
         sure = [cause for cause in sure if cause.signature.name != NO_GPU]
     if sure:
         return _sharper(sure[0], played, stage)
-    return name_cause(CODE, because_of(played), {})
+    return name_cause(CODE, OURS.sub("", because_of(played)), {})
 
 
 def _sharper(cause: Cause, played: Played, stage: StageName) -> Cause:
-    """Return what is known better here than from a log: which columns there were, and whose line raised."""
-    name, because = cause.signature.name, because_of(played)
+    """Return what is known better here than from a log."""
+    better = next(_better(cause.signature.name, played, stage), None)
+    return name_cause(*better, {}) if better else cause
+
+
+def _better(name: str, played: Played, stage: StageName) -> Iterator[tuple[str, str]]:
+    """Yield class and cause where a log alone misleads: which columns there were, whose line raised, what was written before."""
+    because = because_of(played)
     missing = MISSING.fullmatch(because)
     if name == "dataset-missing-column" and stage == "step" and missing and missing[1] in _dropped(played):
-        because = f"the column `{missing[1]}` is in the data; `remove_unused_columns` took it away before the collator"
-        return name_cause("dataset-columns-dropped", because, {})
+        told = f"the column `{missing[1]}` is in the data; `remove_unused_columns` took it away before the collator"
+        yield "dataset-columns-dropped", told
+    if name == "dataset-columns-dropped" and missing and _is_not_given(missing[1], played, stage):
+        yield "dataset-missing-column", f"the rows have no column `{missing[1]}`, and the collator asks for it"
+    if name == "labels-missing" and missing and _is_own_line(played):
+        yield CODE, because
+    if name == "gradient-checkpointing-no-grad-input" and _keeps_states(played):
+        told = f"{because}; nothing is checkpointed, so the loss was cut off from what is trained, by `detach` for one"
+        yield "no-trainable-parameters", told
+    if name == "model-path-not-local" and OURS.search(because):
+        yield "model-files-missing", OURS.sub("", because)
     if name == "framework-version-incompatible" and because.startswith("AttributeError") and _is_own_line(played):
-        return name_cause("import-api-removed", because, {})
-    return cause
+        yield "import-api-removed", because
 
 
 def _dropped(played: Played) -> set[str]:
     """Return the columns that trainers may have taken away as unused."""
     kept = (each for each in played.facts("training") if each["arguments"].get("remove_unused_columns"))
-    return {name for each in kept for name in each.get("columns", ())}
+    return {name for each in kept for name in each.get("columns") or ()}
+
+
+def _is_not_given(name: str, played: Played, stage: StageName) -> bool:
+    """Return whether a trainer was given rows for a stage that have no such column: for an evaluation those of its own."""
+    within = ([each["stage"] for each in played.told("failed")] or [stage])[-1]
+    columns = played.first("training").get("eval_columns" if within == "evaluate" else "columns")
+    return isinstance(columns, list) and name not in columns
+
+
+def _keeps_states(played: Played) -> bool:
+    """Return whether it is known of each training that it checkpoints no activations."""
+    told = played.facts("trains")
+    return bool(told) and not any(each["checkpointing"] for each in told)
 
 
 def _is_own_line(played: Played) -> bool:

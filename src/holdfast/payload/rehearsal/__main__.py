@@ -7,10 +7,12 @@ imports are done, `started` with a process' id, `ended` with its exit code. Clos
 A library that cannot be imported is left to the script, in a process that never tried.
 """
 
+import gc
 import importlib
 import importlib.util
 import json
 import os
+import pkgutil
 import select
 import signal
 import sys
@@ -24,6 +26,8 @@ RUNTIME = "holdfast_runtime_source"
 LOOK_S = 0.02
 BARE = "HOLDFAST_REHEARSAL_BARE"
 """Variable of a server that imports nothing beforehand, because something could not be imported."""
+WORKED_OUT = (("transformers.conversion_mapping", "get_checkpoint_conversion_mapping"),)
+"""Functions of libraries that keep what they once worked out, in half a second, whatever model they are asked about."""
 
 
 def main(wanted: list[str]) -> None:
@@ -35,6 +39,7 @@ def main(wanted: list[str]) -> None:
         os.environ[BARE] = "1"
         os.dup2(said.fileno(), 1)
         os.execv(sys.executable, [sys.executable, __file__, *wanted])  # noqa: S606 - no shell is wanted
+    prepare()
     say(said, "ready", elapsed_s=time.perf_counter() - began_s, python=sys.version.split()[0], versions=versions())
     children: dict[int, str] = {}
     rest = b""
@@ -66,6 +71,24 @@ def preload(wanted: list[str]) -> bool:
     return True
 
 
+def prepare() -> None:
+    """Do what each part would begin with: import this package, work out what libraries keep, set aside what is there.
+
+    What is set aside is not gone through again by the collector of each part, which takes as long as all that was imported is large.
+    """
+    load(HERE.parent / "runtime.py", RUNTIME)
+    load(HERE / "__init__.py", PACKAGE)
+    for each in pkgutil.walk_packages([str(HERE)], f"{PACKAGE}."):
+        if not each.name.endswith("__main__"):
+            importlib.import_module(each.name)
+    for module, name in WORKED_OUT:
+        if "transformers" in sys.modules:
+            with suppress(Exception):  # of releases that have none, or another
+                getattr(importlib.import_module(module), name)("")
+    gc.collect()
+    gc.freeze()
+
+
 def start(line: str, folder: str) -> int:
     """Fork the process of one order, in a group of its own; return its id."""
     if pid := os.fork():
@@ -76,8 +99,6 @@ def start(line: str, folder: str) -> int:
         for number, name in ((1, "stdout.log"), (2, "stderr.log")):
             os.dup2(os.open(Path(folder, name), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644), number)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        load(HERE.parent / "runtime.py", RUNTIME)
-        load(HERE / "__init__.py", PACKAGE)
         code = importlib.import_module(f"{PACKAGE}.part").play(line)
     finally:
         sys.stdout.flush()

@@ -14,9 +14,11 @@ LEAST = 1e-5
 """A weight of an adapter below which it may leave no trace in a merged model's few bits."""
 SEEN = 1e-4
 """How far apart numbers of a model with and without its adapter must be to tell them by."""
-MERGES = "merge_and_unload"
+MERGES = re.compile(r"\bmerge_and_unload\b")
+UNLOADS = re.compile(r"\.unload\(")
 LABELLED = {"SEQ_CLS": "AutoModelForSequenceClassification", "TOKEN_CLS": "AutoModelForTokenClassification"}
 """Tasks whose models have a head with a row for each label."""
+CAUSAL = "AutoModelForCausalLM"
 HEAD = re.compile(r"\b(score|classifier)\b.*\bweight$")
 
 
@@ -39,7 +41,7 @@ def look(final: Sequence[Path], trained: Mapping[str, Any], order: Order, tell: 
     if adapters and moved > LEAST and not any(_largest(each) for each in adapters):
         because = f"the adapter in {adapters[0].name} is what it was before the training: all of its `lora_B` are 0"
         tell.wrong("no-checkpoint-saved", "save", because)
-    if moved > LEAST and MERGES in order.source:
+    if moved > LEAST and (MERGES.search(order.source) or (UNLOADS.search(order.source) and not adapters)):
         for folder in (each for each in final if (each / "config.json").is_file()):
             if _is_base(folder, str(trained.get("base") or "")):
                 because = f"the merged model in {folder.name} is the base model: what the adapter learnt is not in it"
@@ -51,8 +53,7 @@ def merge(folder: Path, tell: Tell) -> Any:
     peft = import_module("peft")
     config = peft.PeftConfig.from_pretrained(str(folder))
     task = getattr(config.task_type, "value", config.task_type)
-    kind = {**LABELLED, "SEQ_2_SEQ_LM": "AutoModelForSeq2SeqLM"}.get(task)
-    base = getattr(import_module("transformers"), kind or "AutoModelForCausalLM")
+    base = _base_class(config, {**LABELLED, "SEQ_2_SEQ_LM": "AutoModelForSeq2SeqLM"}.get(task, CAUSAL))
     more = {"num_labels": _labels(folder)} if task in LABELLED else {}
     below = base.from_pretrained(config.base_model_name_or_path, **more)
     if rows := _embedded(below, folder):
@@ -67,6 +68,24 @@ def merge(folder: Path, tell: Tell) -> Any:
     merged = model.merge_and_unload()
     _compare(without, before, _says(merged.eval()), folder, tell)
     return merged
+
+
+def _base_class(config: Any, name: str) -> Any:
+    """Return the class that an adapter's base is loaded with: the one that it was put on, or the one that its task has.
+
+    Args:
+        config: Of the adapter; its `auto_mapping` names a class where it has no task.
+        name: The automatic class of the task; another is taken where it does not know the base.
+    """
+    transformers = import_module("transformers")
+    put_on = getattr(transformers, (config.auto_mapping or {}).get("base_model_class", ""), None)
+    if hasattr(put_on, "from_pretrained"):
+        return put_on
+    kind = getattr(transformers, name)
+    below = transformers.AutoConfig.from_pretrained(config.base_model_name_or_path)
+    if type(below) in kind._model_mapping:  # noqa: SLF001 - it has no other name
+        return kind
+    return getattr(transformers, (below.architectures or [""])[0], kind)
 
 
 def _labels(folder: Path) -> int:

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from . import adapted
+from . import adapted, loops
 from .order import Order
 from .telling import Tell
 
@@ -29,7 +29,10 @@ def look(order: Order, tell: Tell) -> None:
     facts = read_facts(order)
     trained = next((each for each in reversed(facts) if each["about"] == "trained"), None)
     pushed = any(each["about"] == "push" for each in facts)
-    if trained is not None and not folders and not pushed and not _has_weights(order.inside):
+    saved = bool(folders) or pushed or _has_weights(order.inside)
+    if trained is None:
+        loops.judge(order, tell, saved=saved)
+    elif not saved:
         because = "training came to its end, and the script saved no checkpoint and no model, and pushed none"
         tell.wrong("no-checkpoint-saved", "save", because)
         return
@@ -104,7 +107,29 @@ def load(folder: Path, tell: Tell) -> Any:
     if kind is None or not hasattr(kind, "from_pretrained"):
         tell.not_rehearsed("loading what was saved", f"its architecture {name!r} is none of transformers")
         return None
-    return kind.from_pretrained(str(folder))
+    model, info = kind.from_pretrained(str(folder), output_loading_info=True)
+    look_at_names(model, info, folder, tell)
+    return model
+
+
+def look_at_names(model: Any, info: Mapping[str, Any], folder: Path, tell: Tell) -> None:
+    """Tell of saved tensors that the model they are to be loaded into does not know, and lacks others for.
+
+    Args:
+        model: What was loaded.
+        info: What transformers says of it: `missing_keys`, `unexpected_keys`.
+        folder: Where it was saved.
+        tell: Where it is told.
+    """
+    lacking, strange = (sorted(info.get(name) or ()) for name in ("missing_keys", "unexpected_keys"))
+    if not lacking:
+        return
+    because = f"{len(lacking)} tensors of {type(model).__name__} are not in {folder.name}, `{lacking[0]}` for one: loaded, they are random"
+    if strange:
+        because += f"; it holds {len(strange)} by names that nothing loads, such as `{strange[0]}`"
+        tell.wrong("model-config-weights-mismatch", "export", because)
+    else:
+        tell.doubt("model-config-weights-mismatch", "export", because)
 
 
 def write_words(model: Any, folder: Path, tell: Tell) -> None:

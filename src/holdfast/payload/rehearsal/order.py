@@ -8,6 +8,7 @@ from typing import Literal
 
 Part = Literal["whole", "stop", "resume"]
 Gpu = Literal["none", "assumed", "here"]
+NOTEBOOK = ".ipynb"
 
 
 @dataclass(frozen=True)

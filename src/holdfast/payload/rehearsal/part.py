@@ -1,6 +1,5 @@
 """One process of a rehearsal, from its first line to its last."""
 
-import builtins
 import os
 import socket
 import sys
@@ -9,13 +8,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from .order import Order, read_order
+from .hosts import stand_in
+from .order import NOTEBOOK, Order, read_order
 from .telling import Tell
 
-NOTEBOOK = ".ipynb"
 OWN = "trl:"
 """What scripts of TRL's own are named with."""
-MODULES = ("guards", "devices", "pushes", "rows", "twins", "trainers")
+MODULES = ("guards", "devices", "pushes", "rows", "twins", "writing", "trainers", "loops")
 
 
 def play(line: str) -> int:
@@ -54,8 +53,7 @@ def run(order: Order, tell: Tell) -> int:
     try:
         name, source, argv = find_script(order)
         if name.endswith(NOTEBOOK):
-            own: Any = builtins
-            own.display = print  # which IPython gives to every cell
+            stand_in(source, tell)
         runtime.run_script(name, source, argv)
     except SystemExit as leave:
         return _code(leave.code)

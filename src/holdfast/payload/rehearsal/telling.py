@@ -16,7 +16,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 SHORT_S = 0.0005
@@ -45,6 +45,22 @@ class Tell:
         """The stage that the script is in."""
         return self._open[-1] if self._open else self.outside
 
+    @property
+    def is_outside(self) -> bool:
+        """Whether the script's own lines are at work, and no function of a library that is watched."""
+        return not self._open
+
+    def go_on(self, stage: str) -> None:
+        """Take it that the script's own lines are at a stage from now on, unless they deliver already."""
+        if not self._open and self.outside not in (stage, TAIL):
+            self._lap()
+            self.outside = stage
+            self._enter(stage)
+
+    def has_shrunk(self, beginning: str) -> bool:
+        """Return whether anything was made smaller whose name begins like that."""
+        return any(each.startswith(beginning) for each in self._said)
+
     def write(self, event: str, **fields: Any) -> None:
         """Append one event, unless a child of this process would."""
         if os.getpid() == self._pid:
@@ -67,6 +83,11 @@ class Tell:
             self._open.pop()
             if self.outside != TAIL:
                 self.outside = stage
+
+    def loading(self, stage: str) -> AbstractContextManager[None]:
+        """Go through a part of a stage in which the script loads something: after its training, to deliver what it has."""
+        delivers = self.outside == TAIL and set(self._open) <= {"export"}
+        return self.during("export" if delivers else stage)
 
     def failed(self, error: BaseException) -> None:
         """Tell that an exception leaves the stage that the script is in; one that was told is not told again."""

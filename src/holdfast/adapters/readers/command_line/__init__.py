@@ -8,5 +8,14 @@ from holdfast.adapters.readers.command_line.commands import (
 )
 from holdfast.adapters.readers.command_line.launched import with_launch
 from holdfast.adapters.readers.command_line.trl import command_document
+from holdfast.adapters.readers.command_line.words import read_exports
 
-__all__ = ["CommandLine", "command_document", "read_commands", "read_program_lines", "read_words", "with_launch"]
+__all__ = [
+    "CommandLine",
+    "command_document",
+    "read_commands",
+    "read_exports",
+    "read_program_lines",
+    "read_words",
+    "with_launch",
+]

@@ -27,7 +27,8 @@ TOKEN = re.compile(
 )
 IN_QUOTES = re.compile(r"(?P<variable>\$(?:\w+|\{\w+\}|[@*#?!$-]))|(?P<computed>\$[({]|`)|\\(?P<escape>[\"\\$`\n])")
 BETWEEN: Final = frozenset({"space", "comment", "end", "redirect", "here"})
-DECLARATIONS: Final = frozenset({"export", "declare", "local", "readonly"})
+EXPORT: Final = "export"
+DECLARATIONS: Final = frozenset({EXPORT, "declare", "local", "readonly"})
 ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
 
 
@@ -57,14 +58,33 @@ def split_commands(text: str, path: str) -> Iterator[Command]:
     >>> [[word.text for word in command] for command in split_commands("N=2\ntorchrun --nproc $N a.py # two", "run.sh")]
     [['torchrun', '--nproc', '2', 'a.py']]
     """
+    yield from _split(Scanner(text, path))
+
+
+def read_exports(text: str, path: str) -> dict[str, str]:
+    r"""Return the variables that a shell's text gives to what it starts, as far as their values are known.
+
+    >>> read_exports("export A=1 B\nC=2\nexport C D=$(date)", "run.sh")
+    {'A': '1', 'C': '2'}
+    """
     scanner = Scanner(text, path)
+    for _ in _split(scanner):
+        pass
+    found = ((name, scanner.variables.get(name)) for name in scanner.exported)
+    return {name: value for name, value in found if value is not None}
+
+
+def _split(scanner: "Scanner") -> Iterator[Command]:
+    """Yield the commands of a text, and keep the variables that it sets."""
     for command in scanner.commands():
         words = command[1:] if command[0].text in DECLARATIONS else command
         settings = [ASSIGNMENT.fullmatch(word.text) for word in words]
-        if not all(settings):
+        if command[0].text == EXPORT:
+            scanner.exported.update(dict.fromkeys(word.text.partition("=")[0] for word in words))
+        elif not all(settings):
             yield command
         for word, setting in zip(words, settings, strict=True):
-            if setting and all(settings):
+            if setting and (all(settings) or command[0].text == EXPORT):
                 scanner.variables[setting["name"]] = setting["value"] if word.known else None
 
 
@@ -73,6 +93,7 @@ class Scanner:
 
     def __init__(self, text: str, path: str) -> None:
         self.variables: dict[str, str | None] = {}
+        self.exported: dict[str, None] = {}  # names, in order
         self._text, self._path, self._lines = text, path, Lines(text)
         self._command: Command = []
         self._parts: list[Part] = []

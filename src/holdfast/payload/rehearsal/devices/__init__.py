@@ -20,6 +20,8 @@ from ..guards.library_files import replace_everywhere
 from ..order import Order
 from ..telling import Tell, when_imported, wrap
 from . import settings
+from .halves import Halves
+from .places import Places
 
 NAME = "NVIDIA A100-SXM4-80GB"
 CAPABILITY = (8, 0)
@@ -38,9 +40,10 @@ def install(order: Order, tell: Tell) -> None:
     if order.gpu != "assumed":
         return
     count = alone(tell)
-    when_imported("torch", lambda torch: Assumed(torch, own_lines(order), tell).take_over(count))
+    halves = Halves()
+    when_imported("torch", lambda torch: Assumed(torch, own_lines(order), tell, halves).take_over(count))
     when_imported("torch.distributed.distributed_c10d", lambda module: _gather_alone(module, tell))
-    settings.install(tell)
+    settings.install(tell, halves)
 
 
 def alone(tell: Tell) -> int:
@@ -77,8 +80,9 @@ def _gather_alone(module: Any, tell: Tell) -> None:
 class Assumed:
     """What takes the place of torch's functions."""
 
-    def __init__(self, torch: Any, own: Own, tell: Tell) -> None:
-        self._torch, self._own, self._tell = torch, own, tell
+    def __init__(self, torch: Any, own: Own, tell: Tell, halves: Halves) -> None:
+        self._torch, self._own, self._tell, self._halves = torch, own, tell, halves
+        self._places = Places(torch, own, tell)
 
     def take_over(self, count: int) -> None:
         """Take the place of what looks for a GPU, unless there is one."""
@@ -89,6 +93,8 @@ class Assumed:
         self._take_moves()
         self._take_memory()
         self._take_events()
+        self._halves.watch(self._torch)
+        self._places.watch()
         wrap(self._torch.amp.autocast_mode.autocast, "__init__", self._autocast)
         wrap(self._torch, "compile", self._compile)
 
@@ -178,24 +184,36 @@ class Assumed:
         return "cpu"
 
     def _moved(self, original: Any, thing: Any, *args: Any, **kwargs: Any) -> Any:
+        asked = kwargs.get("device", args[0] if args else None)
+        given = self.near(asked)
         if args:
-            args = (self.near(args[0]), *args[1:])
+            args = (given if "device" not in kwargs else args[0], *args[1:])
         if "device" in kwargs:
-            kwargs["device"] = self.near(kwargs["device"])
-        return original(thing, *args, **kwargs)
+            kwargs["device"] = given
+        moved = original(thing, *args, **kwargs)
+        self._places.moved(moved, far=given is not asked, told=asked is not None)
+        return moved
 
     def _made(self, original: Any, *args: Any, **kwargs: Any) -> Any:
-        if kwargs.get("device") is not None:
-            kwargs["device"] = self.near(kwargs["device"])
-        elif (default := getattr(sys.modules.get("torch.utils._device"), "CURRENT_DEVICE", None)) is not None:
-            kwargs["device"] = self.near(default)  # of torch.set_default_device, or `with torch.device`
+        if (asked := kwargs.get("device")) is not None:
+            kwargs["device"] = self.near(asked)
+            self._places.crowded = self._places.crowded or kwargs["device"] is not asked
+        elif (default := self._default()) is not None:
+            self._places.crowded = True
+            kwargs["device"] = self.near(default)
         return original(*args, **kwargs)
+
+    def _default(self) -> Any:
+        """Return the device of `torch.set_default_device` or `with torch.device`, which torch gives its own functions alone."""
+        modes = self._torch.overrides._get_current_function_mode_stack()  # noqa: SLF001 - entered from C, it says so nowhere else
+        return next((each.device for each in reversed(modes) if type(each).__name__ == "DeviceContext"), None)
 
     def _loaded(self, original: Any, file: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
         return original(file, "cpu" if map_location is None else self.near(map_location), *args, **kwargs)
 
     def _stay(self, thing: Any) -> Any:
         self._told()
+        self._places.moved(thing, far=True, told=True)
         return thing
 
     def _take_memory(self) -> None:
@@ -205,10 +223,12 @@ class Assumed:
 
         def empty(size: Any, *, dtype: Any = None, layout: Any = None, memory_format: Any = None, **_: Any) -> Any:
             self._told()
+            self._places.crowded = True
             return torch.empty(size, dtype=dtype, layout=layout, device="cpu", memory_format=memory_format)
 
         def strided(size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, **_: Any) -> Any:
             self._told()
+            self._places.crowded = True
             return torch.empty_strided(size, stride, dtype=dtype, layout=layout, device="cpu")
 
         library.impl("empty.memory_format", empty)
@@ -227,8 +247,13 @@ class Assumed:
     ) -> None:
         if device_type == "cuda":
             self._told()
-            device_type, dtype = "cpu", self._torch.bfloat16  # of the two that a GPU has, the one that needs no scaling
+            device_type, dtype = "cpu", self._torch.bfloat16 if dtype == self._torch.bfloat16 else self._half_type()
+        elif device_type == "cpu" and dtype == self._torch.bfloat16 and self._halves.asked:
+            dtype = self._half_type()  # which `settings` has made bfloat16
         original(this, device_type, dtype, *args, **kwargs)
+
+    def _half_type(self) -> Any:
+        return self._halves.type_for(self._torch)
 
     def _compile(self, original: Any, *args: Any, **kwargs: Any) -> Any:
         compiled = original(*args, **kwargs)

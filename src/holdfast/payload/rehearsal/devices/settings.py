@@ -1,8 +1,8 @@
 """Settings that need a GPU, or what only a GPU has use of: accepted, checked as far as can be, and replaced by the plain way.
 
 A package that is missing, an optimizer that does not exist, a configuration that cannot be read fail as they do in reality:
-such settings are left to the library. bf16 runs as it is, fp16 as bf16, both with autocast on the processor, so that mixed
-types meet as they will.
+such settings are left to the library. bf16 runs as it is, fp16 as `halves` says, both with autocast on the processor, so that
+mixed types meet as they will.
 """
 
 import importlib.util
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..telling import Tell, when_imported, wrap
+from .halves import Halves
 
 SHOWN_BY = "a machine with a GPU: holdfast rehearse --gpu there"
 PLAIN_OPTIMIZER = "adamw_torch"
@@ -37,33 +38,34 @@ SWITCHES = (
 """Settings, the package that they need, and what they become where they are set."""
 
 
-def install(tell: Tell) -> None:
+def install(tell: Tell, halves: Halves) -> None:
     """Have settings of a GPU pass."""
-    when_imported("transformers.training_args", lambda module: _take_over(module, tell))
-    when_imported("accelerate.accelerator", lambda module: _take_over_accelerator(module, tell))
+    when_imported("transformers.training_args", lambda module: _take_over(module, tell, halves))
+    when_imported("accelerate.accelerator", lambda module: _take_over_accelerator(module, tell, halves))
 
 
-def _take_over(module: Any, tell: Tell) -> None:
+def _take_over(module: Any, tell: Tell, halves: Halves) -> None:
     if hasattr(module, "is_torch_bf16_gpu_available"):
         wrap(module, "is_torch_bf16_gpu_available", lambda *_, **__: True)
     wrap(
         module.TrainingArguments,
         "__post_init__",
-        lambda original, this: original(this) if replace(this, tell) else None,
+        lambda original, this: original(this) if replace(this, tell, halves) else None,
     )
 
 
-def _take_over_accelerator(module: Any, tell: Tell) -> None:
+def _take_over_accelerator(module: Any, tell: Tell, halves: Halves) -> None:
     def make(original: Any, this: Any, *args: Any, **kwargs: Any) -> None:
         if kwargs.get("mixed_precision") == "fp16" and not kwargs.get("cpu"):
             kwargs["mixed_precision"] = "bf16"
+            halves.ask(sharded=any(kwargs.get(f"{each}_plugin") for each in ("deepspeed", "fsdp")))
             tell.not_rehearsed("fp16", SHOWN_BY)
         original(this, *args, **kwargs)
 
     wrap(module.Accelerator, "__init__", make)
 
 
-def replace(this: Any, tell: Tell) -> bool:
+def replace(this: Any, tell: Tell, halves: Halves) -> bool:
     """Replace settings of a trainer's arguments that this machine has no use of, before they are validated; return True."""
     if getattr(this, "use_cpu", False) or getattr(this, "no_cuda", False):
         return True
@@ -71,6 +73,8 @@ def replace(this: Any, tell: Tell) -> bool:
         if getattr(this, name, None) and (package is None or _is_installed(package)):
             _set(this, name, plain, tell)
     if not (getattr(this, "fp16", False) and getattr(this, "bf16", False)):  # which is refused
+        if getattr(this, "fp16", False):
+            halves.ask(sharded=any(getattr(this, each, None) for each in ("deepspeed", "fsdp")))
         for suffix in ("", "_full_eval"):
             if getattr(this, f"fp16{suffix}", False):
                 _set(this, f"fp16{suffix}", plain=False, tell=tell)

@@ -1,7 +1,8 @@
 """Programs that the script starts: in the rehearsal's process group, and none that installs, launches, uploads or deletes.
 
 Covered: `subprocess`, `os.system`, `os.popen`, `os.fork` and what builds on them (`multiprocessing`, data loaders). A program
-that is not run ends at once, well, and says nothing. Not covered: what other programs write; `posix_spawn`.
+that is not run ends at once, well, and says nothing. Programs of Python are guarded as the script is: `inherited`. Not covered:
+what other programs write; `posix_spawn`.
 """
 
 import os
@@ -16,6 +17,7 @@ from typing import Any
 
 from ..order import Order
 from ..telling import Tell, wrap
+from .inherited import guarded, make_guard
 
 INSTALLERS = "pip pip3 pipx uv conda mamba micromamba poetry apt apt-get yum dnf brew npm"
 LAUNCHERS = "accelerate torchrun deepspeed trl axolotl llamafactory-cli horovodrun mpirun srun sbatch ray"
@@ -34,12 +36,15 @@ HARMLESS = dict.fromkeys(INSTALLERS.split(), "--version list show freeze") | {
     "git": "status rev-parse log diff describe show branch config ls-files remote --version"
 }
 """First words after a program that only ask."""
+ENVIRONMENT = 10
+"""Arguments that `Popen` takes after the command, up to its variables."""
 QUIET = "true" if os.name == "posix" else "ver"
 
 
 def install(order: Order, tell: Tell) -> None:
     """Watch what the script starts."""
     own = os.getpid()
+    guard = make_guard(order)
 
     def start(original: Any, popen: Any, args: Any, *more: Any, **kwargs: Any) -> None:
         because = why_not(args, order, is_shell=bool(kwargs.get("shell")))
@@ -49,6 +54,8 @@ def install(order: Order, tell: Tell) -> None:
             args, kwargs["shell"] = [QUIET], False
             kwargs.pop("executable", None)
         _keep_in_group(kwargs)
+        if len(more) < ENVIRONMENT:
+            kwargs["env"] = guarded(kwargs.get("env"), guard)
         original(popen, args, *more, **kwargs)
         if os.getpid() == own and not because:
             tell.fact("child", pid=popen.pid, command=line[:500])

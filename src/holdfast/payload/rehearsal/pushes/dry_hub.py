@@ -19,6 +19,7 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from ..order import Order
 from ..telling import Tell
+from . import pretended
 
 LARGE_BYTES = 10 * 2**20
 LARGE_NAMES = (
@@ -162,6 +163,8 @@ class DryHub:
 
     def _user(self, request: Request) -> str:
         """Return the name that a token belongs to."""
+        if request.token == pretended.TOKEN:
+            return "you"
         if request.token not in self._users:
             seen = self._ask("/api/whoami-v2", request.token)
             if seen.status in (UNAUTHORIZED, FORBIDDEN):
@@ -194,7 +197,7 @@ class DryHub:
         if (kind, name) in self._known:
             return self._known[kind, name]
         seen = self._ask(f"/api/{kind}s/{name}", request.token)
-        if seen.status == UNAUTHORIZED:  # of a token that is none; what it may not see is not found
+        if seen.status == UNAUTHORIZED and request.token != pretended.TOKEN:  # what a token may not see is not found
             raise RefusedError(UNAUTHORIZED, "Invalid credentials in Authorization header")
         if seen.status == FOUND:
             if self._is_refused(kind, name, request.token):

@@ -9,11 +9,13 @@ from typing import Any
 
 from ..order import Order
 from ..telling import Tell, when_imported, wrap
+from . import draws, schedules
 from .known import KnownRows
 from .loading import Loading, each_dataset
 from .noting import Noting
 from .part import install_parts, whole_rows
 from .places import Places
+from .stages import install_stages
 from .streams import install_streams
 from .working import Working
 
@@ -23,6 +25,8 @@ ASKED = ("path", "name", "data_dir", "data_files", "split", "revision", "streami
 def install(order: Order, tell: Tell) -> None:
     """Have datasets give the script a few of its rows from now on."""
     when_imported("datasets", lambda module: Rows(order, tell).install(module))
+    draws.install()
+    schedules.install(tell)
 
 
 class Rows:
@@ -49,6 +53,7 @@ class Rows:
         self._noting.install(module)
         if self._known:
             self._known.install(module)
+        install_stages(module, self._tell)
         for name, around in (("load_dataset", self._load), ("load_from_disk", self._load_from_disk)):
             original = getattr(module, name)
             wrap(module, name, around)

@@ -16,6 +16,7 @@ from ..telling import wrap
 MARK = "_holdfast_part"
 MOST = 20_000  # rows that a slice gives at once
 AT_LEAST = 16  # rows that a filter or slice leaves, if the whole would have left more
+_wholes: dict[int, float] = {}  # rows that datasets have, by the rows that were given of them
 
 
 @dataclass(frozen=True)
@@ -47,8 +48,23 @@ def as_part(dataset: Any, whole: float, *, mixed: bool = False, spare: Any = Non
     """Return a dataset, marked as a part of that many rows if it has fewer."""
     vars(dataset).pop(MARK, None)
     if whole > len(dataset) or mixed:
-        setattr(dataset, MARK, Part(max(whole, len(dataset)), mixed=mixed, spare=spare))
+        _mark(dataset, Part(max(whole, len(dataset)), mixed=mixed, spare=spare))
     return dataset
+
+
+def _mark(dataset: Any, part: Part) -> None:
+    setattr(dataset, MARK, part)
+    _wholes[len(dataset)] = max(part.whole, most_rows(len(dataset)))
+
+
+def most_rows(at_hand: int) -> float:
+    """Return how many rows the largest dataset has of which so many were given; 0 where there is none."""
+    return _wholes.get(at_hand, 0)
+
+
+def any_part() -> bool:
+    """Return whether fewer rows of some dataset were given than there are."""
+    return bool(_wholes)
 
 
 def whole_rows(dataset: Any) -> float:
@@ -89,7 +105,7 @@ def carry(dataset: Any, result: Any) -> Any:
     part = part_of(dataset)
     if part and part_of(result) is None and result is not dataset:
         whole = scaled(part.whole, len(result) / max(len(dataset), 1))
-        setattr(result, MARK, replace(part, whole=max(whole, len(result)), spare=None))
+        _mark(result, replace(part, whole=max(whole, len(result)), spare=None))
     return result
 
 

@@ -9,6 +9,7 @@ import dataclasses
 import functools
 import inspect
 import os
+import re
 import signal
 import sys
 from collections.abc import Mapping, Sized
@@ -21,6 +22,7 @@ from ..rows import few
 from ..telling import TAIL, Tell, when_imported, wrap
 from . import gradients, green, tokens
 from .arguments import few_of, shrink
+from .asked_steps import as_asked
 from .batches import cut
 from .observed import keep_rows
 from .resuming import look_at_checkpoint
@@ -37,6 +39,12 @@ STAGES = {
     "_load_rng_state": "resume",
 }
 """Methods of trainers, and the stage that they belong to."""
+EVENTS = {"on_save": "save", "on_evaluate": "evaluate", "on_predict": "evaluate", "on_prediction_step": "evaluate"}
+"""What callbacks are told of, and the stage that it belongs to."""
+SAVING = (("transformers.modeling_utils", "PreTrainedModel"), ("peft.peft_model", "PeftModel"))
+"""Classes whose `save_pretrained` saves a model, by their module."""
+RESUMES = re.compile(r"\bget_last_checkpoint\(|\bresume_from_checkpoint\s*=")
+"""How a script's text looks that goes on from checkpoints by itself."""
 TOKENIZING = ("_prepare_dataset", "_tokenize", "tokenize_row", "_prepare_tokenizer")
 ROLES = {"train_dataset": "train", "eval_dataset": "eval"}
 """Arguments of trainers that are datasets, and what they are to it."""
@@ -46,6 +54,8 @@ LOADING = (
     ("transformers.models.auto.processing_auto", "AutoProcessor", "tokenize"),
     ("transformers.models.auto.configuration_auto", "AutoConfig", "model"),
     ("transformers.models.auto.modeling_auto", "AutoModel", "model"),
+    ("peft.auto", "_BaseAutoPeftModel", "model"),
+    ("peft.config", "PeftConfigMixin", "model"),
 )
 """How names of classes begin whose `from_pretrained` loads something, by their module, and the stage that it belongs to."""
 
@@ -56,6 +66,8 @@ def install(order: Order, tell: Tell) -> None:
     when_imported("transformers.training_args", lambda module: Settings(order, tell).watch(module.TrainingArguments))
     for name, owner, stage in LOADING:
         when_imported(name, functools.partial(_watch_loading, owner=owner, stage=stage, tell=tell))
+    for name, owner in SAVING:
+        when_imported(name, functools.partial(_watch_saving, owner=owner, tell=tell))
 
 
 class Settings:
@@ -99,6 +111,7 @@ class Trainers:
         every_class(base, "training_step", self._step)
         every_class(base, "prediction_step", self._cut_step)
         every_class(base, "_calculate_rewards", self._rewards.calculate)
+        wrap(module.CallbackHandler, "call_event", self._call_event)
 
     def _init(self, init: Any, trainer: Any, *args: Any, **kwargs: Any) -> None:
         if self._making is trainer:  # the class it is made from
@@ -113,30 +126,34 @@ class Trainers:
         self._making = trainer
         dataset = bound.arguments.get("train_dataset", ())
         rows = len(dataset) if isinstance(dataset, Sized) else 0
+        columns = {
+            name: getattr(bound.arguments.get(role), "column_names", None)
+            for name, role in (("columns", "train_dataset"), ("eval_columns", "eval_dataset"))
+        }
         try:
             with self._tell.during("data"):
                 self._take_few(bound.arguments)
             if settings := bound.arguments.get("args"):
-                self._ask(trainer, settings, dataset)
+                self._ask(trainer, settings, dataset, columns)
             with self._tell.during("model"):
                 init(*bound.args, **bound.kwargs)
                 if not settings:
-                    self._ask(trainer, trainer.args, dataset)
+                    self._ask(trainer, trainer.args, dataset, columns)
                 elif trainer.args is not settings:  # TRL makes a config of its own of plain `TrainingArguments`
                     object.__setattr__(trainer.args, "_holdfast_asked", vars(settings)["_holdfast_asked"])
             self._look_at_rows(trainer, bound.arguments.get("train_dataset"), rows)
         finally:
             self._making = None
 
-    def _ask(self, trainer: Any, settings: Any, dataset: Any) -> None:
+    def _ask(self, trainer: Any, settings: Any, dataset: Any, columns: Mapping[str, Any]) -> None:
         """Tell what was asked of a trainer, and shrink it."""
         asked, endless = _plain(settings), not hasattr(dataset, "__len__")
-        columns = getattr(dataset, "column_names", None)
         if "_holdfast_asked" not in vars(settings):  # by a trainer before this one, with the same settings
             object.__setattr__(settings, "_holdfast_asked", asked)
         kinds = [each.__name__ for each in type(trainer).__mro__]
         chosen = _chosen(settings, asked)
-        self._tell.fact("training", trainer=kinds, arguments=asked, chosen=chosen, columns=columns)
+        resumes = bool(RESUMES.search(self._order.source))
+        self._tell.fact("training", trainer=kinds, arguments=asked, chosen=chosen, resumes=resumes, **columns)
         if self._order.gpu == "none" and settings.fp16:
             because = "fp16=True asks a GPU to train in half precision, and the job has none: nothing of it happens"
             self._tell.wrong("no-gpu-visible", "step", because)
@@ -166,6 +183,10 @@ class Trainers:
 
         return around
 
+    def _call_event(self, call: Any, handler: Any, event: str, *args: Any, **kwargs: Any) -> Any:
+        with self._tell.during(EVENTS.get(event, self._tell.stage)):
+            return call(handler, event, *args, **kwargs)
+
     def _push(self, push: Any, *args: Any, **kwargs: Any) -> Any:
         with in_push(self._tell):
             return push(*args, **kwargs)
@@ -174,13 +195,15 @@ class Trainers:
         with self._tell.during("resume"):
             resume = self._resumed(trainer, resume_from_checkpoint)
         green.look_at_trainer(trainer, self._tell)
+        # A trainer's own `train` may take nothing, as those of TRL's that have their own loop.
+        given = (resume, *args) if args or resume is not None else ()
         with self._tell.during("step"):
-            shown = train(trainer, resume, *args, **kwargs)
+            shown = train(trainer, *given, **kwargs)
         green.look_at_training(trainer, self._tell)
         with self._tell.during("step"):
             self._rewards.judge(trainer)
         self._tell.outside = TAIL
-        return shown
+        return as_asked(trainer, shown, self._order)
 
     def _resumed(self, trainer: Any, asked: Any) -> Any:
         """Return what a training goes on from: a checkpoint of this rehearsal, or nothing in place of a real one."""
@@ -243,12 +266,20 @@ def _below(base: Any) -> list[Any]:
 
 def _watch_loading(module: Any, owner: str, stage: str, tell: Tell) -> None:
     def load(original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
-        with tell.during(stage):
+        with tell.loading(stage):
             return original(cls, *args, **kwargs)
 
     for name, each in list(vars(module).items()):
         if name.startswith(owner) and isinstance(each, type) and "from_pretrained" in vars(each):
             wrap(each, "from_pretrained", load)
+
+
+def _watch_saving(module: Any, owner: str, tell: Tell) -> None:
+    def save(original: Any, *args: Any, **kwargs: Any) -> Any:
+        with tell.during("save"):
+            return original(*args, **kwargs)
+
+    wrap(getattr(module, owner), "save_pretrained", save)
 
 
 def _chosen(settings: Any, asked: Mapping[str, Any]) -> list[str]:

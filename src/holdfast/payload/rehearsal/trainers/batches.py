@@ -10,6 +10,8 @@ MATRIX = 2
 """Dimensions of rows of tokens."""
 MOST = 4096
 """Tokens of a row that are gone through at most: attention over more takes minutes on a processor."""
+BOUNDS, LONGEST = ("cu_seq_lens_q", "cu_seq_lens_k"), ("max_length_q", "max_length_k")
+"""What a packed row tells of its texts."""
 LOGITS = 2**25
 """Numbers that the logits of a batch are at most; longer batches are cut."""
 
@@ -31,18 +33,30 @@ def cut(inputs: Any, model: Any, tell: Tell) -> Any:
         return inputs
     count, length = inputs["input_ids"].shape
     room = min(MOST, max(16, LOGITS // max(1, _vocabulary(model)) // max(1, count)))
-    if length <= room or "cu_seq_lens_q" in inputs:
+    if length <= room or isinstance(inputs.get(BOUNDS[0]), list):
         return inputs
     tell.shrunk("tokens of a batch", [count, length], [count, room])
     first = _first_label(inputs, length)
-    start = 0 if "position_ids" in inputs else min(first, length - room)
+    start = 0 if "position_ids" in inputs or BOUNDS[0] in inputs else min(first, length - room)
     kind: Any = type(inputs)
-    return kind(
-        {
-            name: each[:, start : start + room] if torch.is_tensor(each) and each.shape[1:2] == (length,) else each
-            for name, each in inputs.items()
-        }
-    )
+    cut_short = {
+        name: each[:, start : start + room] if torch.is_tensor(each) and each.shape[1:2] == (length,) else each
+        for name, each in inputs.items()
+    }
+    return kind(cut_short | _bounds(inputs, room))
+
+
+def _bounds(inputs: Mapping[str, Any], room: int) -> dict[str, Any]:
+    """Return where the texts of a packed row begin and end, and the longest one, once it is cut."""
+    torch = sys.modules["torch"]
+    given: dict[str, Any] = {}
+    for name, longest in zip(BOUNDS, LONGEST, strict=True):
+        bounds: Any = inputs.get(name)
+        if torch.is_tensor(bounds):
+            given[name] = torch.cat([bounds[bounds < room], bounds.new_tensor([room])])
+            if longest in inputs:
+                given[longest] = type(inputs[longest])(given[name].diff().max())
+    return given
 
 
 def _first_label(inputs: Mapping[str, Any], length: int) -> int:

@@ -25,6 +25,8 @@ def look_at_trainer(trainer: Any, tell: Tell) -> None:
     model, settings = getattr(trainer, "model", None), getattr(trainer, "args", None)
     if model is None or settings is None:
         return
+    checkpointing = settings.gradient_checkpointing or getattr(model, "is_gradient_checkpointing", False)
+    tell.fact("trains", checkpointing=bool(checkpointing))
     if not any(each.requires_grad for each in model.parameters()):
         tell.wrong("no-trainable-parameters", "model", "no parameter of the model is trained")
     if isinstance(settings.learning_rate, float) and settings.learning_rate <= STILL and trainer.optimizer is None:

@@ -27,6 +27,8 @@ PROMPTS = 2
 COLUMNS = 6
 """Columns of a row whose values are tried as answers."""
 LONGEST = 2000  # characters of a value that is tried as an answer
+PARTS = ("role", "content", "tool_calls", "reasoning_content", "thinking", "name", "tool_call_id")
+"""What a message may have: whoever asks for anything else of it learns nothing of what was written."""
 OWN = ("prompt", "completion", "completion_ids", "image", "images")
 CODE = "```python\ndef solution(n):\n    return n + 1\n```"
 WRONG = (
@@ -90,6 +92,8 @@ class Rewards:
     def judge(self, trainer: Any) -> None:
         """Tell what is wrong with the rewards of a training that is over."""
         seen = self._seen.pop(id(trainer), None)
+        if hasattr(trainer, "reward_funcs") and not hasattr(trainer, "_calculate_rewards"):  # of older releases
+            self._tell.not_rehearsed(WHAT, SHOWN_BY)
         if seen is None or seen.differ or not seen.asked:
             return
         if seen.outside or getattr(trainer, "environments", None) is not None:
@@ -114,7 +118,7 @@ class Rewards:
             self._tell.wrong(BROKEN, "step", because)
         elif numbers and not differ(made[1], totals):
             completions, ids = made[2], made[3]
-            unread = not (completions.read or ids.read)
+            unread = not (is_read(completions) or ids.read)
             kinds = "right, wrong, long and empty" if len(totals) > PROMPTS * len(WRONG) else "long, short and empty"
             because = f"each of {len(numbers)} made completions of a prompt, {kinds} ones, gets {numbers[0]:g}"
             if unread:
@@ -123,6 +127,75 @@ class Rewards:
                 self._tell.wrong(CONSTANT, "step", because, reward=numbers[0])
             else:
                 self._tell.doubt(CONSTANT, "step", f"{because}; none of them may be as the functions want it")
+
+
+class Message(dict[str, Any]):
+    """A message that knows whether anybody has looked at any of its parts.
+
+    Comparing it with what is no message, or asking for a part that no message has, tells nothing of what it says.
+    """
+
+    read = False
+    __hash__ = None
+
+    def _note(self, part: Any = "content") -> None:
+        self.read = self.read or part in PARTS
+
+    def __getitem__(self, part: str) -> Any:
+        """Give a part, and take it down."""
+        self._note(part)
+        return super().__getitem__(part)
+
+    def __contains__(self, part: object) -> bool:
+        """Tell whether there is a part, and take it down."""
+        self._note(part)
+        return super().__contains__(part)
+
+    def get(self, part: str, *default: Any) -> Any:
+        """Give a part, and take it down."""
+        self._note(part)
+        return super().get(part, *default)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare, and take it down."""
+        if isinstance(other, dict):
+            self._note()
+        return super().__eq__(other)
+
+    def __iter__(self) -> Iterator[str]:
+        """Give the names of the parts, and take it down: whoever copies a message begins so."""
+        self._note()
+        return super().__iter__()
+
+    def __repr__(self) -> str:
+        """Return it as text, and take it down."""
+        self._note()
+        return super().__repr__()
+
+    def keys(self) -> Any:
+        """Give the names of the parts, and take it down."""
+        self._note()
+        return super().keys()
+
+    def values(self) -> Any:
+        """Give the parts, and take it down."""
+        self._note()
+        return super().values()
+
+    def items(self) -> Any:
+        """Give names and parts, and take it down."""
+        self._note()
+        return super().items()
+
+    def copy(self) -> Any:
+        """Return a copy, and take it down."""
+        self._note()
+        return super().copy()
+
+    def pop(self, *asked: Any) -> Any:
+        """Take a part out, and take it down."""
+        self._note()
+        return super().pop(*asked)
 
 
 class Watched(list[Any]):
@@ -141,6 +214,12 @@ class Watched(list[Any]):
         return super().__getitem__(place)
 
 
+def is_read(completions: Watched) -> bool:
+    """Return whether anybody has looked at what a completion says: at its text, or at a part of its messages."""
+    messages = [each for turns in list.__iter__(completions) if isinstance(turns, list) for each in turns]
+    return completions.read and (not messages or any(each.read for each in messages))
+
+
 def make_completions(rows: Any, prompts: Any, completions: Any, trainer: Any) -> tuple[Any, ...]:
     """Return rows, prompts, completions and ids as a trainer hands them to reward functions, completions made here."""
     chat = bool(completions) and isinstance(completions[0], list)
@@ -153,7 +232,7 @@ def make_completions(rows: Any, prompts: Any, completions: Any, trainer: Any) ->
     return (
         [rows[number] for number, _ in made],
         [prompts[number] for number, _ in made],
-        Watched([[{"role": "assistant", "content": text}] if chat else text for _, text in made]),
+        Watched([[Message(role="assistant", content=text)] if chat else text for _, text in made]),
         Watched([list(tokenizer(text)["input_ids"]) for _, text in made]),
     )
 

@@ -22,7 +22,7 @@ def watch(module: Any, order: Order, tell: Tell) -> None:
         return with_given(args, kwargs, place, "model_id", there) if there else (args, kwargs)
 
     def from_pretrained(original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
-        with tell.during("model"):
+        with tell.loading("model"):
             args, kwargs = found(args, kwargs, 1)
             return original(cls, *args, **kwargs)
 

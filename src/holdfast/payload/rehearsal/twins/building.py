@@ -34,6 +34,10 @@ class CannotRehearseError(RuntimeError):
     """A model that could not be made small."""
 
 
+class NotDownloadedError(CannotRehearseError, OSError):
+    """A model whose configuration is only in a large file; transformers hides what is no OSError behind one of its own."""
+
+
 class Builder:
     """Makes models small as they are made."""
 

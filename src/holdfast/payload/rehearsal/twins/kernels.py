@@ -5,8 +5,10 @@ from typing import Any
 
 from ..order import Order
 from ..telling import Tell, wrap
+from .paths import given, with_given
 
 PACKAGES = {"flash_attention_2": "flash_attn", "flash_attention_3": "flash_attn_interface"}
+OLD_FLAG = "use_flash_attention_2"
 KNOWN = {2: None, 3: None}
 """Versions of flash attention, where transformers itself does not list them."""
 
@@ -18,9 +20,9 @@ def watch(module: Any, order: Order, tell: Tell) -> None:
     names["flex_attention"] = "_supports_flex_attn"
     told: set[str] = set()
 
-    def around(original: Any, model: Any, asked: Any, *args: Any, **kwargs: Any) -> Any:
+    def instead(model: Any, asked: Any) -> Any:
         if order.gpu != "assumed" or not isinstance(asked, str) or not _needs_gpu(model, asked, names):
-            return original(model, asked, *args, **kwargs)
+            return asked
         if asked not in told:
             told.add(asked)
             package = PACKAGES.get(asked, "kernels" if "/" in asked else "torch")
@@ -29,9 +31,21 @@ def watch(module: Any, order: Order, tell: Tell) -> None:
             also = f"; `{package}` is not in this environment" if lacking else ""
             tell.not_rehearsed(f"attention by {asked}", f"a machine with a GPU: holdfast rehearse --gpu there{also}")
             tell.fact("attention", asked=asked, package=package, lacking=lacking)
-        return original(model, "sdpa" if _has_sdpa(model) else "eager", *args, **kwargs)
+        return "sdpa" if _has_sdpa(model) else "eager"
+
+    def around(original: Any, model: Any, asked: Any, *args: Any, **kwargs: Any) -> Any:
+        return original(model, instead(model, asked), *args, **kwargs)
+
+    def around_earlier(original: Any, cls: Any, config: Any, *args: Any, **kwargs: Any) -> Any:
+        by_flag = "flash_attention_2" if given(args, kwargs, 0, OLD_FLAG) else None
+        asked = by_flag or getattr(config, "_attn_implementation_internal", None)
+        if (other := instead(cls, asked)) != asked:
+            config._attn_implementation = other  # noqa: SLF001 - where it is asked for
+            args, kwargs = with_given(args, kwargs, 0, OLD_FLAG, None) if by_flag else (args, kwargs)
+        return original(cls, config, *args, **kwargs)
 
     wrap(module.PreTrainedModel, "_check_and_adjust_attn_implementation", around)
+    wrap(module.PreTrainedModel, "_autoset_attn_implementation", around_earlier)  # before transformers 4.56
 
 
 def _needs_gpu(model: Any, asked: str, names: dict[str, str]) -> bool:

@@ -1,25 +1,30 @@
 """Loading: the real code reads the configuration and looks for weights; in place of reading them it draws random ones."""
 
+import inspect
 import json
 import logging
 import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from ..order import Order
 from ..telling import Tell, wrap
-from .building import Builder, is_twin
+from .building import Builder, NotDownloadedError, is_twin
 from .paths import PATH, given, in_place_of, with_given, without_place, written_at
-from .weights import bytes_of, is_cut, tell_misfits
+from .weights import bytes_of, is_cached, is_cut, size_of, tell_misfits, type_of
 
 UNTOLD = ("token", "use_auth_token", "config", "adapter_kwargs", "_from_auto", PATH)
 PLACING = ("device_map", "max_memory", "offload_folder", "offload_buffers", "offload_state_dict")
 SAFE = "model.safetensors"
+FILES = ("checkpoint_files", "resolved_archive_file")
+"""Names that the files of weights have had as an argument."""
 MATRIX = 2  # dimensions
+LARGE_FILE = 2**26  # bytes
 ABSURD = 1e4
 """No weight is drawn that large; what is, or is no number, was never drawn."""
 
@@ -50,7 +55,22 @@ class Loader:
         wrap(module.PreTrainedModel, "load_state_dict", self._take_weights)
         wrap(module, "_get_resolved_checkpoint_files", self._find)
         wrap(module, "load_state_dict", self._read)
+        wrap(module, "safe_open", self._look_into)
+        for name in ("init_empty_weights", "no_init_weights"):
+            wrap(module, name, self._make_whole)
         wrap(module, "log_state_dict_report", self._report)
+
+    def look_at_gguf(self, path: str, names: list[str], where: dict[str, Any]) -> None:
+        """Leave a GGUF file on the Hub alone that is large: its configuration is nowhere else than in it.
+
+        Raises:
+            NotDownloadedError: It would have to be downloaded.
+        """
+        if any(is_cached(path, name, where) for name in names):
+            return
+        if sum(size_of(path, name, where) or 0 for name in names) > LARGE_FILE:
+            self._tell.not_rehearsed("a model of a GGUF file", "the job itself: the whole file would be downloaded")
+            raise NotDownloadedError(f"no small twin of the model type GGUF: {path} would be downloaded as a whole")
 
     def weigh(self, sizes: list[int | None]) -> None:
         """Take down the bytes of files of weights on the Hub; 0 where nobody can say."""
@@ -73,7 +93,7 @@ class Loader:
 
     def _load(self, original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
         path = given(args, kwargs, 0, PATH)
-        with self._tell.during("model"):
+        with self._tell.loading("model"):
             if path is None or self.active:  # weights that the script gives, or a part of a model that is being loaded
                 return original(cls, *args, **kwargs)
             there = in_place_of(path, self._order)
@@ -117,24 +137,44 @@ class Loader:
         return files, metadata
 
     def _read(self, original: Any, file: Any, *args: Any, **kwargs: Any) -> Any:
-        if self.active and not Path(file).is_file():
-            import torch  # noqa: PLC0415
+        """Read the type of a file's numbers, which is all that is asked of weights before a model is made."""
+        if not self.active:
+            return original(file, *args, **kwargs)
+        if Path(file).is_file() and not str(file).endswith(".safetensors"):
+            return original(file, *args, **{**kwargs, "map_location": "meta"})
+        import torch  # noqa: PLC0415
 
-            # Asked only for the type of numbers, where the configuration does not say.
-            return {"weight": torch.empty(0, dtype=torch.float32)}
-        return original(file, *args, **kwargs)
+        return {"weight": torch.empty(0, dtype=getattr(torch, type_of(file)))}
+
+    def _look_into(self, original: Any, file: Any, *args: Any, **kwargs: Any) -> Any:
+        """Open a file of weights; one that is only said to be there was written by torch."""
+        if not self.active or Path(file).is_file():
+            return original(file, *args, **kwargs)
+        return nullcontext(SimpleNamespace(metadata=lambda: {"format": "pt"}, keys=list))
+
+    def _make_whole(self, original: Any, *args: Any, **kwargs: Any) -> Any:
+        """Have a twin be made with all its numbers, where transformers before 5 would leave them to the weights."""
+        return nullcontext() if self.active else original(*args, **kwargs)
 
     def _draw(self, original: Any, *args: Any, **kwargs: Any) -> Any:
         if not self.active:
             return original(*args, **kwargs)
-        files = given(args, kwargs, 2, "checkpoint_files") or []
+        bound = inspect.signature(original).bind(*args, **kwargs)
+        named = next(name for name in FILES if name in bound.arguments)
+        files = bound.arguments[named] or []
+        files = [files] if isinstance(files, str) else files
         _open_all(files)
         if self.quantizer is None and not self._resizes:
             tell_misfits(files, self._builder.shapes, self._tell)
-        args, kwargs = with_given(args, kwargs, 1, "state_dict", {})
-        args, kwargs = with_given(args, kwargs, 2, "checkpoint_files", None)
+        nothing: dict[str, Any] = {"state_dict": {}, "loaded_keys": [], "sharded_metadata": None, named: None}
+        bound.arguments.update({name: value for name, value in nothing.items() if name in bound.arguments})
         with _quiet():
-            return original(*args, **kwargs)
+            loaded = original(*bound.args, **bound.kwargs)
+        if not hasattr(loaded[0], "parameters"):
+            return loaded
+        model, _missing, *others = loaded  # before transformers 5: `_finalize_model_loading` does the same after
+        _settle(model)
+        return model, [], *others
 
     def _surround(self, original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
         """Make a twin where it stays: what a module's own code draws, no weights will overwrite."""

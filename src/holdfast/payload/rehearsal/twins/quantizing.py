@@ -13,32 +13,69 @@ WHERE = "a machine with a GPU: holdfast rehearse --gpu there"
 
 def watch(module: Any, order: Order, tell: Tell, loader: Any) -> None:
     """Keep twins, and models that the rehearsal wrote, dense."""
+    if order.gpu == "none":
+        return
+    quantizers = Quantizers(tell, loader)
+    if hasattr(module, "get_hf_quantizer"):
+        wrap(module, "get_hf_quantizer", quantizers.find)
+    else:  # before transformers 4.57
+        wrap(module.AutoHfQuantizer, "from_config", quantizers.make)
 
-    def around(original: Any, config: Any, *args: Any, **kwargs: Any) -> Any:
-        if order.gpu == "none" or kwargs.get("gguf_file"):
+
+class Quantizers:
+    """Takes note of what would keep weights in few bits, and keeps it from doing so."""
+
+    def __init__(self, tell: Tell, loader: Any) -> None:
+        self._tell, self._loader = tell, loader
+
+    def find(self, original: Any, config: Any, *args: Any, **kwargs: Any) -> Any:
+        """Take the place of the function that finds out whether a model is loaded by a quantizer."""
+        if kwargs.get("gguf_file"):
             return original(config, *args, **kwargs)
-        with _lenient(module):
-            quantizer, config, device_map = original(config, *args, **kwargs)
+        with _lenient():
+            quantizer, config, *others = original(config, *args, **kwargs)
         if quantizer is None:
-            return quantizer, config, device_map
-        method = _method(quantizer)
-        tell.not_rehearsed(f"weights in few bits ({method})", WHERE)
-        tell.fact("quantization", method=method, **_options(quantizer))
-        if loader.active and _stays(quantizer):
-            loader.quantizer = quantizer
+            return quantizer, config, *others
+        self._note(quantizer)
         vars(config).pop("quantization_config", None)
-        return None, config, None
+        return None, config, *others[:-1], None  # the last says where weights are to lie
 
-    wrap(module, "get_hf_quantizer", around)
+    def make(self, original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
+        """Take the place of what makes a quantizer, where loading asks for it by itself."""
+        quantizer = _made(original, cls, *args, **kwargs)
+        self._note(quantizer)
+        return _dense(quantizer)
+
+    def _note(self, quantizer: Any) -> None:
+        method = _method(quantizer)
+        self._tell.not_rehearsed(f"weights in few bits ({method})", WHERE)
+        self._tell.fact("quantization", method=method, **_options(quantizer))
+        if self._loader.active and _stays(quantizer):
+            self._loader.quantizer = quantizer
+
+
+def _dense(real: Any) -> Any:
+    """Return a quantizer that asks of a job what another does, and leaves a model's weights alone."""
+    import transformers.quantizers.base as module  # noqa: PLC0415
+
+    def leave(_: Any, model: Any, *_args: Any, **_kwargs: Any) -> None:
+        vars(model.config).pop("quantization_config", None)
+
+    idle = dict.fromkeys(("_process_model_before_weight_loading", "_process_model_after_weight_loading"), leave)
+    yes = property(lambda _: True)
+    names = {**idle, "preprocess_model": leave, "postprocess_model": leave, "is_serializable": yes, "is_trainable": yes}
+    dense = type("Dense", (module.HfQuantizer,), names)(real.quantization_config, pre_quantized=False)
+    dense.validate_environment, dense.update_torch_dtype = real.validate_environment, real.update_torch_dtype
+    return dense
 
 
 class _lenient:  # noqa: N801 - read as a phrase
     """Has quantizers not mind that this machine has no GPU."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self) -> None:
         import transformers.quantizers.auto as auto  # noqa: PLC0415, PLR0402
 
-        self._auto, self._module = auto.AutoHfQuantizer, module
+        self._auto = auto.AutoHfQuantizer
 
     def __enter__(self) -> None:
         self._kept = vars(self._auto)["from_config"]

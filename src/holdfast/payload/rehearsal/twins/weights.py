@@ -4,18 +4,20 @@ The libraries' own code decides which files it wants; here it is told that they 
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..guards.library_files import replace_everywhere
 from ..order import Order
 from ..telling import Tell, wrap
 from .paths import given
 
 WEIGHTS = re.compile(r"\.(safetensors|bin|pt|pth|h5|msgpack|gguf|ckpt|onnx|npz)$")
 PATTERNS = ["*.safetensors", "*.bin", "*.pt", "*.pth", "*.h5", "*.msgpack", "*.gguf", "*.ckpt", "*.onnx", "*.npz"]
-FLOATS = ("F64", "F32", "F16", "BF16")
-"""Types of weights that are as they were trained: others hold several numbers in one."""
+FLOATS = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
+"""Types of weights that are as they were trained, and torch's names of them: others hold several numbers in one."""
+GGUF = ".gguf"
 CUT: set[str] = set()
 """Snapshots of repositories that were taken without weights."""
 
@@ -23,25 +25,63 @@ CUT: set[str] = set()
 def watch(module: Any, loader: Any) -> None:
     """Take the place of transformers' function that finds and downloads files, while a twin is loaded."""
 
-    def around(original: Any, *args: Any, **kwargs: Any) -> Any:
-        path = str(given(args, kwargs, 0, "path_or_repo_id"))
-        names = [str(name) for name in given(args, kwargs, 1, "filenames") or []]
-        is_folder = Path(path).is_dir()
-        if not loader.active or not all(map(WEIGHTS.search, names)) or (is_folder and not is_cut(path)):
+    def several(original: Any, *args: Any, **kwargs: Any) -> Any:
+        path, names = (given(args, kwargs, place, name) for place, name in enumerate(("path_or_repo_id", "filenames")))
+        _look_at_gguf(loader, str(path), names or [], kwargs)
+        if not _are_weights(loader, str(path), names or []):
             return original(*args, **kwargs)
-        if not is_folder:
-            sizes = [size_of(path, name, kwargs) for name in names]
-            loader.weigh(sizes)
-            if any(size is None for size in sizes):
-                return None
-        return [str(Path(path, name)) for name in names]
+        return _find(loader, str(path), names, kwargs)
 
-    wrap(module, "cached_files", around)
+    def one(original: Any, *args: Any, **kwargs: Any) -> Any:
+        path, file = (given(args, kwargs, place, name) for place, name in enumerate(("path_or_repo_id", "filename")))
+        _look_at_gguf(loader, str(path), [file], kwargs)
+        there = _find(loader, str(path), [file], kwargs) if _are_weights(loader, str(path), [file]) else None
+        return there[0] if there else original(*args, **kwargs)
+
+    if hasattr(module, "cached_files"):
+        wrap(module, "cached_files", several)
+    else:  # before transformers 4.50, whose modules have imported the other from one another
+        before = module.cached_file
+        wrap(module, "cached_file", one)
+        replace_everywhere("cached_file", before, module.cached_file)
+
+
+def _look_at_gguf(loader: Any, path: str, names: Sequence[Any], where: dict[str, Any]) -> None:
+    """Have the loader see files of the format GGUF that would be downloaded: they hold a model's configuration too."""
+    if any(str(name).endswith(GGUF) for name in names) and not Path(path).is_dir():
+        loader.look_at_gguf(path, [str(name) for name in names], where)
+
+
+def _are_weights(loader: Any, path: str, names: Sequence[Any]) -> bool:
+    """Return whether a twin is being loaded, and nothing but weights is asked for that are not in a folder of the user's."""
+    own = Path(path).is_dir() and not is_cut(path)
+    if any(str(name).endswith(GGUF) for name in names):
+        return False
+    return loader.active and not own and all(WEIGHTS.search(str(name)) for name in names)
+
+
+def _find(loader: Any, path: str, names: Sequence[Any], where: dict[str, Any]) -> list[str] | None:
+    """Return the paths that files of weights would have; None where the repository lacks one."""
+    if not Path(path).is_dir():
+        sizes = [size_of(path, str(name), where) for name in names]
+        loader.weigh(sizes)
+        if any(size is None for size in sizes):
+            return None
+    return [str(Path(path, name)) for name in names]
 
 
 def is_cut(path: str) -> bool:
     """Return whether a folder is a snapshot that was taken without weights."""
     return str(Path(path).resolve()) in CUT
+
+
+def is_cached(repository: str, name: str, where: dict[str, Any]) -> bool:
+    """Return whether a file of the Hub lies on this machine; the arguments are as of `size_of`."""
+    from huggingface_hub import try_to_load_from_cache  # noqa: PLC0415
+
+    whole = "/".join(filter(None, (where.get("subfolder"), name)))
+    found = try_to_load_from_cache(repository, whole, cache_dir=where.get("cache_dir"), revision=where.get("revision"))
+    return isinstance(found, str)
 
 
 def size_of(repository: str, name: str, where: dict[str, Any]) -> int | None:
@@ -65,6 +105,17 @@ def size_of(repository: str, name: str, where: dict[str, Any]) -> int | None:
         return None
     except (HfHubHTTPError, OSError):
         return 0
+
+
+def type_of(file: str) -> str:
+    """Return the type of the first numbers in a file of the format safetensors; of one that is not here, the usual one."""
+    from safetensors import safe_open  # noqa: PLC0415
+
+    if not Path(file).is_file():
+        return "float32"
+    with safe_open(file, framework="pt") as opened:
+        types = (opened.get_slice(name).get_dtype() for name in opened.keys())  # noqa: SIM118 - it is no mapping
+        return next((FLOATS[each] for each in types if each in FLOATS), "float32")
 
 
 def bytes_of(files: list[str]) -> int:

@@ -1,0 +1,197 @@
+"""What an exception is about that neither a signature nor the libraries' releases tell word by word.
+
+A library that refuses something says so in a sentence. By the exception's kind, the place where it was raised and what the sentence is about its class
+is guessed, with little confidence. What the user's own code raises is not judged here, nor what tells of nothing but numbers.
+"""
+
+import re
+from typing import Final
+
+from holdfast.catalog.api import Api, newest, released
+from holdfast.core.log import Frame, Traceback
+from holdfast.engine.diagnose.raised_classes import INSTALL, VERSION, Rule
+from holdfast.engine.diagnose.reading import joined_error
+from holdfast.engine.diagnose.tracebacks import is_users
+
+SENSED: Final = 0.55
+"""Score of a class that is told by what a sentence is about alone."""
+KNOWN: Final = 0.8
+"""And of one where the libraries' releases say what is lacking."""
+REFUSES: Final = (
+    r"^(?:Value|NotImplemented|Assertion|Type|Runtime|Key|Attribute|Config\w*|Usage|Instantiation|Validation"
+    r"|FileNotFound|OS|Import)?(?:Error|Exception)$"
+)
+ABSENT: Final = r"(?:(?:is|are|was|were|be|been) (?:not found|missing|absent)|not (?:be )?found|(?:does|do)(?: not|n't) exist|no such)"
+UNFIT: Final = (
+    r"(?i)\b(?:must|should|has to|have to|needs? to|required? to) (?:not )?(?:be|have|specify|set|provide|pass|contain|divide|equal|match)\b"
+    r"|\b(?:not|n't)(?: be)?(?: yet| currently)? (?:support\w*|compatible|allowed|permitted|accept\w*|valid|enabled|available for)\b"
+    r"|\b(?:incompatible|unsupported|invalid|mutually exclusive|conflicts? with|not a valid)\b|\bunknown (?!identifier)"
+    r"|\bonly (?:supports?|accepts?|available|supported|be used|be set|works?|compatible|one of|allowed)\b|\bonly .{1,60} can (?:be )?use"
+    r"|\bcan(?:not|'t| not| only) (?:both )?(?:be |use |set |specify |enable |initialize |combine |resize )"
+    r"|\bplease (?:set|specify|provide|pass|use|choose|select|disable|enable|explicitly|make sure|ensure|check|increase|decrease|reduce|remove)\b"
+    r"|\b(?:got|found|received|but) (?:\w+[ =]?)?['\"`\d]|\bexpect(?:ed|s)? (?:one of|an?|to be|input)\b|\bdivisible by\b"
+    r"|\bchoose (?:one )?(?:from|between)\b|\bis required\b"
+)
+DATA: Final = r"(?:^|[./_])(?:data|dataset|prompt|prompter|collator|template|message|preprocess|processor|transform|plugin|converter|formatter)s?(?:$|[./_:])"
+LOW: Final = (
+    r"^(?:torch(?:vision|audio)?|triton|numpy|pandas|pyarrow|PIL|scipy|sklearn|jax|jaxlib|tensorflow|keras|xformers|flash_attn\w*|bitsandbytes|nvidia|cupy"
+    r"|ray|vllm|sglang|urllib3?|requests|httpx|httpcore|aiohttp|anyio|asyncio|ssl|socket|http|json|os|subprocess|multiprocess\w*|concurrent|importlib"
+    r"|pickle|shutil|tempfile|pathlib|codecs|threading|queue|dill|fsspec|s3fs|filelock|huggingface_hub|hf_xet|wandb|mlflow|grpc|google|botocore|boto3"
+    r"|jinja2|pydantic\w*|pip|setuptools|uv)[.:]"
+)
+"""Packages that know of numbers, files and connections, and not of the settings of a training."""
+STEP: Final = (
+    r":(?:_?forward\w*|backward|__call__|__getitem__|__next__|__iter__|__len__|step|\w*collate\w*|_?compute_\w+|generate\w*|\w*_generate|tokenize\w*"
+    r"|encode\w*|\w*_step|apply)$"
+)
+"""Functions that see rows and tensors, and no settings."""
+NAMED: Final = r"(?<!\w)--?[a-z][\w-]+|[`'\"][a-z]\w*[`'\"]|\b[a-z]+_[a-z_]+\b"
+"""How sentences name settings."""
+
+ABOUT: Final = (
+    Rule(
+        "framework-version-incompatible",
+        says=r"(?i)\b(?:requires?|needs?) (?:`?[\w-]+`? )?(?:version )?v?\d+\.\d+[\d.]*(?:\+| or )|\b(?:unsupported|incompatible) .{0,40}\bversions?\b"
+        r"|\bplease (?:up|down)grade\b",
+        kind=REFUSES,
+    ),
+    Rule("framework-version-incompatible", says=VERSION, kind=r"ImportError|RuntimeError|NotImplementedError"),
+    Rule("missing-module", says=INSTALL, kind=r"ImportError"),
+    Rule("missing-module", says=r"(?i)\bpip install\b|\bnot installed\b|\bplease install\b", kind=REFUSES),
+    Rule(
+        "chat-template-missing",
+        says=r"(?i)\b(?:no|without|missing|lacks?|not have|n't have) (?:an? )?`?chat[_ ]template|chat[_ ]template`? (?:is|was) (?:not set|None|missing|empty)",
+        kind=REFUSES,
+    ),
+    Rule(
+        "chat-roles-not-alternating",
+        says=r"(?i)\btemplate\w* (?:does|do)(?: not|n't) support [`'\"]?(?:the )?system|\bsystem (?:role|prompt|message)s? (?:is|are) not|must alternate"
+        r"|\balternat\w+ .{0,30}\broles?\b|\b(?:un)?expected (?:role )?[`'\"]?(?:user|assistant|human|gpt|system)\b",
+        kind=REFUSES,
+    ),
+    Rule(
+        "chat-roles-unknown",
+        says=r"(?i)\b(?:unknown|unexpected|invalid|unsupported|unrecognized) (?:\w+ )?roles?\b|\brole .{0,40}not (?:supported|recognized|in)\b",
+        kind=REFUSES,
+    ),
+    Rule(
+        "pad-token-missing",
+        says=rf"(?i)\bpad(?:ding)?[_ ]token\b.{{0,60}}(?:{ABSENT}|not set|None|set|add|required)",
+        kind=REFUSES,
+    ),
+    Rule(
+        "special-token-not-in-vocab",
+        says=rf"(?i)\b(?:special|eos|bos|unk|mask|image|stop)[_ ]tokens?\b.{{0,60}}{ABSENT}|\bnot in (?:the )?(?:tokenizer'?s? )?vocab",
+        kind=REFUSES,
+    ),
+    Rule(
+        "dataset-not-found",
+        says=rf"(?i)\b(?:dataset|(?:training|train|data|eval\w*) (?:file|folder|directory|path|set)s?)\b.{{0,80}}{ABSENT}|^undefined dataset",
+        kind=REFUSES,
+    ),
+    Rule(
+        "dataset-empty",
+        says=r"(?i)\bno (?:\w+ )?(?:samples|examples|rows|records|conversations) (?:left|found|remain)|\b(?:data(?:set)?|split) .{0,30}\b(?:is|was) empty",
+        kind=REFUSES,
+    ),
+    Rule(
+        "lora-target-modules-not-found",
+        says=rf"(?i)\b(?:target )?modules? .{{0,60}}{ABSENT}|\bno modules? (?:were )?(?:found|matched)",
+        kind=r"^(?:Value|Runtime)Error$",
+    ),
+    Rule(
+        "architecture-not-recognized",
+        says=r"(?i)\b(?:model|architecture)(?:[ _]type)?:? \S{1,60} (?:is |are )?(?:not|n't) (?:yet )?(?:supported|recognized|implemented)"
+        r"|\b(?:unsupported|unknown|unrecognized) (?:model|architecture)\b",
+        kind=REFUSES,
+    ),
+    Rule(
+        "checkpoint-not-found",
+        says=rf"(?i)\bcheckpoints?\b.{{0,60}}(?:{ABSENT}).{{0,60}}(?:resum|output)|\bresum\w+ .{{0,60}}(?:{ABSENT})|\bno checkpoints? (?:was |were )?found",
+        kind=REFUSES,
+    ),
+    Rule(
+        "model-files-missing",
+        says=rf"(?i)\b(?:adapter|checkpoint|weights?|tokenizer|safetensors|(?:model|config|adapter)(?:uration)?(?: file| directory| folder| path)?|lora config)\b"
+        rf".{{0,60}}{ABSENT}",
+        kind=REFUSES,
+    ),
+    Rule("dataset-not-found", says=rf"(?i)\b(?:file|path|folder|directory)\b.{{0,80}}{ABSENT}", kind=REFUSES, at=DATA),
+)
+"""What a sentence is about, whoever says it. The first that holds decides."""
+STUMBLES: Final = (
+    Rule(
+        "framework-version-incompatible",
+        says=r"^'(?!NoneType|DataFrame|Tensor|Namespace|DictConfig|DotDict)[A-Z]\w+' object has no attribute|^(?:module|type object) '[\w.]+' has no attribute",
+        kind=r"^AttributeError$",
+    ),
+    Rule(
+        "framework-version-incompatible",
+        says=r"\(\) (?:got an unexpected keyword argument|takes (?:from )?\d+ .*positional|missing \d+ required|got multiple values)",
+        kind=r"^TypeError$",
+    ),
+    Rule("framework-version-incompatible", kind=r"^(?:NameError|UnboundLocalError)$"),
+    Rule(
+        "dataset-bad-row-values",
+        says=r"^'(?:NoneType|list|str|dict|int|float)' object|^string ind\w+ must be|^list index out of range|^(?:can only|unsupported operand|argument of type)"
+        r"|not iterable|not subscriptable",
+        kind=r"^(?:AttributeError|TypeError|IndexError)$",
+        at=DATA,
+    ),
+)
+"""What Python itself says where one library meets another, or rows, that it was not written for."""
+SETTINGS: Final = Rule("invalid-config-value", says=UNFIT, kind=REFUSES)
+ROWS: Final = Rule("dataset-bad-row-values", says=UNFIT, kind=REFUSES, at=DATA)
+HAS_NO: Final = re.compile(r"^'(?P<owner>\w+)' object has no attribute '(?P<name>[a-z]\w*)'")
+WITH_RELEASES: Final = ("trl", "transformers", "peft", "accelerate", "datasets")
+
+
+def sense_of(exception: Traceback) -> tuple[str, float]:
+    """Return the class that an exception seems to be of, and its score; an empty one where nothing speaks for any."""
+    error, _, message = joined_error(exception).partition(":")
+    kind, message = error.rpartition(".")[2].strip(), message.strip()
+    if kind == "AttributeError" and _is_of_another_release(message):
+        return "framework-version-incompatible", KNOWN
+    frame = next((frame for frame in reversed(exception.frames) if frame.file), None)
+    place = _place(frame) if frame else ""
+    if (frame and is_users(frame)) or re.search(LOW, place):
+        return "", 0.0
+    if frame and not _raises(frame):
+        return next((rule.name for rule in STUMBLES if rule.holds(kind, message, place)), ""), SENSED
+    about = next((rule.name for rule in ABOUT if rule.holds(kind, message, place)), "")
+    return about or _refused(kind, message, place), SENSED
+
+
+def _raises(frame: Frame) -> bool:
+    """Tell whether a line of code says itself what is wrong, and is not one that Python stumbles over."""
+    code = frame.code.strip()
+    return not code or re.match(r"(?:raise|assert)\b|\w*(?:raise|error|exception)\w*\(", code) is not None
+
+
+def _refused(kind: str, message: str, place: str) -> str:
+    """Return the class of a sentence that refuses a setting, or a row; empty where it may be about anything."""
+    if ROWS.holds(kind, message, place) and not re.search(NAMED, message) and "support" not in message:
+        return ROWS.name
+    if not SETTINGS.holds(kind, message, place):
+        return ""
+    by_place = place and not re.search(STEP, place)
+    return SETTINGS.name if by_place or (kind != "TypeError" and re.search(NAMED, message)) else ""
+
+
+def _place(frame: Frame) -> str:
+    """Return where a frame is as modules are named: `axolotl.utils.config:validate_config`."""
+    file = re.split(r"(?:site|dist)-packages/|/src/|/lib/python3[\d.]*/", frame.file.replace("\\", "/"))[-1]
+    return (
+        f"{file.removesuffix('.py').strip('/').replace('/', '.')}:{frame.function.partition('(')[0].rpartition('.')[2]}"
+    )
+
+
+def _is_of_another_release(message: str) -> bool:
+    """Tell whether an object lacks an attribute that its class takes as an argument in some release, though not in all."""
+    lacks = HAS_NO.match(message)
+    if not lacks:
+        return False
+    api = Api(newest())
+    paths = (f"{package}.{lacks['owner']}" for package in WITH_RELEASES)
+    spans = (span for path in paths for span in api.parameter_spans(path, lacks["name"]))
+    return any(span.after or span.first != released(span.package)[0] for span in spans)

@@ -1,0 +1,62 @@
+"""Guards of programs of Python that the script starts: each begins with a `sitecustomize` that installs them there too.
+
+Covered: what any program beneath starts, while the variables are handed on. Not covered: `python -I`, `-E` and `-S`, which
+look for none; other programs, which neither see what the script has written nor are kept from writing.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..order import Order
+
+NAME = "sitecustomize.py"
+REHEARSAL = Path(__file__).absolute().parent.parent
+TEXT = '''"""Made by a rehearsal: guards this process, then does what a `sitecustomize` of the environment would."""
+import importlib
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+folder = os.path.dirname(os.path.abspath(__file__))
+sys.path[:] = [each for each in sys.path if os.path.abspath(each or ".") != folder]
+
+
+def guard():
+    spec = importlib.util.spec_from_file_location("holdfast_rehearsal_server", {server!r})
+    server = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(server)
+    server.load(server.HERE.parent / "runtime.py", server.RUNTIME)
+    server.load(server.HERE / "__init__.py", server.PACKAGE)
+    order = importlib.import_module(server.PACKAGE + ".order").read_order({order!r})
+    tell = importlib.import_module(server.PACKAGE + ".telling").Tell({told!r})
+    for name in ("guards", "pushes"):
+        importlib.import_module(server.PACKAGE + "." + name).install(order, tell)
+
+
+guard()
+if own := importlib.machinery.PathFinder.find_spec("sitecustomize"):
+    own.loader.exec_module(importlib.util.module_from_spec(own))
+'''
+
+
+def make_guard(order: Order) -> Path:
+    """Write the module that guards a process; return the folder to look for it in."""
+    folder = Path(order.folder, "guarded")
+    folder.mkdir(exist_ok=True)
+    told = str(Path(order.folder, "rehearsal.jsonl"))
+    text = TEXT.format(server=str(REHEARSAL / "__main__.py"), order=order.written(), told=told)
+    (folder / NAME).write_text(text, encoding="utf-8")
+    return folder
+
+
+def guarded(variables: Mapping[str, str] | None, folder: Path) -> dict[str, str]:
+    """Return the variables of a program with which it is guarded.
+
+    >>> guarded({"PYTHONPATH": "/own"}, Path("/r/guarded"))["PYTHONPATH"]
+    '/r/guarded:/own'
+    """
+    given = dict(os.environ if variables is None else variables)
+    places = [str(folder), *filter(None, [given.get("PYTHONPATH")])]
+    return given | {"PYTHONPATH": os.pathsep.join(places)}

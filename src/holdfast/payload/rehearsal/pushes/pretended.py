@@ -1,0 +1,42 @@
+"""Somebody's login, where a notebook asks its user for one: its token is made up, and no request takes it along.
+
+What is read is then read as by somebody who is not logged in; what is written is answered here, and that it was not asked
+about is told.
+"""
+
+import os
+from typing import Any
+
+from ..telling import Tell, when_imported, wrap
+
+TOKEN = f"hf_{'Pretended' * 4}"
+USER = b'{"type": "user", "name": "you", "orgs": [], "auth": {"accessToken": {"displayName": "you", "role": "write"}}}'
+ASKING = ("notebook_login", "interpreter_login")
+"""What asks for a token, of `huggingface_hub`."""
+
+
+def install(tell: Tell) -> None:
+    """Have logins that ask the user of a notebook be answered."""
+
+    def answered(_original: Any, *_: Any, **__: Any) -> None:
+        if not known_token():
+            os.environ["HF_TOKEN"] = TOKEN
+            tell.not_rehearsed("the login that the notebook asks for", "somebody who logs in")
+
+    def in_login(module: Any) -> None:
+        for name in ASKING:
+            wrap(module, name, answered)
+
+    when_imported("huggingface_hub._login", in_login)
+
+
+def known_token() -> str:
+    """Return the token that is at hand; empty where none is."""
+    from huggingface_hub import get_token  # noqa: PLC0415 - who asks has it
+
+    return get_token() or ""
+
+
+def secret() -> str:
+    """Return what a notebook's host keeps for its user under any name: the token that is at hand, or one that is made up."""
+    return known_token() or TOKEN

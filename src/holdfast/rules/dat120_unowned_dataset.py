@@ -1,0 +1,90 @@
+"""A dataset that is named without its owner.
+
+## What it does
+With huggingface_hub 1.16 or newer, looks for datasets of the Hub that a job names by one word: `dataset` and `evaluate` of a job file,
+`load_dataset("imdb")`, `--dataset_name` of a command.
+
+## Why is this bad
+The Hub still leads on from such a name, but datasets makes an address of it, and huggingface_hub refuses that:
+`HfUriError: Invalid HF URI 'hf://datasets/imdb@…'. Repository id must be 'namespace/name'`. A folder of that name where the program runs is
+loaded in its place, so this is a warning.
+
+## Fix safety
+The new name is the same repository: safe.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.named import finding, once, renaming, repositories
+from holdfast.catalog.since import since
+from holdfast.core.document import Document
+from holdfast.core.facts import Dataset
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.hub import Repo
+from holdfast.core.mention import Mention, Seen
+
+REFUSED = "1.16.0"
+
+
+def check(job: Document, api: Api, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+    """Point out each dataset of the Hub that has no owner in its name, once."""
+    if not since(api, "huggingface_hub", REFUSED):
+        return
+    for mention, repo in once(repositories(job, datasets)):
+        if "/" in mention.name or not repo.exists:
+            continue
+        owned = "/" in repo.name
+        fix = renaming(job, mention, repo.name, safe=True) if owned else None
+        fault = f"datasets finds no `{mention.name}` with huggingface_hub {api.versions['huggingface_hub']}: a name needs its owner"
+        yield finding(mention, f"{fault}; it is `{repo.name}`" if owned else fault, fix)
+
+
+SCRIPT = """from datasets import load_dataset
+
+rows = load_dataset("imdb", split="train")
+"""
+COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name imdb\n"
+
+
+def _facts(key: str, *, asked: str = "imdb", name: str = "stanfordnlp/imdb", exists: bool = True) -> dict[str, object]:
+    mention = Mention(role="dataset", name=asked, key=key, repo_kind="dataset", split="train")
+    return {"datasets": (Seen(mention, Dataset(repo=Repo(name=name, kind="dataset", exists=exists))),)}
+
+
+RULE = Rule(
+    code="DAT120",
+    name="unowned-dataset",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "huggingface_hub 1.16 to 2.4, `HfFileSystem.resolve_path` and `parse_hf_uri`; datasets 5.2, `HubDatasetModuleFactory.get_module`. Tried with 5.2 and 2.4 "
+        "against a Hub on loopback that leads on from the bare name, and one that has it: `load_dataset`, streamed or not, `load_dataset_builder` and "
+        "`get_dataset_split_names` raise HfUriError; `hf_hub_download` follows. https://github.com/huggingface/datasets/issues/8612"
+    ),
+    bad=(
+        Case(
+            script=SCRIPT,
+            facts=_facts("calls.0.0"),
+            at="calls.0.0",
+            fixed=SCRIPT.replace("imdb", "stanfordnlp/imdb"),
+        ),
+        Case(
+            command=COMMAND,
+            facts=_facts("train.dataset_name"),
+            at="train.dataset_name",
+            fixed=COMMAND.replace("imdb", '"stanfordnlp/imdb"'),
+        ),
+        Case(script=SCRIPT, facts=_facts("calls.0.0", name="imdb"), at="calls.0.0"),
+    ),
+    good=(
+        Case(script=SCRIPT, facts=_facts("calls.0.0"), versions={"huggingface_hub": "1.15.0"}),
+        Case(script=SCRIPT, facts=_facts("calls.0.0", name="imdb", exists=False)),
+        Case(
+            script=SCRIPT.replace("imdb", "old/imdb"),
+            facts=_facts("calls.0.0", asked="old/imdb"),
+        ),
+    ),
+    kinds=ANY_KIND,
+)
