@@ -276,7 +276,7 @@ STACKS = """\
 Thread 0x00007f0 (most recent call first):
   File "/usr/lib/python3.11/threading.py", line 1 in wait
 
-Current thread 0x00007f1 (most recent call first):
+Stack (most recent call first):
   File "{innermost}", line 9 in {function}
   File "/venv/lib/python3.11/site-packages/transformers/trainer.py", line 2 in train
   File "/home/me/train.py", line 3 in <module>

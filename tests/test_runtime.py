@@ -434,12 +434,43 @@ def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
 
 
 def test_stacks_are_written_on_request(tmp_path: Path) -> None:
-    """SIGUSR1 shows where every thread is, and ends nothing."""
+    """SIGUSR1 shows where the main thread is, and ends nothing."""
     script = "import os, signal\n\n\ndef stuck():\n    os.kill(os.getpid(), signal.SIGUSR1)\n\n\nstuck()\nprint('on')\n"
     ended = run(tmp_path, script)
 
     assert ended.stdout == "on\n"
     assert 'File "train.py", line 5 in stuck' in (tmp_path / "stacks.txt").read_text()
+
+
+def test_a_job_with_busy_threads_survives_every_request(tmp_path: Path) -> None:
+    """It did not while the stacks of all threads were walked: it died within some thirty requests."""
+    script = """
+import os, subprocess, sys, threading
+
+def deep(n):
+    return 0 if not n else deep(n - 1) + len([each for each in range(3)])
+
+def work():
+    while not over:
+        for depth in (5, 50, 200, 700):
+            deep(depth)
+        short = threading.Thread(target=deep, args=(90,))
+        short.start()
+        short.join()
+
+over = False
+threads = [threading.Thread(target=work) for _ in range(3)]
+for each in threads:
+    each.start()
+asks = "import os, signal, time\\nfor _ in range(500):\\n    os.kill(%d, signal.SIGUSR1)\\n    time.sleep(0.002)"
+asking = subprocess.Popen([sys.executable, "-c", asks % os.getpid()])
+while asking.poll() is None:
+    deep(30)
+over = True
+print("alive")
+"""
+    ended = run(tmp_path, script)
+    assert (ended.exit_code, ended.stdout) == (0, "alive\n")
 
 
 def test_a_heartbeat_tells_what_goes_on(tmp_path: Path) -> None:

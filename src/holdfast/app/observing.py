@@ -6,11 +6,11 @@ They are asked as of a job file that names the same rows and the same model.
 
 import json
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 from holdfast.app.checking import check
-from holdfast.app.inspecting import inspect
 from holdfast.core.errors import HoldfastError
 from holdfast.core.methods import Method
 from holdfast.core.rehearsal import Objection, Played, StageName
@@ -32,6 +32,11 @@ LEAK: Final = "DAT220"
 """The rule about rows of the evaluation among those that are trained on."""
 ROWS: Final = 500
 """Rows that are tokenized."""
+
+
+def prepare() -> Any:
+    """Import what looks at rows, and return it: that takes a while in which the script's libraries can be imported, too."""
+    return import_module("holdfast.app.inspecting")
 
 
 def observe(whole: Played, folder: Path) -> tuple[Objection, ...]:
@@ -92,7 +97,7 @@ def find_environment_fault(path: str) -> tuple[str, str] | None:
 
 def _of_rows(path: Path, *, trained: bool) -> Iterator[Objection]:
     try:
-        told = inspect(str(path), rows=ROWS, offline=True)
+        told = prepare().inspect(str(path), rows=ROWS, offline=True)
     except (HoldfastError, ExceptionGroup):
         return  # the rehearsal itself says what is wrong with it
     path.with_name(TOLD).write_text(json.dumps(told["tokens"]), encoding="utf-8")

@@ -19,7 +19,7 @@ from holdfast.adapters.rehearsals import NoEnvironmentError
 from holdfast.adapters.targets import read_target
 from holdfast.adapters.warm import Warm
 from holdfast.app.isolating import isolate
-from holdfast.app.observing import find_environment_fault, observe, read_tokens
+from holdfast.app.observing import find_environment_fault, observe, prepare, read_tokens
 from holdfast.app.playing import Again, Hear, diagnose_part, judge_parts, limit_again, play
 from holdfast.app.rendering import script_of
 from holdfast.core.errors import UsageError
@@ -162,8 +162,9 @@ def _rehearsed(asked: Program, order: Order, words: Sequence[str], way: Way) -> 
     variables = {**asked.variables, **(OFFLINE if order.offline else {}), **alone}
     way.hear("imports")
     server = way.warm.server(words, header=header, wanted=wanted(asked), variables=variables)
+    prepare()  # this and the next while the libraries are imported
     if not order.offline:
-        token, writable = read_rights()  # while the libraries are imported
+        token, writable = read_rights()
         order = replace(order, token=token, writable=writable)
     used, ready = server.used, server.wait_ready(READY_S)
     parts = play(server, order, way.limit_s, way.hear)

@@ -32,7 +32,7 @@ class Played:
         tellings: What the hooks said, in order: `payload/rehearsal/telling.py` lists the events.
         events: What the runtime said, as a real attempt's ledger would have it.
         logs: The text of its output, by name: `stdout.log`, `stderr.log`.
-        stacks: Where its threads were when it was ended.
+        stacks: Where its main thread was when it was ended.
         damage: What is wrong with the checkpoint that it left, or empty.
         elapsed_s: From the fork to the end.
     """

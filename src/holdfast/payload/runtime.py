@@ -89,9 +89,10 @@ class Attempt:
         self.verdict: tuple[str, str] = ("finished", "the script ended")
 
     def register(self) -> None:
-        """Give stacks on SIGUSR1 and signs of life; last of all say who this process is, now that it can be asked."""
+        """Give a stack on SIGUSR1 and signs of life; last of all say who this process is, now that it can be asked."""
         stacks = (self._folder / "stacks.txt").open("a")
-        faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=True, chain=False)
+        # The main thread's alone: to walk the stacks of threads that run meanwhile ends a healthy process by SIGSEGV.
+        faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=False, chain=False)
         threading.Thread(target=self._beat, name="holdfast-heartbeat", daemon=True).start()
         (self._folder / "pids" / f"rank-{self._rank}").write_text(str(self._pid))
 

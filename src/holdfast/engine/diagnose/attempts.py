@@ -54,7 +54,7 @@ class Ending:
     Attributes:
         oom_kills: Processes that the kernel killed meanwhile for lack of memory; None where nobody counted.
         disk_free_bytes: Room left on the disk of the run; None where nobody looked.
-        stacks: The stacks of its threads, taken when it hung; empty where none were.
+        stacks: The stack of its main thread, each time that it seemed to hang; empty where it never did.
         stacks_path: Where they lie.
     """
 

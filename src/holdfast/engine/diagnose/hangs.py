@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-STACK: Final = re.compile(r"^(?:Current thread|Thread) 0x[0-9a-f]+.*\(most recent call first\):$")
+STACK: Final = re.compile(r"^(?:Stack|(?:Current thread|Thread) 0x[0-9a-f]+.*) \(most recent call first\):$")
 FRAME: Final = re.compile(r'^  File "(?P<file>[^"]+)", line \d+ in (?P<function>\S+)')
 HANGS: Final = tuple(
     (re.compile(call), name, weight)

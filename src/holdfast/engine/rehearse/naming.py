@@ -121,7 +121,7 @@ def name_cause(name: str, because: str, evidence: Mapping[str, Any]) -> Cause:
 
 
 def _cause_of_limit(played: Played, stage: StageName) -> Cause:
-    """Return why a part did not come to its end, by where its threads were."""
+    """Return why a part did not come to its end, by where it waited."""
     if hang := find_hang(played.stacks):
         return name_cause(hang.name, f"{played.over}; it was in `{hang.function}` then", {"stage": stage})
     return name_cause(CODE, f"{played.over}; it was at the stage `{stage}`", {})
