@@ -49,18 +49,18 @@ def isolate(found: Rehearsal, parts: Mapping[Part, Played], order: Order, play: 
     given = _write_rows(base, noted, whole, order, mapped=mapped)
     model, error = str(base / "model"), error_of(whole)
     replays = _played(play, [(name, replace(order, known_rows=rows)) for name, rows in given.items()], base)
-    if any(find_blame(each, error, replays)[0] != "data" for each in asked):
+    if any(find_blame(each, error, replays, order.source)[0] != "data" for each in asked):
         others: list[tuple[Instead, Order]] = [("model", replace(order, known_model=model))]
         if rows := given.get("typed") or given.get("method"):
             others.append(("both", replace(order, known_model=model, known_rows=rows)))
         replays += _played(play, others, base)
-    return replace(found, failures=tuple(_blamed(each, error, replays, asked) for each in found.failures))
+    return replace(found, failures=tuple(_blamed(each, error, replays, asked, order.source) for each in found.failures))
 
 
-def _blamed(failure: Failure, error: str, replays: Sequence[Replay], asked: Sequence[Failure]) -> Failure:
+def _blamed(failure: Failure, error: str, replays: Sequence[Replay], asked: Sequence[Failure], source: str) -> Failure:
     if failure not in asked:
         return failure
-    blame, because = find_blame(failure, error, replays)
+    blame, because = find_blame(failure, error, replays, source)
     return replace(failure, blame=blame, blamed=because)
 
 

@@ -127,7 +127,7 @@ STUMBLES: Final = (
     ),
     Rule(
         "framework-version-incompatible",
-        says=r"^(?!(?:[\w.]*\.)?on_\w+\(\)).*\(\) (?:got an unexpected keyword argument|takes (?:from )?\d+ .*positional|missing \d+ required|got multiple values)",
+        says=r"^(?!(?:[\w.]*\.)?(?:on_\w+\(\)|__init__\(\) missing)).*\(\) (?:got an unexpected keyword argument|takes (?:from )?\d+ .*positional|missing \d+ required|got multiple values)",
         kind=r"^TypeError$",
     ),
     Rule("framework-version-incompatible", kind=r"^(?:NameError|UnboundLocalError)$"),

@@ -4,6 +4,7 @@ One thing is replaced at a time. Where the failure is gone, or the script gets f
 where it stays whatever is replaced, the code is. Where something else fails at or before it, nothing is said.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -24,6 +25,8 @@ ROWS: Final[Mapping[Instead, str]] = {
     "method": "with known-good rows as the trainer takes them, it goes further",
 }
 WHOLE_ROWS: Final[tuple[Instead, ...]] = ("typed", "method")
+READS: Final = re.compile(r"\b(?:open|read_\w+|loads?)\(")
+"""What opens and parses a file, in a line of a script."""
 MADE_BY_US: Final = ("eval-train-leak",)
 """Classes that a few rows in the place of many may have without fault of the script's: parts of them overlap."""
 Fate = Literal["gone", "same", "other"]
@@ -62,13 +65,14 @@ def error_of(played: Played) -> str:
     return "" if played.code == 0 and not played.over else because_of(played).partition(":")[0].strip()
 
 
-def find_blame(failure: Failure, error: str, replays: Sequence[Replay]) -> tuple[Blame, str]:
+def find_blame(failure: Failure, error: str, replays: Sequence[Replay], source: str = "") -> tuple[Blame, str]:
     """Return who is to blame for a failure, and what shows it.
 
     Args:
         failure: The failure.
         error: The exception that ended the part it was in.
         replays: What became of the script with other rows, with another model, with both.
+        source: The script's text.
     """
     fates: dict[Instead, Fate] = {each.instead: _fate(failure, error, each) for each in replays}
     for name, shows in ROWS.items():
@@ -76,12 +80,18 @@ def find_blame(failure: Failure, error: str, replays: Sequence[Replay]) -> tuple
             return "data", shows
     if fates.get("model") == "gone":
         return "model", "with a known-good model and tokenizer, it goes further"
-    given = any(each.rows_given for each in replays if each.instead in WHOLE_ROWS)
+    given = any(each.rows_given for each in replays if each.instead in WHOLE_ROWS) and not _reads(failure, source)
     whole = [fates[name] for name in WHOLE_ROWS if name in fates]
     stays = given and bool(whole) and set(whole) == {"same"}
     if stays and fates.get("model") == "same" and fates.get("both") == "same":
         return "code", "it fails alike with known-good rows, with a known-good model, and with both"
     return "unknown", _untold(fates.get("both"), given=given)
+
+
+def _reads(failure: Failure, source: str) -> bool:
+    """Return whether the line that failed reads a file by itself, whose rows nobody could replace."""
+    number, lines = failure.where.rpartition(":")[2], source.splitlines()
+    return number.isdigit() and 0 < int(number) <= len(lines) and bool(READS.search(lines[int(number) - 1]))
 
 
 def _fate(failure: Failure, error: str, replay: Replay) -> Fate:
