@@ -115,7 +115,7 @@ LOOPS: tuple[Job, ...] = (
     loop("loop-over-at-once", WHOLE + ADAM + SCHEDULED, "step/lr-too-low-flat", then="scheduler.step()"),
     loop("loop-without-any-rate", WHOLE + "from transformers import Adafactor\noptimizer = Adafactor(model.parameters())\n"),
     loop("loop-warming-up", WHOLE + ADAM + SCHEDULED.replace("0, len(loader) // 100", "500, 9000"), then="scheduler.step()"),
-    loop("loop-never-saved", WHOLE + ADAM, "save/no-checkpoint-saved", end="print(loss.item())"),
+    loop("loop-never-saved", WHOLE + ADAM, end="print(loss.item())"),
     loop("loop-saved-sometimes", WHOLE + ADAM, end='if loss < 0.1: torch.save(model.state_dict(), "best.pt")'),
     loop("loop-batch-left-behind", WHOLE + "model.cuda()\n" + ADAM, "step/user-code-error"),
     loop("loop-batch-taken-along", WHOLE + "model.cuda()\n" + ADAM, move=MOVED),

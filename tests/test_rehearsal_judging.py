@@ -176,6 +176,19 @@ def test_a_limit_is_no_failure_where_the_script_was_getting_on(last_s: float, *,
     assert "180 seconds" in str(step.because)
 
 
+@pytest.mark.parametrize(
+    ("because", "name"),
+    [
+        ("ValueError: nothing of the kind", "user-code-error"),
+        ("RuntimeError: bitsandbytes needs CUDA here", "bnb-native-lib-missing"),
+    ],
+)
+def test_what_libraries_warn_of_without_a_gpu_is_no_cause_of_something_else(because: str, name: str) -> None:
+    warned = Diagnosis(verdict="diagnosed", causes=(name_cause("bnb-native-lib-missing", "no native library", {}),))
+    part = played(code=1, events=({"event": "end", "status": "failed", "because": because},))
+    assert cause_of(warned, part, "step").signature.name == name
+
+
 def test_classes_are_known_by_the_rules_that_find_them() -> None:
     assert prevented_by("MOD117") == ("corrupt-model-file",)
     assert prevented_by("XYZ999") == ()

@@ -27,6 +27,8 @@ def test_job_fails_as_it_should_or_passes(name: str, rehearse: Rehearse) -> None
     assert told(found) == ([ALL[name].fails] if ALL[name].fails else []), [each.cause.cause for each in found.failures]
     if not ALL[name].fails:
         assert next(each.status for each in found.stages if each.name == "step") == "pass"
+    doubted = "no-checkpoint-saved" in {each.code for each in found.warnings}
+    assert doubted == (name == "loop-never-saved")
 
 
 PACKED = """

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.hub.rights import read_rights
+from tests.children import ask
 from tests.hub import LoopbackHub
 from tests.hub.fixtures import hub_without_faults, one_hub  # noqa: F401 - the fixture `hub`
 from tests.rehearsal_parts import Played, play
@@ -157,15 +157,14 @@ def test_what_the_hub_refuses(tmp_path: Path, hub: LoopbackHub, case: str) -> No
         assert [stage for stage, _ in done.failed] == ["push"]
 
 
-def test_what_a_token_may_write_to_is_asked_before(
-    tmp_path: Path, hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch
-) -> None:
+RIGHTS = "import json; from holdfast.adapters.hub.rights import read_rights; print(json.dumps(read_rights()))"
+
+
+def test_what_a_token_may_write_to_is_asked_before(tmp_path: Path, hub: LoopbackHub) -> None:
     """A token that only reads is refused as the Hub refuses it; of another one, that the script brings, nothing is known."""
     hub.add_token("hf_read", role="read")
     variables = hub.variables | {"HF_TOKEN": "hf_read", "HF_HUB_OFFLINE": "0"}
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    token, writable = read_rights()
+    token, writable = ask(["-c", RIGHTS], None, **variables)  # huggingface_hub reads them when it is imported
     calls = 'told(create_repo, "me/new")\ntold(create_repo, "ghosts/new")'
     source = f'{calls}\ntold(create_repo, "me/new", token={hub.token!r})'
     done = push(tmp_path, hub, source, variables=variables, token=token, writable=writable)

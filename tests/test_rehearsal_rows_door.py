@@ -26,7 +26,6 @@ ROWS = [
 CUTS = {
     "rows": f"d = few(Dataset.from_list({ROWS!r})); t = d['text'][:]\nanswer = [len(t), t.count('y' * 30_000), None in t, '' in t, '日本語のテキスト' in t, sum(bool(r) and len(r) > 20_000 for r in t), sum('plain' in (r or '') for r in t) >= 4]",
     "no more than there are": "d = Dataset.from_list([{'a': 1}] * 10); answer = [len(few(d)), few(d) is d]",
-    "at least a batch": "answer = len(few(Dataset.from_list([{'a': i} for i in range(100)]), at_least=40))",
     "labels": "d = few(Dataset.from_dict({'prompt': [f'p{i}' for i in range(500)], 'label': [i != 77 for i in range(500)]})); answer = sorted(set(d['label'][:]))",
     "roles": """m = [{'messages': [{'role': 'user', 'content': 'hi'}, {'role': 'assistant', 'content': 'ho'}]} for _ in range(300)]
 m[123]['messages'][0]['role'] = 'tool'
@@ -64,7 +63,6 @@ answer = [len(d), d[0]['image'].size]""",
 EXPECTED: dict[str, Any] = {
     "rows": [16, 1, True, True, True, 1, True],
     "no more than there are": [10, True],
-    "at least a batch": 40,
     "labels": [False, True],
     "roles": [True, True],
     "tokens": [50, 1, 16],

@@ -15,8 +15,9 @@ CODE: Final = "user-code-error"
 MISSING: Final = re.compile(r"KeyError: '([^']+)'")
 FRAME: Final = re.compile(r'File "([^"]+)", line (\d+)')
 HARMLESS: Final = ("healthy-run-misread", "cause-not-in-log")
-NO_GPU: Final = "no-gpu-visible"
-GPU: Final = re.compile(r"cuda|gpu|nvidia|bf16|tf32", re.IGNORECASE)
+NO_GPU: Final = ("no-gpu-visible", "bnb-native-lib-missing", "driver-too-old")
+"""What libraries warn of where no GPU is, whatever a script then fails for."""
+GPU: Final = re.compile(r"cuda|gpu|nvidia|bf16|tf32|bitsandbytes|bnb|driver", re.IGNORECASE)
 LATE: Final[tuple[StageName, ...]] = ("save", "push", "export")
 OURS: Final = re.compile(r"(?<![\w.])/\S*?/(?:whole|stop|resume)/written(?=/)")
 """Before a path of the script's own: it has written there, and reads it where that lies in the rehearsal's folder."""
@@ -33,8 +34,8 @@ def cause_of(found: Diagnosis, played: Played, stage: StageName) -> Cause:
     if played.over:
         return _cause_of_limit(played, stage)
     sure = [cause for cause in found.causes if cause.confidence >= SURE and _can_be(cause.signature.name, stage)]
-    if not GPU.search(because_of(played)):  # libraries warn of a GPU that is not here, whatever it then fails for
-        sure = [cause for cause in sure if cause.signature.name != NO_GPU]
+    if not GPU.search(because_of(played)):
+        sure = [cause for cause in sure if cause.signature.name not in NO_GPU]
     if sure:
         return _sharper(sure[0], played, stage)
     return name_cause(CODE, OURS.sub("", because_of(played)), {})

@@ -8,7 +8,8 @@ the place of some functions of the libraries that the script calls, by `install(
 * `part`      a process from end to end         * `guards`    network, files, trackers, children, terminals
 * `twins`     models, and what shrinks them     * `rows`      datasets
 * `trainers`  arguments, training, stages, and what is wrong where all is green
-* `loops`  the script's own, without a trainer
-* `devices`   a GPU that is not here            * `pushes`    the Hub, up to the commit
-* `after`     what was saved: does it load, and end its sentences       * `adapted`   adapters that were
+* `loops`     training without a trainer        * `writing`   texts that models write
+* `devices`   a GPU that is not here            * `hosts`     what a notebook's host gives it
+* `pushes`    the Hub, up to the commit         * `after`     what was saved: does it load, and end its sentences
+* `adapted`   adapters that were saved
 """

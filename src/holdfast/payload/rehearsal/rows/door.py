@@ -17,7 +17,7 @@ LOOKED_AT_S = 2.0
 LOOKED_AT_BYTES = 8 << 20
 
 
-def few(dataset: Any, order: Order, tell: Tell, role: str = "train", at_least: int = 0) -> Any:
+def few(dataset: Any, order: Order, tell: Tell, role: str = "train") -> Any:
     """Return a dataset for a trainer with `order.rows` of its rows at most, of the same kind as it was.
 
     Args:
@@ -25,11 +25,10 @@ def few(dataset: Any, order: Order, tell: Tell, role: str = "train", at_least: i
         order: How many rows.
         tell: Is told how many rows there were, and what was made smaller.
         role: `train` or `eval`.
-        at_least: Rows that a step needs, where it is more than `order.rows`.
     """
-    count = max(order.rows, at_least)
+    count = order.rows
     if isinstance(dataset, dict):
-        return _like(dataset, {name: few(one, order, tell, role, at_least) for name, one in dataset.items()})
+        return _like(dataset, {name: few(one, order, tell, role) for name, one in dataset.items()})
     for kind, cut in (("Dataset", _few_rows), ("IterableDataset", _few_of_stream)):
         if _is(dataset, "datasets", kind):
             return cut(dataset, count, tell, role)

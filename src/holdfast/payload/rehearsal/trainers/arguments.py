@@ -23,6 +23,7 @@ SMALL = {
     "per_device_train_batch_size": 2,
     "per_device_eval_batch_size": 2,
     "num_iterations": 2,
+    "total_episodes": 16,
     "eval_delay": 0,
     "dataset_num_proc": 1,
     "save_total_limit": 4,
