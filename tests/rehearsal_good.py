@@ -54,6 +54,22 @@ class Weighted(SFTTrainer):
     def train(self):
         return super().train()
 """
+OTHER_NAME = """
+from transformers import DataCollatorForLanguageModeling, Trainer, TrainingArguments
+tokenizer = AutoTokenizer.from_pretrained("work/tiny")
+class Rounds(Trainer):
+    def __init__(self, config, model, train_dataset):
+        self.batch = config.per_device_train_batch_size
+        collate = DataCollatorForLanguageModeling(tokenizer, mlm=False)
+        super().__init__(model=model, args=config, train_dataset=train_dataset, data_collator=collate)
+    def train(self):
+        assert self.batch == self.args.per_device_train_batch_size, "made of other settings than it trains with"
+        return super().train()
+rows = Dataset.from_dict(dict(tokenizer([f"{i} plus 1" for i in range(32)])))
+model = AutoModelForCausalLM.from_pretrained("work/tiny")
+trainer = Rounds(config=TrainingArguments("out/rounds", max_steps=8, per_device_train_batch_size=4), model=model, train_dataset=rows)
+trainer.train()
+"""
 OWN_LOOP = """
 import torch
 from accelerate import Accelerator
@@ -318,6 +334,10 @@ OTHERS: tuple[Job, ...] = (
     ),
     job("only-evaluates", "SFT", given="eval_dataset=dataset.select(range(8))", train="print(trainer.evaluate())"),
     Job(name="own-loop", source=OWN_LOOP),
+    Job(
+        name="settings-by-another-name",
+        source=f"from datasets import Dataset\nfrom transformers import AutoModelForCausalLM, AutoTokenizer\n{OTHER_NAME}",
+    ),
     Job(
         name="guarded-main",
         source="def main():\n    print('nothing to train')\n\nif __name__ == '__main__':\n    main()\n",

@@ -133,7 +133,7 @@ class Trainers:
         try:
             with self._tell.during("data"):
                 self._take_few(bound.arguments)
-            if settings := bound.arguments.get("args"):
+            if settings := _settings_of(bound.arguments):
                 self._ask(trainer, settings, dataset, columns)
             with self._tell.during("model"):
                 init(*bound.args, **bound.kwargs)
@@ -173,7 +173,7 @@ class Trainers:
         for name, role in ROLES.items():
             if name in given:
                 keep_rows(given[name], self._order, name)
-                order = dataclasses.replace(self._order, rows=few_of(role, given.get("args"), self._order))
+                order = dataclasses.replace(self._order, rows=few_of(role, _settings_of(given), self._order))
                 given[name] = few(given[name], order, self._tell, role)
 
     def _staged(self, stage: str) -> Any:
@@ -280,6 +280,12 @@ def _watch_saving(module: Any, owner: str, tell: Tell) -> None:
             return original(*args, **kwargs)
 
     wrap(getattr(module, owner), "save_pretrained", save)
+
+
+def _settings_of(given: Mapping[str, Any]) -> Any:
+    """Return the arguments among what a trainer is given: `args`, or `config` as TRL's online trainers called it before 0.16."""
+    named = (given.get(name) for name in ("args", "config"))
+    return next((each for each in named if hasattr(each, "per_device_train_batch_size")), None)
 
 
 def _chosen(settings: Any, asked: Mapping[str, Any]) -> list[str]:
