@@ -55,7 +55,7 @@ def _rehearsing(folder: Path, told: Path, cases: list[dict[str, Any]]) -> dict[s
     known = cases[0].get("known_rows", "") if cases else ""
     order, tell = Order(**ORDER, folder=str(folder / "rehearsal"), known_rows=known), Tell(str(told))
     rows.install(order, tell)
-    return {"few": lambda dataset, **more: rows.few(dataset, order, tell, **more), "order": order, "tell": tell}
+    return {"few": lambda dataset, **more: rows.few(dataset, order.rows, tell, **more), "order": order, "tell": tell}
 
 
 def _answer(case: dict[str, Any], space: dict[str, Any], told: Path) -> Answer:

@@ -120,7 +120,7 @@ def _start(asked: Program, order: Order, way: Way) -> Rehearsal:
             return judge_unstarted(name_cause("pep723-header-invalid", error.what, {}))
     if not way.here and (wrong := find_environment_fault(asked.path)):
         return judge_unstarted(name_cause(*wrong, {}))
-    words = (asked.python or sys.executable,) if way.here else _interpreter(asked)
+    words = (asked.python or sys.executable,) if way.here else interpreter_of(asked)
     try:
         found = _rehearsed(asked, order, words, way)
     except NoEnvironmentError as error:
@@ -133,7 +133,7 @@ def _start(asked: Program, order: Order, way: Way) -> Rehearsal:
     return found
 
 
-def _interpreter(asked: Program) -> tuple[str, ...]:
+def interpreter_of(asked: Program) -> tuple[str, ...]:
     """Return the words that run a program's script.
 
     Raises:

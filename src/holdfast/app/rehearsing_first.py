@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from contextlib import suppress
 
-from holdfast.adapters.environments import select_interpreter
 from holdfast.adapters.passed import passed_before
 from holdfast.app.playing import Hear
-from holdfast.app.rehearsing import Answer, program_of, rehearse
+from holdfast.app.rehearsing import Answer, interpreter_of, program_of, rehearse
 from holdfast.core.errors import UsageError
 
 
@@ -27,7 +26,7 @@ def rehearse_unless_passed(
     """
     asked = program_of(target, sets, arguments)
     with suppress(UsageError):  # the rehearsal itself says what is wrong with a header
-        words = select_interpreter(asked.path, asked.source, {"python": asked.python}, asked.added)
+        words = interpreter_of(asked)
         if passed_before(asked, words):
             return None
     return rehearse(target, sets=sets, arguments=arguments, offline=offline, hear=hear)

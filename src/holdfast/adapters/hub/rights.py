@@ -12,9 +12,8 @@ from holdfast.adapters.hub.settings import find_token
 from holdfast.adapters.hub.targets import judge
 from holdfast.core.errors import HoldfastError
 from holdfast.core.hub import Account
+from holdfast.payload.rehearsal.order import ANY
 
-ANY: Final = "*"
-"""In the place of an owner: whoever is not named."""
 NEW: Final = "?"
 """In the place of a repository that no token is for alone."""
 
@@ -22,7 +21,7 @@ NEW: Final = "?"
 def read_rights() -> tuple[str, tuple[tuple[str, str], ...]]:
     """Return the SHA-256 of the token at hand, and what it may write to; both empty where nobody says.
 
-    The second is by repository, by owner, and by `*` for all others: `yes` or `no: because`; what is unknown is left out.
+    The second is by repository, by owner, and by `ANY` for all others: `yes` or `no: because`; what is unknown is left out.
     """
     token = find_token()
     try:

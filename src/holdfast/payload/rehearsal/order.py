@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
+ANY = "*"
+"""In the place of an owner: whoever is not named."""
 Part = Literal["whole", "stop", "resume"]
 Gpu = Literal["none", "assumed", "here"]
 NOTEBOOK = ".ipynb"
@@ -31,7 +33,7 @@ class Order:
         offline: Whether the Hub is left alone.
         known_rows: A JSON Lines file of rows that are known to be good, in place of the script's own; empty: its own.
         known_model: A folder of a model that is known to be good, in place of the script's own; empty: its own.
-        writable: What a token may write to, by repository, by owner, and by `*` for all others: `yes`, `no: because`; what
+        writable: What a token may write to, by repository, by owner, and by `ANY` for all others: `yes`, `no: because`; what
             is not among them is unknown.
         token: The SHA-256 of that token; of another one nothing is known. Empty: it holds for any.
     """

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-from ..order import Order
+from ..order import ANY, Order
 from ..telling import Tell
 from . import pretended
 
@@ -29,8 +29,6 @@ LARGE_NAMES = (
 KINDS = {"models": "model", "datasets": "dataset", "spaces": "space"}
 UPLOADS = "holdfast-dry-upload"
 REFUSED = "X-Holdfast-Refused"
-ANY = "*"
-"""In the place of an owner: whoever is not named."""
 PASSED_ON = ("paths-info", "validate-yaml", "whoami-v2")
 """What is asked with POST, and changes nothing."""
 FOUND, UNAUTHORIZED, FORBIDDEN = 200, 401, 403

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..order import Order
 from ..telling import Tell
 from .choosing import choose_rows, first_rows
 from .part import as_part, is_mixed, whole_rows
@@ -17,18 +16,17 @@ LOOKED_AT_S = 2.0
 LOOKED_AT_BYTES = 8 << 20
 
 
-def few(dataset: Any, order: Order, tell: Tell, role: str = "train") -> Any:
-    """Return a dataset for a trainer with `order.rows` of its rows at most, of the same kind as it was.
+def few(dataset: Any, count: int, tell: Tell, role: str = "train") -> Any:
+    """Return a dataset for a trainer with `count` of its rows at most, of the same kind as it was.
 
     Args:
         dataset: What the script gives: of `datasets` (map-style, a stream, a dict of them), of torch, a list, None.
-        order: How many rows.
+        count: How many rows are kept at most.
         tell: Is told how many rows there were, and what was made smaller.
         role: `train` or `eval`.
     """
-    count = order.rows
     if isinstance(dataset, dict):
-        return _like(dataset, {name: few(one, order, tell, role) for name, one in dataset.items()})
+        return _like(dataset, {name: few(one, count, tell, role) for name, one in dataset.items()})
     for kind, cut in (("Dataset", _few_rows), ("IterableDataset", _few_of_stream)):
         if _is(dataset, "datasets", kind):
             return cut(dataset, count, tell, role)

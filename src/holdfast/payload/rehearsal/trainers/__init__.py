@@ -173,8 +173,8 @@ class Trainers:
         for name, role in ROLES.items():
             if name in given:
                 keep_rows(given[name], self._order, name)
-                order = dataclasses.replace(self._order, rows=few_of(role, _settings_of(given), self._order))
-                given[name] = few(given[name], order, self._tell, role)
+                count = few_of(role, _settings_of(given), self._order)
+                given[name] = few(given[name], count, self._tell, role)
 
     def _staged(self, stage: str) -> Any:
         def around(original: Any, *args: Any, **kwargs: Any) -> Any:
