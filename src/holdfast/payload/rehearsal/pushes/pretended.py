@@ -7,6 +7,7 @@ about is told.
 import os
 from typing import Any
 
+from ..libraries import hub
 from ..telling import Tell, when_imported, wrap
 
 TOKEN = f"hf_{'Pretended' * 4}"
@@ -32,9 +33,7 @@ def install(tell: Tell) -> None:
 
 def known_token() -> str:
     """Return the token that is at hand; empty where none is."""
-    from huggingface_hub import get_token  # noqa: PLC0415 - who asks has it
-
-    return get_token() or ""
+    return hub.get_token() or ""
 
 
 def secret() -> str:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ..libraries import datasets, hub, pa, pq
+
 ROWS = 20_000
 BYTES = 32 << 20  # as Arrow tables
 SECONDS = 3.0
@@ -94,15 +96,10 @@ def _in_pieces(builder: Any, files: list[Any], row_groups_list: Any = None) -> I
 
     Each of `files` is a name, or the names that a file was extracted to (before datasets 4).
     """
-    import datasets  # noqa: PLC0415
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.parquet as pq  # noqa: PLC0415
-    from datasets.utils.file_utils import xopen  # noqa: PLC0415
-
     config = datasets.DownloadConfig(token=builder.token, storage_options=builder.storage_options)
     names = [name for each in files for name in ([each] if isinstance(each, str) else each)]
     for shard, name in enumerate(names):
-        with xopen(name, "rb", download_config=config) as file:
+        with datasets.utils.file_utils.xopen(name, "rb", download_config=config) as file:
             opened = pq.ParquetFile(file, pre_buffer=False, buffer_size=PIECE)
             groups = _last_group(opened.metadata) if row_groups_list == LAST else None
             for batch in opened.iter_batches(batch_size=BATCH, row_groups=groups):
@@ -149,18 +146,16 @@ def _with_original(around: Callable[..., Any], original: Callable[..., Any]) -> 
 @contextmanager
 def small_blocks() -> Iterator[None]:
     """Have files of the Hub read by smaller pieces than 5 MB."""
-    from huggingface_hub import HfFileSystem  # noqa: PLC0415
-
-    original = HfFileSystem._open  # noqa: SLF001
+    original = hub.HfFileSystem._open  # noqa: SLF001
 
     def smaller(system: Any, path: str, mode: str = "rb", block_size: Any = None, **kwargs: Any) -> Any:
         return original(system, path, mode, block_size=BLOCK if block_size is None else block_size, **kwargs)
 
-    HfFileSystem._open = smaller  # type: ignore[assignment, method-assign] # noqa: SLF001
+    hub.HfFileSystem._open = smaller  # noqa: SLF001
     try:
         yield
     finally:
-        HfFileSystem._open = original  # type: ignore[method-assign] # noqa: SLF001
+        hub.HfFileSystem._open = original  # noqa: SLF001
 
 
 def files_of(builder: Any) -> dict[str, list[str]]:
@@ -194,8 +189,6 @@ def rows_of(builder: Any, split: str, known: Any) -> float:
     if not files or is_remote(builder):
         return math.inf
     if all(file.endswith(".parquet") for file in files):
-        import pyarrow.parquet as pq  # noqa: PLC0415
-
         return int(sum(pq.read_metadata(file).num_rows for file in files))
     if all(file.endswith(LINES) for file in files) and sum(map(_bytes, files)) <= COUNTED_BYTES:
         return sum(map(_lines, files))

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from typing import Any
 
+from ..libraries import np, pa, pc
+
 LONG = 20_000  # characters; one row longer than that is kept, if others will do
 KINDS = 8  # values of a column of labels at most
 EACH = 2  # rows of each label
@@ -61,8 +63,6 @@ def first_rows(dataset: Any, rows: int, size: int) -> Any:
 
 def row_lengths(table: Any) -> Any:
     """Return the characters (bytes of UTF-8) and items of each row: int64, (rows,)."""
-    import numpy as np  # noqa: PLC0415
-
     total = np.zeros(table.num_rows, dtype=np.int64)
     for column in table.columns:
         parts = [_lengths(chunk) for chunk in column.chunks]
@@ -93,8 +93,6 @@ def _odd_rows(table: Any, order: Any) -> Iterator[int]:
 
 def _of_each_label(table: Any) -> Iterator[int]:
     """Yield a row of each value of the columns that hold labels, then another of each."""
-    import pyarrow as pa  # noqa: PLC0415
-
     again: list[int] = []
     for column in table.columns:
         kind = column.type
@@ -114,9 +112,6 @@ def _of_each_label(table: Any) -> Iterator[int]:
 
 def _empty_or_none(column: Any) -> Iterator[int]:
     """Yield the first row with None and the first with an empty text or list."""
-    import numpy as np  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
-
     if column.null_count:
         yield int(np.argmax(pc.is_null(column).to_numpy()))
     sizes = _sizes(column)
@@ -126,9 +121,6 @@ def _empty_or_none(column: Any) -> Iterator[int]:
 
 def _sizes(column: Any) -> Any:
     """Return bytes of texts or items of lists, -1 for None; None for a column of something else."""
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
-
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return pc.fill_null(pc.binary_length(column), -1).to_numpy()
@@ -139,10 +131,6 @@ def _sizes(column: Any) -> Any:
 
 def _furthest(column: Any) -> Iterator[int]:
     """Yield the longest and the shortest of a column that are not empty, and the text with most beyond ASCII."""
-    import numpy as np  # noqa: PLC0415
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
-
     sizes = _sizes(column)
     if sizes is None or not len(sizes):
         return
@@ -156,9 +144,7 @@ def _furthest(column: Any) -> Iterator[int]:
 
 def _of_rare_shapes(table: Any) -> Iterator[int]:
     """Yield a row of each shape that nested values have, the rarest shape first; the most frequent is not odd."""
-    import pyarrow as pa  # noqa: PLC0415
-
-    names = [field.name for field in table.schema if not _holds_bytes(field.type, pa)]
+    names = [field.name for field in table.schema if not _holds_bytes(field.type)]
     began_s = time.perf_counter()
     shapes: list[Any] = []
     for batch in table.select(names).slice(0, LOOKED_INTO).to_batches(max_chunksize=100):
@@ -188,20 +174,16 @@ def shape_of(value: Any, key: str = "") -> Any:
     return type(value).__name__
 
 
-def _holds_bytes(kind: Any, pa: Any) -> bool:
+def _holds_bytes(kind: Any) -> bool:
     """Return whether a type holds bytes: images and sounds, which are costly to look into."""
     if isinstance(kind, pa.BaseExtensionType):
         return True
     inner = [kind.field(place).type for place in range(kind.num_fields)] if kind.num_fields else []
-    return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or any(_holds_bytes(one, pa) for one in inner)
+    return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or any(_holds_bytes(one) for one in inner)
 
 
 def _lengths(array: Any) -> Any:
     """Return the bytes and items of each value: int64, (values,)."""
-    import numpy as np  # noqa: PLC0415
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.compute as pc  # noqa: PLC0415
-
     kind = array.type
     if isinstance(kind, pa.BaseExtensionType):
         return _lengths(array.storage)

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..libraries import datasets
 from ..order import Order
 from ..telling import Tell, wrap
 from .bounds import BYTES, ROWS, Bound, is_small, rows_of, small_blocks
@@ -75,8 +76,6 @@ class Loading:
 
     def _can_be_bounded(self, builder: Any) -> bool:
         """Return whether the builder's rows come one after another from a function that it has."""
-        import datasets  # noqa: PLC0415
-
         ours = (datasets.ArrowBasedBuilder, datasets.GeneratorBasedBuilder)
         return type(builder)._prepare_split in [one._prepare_split for one in ours]  # noqa: SLF001
 
@@ -97,8 +96,6 @@ class Loading:
 
     def _read_part(self, read: Callable[[Any], Any], spec: Any, builder: Any, real: dict[str, float]) -> Any:
         """Return the rows at hand of a split, of slices of splits, or of several."""
-        import datasets  # noqa: PLC0415
-
         text = "+".join(builder.info.splits) if str(spec) == "all" else spec
         given = isinstance(text, datasets.ReadInstruction)
         instruction: Any = text if given else datasets.ReadInstruction.from_spec(text)
@@ -155,8 +152,6 @@ def each_dataset(loaded: Any, change: Callable[[Any], Any]) -> Any:
 
 def _nested(split: Any, splits: Any, read: Callable[[Any], Any]) -> Any:
     """Return a dataset for each split that was asked for, in the shape in which they were."""
-    import datasets  # noqa: PLC0415
-
     if split is None:
         split = {name: name for name in splits}
     if isinstance(split, dict):
@@ -195,7 +190,6 @@ def _note_rows(builder: Any, bound: Bound, note: Path) -> None:
 
 def _manager(builder: Any, config: Any) -> Any:
     """Return a download manager that opens files where they are, with what `download_and_prepare` asks of one."""
-    import datasets  # noqa: PLC0415
 
     class Manager(datasets.StreamingDownloadManager):  # type: ignore[misc]
         downloaded_size, record_checksums = 0, False  # which those before datasets 3 lack

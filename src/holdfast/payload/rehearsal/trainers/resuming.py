@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..libraries import torch
 from ..telling import Tell
 
 CORRUPT = "checkpoint-corrupt"
@@ -122,8 +123,6 @@ def _tell_other_settings(folder: Path, state: Mapping[str, Any], asked: Mapping[
 
 def _rates(folder: Path) -> list[float]:
     """Return the learning rates that a checkpoint's schedule begins with."""
-    import torch  # noqa: PLC0415 - the trainer has imported it
-
     if not (folder / SCHEDULER).is_file():
         return []
     schedule = torch.load(folder / SCHEDULER, weights_only=True)

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
+from ..libraries import torch
 from ..order import Order
 from ..telling import Tell, wrap
 from .shrinking import is_config, read_block, shrink_config, thin_config, write_block
@@ -126,8 +127,6 @@ def _without_mark(told: dict[str, Any]) -> dict[str, Any]:
 
 def _shapes(cls: Any, config: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Mapping[str, tuple[int, ...]]:
     """Return the shapes of a model's parameters by name, tied ones once, without the memory for them."""
-    import torch  # noqa: PLC0415
-
     with torch.device("meta"):
         model = cls(copy.deepcopy(config), *args, **kwargs)
     tied = set(getattr(model, "all_tied_weights_keys", None) or ())

@@ -10,6 +10,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ..libraries import tokenizers, torch, transformers
+
 TEMPLATE = (
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
     "{% if message['role'] == 'assistant' %}{% generation %}{{ message['content'] or '' }}<|im_end|>\n{% endgeneration %}"
@@ -47,24 +49,22 @@ def make_known_model(folder: Path) -> None:
 
 
 def _make_tokenizer() -> Any:
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers  # noqa: PLC0415
-    from transformers import PreTrainedTokenizerFast  # noqa: PLC0415
-
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    pieces = Tokenizer(models.BPE(vocab={letter: number for number, letter in enumerate(letters)}, merges=[]))
-    pieces.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    pieces.decoder = decoders.ByteLevel()
+    letters = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    pieces = tokenizers.Tokenizer(
+        tokenizers.models.BPE(vocab={letter: number for number, letter in enumerate(letters)}, merges=[])
+    )
+    pieces.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    pieces.decoder = tokenizers.decoders.ByteLevel()
     pieces.add_special_tokens([*SPECIAL, *NAMED])
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=pieces, pad_token=PAD, eos_token=END, model_max_length=LENGTH)
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=pieces, pad_token=PAD, eos_token=END, model_max_length=LENGTH
+    )
     tokenizer.chat_template = TEMPLATE
     return tokenizer
 
 
 def _make_model(tokenizer: Any) -> Any:
-    import torch  # noqa: PLC0415
-    from transformers import Qwen2Config, Qwen2ForCausalLM  # noqa: PLC0415
-
-    config = Qwen2Config(
+    config = transformers.Qwen2Config(
         vocab_size=len(tokenizer),
         hidden_size=64,
         intermediate_size=128,
@@ -79,4 +79,4 @@ def _make_model(tokenizer: Any) -> Any:
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        return Qwen2ForCausalLM(config)
+        return transformers.Qwen2ForCausalLM(config)

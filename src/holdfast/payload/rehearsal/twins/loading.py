@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from ..libraries import safetensors, torch, transformers
 from ..order import Order
 from ..telling import Tell, wrap
 from .building import Builder, NotDownloadedError, is_twin
@@ -82,8 +83,6 @@ class Loader:
         """Load no weights, but draw random ones, the same for the same name."""
         before = (self.active, self._path, self._bytes, self.quantizer, self._builder.loading)
         self.active, self._path, self._bytes, self.quantizer, self._builder.loading = True, str(path), None, None, True
-        import torch  # noqa: PLC0415
-
         try:
             with torch.random.fork_rng(devices=[]):
                 torch.manual_seed(zlib.crc32(self._path.encode()))
@@ -117,9 +116,7 @@ class Loader:
         if self._order.gpu != "assumed":
             return kwargs
         if kwargs.get("device_map") is not None:
-            import transformers.modeling_utils as module  # noqa: PLC0415
-
-            getattr(module, "check_and_set_device_map", str)(kwargs["device_map"])
+            getattr(transformers.modeling_utils, "check_and_set_device_map", str)(kwargs["device_map"])
             several = isinstance(kwargs["device_map"], str | dict) and kwargs["device_map"] not in ("cuda", "cpu")
             if several and kwargs["device_map"] not in ({"": 0}, {"": "cuda"}, {"": "cuda:0"}):
                 self._tell.not_rehearsed("device_map", "a machine with the job's GPUs: the twin lies on the processor")
@@ -142,8 +139,6 @@ class Loader:
             return original(file, *args, **kwargs)
         if Path(file).is_file() and not str(file).endswith(".safetensors"):
             return original(file, *args, **{**kwargs, "map_location": "meta"})
-        import torch  # noqa: PLC0415
-
         return {"weight": torch.empty(0, dtype=getattr(torch, type_of(file)))}
 
     def _look_into(self, original: Any, file: Any, *args: Any, **kwargs: Any) -> Any:
@@ -181,8 +176,6 @@ class Loader:
         around = original(cls, *args, **kwargs)
         if not self.active:
             return around
-        import torch  # noqa: PLC0415
-
         drawing_once = getattr(sys.modules.get("transformers.initialization"), "no_init_weights", None)
         kept = [each for each in around if not (isinstance(each, torch.device) and each.type == "meta")]
         return [*kept, drawing_once()] if drawing_once else kept
@@ -210,8 +203,6 @@ class Loader:
             if not is_twin(model) or not isinstance(weights, dict) or not _same_names(model, weights):
                 raise
             self._tell.not_rehearsed("weights that the script reads itself", "the job: they do not fit a small twin")
-            import torch  # noqa: PLC0415
-
             return torch.nn.modules.module._IncompatibleKeys([], [])  # noqa: SLF001 - what the original returns
 
     def _tell_fact(self, cls: Any, path: Any, model: Any, kwargs: dict[str, Any]) -> None:
@@ -236,24 +227,20 @@ class Loader:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Let transformers say nothing of weights that are missing, and draw no bar for reading none."""
-    from transformers.utils import logging as transformers_logging  # noqa: PLC0415
-
     logger = logging.getLogger("transformers.modeling_utils")
-    bars = transformers_logging.is_progress_bar_enabled()
+    bars = transformers.utils.logging.is_progress_bar_enabled()
     logger.disabled = True  # its level says more: below that of warnings it looks at plans that nobody made
-    transformers_logging.disable_progress_bar()
+    transformers.utils.logging.disable_progress_bar()
     try:
         yield
     finally:
         logger.disabled = False
         if bars:
-            transformers_logging.enable_progress_bar()
+            transformers.utils.logging.enable_progress_bar()
 
 
 def _settle(model: Any) -> None:
     """Give numbers to parameters that a model's code left as the memory was, since weights would overwrite them."""
-    import torch  # noqa: PLC0415
-
     with torch.no_grad():
         for each in model.parameters():
             if each.is_floating_point() and not bool(each.abs().max() < ABSURD if each.numel() else True):
@@ -262,11 +249,9 @@ def _settle(model: Any) -> None:
 
 def _open_all(files: list[str]) -> None:
     """Read the heads of files of weights that lie here. Raises what the real reading would of a broken file."""
-    from safetensors import safe_open  # noqa: PLC0415
-
     for file in files:
         if file.endswith(".safetensors") and Path(file).is_file():
-            with safe_open(file, framework="pt"):
+            with safetensors.safe_open(file, framework="pt"):
                 pass
 
 

@@ -3,6 +3,7 @@
 import importlib.util
 from typing import Any
 
+from ..libraries import transformers
 from ..order import Order
 from ..telling import Tell, wrap
 
@@ -56,7 +57,6 @@ class Quantizers:
 
 def _dense(real: Any) -> Any:
     """Return a quantizer that asks of a job what another does, and leaves a model's weights alone."""
-    import transformers.quantizers.base as module  # noqa: PLC0415
 
     def leave(_: Any, model: Any, *_args: Any, **_kwargs: Any) -> None:
         vars(model.config).pop("quantization_config", None)
@@ -64,7 +64,9 @@ def _dense(real: Any) -> Any:
     idle = dict.fromkeys(("_process_model_before_weight_loading", "_process_model_after_weight_loading"), leave)
     yes = property(lambda _: True)
     names = {**idle, "preprocess_model": leave, "postprocess_model": leave, "is_serializable": yes, "is_trainable": yes}
-    dense = type("Dense", (module.HfQuantizer,), names)(real.quantization_config, pre_quantized=False)
+    dense = type("Dense", (transformers.quantizers.base.HfQuantizer,), names)(
+        real.quantization_config, pre_quantized=False
+    )
     dense.validate_environment, dense.update_torch_dtype = real.validate_environment, real.update_torch_dtype
     return dense
 
@@ -73,9 +75,7 @@ class _lenient:  # noqa: N801 - read as a phrase
     """Has quantizers not mind that this machine has no GPU."""
 
     def __init__(self) -> None:
-        import transformers.quantizers.auto as auto  # noqa: PLC0415, PLR0402
-
-        self._auto = auto.AutoHfQuantizer
+        self._auto = transformers.quantizers.auto.AutoHfQuantizer
 
     def __enter__(self) -> None:
         self._kept = vars(self._auto)["from_config"]

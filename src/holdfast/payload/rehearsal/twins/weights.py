@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..guards.library_files import replace_everywhere
+from ..libraries import hub, safetensors
 from ..order import Order
 from ..telling import Tell, wrap
 from .paths import given
@@ -77,10 +78,10 @@ def is_cut(path: str) -> bool:
 
 def is_cached(repository: str, name: str, where: dict[str, Any]) -> bool:
     """Return whether a file of the Hub lies on this machine; the arguments are as of `size_of`."""
-    from huggingface_hub import try_to_load_from_cache  # noqa: PLC0415
-
     whole = "/".join(filter(None, (where.get("subfolder"), name)))
-    found = try_to_load_from_cache(repository, whole, cache_dir=where.get("cache_dir"), revision=where.get("revision"))
+    found = hub.try_to_load_from_cache(
+        repository, whole, cache_dir=where.get("cache_dir"), revision=where.get("revision")
+    )
     return isinstance(found, str)
 
 
@@ -92,28 +93,23 @@ def size_of(repository: str, name: str, where: dict[str, Any]) -> int | None:
         name: The file, in the subfolder that `where` names.
         where: `revision`, `token`, `subfolder`, `local_files_only`, as `cached_files` takes them.
     """
-    import huggingface_hub as hub  # noqa: PLC0415
-    from huggingface_hub.errors import EntryNotFoundError, HfHubHTTPError  # noqa: PLC0415
-
     whole = "/".join(filter(None, (where.get("subfolder"), name)))
     if where.get("local_files_only") or hub.constants.HF_HUB_OFFLINE:
         return 0
     try:
         url = hub.hf_hub_url(repository, whole, revision=where.get("revision"))
         return hub.get_hf_file_metadata(url, token=where.get("token")).size or 0
-    except EntryNotFoundError:
+    except hub.errors.EntryNotFoundError:
         return None
-    except (HfHubHTTPError, OSError):
+    except (hub.errors.HfHubHTTPError, OSError):
         return 0
 
 
 def type_of(file: str) -> str:
     """Return the type of the first numbers in a file of the format safetensors; of one that is not here, the usual one."""
-    from safetensors import safe_open  # noqa: PLC0415
-
     if not Path(file).is_file():
         return "float32"
-    with safe_open(file, framework="pt") as opened:
+    with safetensors.safe_open(file, framework="pt") as opened:
         types = (opened.get_slice(name).get_dtype() for name in opened.keys())  # noqa: SIM118 - it is no mapping
         return next((FLOATS[each] for each in types if each in FLOATS), "float32")
 
@@ -131,12 +127,10 @@ def tell_misfits(files: list[str], shapes: Mapping[str, tuple[int, ...]], tell: 
         shapes: Of the original's parameters.
         tell: Where it is told.
     """
-    from safetensors import safe_open  # noqa: PLC0415
-
     for file in files:
         if not file.endswith(".safetensors") or not Path(file).is_file():
             continue
-        with safe_open(file, framework="pt") as opened:
+        with safetensors.safe_open(file, framework="pt") as opened:
             for name in shapes.keys() & set(opened.keys()):
                 part = opened.get_slice(name)
                 if tuple(part.get_shape()) != shapes[name] and part.get_dtype() in FLOATS:

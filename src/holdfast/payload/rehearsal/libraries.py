@@ -1,0 +1,34 @@
+"""The libraries of the script's environment, each imported when something is first asked of it.
+
+The script is to be the first to meet what is missing or broken there; and what it never uses costs no time.
+"""
+
+from importlib import import_module
+from typing import Any
+
+
+class Library:
+    """Stands for a module, and has all that the module has."""
+
+    def __init__(self, name: str) -> None:
+        self._module = name
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what the module has by a name.
+
+        Raises:
+            ImportError: The module cannot be imported here.
+        """
+        return getattr(import_module(self._module), name)
+
+
+datasets: Any = Library("datasets")
+hub: Any = Library("huggingface_hub")
+np: Any = Library("numpy")
+pa: Any = Library("pyarrow")
+pc: Any = Library("pyarrow.compute")
+pq: Any = Library("pyarrow.parquet")
+safetensors: Any = Library("safetensors")
+tokenizers: Any = Library("tokenizers")
+torch: Any = Library("torch")
+transformers: Any = Library("transformers")
