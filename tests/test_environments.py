@@ -1,5 +1,6 @@
 """Which Python a script gets: one at hand that has what its header or its project declares, else one that uv makes."""
 
+import json
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -45,6 +46,18 @@ def test_a_project_gets_what_it_declares(tmp_path: Path) -> None:
 def test_what_a_script_imports_is_needed(tmp_path: Path) -> None:
     source = "import trl\nimport os, surely_not_installed.parts\n"
     assert "surely-not-installed==1" in chosen(tmp_path, source, requirements_txt="trl\nsurely-not-installed==1\n")
+
+
+def test_a_notebook_gets_what_its_cells_install_and_what_its_host_has(tmp_path: Path) -> None:
+    """Colab has pandas, and no vLLM: what nobody installs stays missing."""
+    source = "import pandas as pd\nimport vllm\nimport transformers\n"
+    cells = [f"!pip install -q {OLD}\n", source]
+    told = {"nbformat": 4, "metadata": {}, "cells": [{"cell_type": "code", "source": each} for each in cells]}
+    (tmp_path / "train.ipynb").write_text(json.dumps(told))
+
+    words = select_interpreter(str(tmp_path / "train.ipynb"), source, {})
+
+    assert words[3:] == ("--isolated", "--with", OLD, "--with", "pandas", "python")
 
 
 def test_a_projects_python_and_its_last_day_count(tmp_path: Path) -> None:

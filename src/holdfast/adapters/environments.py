@@ -1,6 +1,7 @@
 """Which Python runs a script: an environment at hand that has what the script declares, else one that uv makes.
 
-What counts is what `check` reads: a PEP 723 header; without one what the project around the script declares.
+What counts is what `check` reads: a PEP 723 header; without one what the project around the script declares. Of a notebook
+that is what its cells install, beside what its host has.
 """
 
 import platform
@@ -15,8 +16,10 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from holdfast.adapters.declared import find_declared
+from holdfast.adapters.declared.files import load_text
 from holdfast.adapters.declared.uv import find_uv, written
 from holdfast.catalog.api import packages
+from holdfast.catalog.packages import load_packages
 from holdfast.core.errors import UsageError
 from holdfast.core.requirement import Declared
 from holdfast.core.script_header import read_header
@@ -24,6 +27,7 @@ from holdfast.core.script_header import read_header
 SCRIPT: Final = "--script"
 """The last word of uv's that runs a script by its own header."""
 WITH: Final = "--with"
+NOTEBOOK: Final = ".ipynb"
 UV_RUN: Final = ("run", "--no-project")
 IMPORTED: Final = r"^\s*(?:import|from)\s+(?:[\w., ]*,\s*)?{}\b"
 
@@ -47,7 +51,18 @@ def select_interpreter(
     if header := read_header(source, path):
         missing = [*find_missing([*header.get("dependencies", ()), *added], str(header.get("requires-python", "")))]
         return (sys.executable,) if not missing else (*_uv(missing), *_with(added), SCRIPT)
-    return _select_for_project(find_declared(path, source), source, added)
+    cells = load_text(Path(path)) if path.endswith(NOTEBOOK) else None
+    declared = find_declared(path, cells or source)
+    hosted = _of_host(declared, source) if declared.kind == "notebook" else ()
+    return _select_for_project(declared, source, (*added, *hosted))
+
+
+def _of_host(declared: Declared, source: str) -> Iterator[str]:
+    """Yield the packages that a notebook's host has, and the notebook imports without installing them."""
+    named = {each.name for each in declared.requirements}
+    for name, package in load_packages().items():
+        if package.hosted and name not in named and any(_imports(module, source) for module in package.imports):
+            yield name
 
 
 def is_made(words: Sequence[str]) -> bool:
@@ -73,8 +88,12 @@ def _select_for_project(declared: Declared, source: str, added: Sequence[str]) -
 
 def _is_needed(name: str, source: str) -> bool:
     """Return whether a training needs a package of its project: it is a library that is known here, or imported."""
-    module = re.escape(name.replace("-", "_"))
-    return name.replace("-", "_") in packages() or bool(re.search(IMPORTED.format(module), source, re.MULTILINE))
+    module = name.replace("-", "_")
+    return module in packages() or _imports(module, source)
+
+
+def _imports(module: str, source: str) -> bool:
+    return bool(re.search(IMPORTED.format(re.escape(module)), source, re.MULTILINE))
 
 
 def _python_of(root: Path) -> str:

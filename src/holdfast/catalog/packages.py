@@ -29,11 +29,13 @@ class Package:
         imports: Top-level names that it lets a program import.
         brings: Packages of this catalog that are installed with it.
         builds_with: What its build imports and does not ask for, so that it cannot be built apart; empty for most.
+        hosted: Whether a notebook's host has it before the notebook installs anything.
     """
 
     imports: tuple[str, ...]
     brings: tuple[str, ...] = ()
     builds_with: str = ""
+    hosted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,9 @@ def load_packages() -> Mapping[str, Package]:
     """
     rows = load_table("packages")
     return {
-        name: Package(tuple(row["imports"]), tuple(row.get("brings", ())), row.get("builds_with", ""))
+        name: Package(
+            tuple(row["imports"]), tuple(row.get("brings", ())), row.get("builds_with", ""), row.get("hosted", False)
+        )
         for name, row in rows.items()
     }
 
