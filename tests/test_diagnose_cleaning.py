@@ -50,6 +50,7 @@ LINES = {
     "    | ValueError: x": ("ValueError: x", None, ""),
     "| a table | of numbers |": ("| a table | of numbers |", None, ""),
     "[2026-11-20 15:52:41,123] [INFO] [launch.py:1] x": ("[INFO] [launch.py:1] x", None, ""),
+    "NameError: name \u2018x\u2019 is not\xa0\u201cdefined\u201d": ("NameError: name 'x' is not \"defined\"", None, ""),
     "404: Not Found": ("404: Not Found", None, ""),
     "hpc-25-14:18569:18835 [0] bootstrap.cc:131 NCCL WARN": (
         "hpc-25-14:18569:18835 [0] bootstrap.cc:131 NCCL WARN",

@@ -270,3 +270,30 @@ def test_what_was_tried_again_is_not_sure_to_have_failed_a_job_that_trained() ->
 
     assert found(tried, slow).causes[0].confidence == 0.92
     assert found(tried + STEPS + END, slow).causes[0].confidence < 0.6
+
+
+def test_an_answer_beside_another_is_less_sure_unless_one_follows_from_the_other() -> None:
+    rival = signature("rival", Mark(line="worker was killed by signal", weight=0.85))
+    covering = signature("covering", Mark(line="worker was killed by signal", weight=0.85), covers=("full",))
+    text = "CUDA out of memory. Tried to allocate 2.00 GiB.\nworker was killed by signal 9\n"
+
+    alone, (told, second), covered = (
+        found(OOM, FULL).causes[0],
+        found(text, FULL, rival).causes,
+        found(text, FULL, covering),
+    )
+    assert (told.signature.name, alone.confidence) == ("full", 0.9)
+    assert 0.6 < second.confidence < told.confidence < 0.8
+    assert [cause.confidence for cause in covered.causes] == [0.85, 0.9]
+
+
+def test_python_called_wrongly_by_the_users_code_is_the_users_fault() -> None:
+    frames = (
+        'Traceback (most recent call last):\n  File "/job/train.py", line 7, in on_save\n    shutil.rmtree(before)\n'
+        '  File "/usr/lib/python3.11/shutil.py", line 722, in rmtree\n    orig_st = os.lstat(path, dir_fd=dir_fd)\n'
+    )
+    text = f"{frames}FileNotFoundError: [Errno 2] No such file or directory: 'out/run/before'\n"
+
+    told = found(text, USER).causes[0]
+    assert (told.signature.name, told.confidence) == ("user-code-error", 0.62)
+    assert found(text.replace("/job/train.py", "/env/lib/site-packages/peft/save.py"), USER).verdict == "unknown"

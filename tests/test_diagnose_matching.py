@@ -203,3 +203,7 @@ def test_a_file_whose_mark_has_no_word_to_look_for_is_refused(field: str) -> Non
     text = f"[[marks]]\n{other}{field} = '(?i)error|bad'\n"
     with pytest.raises(ValueError, match=r"odd.toml: a mark cannot be looked for: no run of 5 characters"):
         read_signature("odd", text)
+
+
+def test_quotes_that_a_forum_made_of_plain_ones_are_no_others() -> None:
+    assert is_found("KeyError: \u2018prompt\u2019\n", Mark(line=r"KeyError: '(?P<name>\w+)'"))

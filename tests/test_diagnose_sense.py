@@ -71,8 +71,14 @@ def test_what_the_users_own_code_raises_is_the_users() -> None:
         ("framework-version-incompatible", "AttributeError: 'Sampler' object has no attribute 'plan'", "self.sampler.plan()"),
         ("framework-version-incompatible", "TypeError: draw() got an unexpected keyword argument 'plan'", "draw(plan=1)"),
         ("framework-version-incompatible", "NameError: name 'PlanConfig' is not defined", "class Plan(PlanConfig):"),
+        ("invalid-config-value", "AttributeError: 'PosixPath' object has no attribute 'plan'", "self.sampler.plan()"),
+        ("train-dataset-wrong-type", "AttributeError: 'DatasetDict' object has no attribute 'plan'", "self.rows.plan()"),
+        ("invalid-config-value", "TypeError: must be real number, not str", "math.ceil(args.epochs * steps)"),
+        ("", "TypeError: must be real number, not str", "math.ceil(epochs * steps)"),
+        ("", "AttributeError: 'SimpleNamespace' object has no attribute 'plan'", "self.sampler.plan()"),
         ("", "AttributeError: 'NoneType' object has no attribute 'plan'", "self.sampler.plan()"),
         ("", "TypeError: vars() takes no plan and must be used with one", "vars(plan)"),
+        ("framework-version-incompatible", "SyntaxError: invalid syntax", 'exec(made)\n  File "<string>", line 3\n    )if 1:'),
     ],
 )  # fmt: skip
 def test_what_python_stumbles_over_inside_a_library_is_its_meeting_another(name: str, error: str, code: str) -> None:
@@ -93,3 +99,45 @@ def test_an_attribute_of_another_release_is_told_by_the_releases(file: str) -> N
 def test_without_a_traceback_a_sentence_has_to_name_a_setting() -> None:
     assert first("ValueError: `pack_rows` is not supported with streaming.")[0] == "invalid-config-value"
     assert first("ValueError: that is not supported.")[0] == ""
+
+
+IMPORTED = """Traceback (most recent call last):
+  File "/job/train.py", line 2, in <module>
+    {code}
+  File "{library}tuner/patching.py", line 40, in <module>
+    release = releases[1]
+{error}
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "name"),
+    [
+        ("from tuner import FastModel", "IndexError: list index out of range", "framework-version-incompatible"),
+        ("import tuner", "TypeError: expected string or bytes-like object", "framework-version-incompatible"),
+        ("import tuner", "OSError: something odd happened", ""),
+        ("tuner.patch()", "IndexError: list index out of range", ""),
+    ],
+)
+def test_what_python_stumbles_over_while_a_library_is_imported_is_that_libraries_do_not_fit(
+    code: str, error: str, name: str
+) -> None:
+    diagnosis = found(IMPORTED.format(code=code, library=LIBRARY, error=error), *all_signatures())
+    told = diagnosis.causes[0].signature.name if diagnosis.verdict == "diagnosed" else ""
+    assert told == name
+
+
+@pytest.mark.parametrize(
+    "file", ["/work/verl/verl/protocol.py", "/src/open_r1/grpo.py", "/work/ms-swift/swift/llm/sft.py"]
+)
+def test_a_framework_that_runs_from_a_checkout_is_none_of_the_users_code(file: str) -> None:
+    assert (
+        first("AssertionError: only support equal chunk. Got size 2 and chunk 4.", file, "chunk", "assert not left, (")[
+            0
+        ]
+        == "invalid-config-value"
+    )
+
+
+def test_a_compiled_module_is_none_of_the_users_code() -> None:
+    assert first("ArrowThing: odd", "pyarrow/error.pxi", "pyarrow.lib.check_status", "raise x")[0] == ""

@@ -9,7 +9,7 @@ from holdfast.core.diagnosis import HEALTHY, Signature
 from holdfast.core.finding import Rule
 from holdfast.core.words import words_of
 from holdfast.engine.diagnose import Marks, diagnose, read_log
-from holdfast.engine.diagnose.values import names_in
+from holdfast.engine.diagnose.values import SENTENCE, names_in
 from holdfast.rules import all_rules
 from holdfast.signatures import all_signatures
 from tests.diagnose_cases import EVERY_STEP
@@ -62,6 +62,13 @@ def test_it_is_whole(name: str) -> None:
         for code in each.prevented_by
         if re.fullmatch(r"[A-Z]{3}1\d\d", code) and code[:3] != "RES" and code not in rules()
     ]
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_no_sentence_is_lost_with_its_neighbour(name: str) -> None:
+    """A sentence is left out where the log does not give its values; it is told from the next by that one's capital."""
+    sentences = [one for text in (SIGNATURES[name].cause, SIGNATURES[name].fix) for one in SENTENCE.split(text)]
+    assert not [one for one in sentences if names_in(one) and re.search(r"[.!?] [a-z]\w+ ", one)]
 
 
 @pytest.mark.parametrize("name", [name for name, each in SIGNATURES.items() if each.marks])

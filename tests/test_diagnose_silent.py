@@ -60,6 +60,7 @@ FAULTS = {
     ),
     "rewards all alike": (lambda at: grpo(at, reward_std=0.0, grad_norm=0.0), "grpo-zero-advantage"),
     "no learning rate": (lambda at: sft(at, loss=2.0, learning_rate=1e-12), "lr-too-low-flat"),
+    "no step is taken": (lambda at: sft(at, loss=2.0, grad_norm="nan", learning_rate=0.0), "fp16-overflow-nan"),
     "equal pairs": (lambda at: dpo(at, -3.5, -3.5), "preference-signal-degenerate"),
     "one kind of answers": (
         lambda at: {"loss": 0.5, "kl": 0.1, "rewards/chosen": 0.1 * at},

@@ -348,3 +348,24 @@ def test_lines_that_follow_one_another_are_not_put_together_if_the_second_begins
     text = "RuntimeError: it was broken in the midst of what it did and of the rows\nValueError: have messages\n"
     log = read_log([("x", [text.encode()])], Sought(("the rows ValueError",)))
     assert not [hit for hit in log.hits if hit.words]
+
+
+SHORT = """Traceback (most recent call last):
+
+  File /opt/lib/python3.11/site-packages/IPython/core/interactiveshell.py:3508 in run_code
+    exec(code_obj, self.user_global_ns, self.user_ns)
+
+  Cell In[16], line 1
+    from tuner import train
+
+  File /work/tuner.py:25
+    def train(
+             ^
+SyntaxError: invalid syntax
+"""
+
+
+def test_the_short_frames_of_a_notebook_that_cannot_read_a_file_are_frames() -> None:
+    (told,) = read(SHORT).tracebacks
+    assert [(frame.file, frame.line) for frame in told.frames][1:] == [("In[16]", 1), ("/work/tuner.py", 25)]
+    assert told.error[0].text == "SyntaxError: invalid syntax"

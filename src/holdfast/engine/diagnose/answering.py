@@ -18,6 +18,10 @@ from holdfast.engine.diagnose.values import fill, names_in
 
 DIAGNOSED: Final = 0.5
 """Score from which a class is called the cause."""
+EVEN: Final = 0.5
+RIVAL: Final = 0.5
+"""Share of what an answer is surer than even that another class takes from it which is as sure as can be. Of 140 fresh logs 16 had a
+rival of 0.6 or more: four in five of the first answers were right, where they told 0.91; of the others it was 91 in a hundred."""
 TOLD: Final = 0.1
 """Confidence from which a cause is told at all."""
 MOST_CAUSES: Final = 5
@@ -48,7 +52,8 @@ def answer(
         echoes: Lines that only follow from a cause.
         raised: What is known of its messages.
     """
-    causes = tuple(cause for each in candidates[:MOST_CAUSES] if (cause := _cause(each, raised)).confidence >= TOLD)
+    told = (_cause(each, raised, _rival_of(each, candidates)) for each in candidates[:MOST_CAUSES])
+    causes = tuple(cause for cause in told if cause.confidence >= TOLD)
     verdict = _verdict(log, candidates[:1], echoes)
     if verdict != "unknown":
         causes = tuple(cause for cause in causes if (cause.signature.name == HEALTHY) == (verdict == "healthy"))
@@ -84,13 +89,36 @@ def calibrated(score: float) -> float:
     return low_share + (high_share - low_share) * (score - low) / (high - low)
 
 
-def _cause(candidate: Candidate, raised: Sequence[Raised]) -> Cause:
+def _rival_of(candidate: Candidate, candidates: Sequence[Candidate]) -> float:
+    """Return how sure the surest other class is that neither follows from this one, nor this one from it; 0 where there is none."""
+    mine = candidate.signature
+    others = (each for each in candidates if (each.signature.name == HEALTHY) == (mine.name == HEALTHY))
+    scores = (
+        calibrated(each.score)
+        for each in others
+        if each is not candidate and each.signature.name not in mine.covers and mine.name not in each.signature.covers
+    )
+    return max(scores, default=0.0)
+
+
+def _beside(confidence: float, rival: float) -> float:
+    """Return what is left of a confidence beside a rival that would be called the cause, too.
+
+    >>> _beside(0.9, 0.3), round(_beside(0.9, 0.8), 2)
+    (0.9, 0.74)
+    """
+    if min(confidence, rival) < EVEN:
+        return confidence
+    return EVEN + (confidence - EVEN) * (1 - RIVAL * rival)
+
+
+def _cause(candidate: Candidate, raised: Sequence[Raised], rival: float) -> Cause:
     signature = candidate.signature
     values = _values(candidate)
     known = told_at(raised, candidate.exception.error) if candidate.exception else None
     return Cause(
         signature=signature,
-        confidence=round(calibrated(candidate.score), 3),
+        confidence=round(_beside(calibrated(candidate.score), rival), 3),
         evidence=tuple(evidence_of(candidate)),
         cause=fill(signature.cause, values) + (f" It is raised by {known}." if known else ""),
         fix=fill(signature.fix, values),

@@ -2,7 +2,8 @@
 
 Covered: escapes, `[rank0]:`, `[default0]:`, `0: ` (srun --label), `[1,0]<stderr>:` (mpirun), `(EngineCore_DP0 pid=1)`, Ray's
 `(train_fn pid=1, ip=10.0.0.1)`, vLLM's `ERROR 01-11 13:09:40 engine.py:366]`, journald, kubectl's `[pod/…]`, container time
-stamps, ISO time stamps, tqdm's bars, the frames of rich's boxes. Not covered: names of loggers, which signatures may ask for.
+stamps, ISO time stamps, tqdm's bars, the frames of rich's boxes, exceptions that processes wrote into each other. Not covered:
+names of loggers, which signatures may ask for.
 """
 
 import re
@@ -12,6 +13,8 @@ from datetime import UTC, datetime
 from typing import Final
 
 ESCAPES: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)|[()][AB012]|[=>78cDEHM])")
+TYPESET: Final = str.maketrans("\u2018\u2019\u201c\u201d\xa0", "''\"\" ")
+"""What forums and editors make of plain quotes and spaces."""
 CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 BAR: Final = re.compile(
     r"(?:[^|\r\n{}]{0,120}?)\d{1,3}%\|[^|]*\|\s*[\d.,]+[kMGTi]*B?/(?:[\d.,]+[kMGTi]*B?|\?)\s*\[[^\]]*\]"
@@ -21,6 +24,8 @@ BAR: Final = re.compile(
 STEP: Final = re.compile(r"(\d+)/(\d+) \[\d+:\d\d")
 BOXED: Final = re.compile(r"^\s*[│┃|](?: (.*?)|)\s*[│┃|]\s*$")
 GROUP: Final = re.compile(r"^\s+(?:\| ?(?!.*\|\s*$)|\+(?:-\+)?-{3,}(?: \d+ -{3,})?$|\+ (?=Exception Group ))")
+TWICE: Final = re.compile(r"(?P<kind>[A-Za-z_][\w.]*(?:Error|Exception|Interrupt))(?P=kind)+(?:: ){2,}(?P<says>.+)")
+"""What processes write that fail at once into one stream: `KeyErrorKeyError: : 'text''text'`."""
 ISO: Final = r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 WHEN: Final = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)[T _](\d\d):(\d\d):(\d\d)(?:[.,](\d+))?")
 GLOG: Final = re.compile(r"\[?[EWIF](\d\d?)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d+)")
@@ -141,13 +146,17 @@ def clean(raw: str) -> Cleaned:
     Cleaned(text='  File "x.py", line 3, in f', rank=1, source='', at_s=None, bar='')
     >>> clean(" 25%|██▌  | 5/20 [00:00<00:00, 23.97it/s][rank1]: ValueError: x")
     Cleaned(text='ValueError: x', rank=1, source='', at_s=None, bar='25%|██▌  | 5/20 [00:00<00:00, 23.97it/s]')
+    >>> clean("KeyErrorKeyError: : 'text''text'").text
+    "KeyError: 'text'"
     """
     text = CONTROL.sub("", raw) if not raw.isprintable() else raw
+    text = text if text.isascii() else text.translate(TYPESET)
     line = Cleaned(text.rstrip())
     _strip_prefixes(line)
     _strip_bar(line)
     _strip_box(line)
     _strip_group(line)
+    _part_twice(line)
     if line.at_s is None:
         line.at_s = _glog_time(line.text)
     return line
@@ -226,6 +235,13 @@ def _strip_group(line: Cleaned) -> None:
     """Take off the lines that Python draws around the exceptions of a group."""
     if line.text[:2] == "  " and line.text.lstrip()[:1] in ("|", "+") and (found := GROUP.match(line.text)):
         line.text = line.text[found.end() :]
+
+
+def _part_twice(line: Cleaned) -> None:
+    """Leave one of the exceptions that several processes wrote into each other."""
+    if ": : " in line.text and (found := TWICE.fullmatch(line.text)):
+        said = re.fullmatch(r"(.{3,}?)\1+", found["says"])
+        line.text = f"{found['kind']}: {said[1] if said else found['says']}"
 
 
 def is_bar(text: str) -> bool:

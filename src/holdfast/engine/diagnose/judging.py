@@ -13,8 +13,9 @@ from typing import Final
 from holdfast.core.diagnosis import HEALTHY, Mark, Signature
 from holdfast.core.log import Hit, Line, Log, Traceback
 from holdfast.engine.diagnose.matching import Sign
+from holdfast.engine.diagnose.owners import is_users
 from holdfast.engine.diagnose.silent import ENDS_WELL, Silent
-from holdfast.engine.diagnose.tracebacks import ERROR, START, is_users
+from holdfast.engine.diagnose.tracebacks import ERROR, START
 
 HINT: Final = 0.35
 """Share of the doubt that is left which a hint takes away, times its weight."""
@@ -57,6 +58,11 @@ BESIDE_EXCEPTION: Final = 0.6
 """What the metrics say of a job that an exception ended."""
 USER_CODE: Final = "user-code-error"
 IN_USER_CODE: Final = 0.62
+PYTHONS: Final = re.compile(
+    r"lib[/\\]python3[\d.]*[/\\](?:shutil|os|posixpath|genericpath|pathlib|glob|tempfile|copy|pickle|json[/\\]\w+|csv|re|random|argparse|configparser"
+    r"|datetime|_strptime|collections[/\\]\w+|functools|contextlib|dataclasses|enum|typing|statistics|fractions|string|zipfile|tarfile|gzip)\.py$|^<frozen (?:os|posixpath|codecs|genericpath)>"
+)
+"""Modules of Python's own that fail for what they were called with."""
 """An exception that no signature knows, raised by the user's own code."""
 UNDER_USER_CODE: Final = 0.3
 """One that a library raised, called by the user's code."""
@@ -331,13 +337,19 @@ def _unknown_exception(candidates: Sequence[Candidate], signature: Signature, sc
         if any((line.path, line.number) in claimed for part in parts for line in part.error):
             continue
         first = next((part for part, link in last.earlier if link == "cause"), last)
-        score = IN_USER_CODE if first.frames and is_users(first.frames[-1]) else UNDER_USER_CODE
+        score = IN_USER_CODE if _is_in_users(first) else UNDER_USER_CODE
         if last.count == 1 and is_of_earlier(last.start, scene):
             score *= EARLIER
         if best is None or score > best.score:
             best = Candidate(signature=signature, score=score, exception=first)
     known = max((each.score for each in candidates if each.signature.name == USER_CODE), default=0.0)
     return [best] if best and best.score > known else []
+
+
+def _is_in_users(exception: Traceback) -> bool:
+    """Tell whether an exception came up in the user's code, or in a module of Python's own that it called."""
+    inner = next((frame for frame in reversed(exception.frames) if not PYTHONS.search(frame.file)), None)
+    return inner is not None and is_users(inner)
 
 
 def _exceptions(log: Log) -> Iterator[Traceback]:

@@ -8,12 +8,13 @@ from types import MappingProxyType
 
 from holdfast.core.diagnosis import Mark, Signature
 from holdfast.core.log import Hit, Line, Log, Traceback
-from holdfast.core.words import words_of
+from holdfast.core.words import SHORTEST, words_of
 from holdfast.engine.diagnose.cleaning import bare
 from holdfast.engine.diagnose.reading import Sought, joined_error
 from holdfast.engine.diagnose.values import holds
 from holdfast.engine.diagnose.waits import waits_of
 
+QUOTES = "'\"`"
 FIELD = re.compile(r"\{[A-Za-z_][\w.()\[\]]*\}")
 """What stands for a value in a line of source that a traceback shows."""
 
@@ -50,7 +51,7 @@ class Marks:
         self._asked: dict[int, list[str]] = {}
         for signature, mark in ((each, mark) for each in self.signatures for mark in each.marks):
             for expression in filter(None, (mark.line, mark.log, mark.not_log)):
-                for word in words_of(expression):
+                for word in map(_unquoted, words_of(expression)):
                     at = numbers.setdefault(word, len(numbers))
                     if at == len(self._by_word):
                         self._by_word.append([])
@@ -166,6 +167,12 @@ def _frames(traceback: Traceback | None) -> list[str]:
 def _first(expression: str, texts: Iterable[str]) -> re.Match[str] | None:
     pattern = _compiled(expression)
     return next((found for text in texts if (found := pattern.search(text))), None)
+
+
+def _unquoted(word: str) -> str:
+    """Return a word without the quotes around it: a log that was pasted through a forum may have others."""
+    plain = word.strip(QUOTES)
+    return plain if len(plain) >= SHORTEST else word
 
 
 def _search(expression: str, text: str) -> re.Match[str] | None:

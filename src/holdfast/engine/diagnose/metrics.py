@@ -21,6 +21,7 @@ STEPS: Final = (
     "'eval_runtime': ",
     "wandb:     ",
     " loss: ",
+    ": loss ",
     " loss=",
 )
 """With one of these a line tells of a step."""
@@ -42,7 +43,7 @@ ITEM: Final = re.compile(
 )
 SUMMARY: Final = re.compile(r"^wandb:\s+([A-Za-z_][\w/]*) (-?(?:\d[\d.]*(?:e[-+]?\d+)?|nan|NaN|inf))$")
 PROSE: Final = re.compile(
-    r"\b((?:train(?:ing)?_|eval_|step_|val_)?[Ll]oss)\s*[:=]?\s+?(-?(?:\d+\.\d+|\d+|nan|NaN|inf))\b"
+    r"\b((?:train(?:ing)?_|eval_|step_|val_)?[Ll]oss)\s*[:=]?\s+?(-?(?:\d+\.\d+|\d+|nan|NaN|inf)(?:[eE][-+]?\d+)?)\b"
 )
 KNOWN: Final = frozenset(
     {"loss", "reward", "train_loss", "eval_loss", "grad_norm", "learning_rate", "train_runtime", "eval_runtime"}
@@ -58,6 +59,8 @@ def metrics_in(text: str) -> Mapping[str, float]:
     {'eval_loss': 2.1e-05, 'epoch': 1.0}
     >>> metrics_in("Writing model shards: 100%|██████████| 1/1 [00:00<00:00, 339.67it/s]")
     {'saved': 1.0}
+    >>> metrics_in("iter 3 step 1: loss 1.5, iter time: 9ms"), metrics_in("iteration 2/ 9 | lm loss: 1.105449E+01 |")
+    ({'loss': 1.5}, {'loss': 11.05449})
     """
     if said := next((name for words, name in SAID.items() if words in text), None):
         return {said: 1.0}

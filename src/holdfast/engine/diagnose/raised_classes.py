@@ -52,6 +52,8 @@ RULES: Final = (
     Rule("", says=r"doesn't support bf16/gpu"),  # the GPU is too old, or there is none
     Rule("", at=r":check_imports$"),  # a tokenizer's package, or a model's
     Rule("", says=r"Repo id must"),  # a name of the Hub, or a path that is not there
+    Rule("", says=r"^WandbCallback requires wandb"),  # it is not there, or what once switched it off does not any more
+    Rule("grpo-reward-function-error", says=r"^Could not load reward function"),
     Rule("bf16-unsupported-gpu", says=r"bf16 mixed precision requires"),
     Rule("zero3-device-map-conflict", says=r"Zero-3 is not compatible with .*device_map"),
     Rule("gated-repo-no-access", says=r"is a gated (?:dataset|repository)"),
@@ -239,6 +241,11 @@ RULES: Final = (
         "invalid-config-value",
         kind=REFUSES,
         at=r"^peft\.(?:mapping|mapping_func|utils\.other):(?:inject_adapter_in_model|get_peft_model|_prepare_prompt_learning_config|set_additional_trainable_modules)$",
+    ),
+    Rule(
+        "invalid-config-value",
+        kind=REFUSES,
+        at=r"^peft\.tuners\.\S+:(?:\w+\.)?_mark_only_adapters_as_trainable$",
     ),
     Rule(
         "invalid-config-value", kind=REFUSES, at=r"^peft\.peft_model:PeftModel\.(?:_setup_prompt_encoder|add_adapter)$"

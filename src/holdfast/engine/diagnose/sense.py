@@ -9,9 +9,9 @@ from typing import Final
 
 from holdfast.catalog.api import Api, newest, released
 from holdfast.core.log import Frame, Traceback
+from holdfast.engine.diagnose.owners import is_users
 from holdfast.engine.diagnose.raised_classes import INSTALL, VERSION, Rule
 from holdfast.engine.diagnose.reading import joined_error
-from holdfast.engine.diagnose.tracebacks import is_users
 
 SENSED: Final = 0.55
 """Score of a class that is told by what a sentence is about alone."""
@@ -30,12 +30,12 @@ UNFIT: Final = (
     r"|\bcan(?:not|'t| not| only) (?:both )?(?:be |use |set |specify |enable |initialize |combine |resize )"
     r"|\bplease (?:set|specify|provide|pass|use|choose|select|disable|enable|explicitly|make sure|ensure|check|increase|decrease|reduce|remove)\b"
     r"|\b(?:got|found|received|but) (?:\w+[ =]?)?['\"`\d]|\bexpect(?:ed|s)? (?:one of|an?|to be|input)\b|\bdivisible by\b"
-    r"|\bchoose (?:one )?(?:from|between)\b|\bis required\b"
+    r"|\bchoose (?:one )?(?:from|between)\b|\bis required\b|\bchange `\w+` to\b"
 )
 DATA: Final = r"(?:^|[./_])(?:data|dataset|prompt|prompter|collator|template|message|preprocess|processor|transform|plugin|converter|formatter)s?(?:$|[./_:])"
 LOW: Final = (
     r"^(?:torch(?:vision|audio)?|triton|numpy|pandas|pyarrow|PIL|scipy|sklearn|jax|jaxlib|tensorflow|keras|xformers|flash_attn\w*|bitsandbytes|nvidia|cupy"
-    r"|ray|vllm|sglang|urllib3?|requests|httpx|httpcore|aiohttp|anyio|asyncio|ssl|socket|http|json|os|subprocess|multiprocess\w*|concurrent|importlib"
+    r"|ray|vllm(?!\.(?:config|engine\.arg_utils|entrypoints\.openai\.cli_args)\b)|sglang|urllib3?|requests|httpx|httpcore|aiohttp|anyio|asyncio|ssl|socket|http|json|os|subprocess|multiprocess\w*|concurrent|importlib"
     r"|pickle|shutil|tempfile|pathlib|codecs|threading|queue|dill|fsspec|s3fs|filelock|huggingface_hub|hf_xet|wandb|mlflow|grpc|google|botocore|boto3"
     r"|jinja2|pydantic\w*|pip|setuptools|uv)[.:]"
 )
@@ -120,9 +120,11 @@ ABOUT: Final = (
 )
 """What a sentence is about, whoever says it. The first that holds decides."""
 STUMBLES: Final = (
+    Rule("invalid-config-value", says=r"^'(?:Posix|Windows)Path' object has no", kind=r"^AttributeError$"),
+    Rule("train-dataset-wrong-type", says=r"^'(?:Iterable)?DatasetDict' object has no", kind=r"^AttributeError$"),
     Rule(
         "framework-version-incompatible",
-        says=r"^'(?!NoneType|DataFrame|Tensor|Namespace|DictConfig|DotDict)[A-Z]\w+' object has no attribute|^(?:module|type object) '[\w.]+' has no attribute",
+        says=r"^'(?!NoneType|DataFrame|Tensor|\w*Namespace|\w*Path'|\w*Dataset'|DictConfig|DotDict)[A-Z]\w+' object has no attribute|^(?:module|type object) '[\w.]+' has no attribute",
         kind=r"^AttributeError$",
     ),
     Rule(
@@ -130,7 +132,7 @@ STUMBLES: Final = (
         says=r"^(?!(?:[\w.]*\.)?(?:on_\w+\(\)|__init__\(\) missing)).*\(\) (?:got an unexpected keyword argument|takes (?:from )?\d+ .*positional|missing \d+ required|got multiple values)",
         kind=r"^TypeError$",
     ),
-    Rule("framework-version-incompatible", kind=r"^(?:NameError|UnboundLocalError)$"),
+    Rule("framework-version-incompatible", kind=r"^(?:Name|UnboundLocal|Syntax|Indentation)Error$"),
     Rule(
         "dataset-bad-row-values",
         says=r"^'(?:NoneType|list|str|dict|int|float)' object|^string ind\w+ must be|^list index out of range|^(?:can only|unsupported operand|argument of type)"
@@ -140,6 +142,16 @@ STUMBLES: Final = (
     ),
 )
 """What Python itself says where one library meets another, or rows, that it was not written for."""
+IMPORT: Final = re.compile(r"(?:from [\w.]+ import|import) \w")
+IMPORTING: Final = Rule("framework-version-incompatible", kind=r"^(?:Attribute|Type|Name|Key|Index|UnboundLocal)Error$")
+"""What Python stumbles over in a library that is only being imported: those that are installed do not fit."""
+SETTING_READ: Final = re.compile(r"\b(?:args|config)\.[a-z]\w+")
+WRONG_TYPE: Final = Rule(
+    "invalid-config-value",
+    says=r"not '?(?:str|float|NoneType|tuple|list|dict)\b|between instances of|unsupported operand|cannot be interpreted|converted to an index",
+    kind=r"^TypeError$",
+)
+"""What Python says of a setting that is of another type than the line which reads it takes."""
 SETTINGS: Final = Rule("invalid-config-value", says=UNFIT, kind=REFUSES)
 ROWS: Final = Rule("dataset-bad-row-values", says=UNFIT, kind=REFUSES, at=DATA)
 HAS_NO: Final = re.compile(r"^'(?P<owner>\w+)' object has no attribute '(?P<name>[a-z]\w*)'")
@@ -152,14 +164,24 @@ def sense_of(exception: Traceback) -> tuple[str, float]:
     kind, message = error.rpartition(".")[2].strip(), message.strip()
     if kind == "AttributeError" and _is_of_another_release(message):
         return "framework-version-incompatible", KNOWN
-    frame = next((frame for frame in reversed(exception.frames) if frame.file), None)
+    frame = next((frame for frame in reversed(exception.frames) if frame.file not in ("", "<string>")), None)
     place = _place(frame) if frame else ""
+    if frame and not _raises(frame) and _is_importing(exception):
+        return IMPORTING.name if IMPORTING.holds(kind, message, place) else "", SENSED
     if (frame and is_users(frame)) or re.search(LOW, place):
         return "", 0.0
     if frame and not _raises(frame):
-        return next((rule.name for rule in STUMBLES if rule.holds(kind, message, place)), ""), SENSED
+        reads = SETTING_READ.search(frame.code) is not None
+        rules = (WRONG_TYPE, *STUMBLES) if reads else STUMBLES
+        return next((rule.name for rule in rules if rule.holds(kind, message, place)), ""), SENSED
     about = next((rule.name for rule in ABOUT if rule.holds(kind, message, place)), "")
     return about or _refused(kind, message, place), SENSED
+
+
+def _is_importing(exception: Traceback) -> bool:
+    """Tell whether an exception was raised by what the user's code only imports."""
+    users = next((frame for frame in reversed(exception.frames) if is_users(frame)), None)
+    return users is not None and users is not exception.frames[-1] and IMPORT.match(users.code.strip()) is not None
 
 
 def _raises(frame: Frame) -> bool:

@@ -127,8 +127,8 @@ def _not_finite(course: Course) -> Iterator[Silent]:
         yield course.found("lr-too-high-divergence", 0.65, bad, step=_step_of(bad[0], course))
         yield course.found("nan-loss-silent-success", 0.5, bad)
     zero = [step for step in course.steps if step.values["loss"] == 0 and math.isnan(step.values.get("grad_norm", 0))]
-    if zero:
-        yield course.found("fp16-overflow-nan", 0.8, zero)
+    if zero:  # after good steps it may as well be a rate that is too high
+        yield course.found("fp16-overflow-nan", 0.8 if zero[0] is course.steps[0] else 0.65, zero)
     elif not bad and course.all_of(lambda step: math.isnan(step.values.get("grad_norm", 0))):
         yield course.found("fp16-overflow-nan", 0.7)
     evaluated = [step for step in course.evaluations if math.isnan(step.values.get("eval_loss", 0))]
@@ -167,7 +167,9 @@ def _rewards(course: Course) -> Iterator[Silent]:
 
 
 def _tiny_rate(course: Course) -> Iterator[Silent]:
-    """A learning rate of nothing."""
+    """A learning rate of nothing; where no gradient is a number, no step is taken, and the schedule only waits."""
+    if course.all_of(lambda step: not math.isfinite(step.values.get("grad_norm", 0))):
+        return
     rates = course.every("learning_rate")
     if len(rates) > FEW and max(rates) <= TINY_RATE:
         yield course.found("lr-too-low-flat", 0.9, rate=max(rates), loss=course.every("loss")[-1])

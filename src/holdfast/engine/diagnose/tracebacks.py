@@ -18,6 +18,10 @@ CELL_FRAME: Final = re.compile(
     r"|(?P<path>\S+\.py|<ipython-input-\S+>|<string>) in (?P<name>[\w<].*))$"
 )
 """A frame of IPython: `File x.py:3, in f(a)`, `Cell In[3], line 5`, `x.py in f(a)` of the older ones; `x.py:3: in f` of pytest."""
+SHORT_FRAME: Final = re.compile(
+    r"^\s+(?:File (?P<file>\S+?):(?P<line>\d+)(?: in (?P<function>\S+))?|Cell (?P<cell>In\[\d+\]), line (?P<at>\d+))\s*$"
+)
+"""A frame as IPython writes it where Python cannot read a file (`SyntaxError`), a blank line before each."""
 LINKED: Final = re.compile(r"\[([^\]\[]+)\]\((?:https?|vscode|file)[^)\s]*\)")
 """A link as notebooks write it, around the file of a frame: `[/usr/x.py](https://localhost:8080/#)`."""
 ARROW: Final = re.compile(r"^-+> ?(\d+)(?: (.*))?$")
@@ -34,12 +38,6 @@ LINKS: Final[dict[str, Link]] = {
     "During handling of the above exception, another exception occurred": "context",
     "The above exception was the direct cause of the following exception": "cause",
 }
-LAUNCHER: Final = re.compile(
-    r"(?:^|/)(?:torchrun|accelerate|deepspeed|trl|ray|vllm|uv|pip|huggingface-cli|hf|axolotl|swift)$|modules/transformers_modules/"
-    r"|(?:^|/)src/(?:axolotl|llamafactory|llmtuner|openrlhf)/|(?:^|/)unsloth_compiled_cache/|/holdfast/payload/"
-)
-"""Programs that start others, frameworks that run from a checkout, code that they write, and code that came with a model; ours, which calls
-the user's."""
 REMOTE: Final = ": ray::"
 """In an exception of Ray's: what follows is the traceback of the worker, without a beginning of its own."""
 BOX: Final = re.compile("[─╭]")
@@ -59,17 +57,6 @@ ENDS_MESSAGE: Final = re.compile(
 )
 
 
-def is_users(frame: Frame) -> bool:
-    """Tell whether a frame is of the user's own code: of no installed package, no launcher, and not of Python's own.
-
-    >>> is_users(Frame("train.py", 3, "<module>")), is_users(Frame("lib/python3.11/json/decoder.py", 355, "raw_decode"))
-    (True, False)
-    """
-    file = frame.file
-    installed = frame.is_library or file.startswith(("lib/python3", "site-packages/", "<frozen", "<string>"))
-    return bool(file) and not installed and not LAUNCHER.search(file)
-
-
 @dataclass(slots=True)
 class Reading:
     """A traceback that is being read."""
@@ -79,6 +66,7 @@ class Reading:
     name: str = ""
     indent: int = 0
     depth: int = 0
+    apart: bool = False
     frames: list[Frame] = field(default_factory=list[Frame])
     error: list[Line] = field(default_factory=list[Line])
     before: tuple[Line, ...] = ()
@@ -266,18 +254,28 @@ def _read_one(start: Line, ahead: _Ahead) -> Reading:
 def _step(reading: Reading, line: Line) -> bool:
     """Read the next line; tell whether it is still part of the traceback."""
     text = line.text[reading.indent :] if not line.text[: reading.indent].strip() else line.text
-    found = FRAME.match(text)
+    found = _frame(reading, text)
     if found and reading.error and REMOTE in reading.error[0].text:
         reading.frames, reading.error = [], []  # what was raised elsewhere, and is told here
     if reading.error:
         return _continues(reading, line, text)
-    return _goes_on(reading, line, text, found) if text.strip() else not reading.frames
+    return _goes_on(reading, line, text, found) if text.strip() else reading.apart or not reading.frames
 
 
-def _goes_on(reading: Reading, line: Line, text: str, found: re.Match[str] | None) -> bool:
+def _frame(reading: Reading, text: str) -> Frame | None:
+    """Return the frame that a line of a plain traceback is, of Python's or of IPython's short kind; None of another line."""
+    if found := FRAME.match(text):
+        return Frame(found[1], int(found[2]), found[3] or "<module>")
+    if not (reading.apart or not reading.frames) or not (short := SHORT_FRAME.match(text)):
+        return None
+    reading.apart = True
+    return Frame(short["file"] or short["cell"], int(short["line"] or short["at"]), short["function"] or "<module>")
+
+
+def _goes_on(reading: Reading, line: Line, text: str, found: Frame | None) -> bool:
     """Read a line before the exception; tell whether it is still part of the traceback."""
     if found:
-        reading.frames.append(Frame(found[1], int(found[2]), found[3] or "<module>"))
+        reading.frames.append(found)
         reading.depth = _indent(text)
     elif _indent(text) < reading.depth and ERROR.match(text.strip()):
         reading.error.append(replace(line, text=text.strip()))

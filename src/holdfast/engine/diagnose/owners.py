@@ -1,0 +1,32 @@
+"""Whose code a frame of a traceback is: the user's own, or that of something installed, started or downloaded."""
+
+import re
+from typing import Final
+
+from holdfast.core.log import Frame
+
+LAUNCHER: Final = re.compile(
+    r"(?:^|/)(?:torchrun|accelerate|deepspeed|trl|ray|vllm|uv|pip|huggingface-cli|hf|axolotl|swift)$|modules/transformers_modules/"
+    r"|(?:^|/)src/(?:axolotl|llamafactory|llmtuner|openrlhf|open_r1|lmflow|transformers|trl|peft|accelerate)/"
+    r"|(?:^|/)(?:verl|llava|fastchat|megatron|xtuner|litgpt|torchtune|openrlhf|open_instruct|nemo_rl|gr00t|ms-swift/swift)/\w+/"
+    r"|(?:^|/)unsloth_compiled_cache/|/holdfast/payload/"
+)
+"""Programs that start others, frameworks that run from a checkout, code that they write, and code that came with a model; ours, which calls
+the user's."""
+COMPILED: Final = (".pyx", ".pxi", ".pxd")
+"""Of Cython: its frames name a file within the package, such as `pyarrow/error.pxi`."""
+
+
+def is_users(frame: Frame) -> bool:
+    """Tell whether a frame is of the user's own code: of no installed package, no launcher, and not of Python's own.
+
+    >>> is_users(Frame("train.py", 3, "<module>")), is_users(Frame("lib/python3.11/json/decoder.py", 355, "raw_decode"))
+    (True, False)
+    """
+    file = frame.file
+    installed = (
+        frame.is_library
+        or file.startswith(("lib/python3", "site-packages/", "<frozen", "<string>"))
+        or file.endswith(COMPILED)
+    )
+    return bool(file) and not installed and not LAUNCHER.search(file)
