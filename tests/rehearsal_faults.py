@@ -11,6 +11,13 @@ ADDED = (
 )
 NAMES: tuple[Job, ...] = (
     job("length-by-its-old-name", "SFT", "import/trl-config-arg-renamed", settings="max_seq_length=512"),
+    job(
+        "tokenizer-by-way-of-a-class-of-its-own",
+        "SFT",
+        "import/trl-config-arg-renamed",
+        top="class Own(SFTTrainer):\n    def __init__(self, **kwargs):\n        super().__init__(tokenizer=None, **kwargs)",
+        kind="Own",
+    ),
     job("beta-given-to-the-trainer", "DPO", "import/trl-config-arg-renamed", given="beta=0.1"),
     job("max-prompt-length-of-dpo", "DPO", "import/trl-config-arg-renamed", settings="max_prompt_length=128"),
     job("tokenizer-given-to-kto", "KTO", "import/trl-config-arg-renamed", top=TOKENIZER, given="tokenizer=tokenizer"),
@@ -110,6 +117,12 @@ DATA: tuple[Job, ...] = (
         },
     ),
     job(
+        "messages-and-texts-in-a-pair",
+        "DPO",
+        "tokenize/dataset-bad-row-values",
+        row=f'{{"prompt": [{CHAT}], "chosen": "yes", "rejected": "no"}}',
+    ),
+    job(
         "numbers-and-texts-in-a-column",
         "SFT",
         "data/dataset-json-type-inconsistent",
@@ -206,6 +219,32 @@ DATA: tuple[Job, ...] = (
 )
 """What is wrong with the rows."""
 MODELS: tuple[Job, ...] = (
+    job(
+        "callback-of-no-class",
+        "Reward",
+        "model/user-code-error",
+        top="class Say:\n    def on_log(self, *args, **kwargs):\n        print(args)",
+        given="callbacks=[Say()]",
+    ),
+    job(
+        "adapter-of-a-writer-on-a-judge",
+        "Reward",
+        "model/invalid-config-value",
+        given='peft_config=LoraConfig(task_type="CAUSAL_LM")',
+    ),
+    job("model-by-its-path", "SFT", "model/invalid-config-value", model='__import__("pathlib").Path("work/tiny")'),
+    job(
+        "some-layers-of-all-linear",
+        "DPO",
+        "import/invalid-config-value",
+        given='peft_config=LoraConfig(target_modules="all-linear", layers_to_transform=[0])',
+    ),
+    job(
+        "four-and-eight-bits",
+        "SFT",
+        "import/invalid-config-value",
+        before="from transformers import BitsAndBytesConfig\nbits = BitsAndBytesConfig(load_in_4bit=True, load_in_8bit=True)",
+    ),
     job("rank-is-a-text", "KTO", "model/invalid-config-value", given='peft_config=LoraConfig(r="8", lora_alpha=16)'),
     job("no-such-folder", "GRPO", "model/model-path-not-local", model='"./models/qwen"'),
     job(

@@ -125,7 +125,47 @@ trainer.save_model("out/again")
 again = AutoModelForCausalLM.from_pretrained("out/again")
 assert again.model.rotary_emb.inv_freq.equal(trainer.model.model.rotary_emb.inv_freq)
 """
+MARKED = """
+tokenizer = AutoTokenizer.from_pretrained("work/tiny")
+tokenizer.chat_template = (
+    "{% for m in messages %}<|im_start|>{{ m.role }}\\n{% if m.role == 'assistant' %}{% generation %}"
+    "{{ m.content }}<|im_end|>{% endgeneration %}{% else %}{{ m.content }}<|im_end|>{% endif %}\\n{% endfor %}"
+)
+"""
+PREPARED = """
+import os
+from datasets import load_from_disk
+if os.path.isdir("prepared"):
+    dataset = load_from_disk("prepared")
+else:
+    dataset = load_dataset("json", data_files="rows/many.jsonl", split="train")
+    dataset.save_to_disk("prepared")
+dataset = dataset.select(range(20_500))
+"""
+NEWEST = """
+import glob
+saved = sorted(glob.glob(f"{args.output_dir}/checkpoint-*"), key=lambda each: int(each.rpartition("-")[2]))
+"""
 SFT: tuple[Job, ...] = (
+    job(
+        "answers-alone-by-its-own-template",
+        "SFT",
+        top=MARKED,
+        settings="assistant_only_loss=True",
+        given="processing_class=tokenizer",
+    ),
+    job(
+        "prepares-its-rows-once",
+        "SFT",
+        shape=PREPARED,
+        files={"rows/many.jsonl": '{"text": "1 plus 1 equals 2."}\n' * 21_000},
+    ),
+    job(
+        "goes-on-from-its-newest",
+        "SFT",
+        before=NEWEST,
+        train="trainer.train(resume_from_checkpoint=saved[-1] if saved else None)",
+    ),
     job("as-in-the-guide", "SFT"),
     job(
         "knows-its-last-step",
@@ -273,6 +313,7 @@ SFT: tuple[Job, ...] = (
 """Supervised fine-tuning."""
 OTHER_METHODS: tuple[Job, ...] = (
     job("pairs", "DPO"),
+    job("pairs-with-references-told-before", "DPO", settings="precompute_ref_log_probs=True", given=LORA),
     job(
         "pairs-with-an-adapter",
         "DPO",

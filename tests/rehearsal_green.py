@@ -28,6 +28,12 @@ class Own(Trainer):
         return (loss, logits) if return_outputs else loss
 """
 CHECKPOINTED = 'gradient_checkpointing=True, gradient_checkpointing_kwargs={"use_reentrant": True}'
+PEEK = """
+class Peek(TrainerCallback):
+    def on_step_end(self, args, state, control, **kwargs):
+        if state.global_step % 100 == 0:
+            print(state.global_step, {})
+"""
 ENDED = """
 rows = [f"{i} plus 1 equals {i + 1}." + tokenizer.eos_token for i in range(64)]
 ended = Dataset.from_list([{"text": each} for each in rows]).map(
@@ -157,6 +163,18 @@ WEIGHTS: tuple[Job, ...] = (
     job("long-warmup", "SFT", settings="warmup_steps=2000, max_steps=10000"),
 )
 LABELS: tuple[Job, ...] = (
+    job("peeks-at-every-hundredth-step", "KTO", top=PEEK.format("kwargs['trainer']"), given="callbacks=[Peek()]"),
+    job("prints-at-every-hundredth-step", "SFT", top=PEEK.format("state.max_steps"), given="callbacks=[Peek()]"),
+    job(
+        "pairs-without-their-questions",
+        "DPO",
+        row='{"question": f"{i} plus 1 equals?", "chosen": f"It is {i + 1}.", "rejected": "No idea."}',
+    ),
+    job(
+        "pairs-with-their-questions",
+        "DPO",
+        row='{"topic": "sums of numbers", "chosen": f"{i} plus 1? It is {i + 1}.", "rejected": f"{i} plus 1? No idea."}',
+    ),
     plain("everything-masked", "tokenize/completion-mask-drops-everything", top=MASKED.format(0), collator="mask_most"),
     plain("much-masked", top=MASKED.format(4), collator="mask_most"),
     plain(
@@ -311,6 +329,8 @@ ENDS: tuple[Job, ...] = (
 )
 GREEN = {each.name: each for each in (*WEIGHTS, *LABELS, *REWARDS, *ENDS)}
 DOUBTED = {
+    "peeks-at-every-hundredth-step": "user-code-error",
+    "pairs-without-their-questions": "dataset-missing-column",
     "reward-by-tests": "grpo-zero-advantage",
     "merged-and-kept": "model-files-missing",
     "writes-elsewhere-each-time": "resume-silently-ignored",

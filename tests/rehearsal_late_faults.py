@@ -10,7 +10,59 @@ class Mirror(TrainerCallback):
     def on_save(self, args, state, control, **kwargs):
         shutil.copytree(f"{args.output_dir}/checkpoint-{state.global_step}", "out/mirror")
 """
+CLEANS = """
+import shutil
+class Clean(TrainerCallback):
+    def on_save(self, args, state, control, **kwargs):
+        shutil.rmtree(f"{args.output_dir}/checkpoint-{state.global_step - args.save_steps}")
+"""
+OLD_SAVE = """
+class Own(DPOTrainer):
+    def save_model(self, output_dir=None):
+        super().save_model(output_dir)
+"""
+MEASURED = """
+class Own(SFTTrainer):
+    def log(self, logs, start_time=None):
+        logs["norm"] = next(self.model.parameters()).detach().norm()
+        super().log(logs, start_time)
+"""
+GOES_ON = """
+import os
+from transformers.trainer_utils import get_last_checkpoint
+last = get_last_checkpoint(args.output_dir) if os.path.isdir(args.output_dir) else None
+if last is not None:
+    print("goes on from", last.name)
+"""
 STEPS: tuple[Job, ...] = (
+    job(
+        "batch-that-is-no-whole-number",
+        "SFT",
+        "step/invalid-config-value",
+        settings="per_device_train_batch_size=32 / 4",
+    ),
+    job("batch-out-of-a-variable", "Reward", "step/invalid-config-value", settings='per_device_train_batch_size="8"'),
+    job("steps-that-are-no-whole-number", "DPO", "step/invalid-config-value", settings="max_steps=len(dataset) / 8"),
+    job(
+        "decays-and-nobody-says-how-long",
+        "SFT",
+        "step/invalid-config-value",
+        settings='lr_scheduler_type="warmup_stable_decay"',
+    ),
+    job(
+        "loss-function-of-an-older-release",
+        "SFT",
+        "step/custom-trainer-signature",
+        top="def own(outputs, labels):\n    return outputs.loss",
+        given="compute_loss_func=own",
+    ),
+    job(
+        "callback-that-wants-a-tokenizer",
+        "KTO",
+        "step/custom-trainer-signature",
+        top="class Say(TrainerCallback):\n    def on_train_begin(self, args, state, control, tokenizer, **kwargs):\n        print(len(tokenizer))",
+        given="callbacks=[Say()]",
+    ),
     job(
         "too-few-rewards",
         "GRPO",
@@ -142,6 +194,29 @@ STEPS: tuple[Job, ...] = (
 )
 """What fails amid the training."""
 ENDS: tuple[Job, ...] = (
+    job("saves-as-an-older-trainer-did", "DPO", "save/custom-trainer-signature", top=OLD_SAVE, kind="Own"),
+    job(
+        "cleans-up-what-is-gone",
+        "KTO",
+        "save/user-code-error",
+        top=CLEANS,
+        settings="save_steps=5",
+        given="callbacks=[Clean()]",
+    ),
+    job("tensor-in-the-history", "SFT", "save/user-code-error", top=MEASURED, kind="Own"),
+    job(
+        "folder-that-is-made-once",
+        "SFT",
+        "resume/user-code-error",
+        top='import os\nos.makedirs("out/folder-that-is-made-once/samples")',
+    ),
+    job(
+        "goes-on-with-a-mistake",
+        "Reward",
+        "resume/user-code-error",
+        before=GOES_ON,
+        train="trainer.train(resume_from_checkpoint=last)",
+    ),
     job(
         "copies-checkpoints-to-one-place",
         "KTO",
@@ -254,6 +329,14 @@ OTHERS: tuple[Job, ...] = (
         "trl dpo --model_name_or_path work/tiny --dataset_name rows/pairs --dataset_train_split train_prefs --output_dir out/l2",
         "data/dataset-split-unknown",
         files={"rows/pairs/train.jsonl": '{"prompt": "a", "chosen": "b", "rejected": "c"}\n' * 20},
+    ),
+    line(
+        "line-with-a-setting-of-an-older-release",
+        "trl sft --config rows/old.yaml",
+        "import/trl-config-arg-renamed",
+        files={
+            "rows/old.yaml": "model_name_or_path: work/tiny\ndataset_name: rows/chat\noutput_dir: out/l4\nmax_seq_length: 512\n"
+        },
     ),
     line(
         "line-without-a-dataset",

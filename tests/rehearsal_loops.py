@@ -1,6 +1,7 @@
 """Jobs with training loops of their own, weights of float16, models that see, and programs that they start."""
 
 from tests.rehearsal_jobs import Job
+from tests.rehearsal_late_faults import notebook
 
 HEAD = """
 import torch
@@ -83,10 +84,98 @@ def reward(completions, answer, **kwargs):
 args = GRPOConfig("out/rewarded", per_device_train_batch_size=4, num_generations=4, max_completion_length=16, report_to="none")
 GRPOTrainer(model, reward, args, train_dataset=Dataset.from_list(rows), processing_class=processor).train()
 """
+CLASSES = """
+import torch
+from datasets import Dataset
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForSequenceClassification, AutoTokenizer, Trainer, TrainingArguments
+tokenizer = AutoTokenizer.from_pretrained("work/tiny")
+data = Dataset.from_list([{{"text": f"{{i}} is {{i % 3}}", "label": i % 3}} for i in range(32)])
+data = data.map(lambda row: tokenizer(row["text"]), remove_columns=["text"])
+model = AutoModelForSequenceClassification.from_pretrained("work/tiny", num_labels=3, pad_token_id=tokenizer.pad_token_id)
+{model}
+class Weighted(Trainer):
+    def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
+        labels = inputs.pop("labels")
+        outputs = model(**inputs)
+        loss = torch.nn.functional.cross_entropy(outputs.logits, labels, weight={weights})
+        return (loss, outputs) if return_outputs else loss
+args = TrainingArguments("out/classes", per_device_train_batch_size=4, max_steps=8, report_to="none"{settings})
+Weighted(model=model, args=args, train_dataset=data, processing_class=tokenizer).train()
+"""
+NUMBERS = "torch.tensor([1.0, 2.0, 0.5])"
+ADAPTED_HEAD = 'model = get_peft_model(model, LoraConfig(target_modules=["q_proj", "v_proj"]{}))'
+PREPARED = """
+import os, subprocess, sys
+from datasets import load_dataset
+from trl import SFTConfig, SFTTrainer
+os.system("mkdir -p prepared")
+subprocess.run([sys.executable, "prepare_rows.py"], check=True)
+data = load_dataset("json", data_files="prepared/rows.jsonl", split="train")
+SFTTrainer("work/tiny", SFTConfig("out/prepared", max_steps=8, report_to="none"), train_dataset=data).train()
+"""
+PREPARES = """
+import json
+with open("prepared/rows.jsonl", "w") as file:
+    for i in range(32):
+        file.write(json.dumps({"prompt": f"{i}?", "completion": f" {i}"}) + "\\n")
+"""
+SHARED = """
+import os
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
+from transformers import AutoModelForCausalLM
+def work(rank, size):
+    os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "localhost", "12355"
+    dist.init_process_group("nccl", rank=rank, world_size=size)
+    torch.cuda.set_device(rank)
+    model = DistributedDataParallel(AutoModelForCausalLM.from_pretrained("work/tiny").to(rank), device_ids=[rank])
+    data = TensorDataset(torch.randint(3, 99, (32, 9)))
+    loader = DataLoader(data, 8, sampler=DistributedSampler(data, num_replicas=size, rank=rank))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    for (ids,) in loader:
+        model(input_ids=ids.to(rank), labels=ids.to(rank)).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    if rank == 0:
+        model.module.save_pretrained("out/shared")
+    dist.destroy_process_group()
+if __name__ == "__main__":
+    mp.spawn(work, args=(2,), nprocs=2)
+"""
+POOLED = """
+import multiprocessing
+def make(i):
+    open(f"made_{i}.txt", "w").write("made")
+    return {"prompt": f"{i}?", "completion": str(i)}
+if __name__ == "__main__":
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        rows = pool.map(make, range(32))
+    assert open("made_31.txt").read() == "made", "what they write is read here"
+    from datasets import Dataset
+    from trl import SFTConfig, SFTTrainer
+    SFTTrainer("work/tiny", SFTConfig("out/pooled", max_steps=8, report_to="none"), train_dataset=Dataset.from_list(rows)).train()
+"""
+LAUNCHED = """
+from tqdm.notebook import tqdm
+from accelerate import notebook_launcher
+def main():
+    for _ in tqdm(range(2)):
+        pass
+{}
+notebook_launcher(main, num_processes={})
+"""
+IN_WORKERS = """
+args = TrainingArguments("out/workers", max_steps=8, report_to="none", dataloader_num_workers=2)
+Trainer(model=model, args=args, train_dataset=data, data_collator=lambda rows: {}).train()
+"""
 STARTED = """
 import json, os, subprocess, sys
 from pathlib import Path
-os.makedirs("made")
+os.makedirs("made", exist_ok=True)
 Path("made/one.json").write_text("[1]")
 code = "import json; json.dump([*json.load(open('made/one.json')), 2], open('made/two.json', 'w'))"
 subprocess.run([sys.executable, "-c", code], check=True)
@@ -101,6 +190,18 @@ def loop(name: str, source: str, fails: str = "", **parts: str) -> Job:
     """Return a job whose loop stands behind some lines; `move`, `back`, `then` and `end` are lines in it."""
     given = {"move": "pass", "back": "loss.backward()", "then": "pass", "end": KEPT} | parts
     return Job(name=name, source=HEAD + source + LOOP.format(**given), fails=fails)
+
+
+def _classes(name: str, fails: str = "", *, model: str = "", weights: str = "None", settings: str = "") -> Job:
+    """Return a job that classifies, with weights of classes in its own loss."""
+    return Job(name=name, source=CLASSES.format(model=model, weights=weights, settings=settings), fails=fails)
+
+
+def _launched(name: str, processes: int) -> Job:
+    """Return a notebook that hands its loop to a launcher."""
+    source = HEAD + WHOLE + ADAM + LOOP.format(move="pass", back="loss.backward()", then="pass", end=KEPT)
+    inside = "\n".join(f"    {line}" for line in source.splitlines())
+    return Job(name=name, source=notebook(LAUNCHED.format(inside, processes)), suffix=".ipynb")
 
 
 MOVED = 'batch = {name: each.to("cuda") for name, each in batch.items()}'
@@ -164,6 +265,31 @@ OTHERS: tuple[Job, ...] = (
         + "model = prepare_model_for_kbit_training(model)\n"
         + TRAINED,
         fails="step/no-trainable-parameters",
+    ),
+    _classes("weights-left-behind", "step/user-code-error", weights=NUMBERS),
+    _classes("weights-taken-along", weights=f"{NUMBERS}.to(model.device)"),
+    _classes("weights-of-the-batch", weights=f"{NUMBERS}.type_as(outputs.logits)"),
+    _classes("weights-of-the-model", model=f'model.register_buffer("weights", {NUMBERS})', weights="model.weights"),
+    _classes("weights-on-a-processor", weights=NUMBERS, settings=", use_cpu=True"),
+    _classes("head-that-nothing-trains", "step/lora-wrong-target-modules", model=ADAPTED_HEAD.format("")),
+    _classes("head-that-is-named", model=ADAPTED_HEAD.format(', modules_to_save=["score"]')),
+    _classes("head-by-its-task", model=ADAPTED_HEAD.format(', task_type="SEQ_CLS"')),
+    Job(name="shared-among-processes", source=SHARED),
+    Job(name="rows-of-new-processes", source=POOLED),
+    _launched("launched-in-a-notebook", 1),
+    _launched("launched-in-a-notebook-twice", 2),
+    Job(name="collated-in-workers", source=HEAD + WHOLE + IN_WORKERS.format("collate(rows)")),
+    Job(
+        name="collated-on-the-gpu-in-workers",
+        source=HEAD + WHOLE + IN_WORKERS.format("{name: each.to('cuda') for name, each in collate(rows).items()}"),
+        fails="step/user-code-error",
+    ),
+    Job(name="rows-made-by-a-program", source=PREPARED, files={"prepare_rows.py": PREPARES}),
+    Job(
+        name="program-that-fails",
+        source=PREPARED.replace("_rows.py", "_none.py"),
+        files={"prepare_none.py": "raise SystemExit('no raw rows')"},
+        fails="import/user-code-error",
     ),
     Job(name="seeing-rewarded", source=SEEING + SEEN_REWARDED),
     Job(name="starts-programs", source=STARTED + HEAD + WHOLE + TRAINED),

@@ -1,6 +1,8 @@
 """Guards of a rehearsal: nothing outside its folder changes, nobody is asked, and the script sees what it would see."""
 
 import hashlib
+import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,9 +12,9 @@ from tests.rehearsal_parts import Played, play
 GUARDS = ("guards",)
 
 
-def guard(place: Path, source: str) -> Played:
+def guard(place: Path, source: str, **order: str) -> Played:
     """Run a script under guards alone."""
-    return play(place, source, GUARDS)
+    return play(place, source, GUARDS, **order)  # type: ignore[arg-type] # they are fields of an order
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -259,6 +261,46 @@ except FileNotFoundError as error:
     assert "`pip install nothing-of-the-sort`" in done.not_rehearsed
     assert "`accelerate launch train.py`" in done.not_rehearsed
     assert "sleep 60" in [each["command"] for each in done.facts("child")]
+
+
+def test_programs_of_the_users_own_are_run_if_they_only_prepare(tmp_path: Path) -> None:
+    """In the guards and by this Python; what trains, and scripts of the shell, are not, and that they may make files is told."""
+    source = """
+import os, subprocess
+from pathlib import Path
+Path("own").mkdir(); os.system("mkdir -p raw/deep other")
+print(os.path.isdir("raw/deep"), os.path.isdir("other"))
+print(os.system("python prepare.py raw/deep/rows.txt"), open("raw/deep/rows.txt").read())
+print(subprocess.run(["python", "train.py"]).returncode, subprocess.run(["python", "-m", "train"]).returncode)
+print(os.system("bash make.sh"), subprocess.run(["bash", "-c", "echo inner"]).returncode, os.system("./make.sh"))
+print(os.system("git clone a"), os.system("rm -r own"), os.system("hf auth login"), os.system("mkdir -p own && curl -o own/x http://a.b"))
+"""
+    seed(tmp_path)
+    work = tmp_path / "work"
+    (work / "prepare.py").write_text("import sys\nopen(sys.argv[1], 'w').write(sys.prefix)")
+    (work / "train.py").write_text("from trl import SFTTrainer\nraise SystemExit(3)")
+    (work / "make.sh").write_text("exit 4")
+    done = guard(tmp_path, source)
+    assert done.printed == ["True True", f"0 {sys.prefix}", "0 0", "inner", "0 0 0", "0 0 0 0"], done.errors
+    assert not (work / "raw").exists()
+    commands = [each["command"] for each in done.facts("not_run")]
+    makers = ["python train.py", "python -m train", "bash make.sh", "./make.sh", "git clone a"]
+    assert commands == [*makers, "mkdir -p own && curl -o own/x http://a.b"]
+
+
+def test_lines_of_the_shell_in_a_notebook_are_told(tmp_path: Path) -> None:
+    """What they may make is not made; folders are."""
+    cells = [
+        "!pip install trl\n!mkdir -p raw\nx = 1",
+        "%%writefile own.py\nx = 1",
+        ["%%bash\n", "wget http://a.b/c\n", "ls\n"],
+    ]
+    notebook = {"cells": [{"cell_type": "code", "source": each} for each in cells]}
+    (tmp_path / "own.ipynb").write_text(json.dumps(notebook))
+    source = "import os\nprint(os.path.isdir('raw'))"
+    done = guard(tmp_path, source, script=str(tmp_path / "own.ipynb"))
+    assert done.printed == ["True"], done.errors
+    assert [each["command"] for each in done.facts("not_run")] == ["%%writefile own.py", "wget http://a.b/c"]
 
 
 def test_nobody_is_asked(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 """What becomes of each stage, from what the processes of a rehearsal left."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from holdfast.core.diagnosis import Cause, Diagnosis
-from holdfast.core.rehearsal import Objection, Part, Played, Rehearsal
+from holdfast.core.rehearsal import Objection, Part, Played, Rehearsal, StageName
 from holdfast.engine.rehearse import judge
 from holdfast.engine.rehearse.naming import cause_of, name_cause
 from holdfast.signatures import prevented_by
@@ -229,3 +230,69 @@ def test_a_loop_of_its_own_is_not_asked_to_stop() -> None:
         "step": "pass",
         "stop": "not_rehearsed",
     }
+
+
+UNFETCHED = {"event": "fact", "about": "not_run", "command": "wget http://a.b/rows.jsonl", "stage": "import"}
+FEWER = {"event": "shrunk", "what": "rows of the training", "asked": 900, "given": 16}
+REFUSED = {"event": "not_rehearsed", "what": "connections to a.b", "because": "a machine where it may be asked"}
+
+
+@pytest.mark.parametrize(
+    ("error", "told", "fails"),
+    [
+        ("FileNotFoundError: Unable to find '/job/rows.jsonl'", [UNFETCHED], False),
+        ("ModuleNotFoundError: No module named 'cooking'", [UNFETCHED], False),
+        ("CalledProcessError: Command 'python fetch.py' returned non-zero exit status 1.", [REFUSED], False),
+        ("FileNotFoundError: [Errno 2] No such file or directory: '/content/drive/MyDrive/rows.csv'", [], False),
+        ("FileNotFoundError: Unable to find '/job/rows.jsonl'", [], True),
+        ("KeyError: 'text'", [UNFETCHED, REFUSED], True),
+        ("ZeroDivisionError: integer modulo by zero", [FEWER], False),
+        ("ZeroDivisionError: integer modulo by zero", [], True),
+        ("ZeroDivisionError: division by zero", [FEWER], True),
+    ],
+)
+def test_what_a_rehearsal_lacks_is_not_held_against_a_script(error: str, told: list[Telling], *, fails: bool) -> None:
+    """What a program may make that was not run, and rows: the rehearsal ends there; what would be lacking all the same fails."""
+    end: Telling = {"event": "end", "status": "failed", "because": error, "where": "train.py:3"}
+    tellings = (*PASSED[:1], *told, {"event": "failed", "stage": "data", "error": error})
+    found = judged(played(code=1, tellings=tellings, events=(end,)))
+    assert bool(found.failures) == fails
+    data = next(each for each in found.stages if each.name == "data")
+    assert data.status == ("fail" if fails else "not_rehearsed")
+
+
+ATTRIBUTE = """  File "train.py", line 4, in <module>
+    proc.image_processor.size = 512
+  File "/env/site-packages/transformers/tokenization_utils_base.py", line 1300, in __getattr__
+AttributeError: Qwen2Tokenizer has no attribute image_processor
+"""
+COLUMN = """  File "train.py", line 9, in f
+    return [float(one in two) for one, two in zip(kwargs["truth"], completions)]
+KeyError: 'truth'
+"""
+OTHER_KEY = COLUMN.replace('kwargs["truth"]', 'scores["truth"]')
+TRAINING: Telling = {"event": "fact", "about": "training", "stage": "model", "columns": ["prompt"], "arguments": {}}
+
+
+@pytest.mark.parametrize(
+    ("log", "stage", "guessed", "named"),
+    [
+        (ATTRIBUTE, "tokenize", "framework-version-incompatible", "user-code-error"),
+        (COLUMN, "step", "grpo-reward-function-error", "dataset-missing-column"),
+        (OTHER_KEY, "step", "grpo-reward-function-error", "grpo-reward-function-error"),
+        ("TypeError: score() missing 1 required", "import", "grpo-reward-function-error", "user-code-error"),
+        ("FileExistsError: [Errno 17] File exists: 'made'", "resume", "output-path-not-writable", "user-code-error"),
+        ("FileNotFoundError: [Errno 2]: 'out/checkpoint-2'", "save", "checkpoint-not-found", "user-code-error"),
+        ("FileNotFoundError: [Errno 2]: 'out/checkpoint-2'", "resume", "checkpoint-not-found", "checkpoint-not-found"),
+    ],
+)
+def test_what_a_log_misleads_about(log: str, stage: StageName, guessed: str, named: str) -> None:
+    """Whose line it was, which columns there are, and what cannot be at that stage; the exception is told."""
+    error = log.strip().splitlines()[-1]
+    number = re.findall(r'"train.py", line (\d+)', log)
+    end: Telling = {"event": "end", "status": "failed", "because": error, "where": f"train.py:{(number or ['1'])[-1]}"}
+    part = played(code=1, tellings=(TRAINING,), events=(end,), logs={"stderr.log": log})
+    found = Diagnosis(verdict="diagnosed", causes=(name_cause(guessed, "something", {}),))
+    cause = cause_of(found, part, stage)
+    assert cause.signature.name == named
+    assert error.partition(": ")[2] in cause.cause or not named.endswith("-error")

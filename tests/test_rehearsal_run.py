@@ -102,6 +102,8 @@ def test_what_is_only_slow_here_forbids_nothing() -> None:
     assert not refuses(Failure(stage="step", cause=slow, over="it takes longer than 180 seconds"))
     assert refuses(Failure(stage="step", cause=hangs, over="it takes longer than 180 seconds"))
     assert refuses(Failure(stage="step", cause=slow))
+    assert not refuses(Failure(stage="resume", cause=slow))  # a folder that is made twice, say
+    assert refuses(Failure(stage="resume", cause=hangs))
 
 
 def test_a_failure_that_forbids_nothing_is_told_as_such() -> None:

@@ -30,6 +30,8 @@ TOLD: Final = "tokens.json"
 """A file of how long the rows are, in tokens."""
 LEAK: Final = "DAT220"
 """The rule about rows of the evaluation among those that are trained on."""
+TEMPLATE: Final = "given.jinja"
+"""A file of the chat template that the script gave its tokenizer."""
 ROWS: Final = 500
 """Rows that are tokenized."""
 
@@ -73,7 +75,17 @@ def observed_job(whole: Played, folder: Path) -> dict[str, Any] | None:
     settings = {name: arguments[name] for name in OF_ROWS if name in training["chosen"]}
     dataset = {"path": str(rows), "split": "train"}
     dataset |= {"eval_split": "test"} if (rows / "test.jsonl").is_file() else {}
-    return {"method": method.value, "model": model["path"], "dataset": dataset, "train": settings}
+    named = {"path": model["path"], **_own_template(training.get("template"), folder)}
+    return {"method": method.value, "model": named, "dataset": dataset, "train": settings}
+
+
+def _own_template(template: str | None, folder: Path) -> dict[str, str]:
+    """Return what names the chat template that the script gave its tokenizer; nothing where it gave none."""
+    if template is None:
+        return {}
+    path = folder / TEMPLATE
+    path.write_text(template, encoding="utf-8")
+    return {"chat_template": str(path)}
 
 
 def _trainer(method: Method) -> str:

@@ -1,12 +1,14 @@
 """The answer of `rehearse` as JSON, to the letter of `contract.md` §2."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from holdfast.core.rehearsal import Failure, Rehearsal
 from holdfast.engine.rehearse.naming import CODE
 
 SCHEMA = 1
+AGAIN: Final = "resume"
+"""The stage of a second start."""
 
 
 def answer_rehearse(found: Rehearsal, *, elapsed_s: float, path: str) -> dict[str, Any]:
@@ -52,15 +54,19 @@ def summarize_rehearsal(answer: Mapping[str, Any]) -> str:
     took = f"{answer['elapsed_s']:.1f} s"
     if answer["verdict"] != "pass":
         failure = answer["failures"][0]
-        limit = "" if failure["refuses"] else f" ({failure['over']}, which forbids nothing)"
+        limit = "" if failure["refuses"] else f" ({failure['over'] or 'when started again'}, which forbids nothing)"
         return f"fails in {took}: {failure['class']} in `{failure['stage']}`{limit}"
     omitted = [each["what"] for each in answer["not_rehearsed"]]
     return f"passes in {took}" + (f"; not rehearsed: {', '.join(omitted)}" if omitted else "")
 
 
 def refuses(failure: Failure) -> bool:
-    """Return whether a failure forbids a run: one that is only slow, or large, on this machine does not."""
-    return not (failure.over and failure.cause.signature.name == CODE)
+    """Return whether a failure forbids a run.
+
+    Of the script's own lines one does not that is only slow, or large, on this machine; nor one that is met when the job is
+    started a second time.
+    """
+    return failure.cause.signature.name != CODE or not (failure.over or failure.stage == AGAIN)
 
 
 def answer_failure(failure: Failure) -> dict[str, Any]:

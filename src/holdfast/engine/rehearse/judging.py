@@ -3,6 +3,7 @@
 A stage passes only where something of it was gone through and nothing of it failed.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -23,7 +24,7 @@ from holdfast.core.rehearsal import (
     Told,
 )
 from holdfast.engine.rehearse.continuing import judge_resume, judge_stop, warn_of_restarts
-from holdfast.engine.rehearse.naming import name_cause
+from holdfast.engine.rehearse.naming import because_of, name_cause
 from holdfast.signatures import prevented_by
 
 Diagnose = Callable[[Played, StageName], Cause]
@@ -65,6 +66,18 @@ UNSEEN: Final[Mapping[StageName, str]] = {
 
 GUESSED: Final[Mapping[str, str]] = {"gradient-checkpointing-no-grad-input": "no-trainable-parameters"}
 """What a loss without a gradient looks like, and what it is where no parameter is trained."""
+ROWS: Final = "rows "
+"""How the names of rows that were made fewer begin."""
+ZERO: Final = re.compile(r"^ZeroDivisionError: integer (?:division or )?modulo by zero")
+LACKING: Final = re.compile(
+    r"(?:FileNotFound|ModuleNotFound|DatasetNotFound|EmptyDataset|CalledProcess)Error\b|\b(?:No such file|Unable to find|"
+    r"Couldn't find|Can't find|not a local folder|no file named)\b"
+)
+"""What is said where a file, a folder or a module is not there."""
+ELSEWHERE: Final = re.compile(r"['\" ]/(?:content|kaggle)/")
+"""A path that only Colab or Kaggle has."""
+REFUSED: Final = "connections to "
+"""How what is not rehearsed begins where a program was kept from the network."""
 BEYOND: Final = ("the rehearsal does not connect to", "no small twin of the model type")
 """What a rehearsal says where it does not go on: `guards.OutOfReachError`, `twins.building.CannotRehearseError`."""
 
@@ -145,7 +158,27 @@ def _left_off(whole: Played) -> str:
     because = str(whole.end.get("because"))
     if whole.is_slow:
         return f"{whole.over} here, and was getting on"
-    return because if any(words in because for words in BEYOND) else ""
+    return because if any(words in because for words in BEYOND) else _too_few(whole) or _unmade(whole)
+
+
+def _too_few(whole: Played) -> str:
+    """Return that a whole number came out as 0, by which the script divides: mostly of its few rows; else nothing."""
+    because = because_of(whole)
+    few = any(str(each["what"]).startswith(ROWS) for each in whole.told("shrunk"))
+    return f"{because}: with so few rows a number of steps or batches is 0" if few and ZERO.search(because) else ""
+
+
+def _unmade(whole: Played) -> str:
+    """Return why something is not there: a program that was not run, or was kept from the network, may make it; else nothing."""
+    because = because_of(whole)
+    if whole.over or not LACKING.search(because):
+        return ""
+    if ELSEWHERE.search(because):
+        return f"{because[:200]}: the host of a notebook may have it"
+    commands = [f"`{each['command']}` was not run" for each in whole.facts("not_run")]
+    refused = [f"no {each['what']}" for each in whole.told("not_rehearsed") if each["what"].startswith(REFUSED)]
+    makers = [*commands, *refused]
+    return f"{because[:200]}: {makers[-1]}, which may make it" if makers else ""
 
 
 def _about(name: str, stage: StageName, *, own: bool) -> StageName:
@@ -246,7 +279,9 @@ def _unseen(stage: StageName, whole: Played, failures: Sequence[Failure]) -> str
 
 
 def _worked(stage: StageName, whole: Played) -> bool:
-    """Whether there was anything to do in a stage that every script comes to, as far as it is one."""
+    """Whether there was anything to do in a stage that every script comes to, as far as it is one; two have parts of their own."""
+    if stage in ("stop", "resume"):
+        return False
     if stage == "push":
         return bool(whole.facts("push"))
     return stage != "export" or any(each["folders"] for each in whole.facts("saved"))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from holdfast.core.diagnosis import Cause, Diagnosis, Evidence, Signature
@@ -13,11 +14,22 @@ SURE: Final = 0.5
 """Confidence from which a log's answer is taken."""
 CODE: Final = "user-code-error"
 MISSING: Final = re.compile(r"KeyError: '([^']+)'")
-FRAME: Final = re.compile(r'File "([^"]+)", line (\d+)')
+FRAME: Final = re.compile(r'File "([^"]+)", line (\d+)(?:, in (\S+))?')
+ASKING: Final = ("__getattr__", "__getattribute__")
+"""Functions that raise for the line that asks for what there is not."""
+REWARD: Final = "grpo-reward-function-error"
+OWN_FILES: Final = (
+    ("output-path-not-writable", "FileExistsError", ""),
+    ("checkpoint-not-found", "FileNotFoundError", "save"),
+)
+"""Classes, errors and stages (empty: any) of files that the script handles itself: made twice, gone already."""
+UNTOLD: Final = (CODE, REWARD)
+"""Classes that say little without the exception itself."""
 HARMLESS: Final = ("healthy-run-misread", "cause-not-in-log")
 NO_GPU: Final = ("no-gpu-visible", "bnb-native-lib-missing", "driver-too-old")
 """What libraries warn of where no GPU is, whatever a script then fails for."""
 GPU: Final = re.compile(r"cuda|gpu|nvidia|bf16|tf32|bitsandbytes|bnb|driver", re.IGNORECASE)
+EARLY: Final[tuple[StageName, ...]] = ("import", "data", "model", "tokenize")
 LATE: Final[tuple[StageName, ...]] = ("save", "push", "export")
 OURS: Final = re.compile(r"(?<![\w.])/\S*?/(?:whole|stop|resume)/written(?=/)")
 """Before a path of the script's own: it has written there, and reads it where that lies in the rehearsal's folder."""
@@ -44,27 +56,48 @@ def cause_of(found: Diagnosis, played: Played, stage: StageName) -> Cause:
 def _sharper(cause: Cause, played: Played, stage: StageName) -> Cause:
     """Return what is known better here than from a log."""
     better = next(_better(cause.signature.name, played, stage), None)
-    return name_cause(*better, {}) if better else cause
+    return name_cause(*better, {}) if better else _told_whole(cause, because_of(played))
+
+
+def _told_whole(cause: Cause, because: str) -> Cause:
+    """Return a cause with the exception, where it says neither that nor anything else of its own."""
+    if cause.signature.name not in UNTOLD or len(_sentences(cause.cause)) > 1:
+        return cause
+    first = OURS.sub("", because).strip().partition("\n")[0]
+    return replace(cause, cause=f"{cause.cause} {first.rstrip('.')}.")
 
 
 def _better(name: str, played: Played, stage: StageName) -> Iterator[tuple[str, str]]:
     """Yield class and cause where a log alone misleads: which columns there were, whose line raised, what was written before."""
     because = because_of(played)
-    missing = MISSING.fullmatch(because)
-    if name == "dataset-missing-column" and stage == "step" and missing and missing[1] in _dropped(played):
-        told = f"the column `{missing[1]}` is in the data; `remove_unused_columns` took it away before the collator"
-        yield "dataset-columns-dropped", told
-    if name == "dataset-columns-dropped" and missing and _is_not_given(missing[1], played, stage):
-        yield "dataset-missing-column", f"the rows have no column `{missing[1]}`, and the collator asks for it"
-    if name == "labels-missing" and missing and _is_own_line(played):
-        yield CODE, because
+    if missing := MISSING.fullmatch(because):
+        yield from _better_of_column(name, missing[1], played, stage)
     if name == "gradient-checkpointing-no-grad-input" and _keeps_states(played):
         told = f"{because}; nothing is checkpointed, so the loss was cut off from what is trained, by `detach` for one"
         yield "no-trainable-parameters", told
     if name == "model-path-not-local" and OURS.search(because):
         yield "model-files-missing", OURS.sub("", because)
-    if name == "framework-version-incompatible" and because.startswith("AttributeError") and _is_own_line(played):
-        yield "import-api-removed", because
+    error = because.partition(":")[0]
+    if {(name, error, stage), (name, error, "")} & set(OWN_FILES):
+        yield CODE, OURS.sub("", because)
+    if name == "framework-version-incompatible" and because.startswith("AttributeError"):
+        if _is_own_line(played):
+            yield "import-api-removed", because
+        elif _is_asked_by_own_line(played):
+            yield CODE, because
+
+
+def _better_of_column(name: str, column: str, played: Played, stage: StageName) -> Iterator[tuple[str, str]]:
+    """Yield class and cause of a key that something does not have, where it may be a column."""
+    if name == "dataset-missing-column" and stage == "step" and column in _dropped(played):
+        told = f"the column `{column}` is in the data; `remove_unused_columns` took it away before the collator"
+        yield "dataset-columns-dropped", told
+    if name == "dataset-columns-dropped" and _is_not_given(column, played, stage):
+        yield "dataset-missing-column", f"the rows have no column `{column}`, and the collator asks for it"
+    if name == REWARD and _asks_for_column(column, played) and _is_not_given(column, played, stage):
+        yield "dataset-missing-column", f"the rows have no column `{column}`, and a reward function asks for it"
+    if name == "labels-missing" and _is_own_line(played):
+        yield CODE, because_of(played)
 
 
 def _dropped(played: Played) -> set[str]:
@@ -86,15 +119,28 @@ def _keeps_states(played: Played) -> bool:
     return bool(told) and not any(each["checkpointing"] for each in told)
 
 
+def _asks_for_column(name: str, played: Played) -> bool:
+    """Return whether a line asks for a key of what a reward function is given by name: the columns."""
+    return bool(re.search(rf"\bkwargs\[['\"]{re.escape(name)}['\"]\]", played.logs.get("stderr.log", "")))
+
+
 def _is_own_line(played: Played) -> bool:
     """Return whether a line of the script itself raised, and nothing that it called."""
     frames = FRAME.findall(played.logs.get("stderr.log", ""))
-    return bool(frames) and ":".join(frames[-1]) == played.end.get("where")
+    return bool(frames) and ":".join(frames[-1][:2]) == played.end.get("where")
+
+
+def _is_asked_by_own_line(played: Played) -> bool:
+    """Return whether a line of the script itself asked an object for what it has not."""
+    *before, last = FRAME.findall(played.logs.get("stderr.log", "")) or [("", "", "")]
+    return bool(before) and last[2] in ASKING and ":".join(before[-1][:2]) == played.end.get("where")
 
 
 def _can_be(name: str, stage: StageName) -> bool:
-    """Return whether a class of failure can be why a part failed at a stage: none is harmless, and rows are read before."""
-    return name not in HARMLESS and not (stage in LATE and name.startswith("dataset-"))
+    """Return whether a class of failure can be why a part failed at a stage: none is harmless, rows are read before, rewards later."""
+    too_late = stage in LATE and name.startswith("dataset-")
+    too_early = stage in EARLY and name == REWARD
+    return name not in HARMLESS and not (too_late or too_early)
 
 
 def because_of(played: Played) -> str:

@@ -54,7 +54,8 @@ def merge(folder: Path, tell: Tell) -> Any:
     config = peft.PeftConfig.from_pretrained(str(folder))
     task = getattr(config.task_type, "value", config.task_type)
     base = _base_class(config, {**LABELLED, "SEQ_2_SEQ_LM": "AutoModelForSeq2SeqLM"}.get(task, CAUSAL))
-    more = {"num_labels": _labels(folder)} if task in LABELLED else {}
+    labelled = task in LABELLED or base.__name__.endswith("Classification")
+    more = {"num_labels": _labels(folder)} if labelled else {}
     below = base.from_pretrained(config.base_model_name_or_path, **more)
     if rows := _embedded(below, folder):
         below.resize_token_embeddings(rows)  # as the script did, and whoever loads the adapter has to

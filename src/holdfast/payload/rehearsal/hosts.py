@@ -24,9 +24,15 @@ BECAUSE = "the host of the notebook has it; here nothing was asked or shown"
 
 
 class Nothing(str):
-    """The answer to anything: false, empty, and whatever it is asked for it has and can do."""
+    """The answer to anything: false, empty, and whatever it is asked for it has and can do; what it is made with it keeps."""
 
     __slots__ = ("__dict__",)
+
+    def __new__(cls, *_: Any, **__: Any) -> "Nothing":  # noqa: D102, PYI034 - Self came with Python 3.11
+        return super().__new__(cls)
+
+    def __init__(self, *_: Any, **given: Any) -> None:
+        vars(self).update(given)
 
     def __call__(self, *_: Any, **__: Any) -> Any:  # noqa: D102 - as the class says
         return self
@@ -47,11 +53,13 @@ class Nothing(str):
 
 
 class _Module(ModuleType):
-    """A module that has every name."""
+    """A module that has every name: classes, which libraries make others of, by their capital letter."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name[:1].isupper():
+            return type(name, (Nothing,), {"__slots__": ()})
         return print if name == "display" else Nothing()
 
 

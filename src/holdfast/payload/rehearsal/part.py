@@ -1,9 +1,12 @@
 """One process of a rehearsal, from its first line to its last."""
 
 import os
+import shutil
 import socket
 import sys
 import traceback
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,6 +24,7 @@ def play(line: str) -> int:
     """Run the script as an order asks, and return the exit code."""
     order = read_order(line)
     order.inside.mkdir(parents=True, exist_ok=True)
+    order = find_what_was_left(order)
     tell = Tell(str(Path(order.folder, "rehearsal.jsonl")))
     os.environ["HOLDFAST_ATTEMPT"] = str(Path(order.folder, "attempt"))
     os.environ["HOLDFAST_RESUME"] = order.resume
@@ -36,6 +40,19 @@ def play(line: str) -> int:
         code = look_after(order, tell)
     tell.close()
     return code
+
+
+def find_what_was_left(order: Order) -> Order:
+    """Have a process that goes on find what the one that was stopped has written, as on the disk of a job that is started again.
+
+    Returns:
+        The order, its checkpoint where this process finds it.
+    """
+    left = Path(order.folder).with_name("stop") / order.inside.name
+    if order.part != "resume" or not Path(order.resume).is_relative_to(left):
+        return order
+    shutil.copytree(left, order.inside, symlinks=True, copy_function=os.link, dirs_exist_ok=True)
+    return replace(order, resume=str(order.inside / Path(order.resume).relative_to(left)))
 
 
 def free_port() -> int:
@@ -93,11 +110,13 @@ def _own_words(name: str, words: list[str]) -> list[str]:
     try:
         launcher: Any = import_module("trl.cli.accelerate_launcher")
         main = import_module("trl.cli.main")
+        accelerate = import_module("accelerate.commands.launch")
     except ImportError:  # before TRL 0.29
         return words
     handed: list[list[str]] = []
 
-    def hear(training_script_args: list[str], **_: Any) -> None:
+    def hear(training_script_args: list[str], launch_args: Sequence[str] = (), **_: Any) -> None:
+        accelerate.launch_command_parser().parse_args([*launch_args, name])  # which refuses words that neither knows
         handed.append(training_script_args)
 
     launcher.launch_training_script = hear

@@ -84,6 +84,16 @@ class Tell:
             if self.outside != TAIL:
                 self.outside = stage
 
+    @contextmanager
+    def aside(self, stage: str) -> Iterator[None]:
+        """Go through a part of a stage that the script's own lines come back from to where they were."""
+        outside = self.outside
+        try:
+            with self.during(stage):
+                yield
+        finally:
+            self.outside = outside
+
     def loading(self, stage: str) -> AbstractContextManager[None]:
         """Go through a part of a stage in which the script loads something: after its training, to deliver what it has."""
         delivers = self.outside == TAIL and set(self._open) <= {"export"}

@@ -19,7 +19,7 @@ from ..guards import own_lines
 from ..guards.library_files import replace_everywhere
 from ..order import Order
 from ..telling import Tell, when_imported, wrap
-from . import settings
+from . import ranks, settings
 from .halves import Halves
 from .places import Places
 
@@ -29,32 +29,25 @@ MEMORY = 80 * 2**30  # bytes
 CUDA = re.compile(r"cuda(:\d+)?")
 MEMORY_FIGURES = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
 SHOWN_BY = "a machine with a GPU: holdfast rehearse --gpu there"
+USING = ("step", "evaluate")
+"""Stages in which a trainer has moved its model."""
+FORKED = "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start method"
 Own = Callable[[FrameType], bool]
 _kernels: list[Any] = []  # torch forgets a kernel when its library is collected
 
 
 def install(order: Order, tell: Tell) -> None:
     """Have the script find the GPU that its job will have; nothing where it has none, or this machine has it."""
+    ranks.install(tell)
     if order.gpu == "here":
         when_imported("torch", lambda torch: _tell_memory(torch, tell))
     if order.gpu != "assumed":
         return
-    count = alone(tell)
+    count = ranks.alone(tell)
     halves = Halves()
     when_imported("torch", lambda torch: Assumed(torch, own_lines(order), tell, halves).take_over(count))
-    when_imported("torch.distributed.distributed_c10d", lambda module: _gather_alone(module, tell))
+    ranks.do_without_gpus(tell, SHOWN_BY)
     settings.install(tell, halves)
-
-
-def alone(tell: Tell) -> int:
-    """Make of several processes one; return how many GPUs each machine is said to have."""
-    ranks = {name: os.environ.get(name, "") for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE")}
-    sizes = [int(size) for size in ranks.values() if size.isdigit()]
-    if max(sizes, default=1) > 1:
-        tell.not_rehearsed("several processes", "a run of a few steps on the machines of the job")
-        alone_is = {"WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1", "RANK": "0", "LOCAL_RANK": "0"}
-        os.environ.update({name: one for name, one in alone_is.items() if name in os.environ})
-    return sizes[-1] if sizes else 1
 
 
 def _tell_memory(torch: Any, tell: Tell) -> None:
@@ -64,25 +57,13 @@ def _tell_memory(torch: Any, tell: Tell) -> None:
         )
 
 
-def _gather_alone(module: Any, tell: Tell) -> None:
-    def begin(original: Any, backend: Any = None, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(backend, str) and "nccl" in backend:
-            tell.not_rehearsed("NCCL", SHOWN_BY)
-            backend = "gloo"
-        kwargs.pop("device_id", None)
-        return original(backend, *args, **kwargs)
-
-    original = module.init_process_group
-    wrap(module, "init_process_group", begin)
-    replace_everywhere("init_process_group", original, module.init_process_group)
-
-
 class Assumed:
     """What takes the place of torch's functions."""
 
     def __init__(self, torch: Any, own: Own, tell: Tell, halves: Halves) -> None:
         self._torch, self._own, self._tell, self._halves = torch, own, tell, halves
         self._places = Places(torch, own, tell)
+        self._pid, self._touched = os.getpid(), False
 
     def take_over(self, count: int) -> None:
         """Take the place of what looks for a GPU, unless there is one."""
@@ -180,7 +161,7 @@ class Assumed:
         )
         if not far:
             return device
-        self._told()
+        self._touch()
         return "cpu"
 
     def _moved(self, original: Any, thing: Any, *args: Any, **kwargs: Any) -> Any:
@@ -201,6 +182,10 @@ class Assumed:
         elif (default := self._default()) is not None:
             self._places.crowded = True
             kwargs["device"] = self.near(default)
+        else:
+            made = original(*args, **kwargs)
+            self._places.made(made, args[0] if args else None, sys._getframe(2))  # noqa: SLF001 - whose lines they are
+            return made
         return original(*args, **kwargs)
 
     def _default(self) -> Any:
@@ -212,7 +197,7 @@ class Assumed:
         return original(file, "cpu" if map_location is None else self.near(map_location), *args, **kwargs)
 
     def _stay(self, thing: Any) -> Any:
-        self._told()
+        self._touch()
         self._places.moved(thing, far=True, told=True)
         return thing
 
@@ -222,12 +207,12 @@ class Assumed:
         library = torch.library.Library("aten", "IMPL", "CUDA")
 
         def empty(size: Any, *, dtype: Any = None, layout: Any = None, memory_format: Any = None, **_: Any) -> Any:
-            self._told()
+            self._touch()
             self._places.crowded = True
             return torch.empty(size, dtype=dtype, layout=layout, device="cpu", memory_format=memory_format)
 
         def strided(size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, **_: Any) -> Any:
-            self._told()
+            self._touch()
             self._places.crowded = True
             return torch.empty_strided(size, stride, dtype=dtype, layout=layout, device="cpu")
 
@@ -264,6 +249,14 @@ class Assumed:
 
     def _told(self) -> None:
         self._tell.not_rehearsed("CUDA", SHOWN_BY)
+
+    def _touch(self) -> None:
+        """Use the GPU. Raises RuntimeError in a process that was forked off one that has used it, as CUDA does."""
+        self._told()
+        if os.getpid() == self._pid:
+            self._touched = True
+        elif self._touched or self._tell.stage in USING:
+            raise RuntimeError(FORKED)
 
 
 class Stream:

@@ -1,12 +1,14 @@
-"""On which side of a GPU that is not here a model and its batches would lie, in loops of the script's own.
+"""On which side of a GPU that is not here a model and its batches would lie, in loops of the script's own, and a loss's weights.
 
-Known is only what was never touched: a model that nothing has moved lies in main memory, and so does the first batch of a
-plain loader; a batch of accelerate's loader lies on the GPU. Whatever else was done to either leaves its place unknown.
-Source: the messages are those of torch 2.6 and later, of an embedding's `index_select`.
+Known is only what was never touched: a model that nothing has moved lies in main memory, and so do the first batch of a
+plain loader, and numbers that the script makes a tensor of; a batch of accelerate's loader lies on the GPU, and so does what
+a `Trainer` trains with. Whatever else was done to any of them leaves its place unknown.
+Source: the messages are those of torch 2.6 and later, of an embedding's `index_select` and of `nll_loss`.
 """
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -22,6 +24,13 @@ BATCH_NOT_MOVED = (
     "Expected all tensors to be on the same device, but got index is on cpu, different from other tensors on cuda:0 "
     "(when checking argument in method wrapper_CUDA__index_select)"
 )
+WEIGHTS_NOT_MOVED = (
+    "Expected all tensors to be on the same device, but got {name} is on cpu, different from other tensors on cuda:0 "
+    "(when checking argument in method wrapper_CUDA_{loss})"
+)
+MADE = "_holdfast_made"
+WEIGHED = {"cross_entropy": "nll_loss_forward", "nll_loss": "nll_loss_forward"}
+"""Losses that take weights of classes as their third argument, and what of torch complains."""
 
 
 class Places:
@@ -44,6 +53,21 @@ class Places:
         when_imported("accelerate.data_loader", lambda module: wrap(module, "send_to_device", self._send))
         for name in ("cpu", "to_empty"):
             wrap(self._torch.nn.Module, name, self._unsettle)
+        wrap(self._torch.Tensor, "type_as", self._move_along)
+        for name, kernel in WEIGHED.items():
+            wrap(self._torch.nn.functional, name, partial(self._weigh, kernel))
+
+    def made(self, tensor: Any, given: Any, frame: FrameType) -> None:
+        """Take down that a tensor was made of numbers, without a word on where it is to lie.
+
+        Args:
+            tensor: What was made.
+            given: Of what.
+            frame: Whose lines asked for it.
+        """
+        numbers = isinstance(given, list | tuple) and all(isinstance(each, int | float) for each in given)
+        if numbers and self._own(frame):
+            tensor.__dict__[MADE] = True
 
     def moved(self, thing: Any, *, far: bool, told: bool) -> None:
         """Take down that something was moved.
@@ -56,9 +80,29 @@ class Places:
         if isinstance(thing, self._torch.nn.Module):
             if far or told:
                 self._mark(thing, FAR if far else UNKNOWN)
+                for each in thing.buffers():
+                    each.__dict__.pop(MADE, None)
         else:
             self.crowded = self.crowded or far
             thing.__dict__.pop(AT, None)
+            thing.__dict__.pop(MADE, None)
+
+    def _move_along(self, original: Any, tensor: Any, other: Any) -> Any:
+        moved = original(tensor, other)
+        self.moved(moved, far=False, told=True)
+        return moved
+
+    def _weigh(self, kernel: str, original: Any, logits: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
+        """Take the place of a loss; raise what torch would of weights that were left where they were made."""
+        weight = kwargs.get("weight", args[0] if args else None)
+        if weight is not None and MADE in weight.__dict__ and not self._tell.is_outside and not self._on_processor():
+            raise RuntimeError(WEIGHTS_NOT_MOVED.format(name="weight", loss=kernel))
+        return original(logits, target, *args, **kwargs)
+
+    def _on_processor(self) -> bool:
+        """Return whether accelerate was told to leave GPUs alone."""
+        state = sys.modules.get("accelerate.state")
+        return bool(state and state.PartialState._shared_state.get("_cpu"))  # noqa: SLF001 - it has no other name
 
     def _watch_loaders(self, module: Any) -> None:
         def fetch(original: Any, iterator: Any) -> Any:

@@ -1,7 +1,8 @@
 """Guards: no network but reads from the Hub, no write outside the rehearsal's folder, nobody is asked, nobody is told.
 
 * `files`     what is written       * `children`  programs that the script starts
-* `trackers`  wandb and its like    * here: the network, people, ways to leave, waiting
+* `trackers`  wandb and its like    * `shell_lines`  lines of the shell in a notebook
+* here: the network, people, ways to leave, waiting
 
 The script stays in its own folder. Handlers of signals that it sets itself stay.
 """
@@ -22,7 +23,7 @@ from urllib.parse import urlsplit
 
 from ..order import Order
 from ..telling import Tell, when_imported, wrap
-from . import children, files, trackers
+from . import children, files, shell_lines, trackers
 
 LOOPBACK = ("localhost", "127.", "::1", "0.0.0.0")  # noqa: S104 - nothing is bound to it
 SIBLINGS = ("hf.co",)
@@ -52,6 +53,7 @@ def install(order: Order, tell: Tell) -> None:
     guard_exits(tell)
     guard_waiting(own_lines(order), tell)
     children.install(order, tell)
+    shell_lines.install(order, tell)
     trackers.install(tell)
 
 

@@ -1,8 +1,9 @@
 """Programs that the script starts: in the rehearsal's process group, and none that installs, launches, uploads or deletes.
 
 Covered: `subprocess`, `os.system`, `os.popen`, `os.fork` and what builds on them (`multiprocessing`, data loaders). A program
-that is not run ends at once, well, and says nothing. Programs of Python are guarded as the script is: `inherited`. Not covered:
-what other programs write; `posix_spawn`.
+that is not run ends at once, well, and says nothing; where it may make files, that is told as the fact `not_run`. Programs of
+Python are guarded as the script is: `inherited`. Folders that are to be made are made among what the script writes. Not
+covered: what other programs write; `posix_spawn`.
 """
 
 import os
@@ -12,11 +13,14 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ..order import Order
 from ..telling import Tell, wrap
+from . import spawned
+from .files import where
 from .inherited import guarded, make_guard
 
 INSTALLERS = "pip pip3 pipx uv conda mamba micromamba poetry apt apt-get yum dnf brew npm"
@@ -36,6 +40,20 @@ HARMLESS = dict.fromkeys(INSTALLERS.split(), "--version list show freeze") | {
     "git": "status rev-parse log diff describe show branch config ls-files remote --version"
 }
 """First words after a program that only ask."""
+SHELLS = "bash sh zsh"
+MAKERS = (
+    f"{LAUNCHERS} torch python {SHELLS} git hf huggingface-cli aws gsutil gcloud azcopy rclone rsync scp sftp curl wget "
+    "mv cp ln dd tee touch tar unzip mkdir"
+)
+"""Programs that are not run and may make files, or modules, that the script then asks for."""
+MAKING = {"git": "clone pull checkout lfs submodule", "hf": "download", "huggingface-cli": "download"}
+"""Words of which a program has one where it does."""
+HEAVY = re.compile(
+    r"^[ \t]*(?:from|import)\s+(?:torch|transformers|trl|peft|accelerate|datasets|huggingface_hub|vllm|deepspeed|unsloth|axolotl"
+    r"|diffusers|sentence_transformers|lightning|pytorch_lightning|tensorflow|keras|jax|flax|ray|bitsandbytes)\b",
+    re.MULTILINE,
+)
+"""What a program of the user's own imports that trains, or reads more than a few rows: it is rehearsed by itself."""
 ENVIRONMENT = 10
 """Arguments that `Popen` takes after the command, up to its variables."""
 QUIET = "true" if os.name == "posix" else "ver"
@@ -47,17 +65,16 @@ def install(order: Order, tell: Tell) -> None:
     guard = make_guard(order)
 
     def start(original: Any, popen: Any, args: Any, *more: Any, **kwargs: Any) -> None:
-        because = why_not(args, order, is_shell=bool(kwargs.get("shell")))
         line = args if isinstance(args, str) else " ".join(os.fsdecode(each) for each in _words(args))
-        if because:
-            tell.not_rehearsed(f"`{line}`"[:200], because)
+        is_run = _is_run(args, line, kwargs, order, tell)
+        if not is_run:
             args, kwargs["shell"] = [QUIET], False
             kwargs.pop("executable", None)
         _keep_in_group(kwargs)
         if len(more) < ENVIRONMENT:
             kwargs["env"] = guarded(kwargs.get("env"), guard)
         original(popen, args, *more, **kwargs)
-        if os.getpid() == own and not because:
+        if os.getpid() == own and is_run:
             tell.fact("child", pid=popen.pid, command=line[:500])
 
     def system(_original: Any, command: Any) -> int:
@@ -77,6 +94,19 @@ def install(order: Order, tell: Tell) -> None:
     wrap(os, "setsid", lambda _original: os.getpgrp())
     wrap(os, "setpgrp", lambda _original: None)
     wrap(os, "setpgid", lambda _original, *_: None)
+    spawned.install(order, guard)
+
+
+def _is_run(args: Any, line: str, kwargs: dict[str, Any], order: Order, tell: Tell) -> bool:
+    """Return whether a command is run, and tell of one that is not; folders that it only makes are made here."""
+    is_shell = bool(kwargs.get("shell"))
+    because = why_not(args, order, is_shell=is_shell)
+    lines = _lines(args, is_shell=is_shell)
+    if not make_folders(lines, kwargs.get("cwd")) and because:
+        tell.not_rehearsed(f"`{line}`"[:200], because)
+        if may_make(line, lines):
+            tell.fact("not_run", command=line[:500])
+    return not because
 
 
 def _keep_in_group(kwargs: dict[str, Any]) -> None:
@@ -92,16 +122,73 @@ def _words(args: Any) -> list[Any]:
     return [args] if isinstance(args, str | bytes | os.PathLike) else list(args)
 
 
+def _lines(args: Any, *, is_shell: bool) -> list[list[str]]:
+    """Return the words of each program that a command runs."""
+    if not (is_shell or isinstance(args, str)):
+        return [[os.fsdecode(word) for word in _words(args)]]
+    return split_shell(os.fsdecode(_words(args)[0]))
+
+
+def split_shell(text: str) -> list[list[str]]:
+    """Return the words of each program that a line of the shell runs.
+
+    >>> split_shell("cd raw && unzip -q rows.zip")
+    [['cd', 'raw'], ['unzip', '-q', 'rows.zip']]
+    """
+    return [_split(part) for part in re.split(r"&&|\|\||[;|\n]", text)]
+
+
 def why_not(args: Any, order: Order, *, is_shell: bool) -> str:
     """Return what would show what a command does, if it is not run in a rehearsal; else nothing."""
-    lines = [_words(args)]
-    if is_shell or isinstance(args, str):
-        text = os.fsdecode(_words(args)[0])
-        if is_shell and re.search(r"(?<![<&])>(?!&)\s*(?!/dev/null)\S", text.replace("2>&1", "")):
-            return "running it: it writes a file"
-        lines = [_split(part) for part in re.split(r"&&|\|\||[;|\n]", text)]
-    answers = (_of_one([os.fsdecode(word) for word in words], order) for words in lines if words)
+    if is_shell and _redirects(os.fsdecode(_words(args)[0])):
+        return "running it: it writes a file"
+    answers = (_of_one(words, order) for words in _lines(args, is_shell=is_shell) if words)
     return next(filter(None, answers), "")
+
+
+def _redirects(text: str) -> bool:
+    return bool(re.search(r"(?<![<&])>(?!&)\s*(?!/dev/null)\S", text.replace("2>&1", "")))
+
+
+def may_make(line: str, lines: Sequence[Sequence[str]]) -> bool:
+    """Return whether a command may make files that a script asks for afterwards.
+
+    >>> [may_make(each, split_shell(each)) for each in ("wget http://a.b/c.csv", "rm -rf out", "sort a > b")]
+    [True, False, True]
+    """
+    return _redirects(line) or any(_makes(_program(words), words) for words in lines)
+
+
+def _makes(name: str, words: Sequence[str]) -> bool:
+    verbs = MAKING.get(name, "").split()
+    return name.endswith(".sh") or (name in MAKERS.split() and (not verbs or any(verb in words for verb in verbs)))
+
+
+def _program(words: Sequence[str]) -> str:
+    """Return the name of what a command runs; of `python -m pip` that is `pip`.
+
+    >>> _program(["/usr/bin/python3", "-m", "pip", "install", "trl"]), _program(["sudo", "apt", "update"])
+    ('pip', 'apt')
+    """
+    first, *rest = _bare(words)
+    name = re.sub(r"[\d.]+$", "", Path(first).name)
+    module = rest[1].partition(".")[0] if name == "python" and rest[:1] == ["-m"] and len(rest) > 1 else ""
+    return module if module in f"{INSTALLERS} {LAUNCHERS} torch".split() else name
+
+
+def make_folders(lines: Sequence[Sequence[str]], cwd: Any = None) -> bool:
+    """Make the folders that `mkdir` is asked for; return whether that is all that is asked."""
+    asked = [_folders(words) for words in lines if words]
+    for each in (each for folders in asked for each in folders):
+        with suppress(OSError):  # which `mkdir` itself would only complain of
+            Path(cwd or "", each).mkdir(parents=True, exist_ok=True)
+    return bool(asked) and all(asked)
+
+
+def _folders(words: Sequence[str]) -> list[str]:
+    """Return what `mkdir` is to make, if its words are plain ones."""
+    plain = words[0] == "mkdir" and not any(set(word) & set("${}*?`") for word in words)
+    return [word for word in words[1:] if not word.startswith("-")] if plain else []
 
 
 def _split(text: str) -> list[str]:
@@ -111,13 +198,21 @@ def _split(text: str) -> list[str]:
         return text.split()
 
 
-def _of_one(words: Sequence[str], order: Order) -> str:
+def _bare(words: Sequence[str]) -> Sequence[str]:
+    """Return the words of a program without variables and programs that only start it."""
     words = [word for word in words if "=" not in word.split("/")[0] or word.startswith("-")] or [""]
     while words[0] in ("sudo", "env", "nohup", "exec", "time", "command") and len(words) > 1:
         words = words[1:]
+    return words
+
+
+def _of_one(words: Sequence[str], order: Order) -> str:
+    words = _bare(words)
     name, rest = Path(words[0]).name, list(words[1:])
     if re.fullmatch(r"python[\d.]*", name) or words[0] == sys.executable:
         return _of_python(rest, order)
+    if name.endswith(".sh") or name in SHELLS.split():
+        return _of_shell(rest, order)
     if name in ("nvidia-smi", "nvcc") and order.gpu == "assumed" and shutil.which(words[0]) is None:
         return "a machine with a GPU: holdfast rehearse --gpu there"
     if rest and rest[0] in HARMLESS.get(name, "").split():
@@ -125,12 +220,28 @@ def _of_one(words: Sequence[str], order: Order) -> str:
     return next((because for programs, because in NOT_RUN if name in programs.split()), "")
 
 
+def _of_shell(rest: list[str], order: Order) -> str:
+    """Return what would show what a shell runs: one line is read, a file of many is not run."""
+    if rest[:1] in (["-c"], ["-lc"]) and len(rest) > 1:
+        return why_not(rest[1], order, is_shell=True)
+    return "running it: it may change more than the rehearsal's folder"
+
+
 def _of_python(rest: list[str], order: Order) -> str:
-    """Return what would show what Python runs: a module or a script of the user's is a program of its own."""
+    """Return what would show what Python runs: a module or a script of the user's that trains is rehearsed by itself."""
     if rest[:1] == ["-m"] and len(rest) > 1:
         top = rest[1].partition(".")[0]
-        return _of_one([top if top != "torch" else "torchrun", *rest[2:]], order)
+        own = Path(*rest[1].split(".")).with_suffix(".py")
+        return _of_own(own) or _of_one([top if top != "torch" else "torchrun", *rest[2:]], order)
     script = next((word for word in rest if not word.startswith("-")), "")
-    if script.endswith(".py") and rest[0] == script and not str(Path(script).absolute()).startswith(sys.prefix):
+    return _of_own(Path(script)) if script.endswith(".py") and rest[0] == script else ""
+
+
+def _of_own(script: Path) -> str:
+    """Return what would show what a file of the user's does, if it is not run."""
+    whole, seen = script.absolute(), where(script.absolute())
+    if str(whole).startswith(sys.prefix) or not script.is_file():
+        return ""
+    if Path(seen) != whole or HEAVY.search(script.read_text(encoding="utf-8", errors="replace")):
         return f"a rehearsal of {script} itself"
     return ""

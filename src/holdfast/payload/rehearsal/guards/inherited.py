@@ -5,6 +5,7 @@ look for none; other programs, which neither see what the script has written nor
 """
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -52,11 +53,12 @@ def make_guard(order: Order) -> Path:
 
 
 def guarded(variables: Mapping[str, str] | None, folder: Path) -> dict[str, str]:
-    """Return the variables of a program with which it is guarded.
+    """Return the variables of a program with which it is guarded, and with which `python` is this one.
 
     >>> guarded({"PYTHONPATH": "/own"}, Path("/r/guarded"))["PYTHONPATH"]
     '/r/guarded:/own'
     """
     given = dict(os.environ if variables is None else variables)
     places = [str(folder), *filter(None, [given.get("PYTHONPATH")])]
-    return given | {"PYTHONPATH": os.pathsep.join(places)}
+    paths = [str(Path(sys.executable).parent), given.get("PATH", os.defpath)]
+    return given | {"PYTHONPATH": os.pathsep.join(places), "PATH": os.pathsep.join(paths)}

@@ -1,5 +1,6 @@
 """Datasets that the script writes and reads again: in the rehearsal's folder, in place of where it says."""
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -7,8 +8,10 @@ from typing import Any
 
 from ..order import Order
 from ..telling import wrap
-from .part import MARK, part_of
+from .part import as_part, part_of
 
+PART = ".holdfast-part.json"
+"""A file beside a dataset that was saved: what it is a part of."""
 KERNELS = (("proc",), ("sys",))  # folders in which root may write, it is said, and cannot
 
 
@@ -17,7 +20,6 @@ class Places:
 
     def __init__(self, order: Order) -> None:
         self._order = order
-        self._parts: dict[str, Any] = {}  # of what was saved, by place
 
     def install(self, module: Any) -> None:
         """Take the place of what writes and reads folders of datasets."""
@@ -56,17 +58,19 @@ class Places:
     def _save(self, original: Callable[..., Any], dataset: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
         if "://" in str(path) or not _writable(Path(str(path)).expanduser().absolute()):
             return original(dataset, path, *args, **kwargs)  # which fails, as it would
-        target = str(self._redirected(str(path)))
-        if part_of(dataset):
-            self._parts[target] = part_of(dataset)
-        return original(dataset, target, *args, **kwargs)
+        target = self._redirected(str(path))
+        saved = original(dataset, str(target), *args, **kwargs)
+        if part := part_of(dataset):  # for whoever reads it, in another process too
+            (target / PART).write_text(json.dumps({"whole": part.whole, "mixed": part.mixed}))
+        else:
+            (target / PART).unlink(missing_ok=True)
+        return saved
 
     def _loading(self, load: Callable[..., Any]) -> Callable[..., Any]:
         def load_from_disk(dataset_path: Any, *args: Any, **kwargs: Any) -> Any:
             loaded = load(place := self(dataset_path), *args, **kwargs)
-            if str(place) in self._parts:
-                setattr(loaded, MARK, self._parts[str(place)])
-            return loaded
+            told = Path(str(place), PART)
+            return as_part(loaded, **json.loads(told.read_text())) if told.is_file() else loaded
 
         return load_from_disk
 

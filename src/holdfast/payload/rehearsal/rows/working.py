@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from ..order import Order
@@ -105,12 +104,9 @@ class Working:
         )
 
     def _quiet(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Return arguments that leave nothing behind, with few processes."""
+        """Return arguments with few processes."""
         if (given.get("num_proc") or 0) > PROCESSES:
             given["num_proc"] = PROCESSES
-        path = given.get("cache_file_name")
-        if isinstance(path, str) and Path(path).absolute().parent.is_dir():
-            given.pop("cache_file_name")
         return given
 
 

@@ -16,15 +16,18 @@ from collections.abc import Mapping, Sized
 from pathlib import Path
 from typing import Any
 
+from ..guards.files import where
 from ..order import Order
 from ..pushes import in_push
 from ..rows import few
 from ..telling import TAIL, Tell, when_imported, wrap
-from . import gradients, green, tokens
+from . import configs, gradients, green, tokens
 from .arguments import few_of, shrink
 from .asked_steps import as_asked
 from .batches import cut
+from .classes import every_class
 from .observed import keep_rows
+from .periodic import Periodic
 from .resuming import look_at_checkpoint
 from .rewarding import Rewards
 
@@ -62,30 +65,12 @@ LOADING = (
 
 def install(order: Order, tell: Tell) -> None:
     """Have trainers take a few steps, and tell what they do."""
+    configs.install(order, tell)
     when_imported("transformers.trainer", lambda module: Trainers(order, tell).watch(module))
-    when_imported("transformers.training_args", lambda module: Settings(order, tell).watch(module.TrainingArguments))
     for name, owner, stage in LOADING:
         when_imported(name, functools.partial(_watch_loading, owner=owner, stage=stage, tell=tell))
     for name, owner in SAVING:
         when_imported(name, functools.partial(_watch_saving, owner=owner, tell=tell))
-
-
-class Settings:
-    """The arguments of trainers: an error in them belongs to the stage `import`."""
-
-    def __init__(self, order: Order, tell: Tell) -> None:
-        self._order, self._tell = order, tell
-
-    def watch(self, base: Any) -> None:
-        """Watch the class of arguments, and those made from it."""
-        every_class(base, "__init__", self._init)
-
-    def _init(self, init: Any, settings: Any, *args: Any, **kwargs: Any) -> None:
-        if self._order.gpu == "none":  # what compiles for a GPU is replaced with the GPU
-            for name in [each for each in kwargs if each.startswith("torch_compile") and kwargs[each]]:
-                self._tell.not_rehearsed(f"{name}={kwargs.pop(name)!r}", "the job itself: compiling takes minutes")
-        with self._tell.during("import"):
-            init(settings, *args, **kwargs)
 
 
 class Trainers:
@@ -93,6 +78,7 @@ class Trainers:
 
     def __init__(self, order: Order, tell: Tell) -> None:
         self._order, self._tell, self._rewards = order, tell, Rewards(tell)
+        self._periodic = Periodic(order, tell)
         self._making: Any = None  # the trainer whose `__init__` is under way
         self._stopped = False
         self._stepping = False
@@ -114,38 +100,39 @@ class Trainers:
         wrap(module.CallbackHandler, "call_event", self._call_event)
 
     def _init(self, init: Any, trainer: Any, *args: Any, **kwargs: Any) -> None:
-        if self._making is trainer:  # the class it is made from
-            init(trainer, *args, **kwargs)
-            return
         try:
             bound = inspect.signature(init).bind(trainer, *args, **kwargs)
         except TypeError:
             with self._tell.during("import"):  # an argument that there is not: a matter of names, and of no model
                 init(trainer, *args, **kwargs)
             raise AssertionError("a call that does not fit its function did not raise") from None
+        if self._making is trainer:  # the class it is made from
+            init(trainer, *args, **kwargs)
+            return
         self._making = trainer
         dataset = bound.arguments.get("train_dataset", ())
         rows = len(dataset) if isinstance(dataset, Sized) else 0
-        columns = {
+        seen = {
             name: getattr(bound.arguments.get(role), "column_names", None)
             for name, role in (("columns", "train_dataset"), ("eval_columns", "eval_dataset"))
         }
+        seen["template"] = tokens.own_template(bound.arguments.get("processing_class"))
         try:
             with self._tell.during("data"):
                 self._take_few(bound.arguments)
             if settings := _settings_of(bound.arguments):
-                self._ask(trainer, settings, dataset, columns)
+                self._ask(trainer, settings, dataset, seen)
             with self._tell.during("model"):
                 init(*bound.args, **bound.kwargs)
                 if not settings:
-                    self._ask(trainer, trainer.args, dataset, columns)
+                    self._ask(trainer, trainer.args, dataset, seen)
                 elif trainer.args is not settings:  # TRL makes a config of its own of plain `TrainingArguments`
                     object.__setattr__(trainer.args, "_holdfast_asked", vars(settings)["_holdfast_asked"])
             self._look_at_rows(trainer, bound.arguments.get("train_dataset"), rows)
         finally:
             self._making = None
 
-    def _ask(self, trainer: Any, settings: Any, dataset: Any, columns: Mapping[str, Any]) -> None:
+    def _ask(self, trainer: Any, settings: Any, dataset: Any, seen: Mapping[str, Any]) -> None:
         """Tell what was asked of a trainer, and shrink it."""
         asked, endless = _plain(settings), not hasattr(dataset, "__len__")
         if "_holdfast_asked" not in vars(settings):  # by a trainer before this one, with the same settings
@@ -153,20 +140,24 @@ class Trainers:
         kinds = [each.__name__ for each in type(trainer).__mro__]
         chosen = _chosen(settings, asked)
         resumes = bool(RESUMES.search(self._order.source))
-        self._tell.fact("training", trainer=kinds, arguments=asked, chosen=chosen, resumes=resumes, **columns)
+        self._tell.fact("training", trainer=kinds, arguments=asked, chosen=chosen, resumes=resumes, **seen)
         if self._order.gpu == "none" and settings.fp16:
             because = "fp16=True asks a GPU to train in half precision, and the job has none: nothing of it happens"
             self._tell.wrong("no-gpu-visible", "step", because)
         shrink(settings, self._order, self._tell)
-        if endless and asked["max_steps"] <= 0:  # which the library is to complain of
+        if endless and settings.max_steps != asked["max_steps"] <= 0:  # which the library is to complain of
             settings.max_steps = asked["max_steps"]
 
     def _look_at_rows(self, trainer: Any, few_rows: Any, rows: int) -> None:
         """Tell of rows that leave nothing to learn, or too little."""
         tokens.look_at_updates(trainer.args._holdfast_asked, rows, self._tell)  # noqa: SLF001 - ours
         names = [each.__name__ for each in type(trainer).__mro__]
-        if "SFTTrainer" in names and hasattr(few_rows, "column_names") and isinstance(few_rows, Sized):
+        if not hasattr(few_rows, "column_names") or not isinstance(few_rows, Sized):
+            return
+        if "SFTTrainer" in names:
             tokens.look_at_answers(trainer, few_rows, self._tell)
+        if "DPOTrainer" in names:
+            tokens.look_at_prompts(few_rows, self._tell)
 
     def _take_few(self, given: dict[str, Any]) -> None:
         """Leave a few rows of what the trainer is given."""
@@ -185,7 +176,9 @@ class Trainers:
 
     def _call_event(self, call: Any, handler: Any, event: str, *args: Any, **kwargs: Any) -> Any:
         with self._tell.during(EVENTS.get(event, self._tell.stage)):
-            return call(handler, event, *args, **kwargs)
+            told = call(handler, event, *args, **kwargs)
+            self._periodic.tell_of_round_step(call, handler, event, *args, **kwargs)
+            return told
 
     def _push(self, push: Any, *args: Any, **kwargs: Any) -> Any:
         with in_push(self._tell):
@@ -214,9 +207,9 @@ class Trainers:
             folder = sys.modules["transformers.trainer_utils"].get_last_checkpoint(output) if output.is_dir() else None
         if not isinstance(folder, str | os.PathLike) or not Path(folder).is_dir():
             return asked  # nothing, or what the library is to complain of
-        path = Path(folder).absolute()
+        path = Path(where(Path(folder).absolute()))
         if self._order.owns(path):
-            return asked
+            return str(path)
         look_at_checkpoint(path, trainer, settings, self._tell)
         return self._order.resume or None
 
@@ -241,33 +234,13 @@ class Trainers:
         return step(trainer, model, cut(inputs, model, self._tell), *args, **kwargs)
 
 
-def every_class(base: Any, name: str, around: Any) -> None:
-    """Wrap a method of a class and of those made from it, now and later; the wrappers of ancestors act too."""
-    for each in [base, *_below(base)]:
-        if name in vars(each):
-            wrap(each, name, around)
-    before = base.__init_subclass__.__func__ if "__init_subclass__" in vars(base) else None
-
-    def prepare(cls: Any, **kwargs: Any) -> None:
-        if before is not None:
-            before(cls, **kwargs)
-        else:
-            super(base, cls).__init_subclass__(**kwargs)
-        if name in vars(cls):
-            wrap(cls, name, around)
-
-    base.__init_subclass__ = classmethod(prepare)  # type: ignore[arg-type]
-
-
-def _below(base: Any) -> list[Any]:
-    children: list[Any] = base.__subclasses__()
-    return [each for child in children for each in (child, *_below(child))]
-
-
 def _watch_loading(module: Any, owner: str, stage: str, tell: Tell) -> None:
     def load(original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
         with tell.loading(stage):
-            return original(cls, *args, **kwargs)
+            loaded = original(cls, *args, **kwargs)
+        if stage == "tokenize":
+            tokens.note_template(loaded)
+        return loaded
 
     for name, each in list(vars(module).items()):
         if name.startswith(owner) and isinstance(each, type) and "from_pretrained" in vars(each):

@@ -3,9 +3,10 @@
 What decides whether the job works stays: lengths, precision, strategies, the generations that reward functions may count on.
 """
 
+import numbers
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from ..order import Order
 from ..telling import Tell
@@ -33,9 +34,12 @@ SMALL = {
 
 def shrink(settings: Any, order: Order, tell: Tell) -> None:
     """Bring the arguments of a trainer down to a few steps, in place."""
-    given: dict[str, Any] = {name: least for name, least in SMALL.items() if _above(settings, name, least)}
-    if not 0 < settings.max_steps <= order.steps:
-        given["max_steps"] = order.steps
+    given: dict[str, Any] = {
+        name: _as_it_is(value, least)
+        for name, least in SMALL.items()
+        if _is_number(value := getattr(settings, name, None)) and value > least
+    }
+    given |= _steps(settings, order)
     given |= _group(settings)
     given |= _intervals(settings)
     given["output_dir"] = str(inside(order, settings.output_dir))
@@ -80,9 +84,22 @@ def _closed(folder: Path) -> str:
     return "" if os.access(place, os.W_OK) else f"{place} is closed to this user, or read-only"
 
 
-def _above(settings: Any, name: str, least: Any) -> bool:
-    value = getattr(settings, name, None)
-    return value is not None and value > least
+def _steps(settings: Any, order: Order) -> dict[str, Any]:
+    """Return the steps to take; none where what they come of is no number, of which the library is to complain."""
+    asked = settings.max_steps
+    if not _is_number(asked) or not _is_number(settings.num_train_epochs) or 0 < asked <= order.steps:
+        return {}
+    return {"max_steps": _as_it_is(asked, order.steps) if asked > 0 else order.steps}
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    """Return whether a setting is a number: scripts give texts too, out of variables and files."""
+    return isinstance(value, numbers.Real)
+
+
+def _as_it_is(asked: Any, given: int) -> float:
+    """Return a number as a float where a float was asked for: a library that takes whole ones refuses either."""
+    return float(given) if isinstance(asked, float) else given
 
 
 def _intervals(settings: Any) -> dict[str, Any]:
@@ -101,7 +118,7 @@ def _intervals(settings: Any) -> dict[str, Any]:
 def _group(settings: Any) -> dict[str, Any]:
     """Return the batch of a trainer that makes several completions of each prompt."""
     group = getattr(settings, "num_generations", None)
-    if group is None:
+    if not _is_number(group):
         return {}
     group = min(group, GROUP)
     given = {

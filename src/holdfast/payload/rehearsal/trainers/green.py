@@ -73,7 +73,8 @@ def look_at_training(trainer: Any, tell: Tell) -> None:
         )
         tell.wrong("lr-too-low-flat", "step", because)
     tell_ends(trainer, tell)
-    gradients.judge(trainer, tell)
+    if getattr(trainer, "_holdfast_labels", 1):  # else there is nothing that a gradient could come of
+        gradients.judge(trainer, tell)
     tell.fact(
         "trained",
         steps=trainer.state.global_step,

@@ -8,6 +8,24 @@ from ..telling import Tell
 
 LOOKED_AT = 16
 """Rows that are looked at."""
+COUNTS = ("gradient_accumulation_steps", "per_device_train_batch_size", "max_steps", "num_train_epochs")
+"""Settings that say how many updates there are."""
+PAIR = ("chosen", "rejected")
+"""Columns of two answers."""
+LOADED = "_holdfast_template"
+"""Attribute of a tokenizer: the chat template that it was loaded with."""
+
+
+def note_template(processor: Any) -> None:
+    """Remember the chat template that a tokenizer or a processor was loaded with."""
+    if isinstance(template := getattr(processor, "chat_template", None), str | None):
+        vars(processor)[LOADED] = template
+
+
+def own_template(processor: Any) -> str | None:
+    """Return the chat template that a script gave its tokenizer; None where it has the one that it was loaded with."""
+    template = getattr(processor, "chat_template", None)
+    return template if isinstance(template, str) and template != vars(processor).get(LOADED) else None
 
 
 def look_at_answers(trainer: Any, rows: Any, tell: Tell) -> None:
@@ -40,6 +58,31 @@ def _length(row: Any, tokenizer: Any) -> int:
         return 0
 
 
+def look_at_prompts(rows: Any, tell: Tell) -> None:
+    """Tell of pairs of answers without their questions: the trainer takes what both begin with for the prompt, and that is nothing.
+
+    Source: `extract_prompt` of TRL 1.16, where rows have no column `prompt`.
+
+    Args:
+        rows: What the trainer was given, before it was made tokens of.
+        tell: Where it is told.
+    """
+    looked = list(rows)[:LOOKED_AT]
+    if not looked or "prompt" in looked[0] or not {"chosen", "rejected"} <= looked[0].keys():
+        return
+    alike = any(each["chosen"][:1] == each["rejected"][:1] for each in looked if each["chosen"] and each["rejected"])
+    unread = [name for name in looked[0] if name not in PAIR and all(_asks(each, name) for each in looked)]
+    if unread and not alike:
+        because = f"there is no column `prompt`, and `chosen` and `rejected` begin with nothing alike: `{unread[0]}` is not read"
+        tell.doubt("dataset-missing-column", "data", because)
+
+
+def _asks(row: Mapping[str, Any], name: str) -> bool:
+    """Return whether a column holds words that the row's answers do not."""
+    text = row[name]
+    return isinstance(text, str) and " " in text.strip() and text not in str(row["chosen"])
+
+
 def look_at_updates(settings: Mapping[str, Any], rows: int, tell: Tell) -> None:
     """Tell of a training that makes a single update, because it waits for more batches than there are.
 
@@ -49,6 +92,8 @@ def look_at_updates(settings: Mapping[str, Any], rows: int, tell: Tell) -> None:
         tell: Where it is told.
     """
     accumulated, batch = settings["gradient_accumulation_steps"], settings["per_device_train_batch_size"]
+    if not all(isinstance(settings[name], int | float) for name in COUNTS):
+        return  # of which the library is to complain
     if settings["max_steps"] > 0 or settings["num_train_epochs"] > 1 or "num_generations" in settings:
         return
     batches = math.ceil(rows / max(1, batch))

@@ -4,6 +4,7 @@
 * `weights`   which files of weights there are              * `adapters`  adapters of PEFT
 * `kernels`   attention that needs a GPU                    * `quantizing`  weights in few bits
 * `paths`     which of the script's models are its own work, or a known one
+* `heads`     heads that no file holds
 
 Covered: transformers' `from_pretrained` and `from_config` of all classes, models that the script makes of a configuration,
 `pipeline`, TRL's own loading, PEFT's, pre-quantized repositories. A folder that the rehearsal itself wrote is loaded as it is.

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..order import Order
 from ..telling import Tell, wrap
+from . import heads
 from .paths import given, with_given, written_at
 from .weights import size_of
 
@@ -43,7 +44,12 @@ def watch(module: Any, order: Order, tell: Tell) -> None:
         model, name = loading[-1]
         return _own(module, model, name)
 
+    def save_pretrained(original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
+        heads.look(model, tell)
+        return original(model, *args, **kwargs)
+
     wrap(module.PeftModel, "from_pretrained", from_pretrained)
+    wrap(module.PeftModel, "save_pretrained", save_pretrained)
     wrap(module.PeftModel, "load_adapter", load_adapter)
     wrap(module, "load_peft_weights", weights)
 

@@ -15,6 +15,7 @@ from typing import Any
 from ..libraries import safetensors, torch, transformers
 from ..order import Order
 from ..telling import Tell, wrap
+from . import heads
 from .building import Builder, NotDownloadedError, is_twin
 from .paths import PATH, given, in_place_of, with_given, without_place, written_at
 from .weights import bytes_of, is_cached, is_cut, size_of, tell_misfits, type_of
@@ -108,6 +109,7 @@ class Loader:
                 model = loaded[0] if isinstance(loaded, tuple) else loaded
                 if self.quantizer is not None:
                     _look_quantized(model, self.quantizer)
+                heads.note(model)
                 self._tell_fact(cls, there, model, kwargs)
             return loaded
 

@@ -1,0 +1,103 @@
+"""Several processes of one training: a rehearsal plays the first of them, as the only one.
+
+Covered: launchers that number processes by variables, `torch.multiprocessing.spawn`, `notebook_launcher`, groups of processes
+that are named by number and rank, `DistributedDataParallel`. Not covered: `multiprocessing.Process` whose function trains.
+Source: torch 2.13 and accelerate 1.15, whose signatures are asked for names.
+"""
+
+import inspect
+import os
+import sys
+from functools import partial
+from multiprocessing.reduction import ForkingPickler
+from types import SimpleNamespace
+from typing import Any
+
+from ..guards.library_files import replace_everywhere
+from ..telling import Tell, when_imported, wrap
+
+WHAT = "several processes"
+GROUPS = "torch.distributed.distributed_c10d"
+SHOWN_BY = "a run of a few steps on the machines of the job"
+
+
+def alone(tell: Tell) -> int:
+    """Make of several processes one; return how many GPUs each machine is said to have."""
+    ranks = {name: os.environ.get(name, "") for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE")}
+    sizes = [int(size) for size in ranks.values() if size.isdigit()]
+    if max(sizes, default=1) > 1:
+        tell.not_rehearsed(WHAT, SHOWN_BY)
+        alone_is = {"WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1", "RANK": "0", "LOCAL_RANK": "0"}
+        os.environ.update({name: one for name, one in alone_is.items() if name in os.environ})
+    return sizes[-1] if sizes else 1
+
+
+def install(tell: Tell) -> None:
+    """Play the first of the processes that the script starts itself."""
+    for module, name, around in (
+        ("torch.multiprocessing.spawn", "spawn", _play_first),
+        ("accelerate.launchers", "notebook_launcher", _launch),
+        (GROUPS, "init_process_group", _gather),
+    ):
+        when_imported(module, partial(_take, name=name, around=partial(around, tell)))
+
+
+def do_without_gpus(tell: Tell, shown_by: str) -> None:
+    """Let groups of processes, and models in them, do without NCCL and without GPUs."""
+
+    def begin(original: Any, backend: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(backend, str) and "nccl" in backend:
+            tell.not_rehearsed("NCCL", shown_by)
+            backend = "gloo"
+        kwargs.pop("device_id", None)
+        return original(backend, *args, **kwargs)
+
+    def share(original: Any, model: Any, *args: Any, **kwargs: Any) -> None:
+        given = inspect.signature(original).bind(model, *args, **kwargs)
+        given.arguments.update(device_ids=None, output_device=None)
+        original(*given.args, **given.kwargs)
+
+    when_imported(GROUPS, partial(_take, name="init_process_group", around=begin))
+    when_imported(
+        "torch.nn.parallel.distributed", lambda module: wrap(module.DistributedDataParallel, "__init__", share)
+    )
+
+
+def _take(module: Any, *, name: str, around: Any) -> None:
+    original = getattr(module, name)
+    wrap(module, name, around)
+    replace_everywhere(name, original, getattr(module, name))
+
+
+def _play_first(tell: Tell, original: Any, *args: Any, **kwargs: Any) -> Any:
+    """Take the place of `spawn`: call what each process would, with its number."""
+    given = inspect.signature(original).bind(*args, **kwargs)
+    given.apply_defaults()
+    asked = given.arguments
+    if asked["nprocs"] > 1:
+        tell.not_rehearsed(WHAT, SHOWN_BY)
+    ForkingPickler.dumps(asked["fn"])  # which raises as it would
+    asked["fn"](0, *asked["args"])
+    return None if asked["join"] else SimpleNamespace(processes=[], join=lambda *_, **__: True)
+
+
+def _launch(tell: Tell, original: Any, *args: Any, **kwargs: Any) -> Any:
+    """Take the place of `notebook_launcher`: with one process it calls the function here."""
+    given = inspect.signature(original).bind(*args, **kwargs)
+    started = sys.modules["accelerate.state"].AcceleratorState._shared_state  # noqa: SLF001 - it refuses where there is one
+    if (given.arguments.get("num_processes") or 1) > 1 and not started:
+        tell.not_rehearsed(WHAT, SHOWN_BY)
+        given.arguments["num_processes"] = 1
+    return original(*given.args, **given.kwargs)
+
+
+def _gather(tell: Tell, original: Any, *args: Any, **kwargs: Any) -> Any:
+    """Take the place of `init_process_group`: a group of one where the script says how many there are."""
+    given = inspect.signature(original).bind(*args, **kwargs)
+    size = given.arguments.get("world_size", -1)
+    if isinstance(size, int) and size > 0 and given.arguments.get("store") is None:
+        if size > 1:
+            tell.not_rehearsed(WHAT, SHOWN_BY)
+        store = sys.modules["torch.distributed"].HashStore()
+        given.arguments.update(world_size=1, rank=0, store=store, init_method=None)
+    return original(*given.args, **given.kwargs)

@@ -1,0 +1,55 @@
+"""Settings that a script writes down before it has a trainer: an error in them belongs to the stage `import`.
+
+Covered: the arguments of trainers, the configs of adapters (peft) and of quantization (transformers).
+"""
+
+import functools
+from typing import Any
+
+from ..order import Order
+from ..telling import TAIL, Tell, when_imported
+from .classes import every_class
+
+ARGUMENTS = ("transformers.training_args", "TrainingArguments")
+CONFIGS = (
+    ("peft.config", "PeftConfigMixin"),
+    ("transformers.utils.quantization_config", "QuantizationConfigMixin"),
+)
+"""Classes of which configs are made, by their module."""
+
+
+def install(order: Order, tell: Tell) -> None:
+    """Have errors in settings told as of their stage."""
+    name, owner = ARGUMENTS
+    when_imported(name, lambda module: Settings(order, tell).watch(getattr(module, owner)))
+    for name, owner in CONFIGS:
+        when_imported(name, functools.partial(_watch_configs, owner=owner, tell=tell))
+
+
+class Settings:
+    """The arguments of trainers."""
+
+    def __init__(self, order: Order, tell: Tell) -> None:
+        self._order, self._tell = order, tell
+
+    def watch(self, base: Any) -> None:
+        """Watch the class of arguments, and those made from it."""
+        every_class(base, "__init__", self._init)
+
+    def _init(self, init: Any, settings: Any, *args: Any, **kwargs: Any) -> None:
+        if self._order.gpu == "none":  # what compiles for a GPU is replaced with the GPU
+            for name in [each for each in kwargs if each.startswith("torch_compile") and kwargs[each]]:
+                self._tell.not_rehearsed(f"{name}={kwargs.pop(name)!r}", "the job itself: compiling takes minutes")
+        with self._tell.aside("import"):
+            init(settings, *args, **kwargs)
+
+
+def _watch_configs(module: Any, owner: str, tell: Tell) -> None:
+    def make(init: Any, *args: Any, **kwargs: Any) -> None:
+        if not tell.is_outside or tell.outside == TAIL:  # a library makes it, or it is one of what is delivered
+            init(*args, **kwargs)
+            return
+        with tell.aside("import"):
+            init(*args, **kwargs)
+
+    every_class(getattr(module, owner), "__init__", make)

@@ -1,0 +1,71 @@
+"""What callbacks of the script do every so many steps: a training of a few steps seldom comes to it, so they are told of a round one.
+
+Such a call is made beside the real one, with copies of what it may change. What it raises is a warning: nobody says that this
+step would have come.
+"""
+
+import copy
+import re
+from typing import Any
+
+from ..order import Order
+from ..telling import Tell
+
+PERIODIC = re.compile(r"\bglobal_step\s*%")
+"""How a script's text looks that does something every so many steps."""
+ROUND = 2_520_000
+"""A number of steps that all usual intervals divide: those up to 10, and their multiples by powers of 10 up to 1000."""
+EVENTS = ("on_step_end", "on_log", "on_evaluate", "on_save")
+MAIN = "__main__"
+"""The module of what the script itself defines."""
+
+
+class Periodic:
+    """Tells callbacks of the script, once for each event, of a round step."""
+
+    def __init__(self, order: Order, tell: Tell) -> None:
+        self._tell = tell
+        self._wanted = order.part == "whole" and bool(PERIODIC.search(order.source))
+        self._told: set[tuple[int, str]] = set()
+
+    def tell_of_round_step(
+        self, call: Any, handler: Any, event: str, args: Any, state: Any, control: Any, **more: Any
+    ) -> None:
+        """Tell of it at the last step; what else callbacks are told is as in the real call.
+
+        Args:
+            call: transformers' own `CallbackHandler.call_event`.
+            handler: Its handler.
+            event: `on_step_end`, for one.
+            args: The trainer's arguments.
+            state: Its state.
+            control: What callbacks say is to be done.
+            more: What the event tells besides.
+        """
+        if not self._wanted or event not in EVENTS or state.global_step < state.max_steps:
+            return
+        there = copy.copy(state)
+        there.global_step = there.max_steps = ROUND
+        for callback in handler.callbacks:
+            if type(callback).__module__ == MAIN and (id(callback), event) not in self._told:
+                self._told.add((id(callback), event))
+                try:
+                    call(_Handler(handler, callback), event, args, there, copy.copy(control), **more)
+                except OSError:  # of files that the real step would have made
+                    pass
+                except Exception as error:  # noqa: BLE001 - whatever a callback raises
+                    self._doubt(f"{type(callback).__name__}.{event}", error)
+
+    def _doubt(self, method: str, error: Exception) -> None:
+        because = f"`{method}` fails at a step that it does something at: {type(error).__name__}: {error}"
+        self._tell.doubt("user-code-error", "step", because)
+
+
+class _Handler:
+    """A handler of one callback alone, and of all else that another has."""
+
+    def __init__(self, handler: Any, callback: Any) -> None:
+        self._handler, self.callbacks = handler, [callback]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._handler, name)
