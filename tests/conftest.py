@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 from hypothesis import settings
 
 # No test reaches the network; those that ask a Hub on loopback say so.
@@ -9,3 +10,9 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 # How long an example takes says more of the machine's other work than of the code.
 settings.register_profile("holdfast", deadline=None)
 settings.load_profile("holdfast")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def make_folder_of_all(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Make the folder of temporary folders before threads of a fixture both find that there is none."""
+    tmp_path_factory.getbasetemp()

@@ -11,7 +11,8 @@ from functools import partial
 from typing import Any
 
 from .order import Order
-from .telling import Tell, when_imported, wrap
+from .telling import Tell
+from .wrapping import when_imported, wrap
 
 ENOUGH = 3
 """Steps after which a learning rate that was 0 in all of them is no warm-up."""

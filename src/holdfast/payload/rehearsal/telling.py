@@ -10,12 +10,10 @@
 {"event": "doubt", "class": "labels-missing", "stage": "step", ...}    what may be wrong, and may be meant so
 """
 
-import functools
 import json
 import os
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -161,33 +159,3 @@ class Tell:
     def close(self) -> None:
         """Tell the time of the last stretch."""
         self._lap()
-
-
-def when_imported(name: str, then: Callable[[Any], object]) -> None:
-    """Have `then` called with a module: now if it is imported, else as soon as something imports it."""
-    _runtime().when_imported(name, then)
-
-
-def wrap(owner: Any, name: str, around: Callable[..., Any]) -> None:
-    """Have `around` called in place of a function, with the function before its arguments; nothing where it has none.
-
-    A classmethod stays one: `around(original, cls, ...)`, where `original` takes the class first.
-    """
-    kept = vars(owner).get(name) if isinstance(owner, type) else None
-    if isinstance(kept, classmethod):
-        original = kept.__func__
-
-        @functools.wraps(original)
-        def bound(cls: Any, *args: Any, **kwargs: Any) -> Any:
-            return around(original, cls, *args, **kwargs)
-
-        setattr(owner, name, classmethod(bound))
-    elif hasattr(owner, name):
-        _runtime().wrap(owner, name, around)
-        if isinstance(kept, staticmethod):
-            setattr(owner, name, staticmethod(vars(owner)[name]))
-
-
-def _runtime() -> Any:
-    """Return the runtime, which `__main__` has loaded."""
-    return sys.modules["holdfast_runtime_source"]

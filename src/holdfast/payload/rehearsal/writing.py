@@ -4,7 +4,8 @@ import sys
 from typing import Any
 
 from .order import Order
-from .telling import Tell, when_imported, wrap
+from .telling import Tell
+from .wrapping import when_imported, wrap
 
 WORDS = 32
 """Tokens that a text may have; completions of trainers are shorter."""

@@ -16,9 +16,9 @@ from types import FrameType, SimpleNamespace
 from typing import Any
 
 from ..guards import own_lines
-from ..guards.library_files import replace_everywhere
 from ..order import Order
-from ..telling import Tell, when_imported, wrap
+from ..telling import Tell
+from ..wrapping import replace_everywhere, when_imported, wrap
 from . import ranks, settings
 from .halves import Halves
 from .places import Places

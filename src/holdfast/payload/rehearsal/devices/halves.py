@@ -9,7 +9,7 @@ float32, and pass.
 import os
 from typing import Any
 
-from ..telling import when_imported, wrap
+from ..wrapping import when_imported, wrap
 
 SHARDING = ("ACCELERATE_USE_DEEPSPEED", "ACCELERATE_USE_FSDP")
 REFUSED = "Attempting to unscale FP16 gradients."

@@ -12,7 +12,8 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
-from ..telling import Tell, when_imported, wrap
+from ..telling import Tell
+from ..wrapping import when_imported, wrap
 
 AT = "_holdfast_at"
 FAR, HERE, UNKNOWN = "gpu", "memory", "unknown"

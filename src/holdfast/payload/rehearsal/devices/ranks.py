@@ -13,8 +13,8 @@ from multiprocessing.reduction import ForkingPickler
 from types import SimpleNamespace
 from typing import Any
 
-from ..guards.library_files import replace_everywhere
-from ..telling import Tell, when_imported, wrap
+from ..telling import Tell
+from ..wrapping import when_imported, wrap, wrap_everywhere
 
 WHAT = "several processes"
 GROUPS = "torch.distributed.distributed_c10d"
@@ -39,7 +39,7 @@ def install(tell: Tell) -> None:
         ("accelerate.launchers", "notebook_launcher", _launch),
         (GROUPS, "init_process_group", _gather),
     ):
-        when_imported(module, partial(_take, name=name, around=partial(around, tell)))
+        when_imported(module, partial(wrap_everywhere, name=name, around=partial(around, tell)))
 
 
 def do_without_gpus(tell: Tell, shown_by: str) -> None:
@@ -57,16 +57,10 @@ def do_without_gpus(tell: Tell, shown_by: str) -> None:
         given.arguments.update(device_ids=None, output_device=None)
         original(*given.args, **given.kwargs)
 
-    when_imported(GROUPS, partial(_take, name="init_process_group", around=begin))
+    when_imported(GROUPS, partial(wrap_everywhere, name="init_process_group", around=begin))
     when_imported(
         "torch.nn.parallel.distributed", lambda module: wrap(module.DistributedDataParallel, "__init__", share)
     )
-
-
-def _take(module: Any, *, name: str, around: Any) -> None:
-    original = getattr(module, name)
-    wrap(module, name, around)
-    replace_everywhere(name, original, getattr(module, name))
 
 
 def _play_first(tell: Tell, original: Any, *args: Any, **kwargs: Any) -> Any:

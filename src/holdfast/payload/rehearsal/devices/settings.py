@@ -11,7 +11,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..telling import Tell, when_imported, wrap
+from ..telling import Tell
+from ..wrapping import when_imported, wrap
 from .halves import Halves
 
 SHOWN_BY = "a machine with a GPU: holdfast rehearse --gpu there"

@@ -22,7 +22,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from ..order import Order
-from ..telling import Tell, when_imported, wrap
+from ..telling import Tell
+from ..wrapping import when_imported, wrap
 from . import children, files, shell_lines, trackers
 
 LOOPBACK = ("localhost", "127.", "::1", "0.0.0.0")  # noqa: S104 - nothing is bound to it

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from ..order import Order
-from ..telling import Tell, wrap
+from ..telling import Tell
+from ..wrapping import wrap
 from . import spawned
 from .files import where
 from .inherited import guarded, make_guard

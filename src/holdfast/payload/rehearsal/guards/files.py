@@ -24,8 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from ..order import Order
-from ..telling import Tell, wrap
-from .library_files import LibraryFiles, replace_everywhere
+from ..telling import Tell
+from ..wrapping import replace_everywhere, wrap
+from .library_files import LibraryFiles
 from .overlay import Overlay
 
 CACHES = (

@@ -6,11 +6,10 @@ SQLite. Not covered: others.
 
 import functools
 import os
-import sys
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..telling import when_imported, wrap
+from ..wrapping import replace_everywhere, when_imported, wrap, wrap_everywhere
 from .overlay import Overlay
 
 
@@ -66,9 +65,9 @@ class LibraryFiles:
 
     def _take_over_torch(self, module: Any) -> None:
         wrap(module._open_zipfile_writer_file, "__init__", self._write_own)  # noqa: SLF001 - torch.save
-        loading = module.load
-        wrap(module, "load", lambda original, path, *args, **kwargs: original(self._reach(path), *args, **kwargs))
-        replace_everywhere("load", loading, module.load)
+        wrap_everywhere(
+            module, "load", lambda original, path, *args, **kwargs: original(self._reach(path), *args, **kwargs)
+        )
 
     def _take_over_pyarrow(self, module: Any) -> None:
         for name in ("memory_map", "OSFile"):
@@ -101,11 +100,3 @@ class LibraryFiles:
             return original(kind, self._reach(path), *args, cache_dir=cache_dir, **kwargs)
 
         wrap(module.PreTrainedTokenizerBase, "from_pretrained", load)
-
-
-def replace_everywhere(name: str, old: object, new: object) -> None:
-    """Put something in the place of what modules have imported from one another under a name."""
-    for module in list(sys.modules.values()):
-        names = getattr(module, "__dict__", None)
-        if isinstance(names, dict) and names.get(name) is old:
-            names[name] = new

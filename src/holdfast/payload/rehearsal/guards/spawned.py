@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..order import NOTEBOOK, Order
-from ..telling import wrap
+from ..wrapping import wrap
 from .inherited import guarded
 
 STARTING = ("multiprocessing.popen_spawn_posix", "multiprocessing.popen_forkserver")

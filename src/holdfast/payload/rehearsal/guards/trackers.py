@@ -9,7 +9,8 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from ..telling import Tell, when_imported, wrap
+from ..telling import Tell
+from ..wrapping import when_imported, wrap
 
 ELSEWHERE = "the tracker itself: a run with its key"
 SILENT = {

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from ..order import NOTEBOOK, Order
-from ..telling import Tell, when_imported, wrap
+from ..telling import Tell
+from ..wrapping import when_imported, wrap
 from . import pretended
 from .dry_hub import REFUSED, Answer, DryHub, Request
 

@@ -8,7 +8,8 @@ import os
 from typing import Any
 
 from ..libraries import hub
-from ..telling import Tell, when_imported, wrap
+from ..telling import Tell
+from ..wrapping import when_imported, wrap
 
 TOKEN = f"hf_{'Pretended' * 4}"
 USER = b'{"type": "user", "name": "you", "orgs": [], "auth": {"accessToken": {"displayName": "you", "role": "write"}}}'

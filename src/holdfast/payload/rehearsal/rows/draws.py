@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from ..telling import when_imported, wrap
+from ..wrapping import when_imported, wrap
 from .part import most_rows
 
 

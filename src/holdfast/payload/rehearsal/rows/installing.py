@@ -2,13 +2,13 @@
 
 import inspect
 import math
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ..order import Order
-from ..telling import Tell, when_imported, wrap
+from ..telling import Tell
+from ..wrapping import replace_everywhere, when_imported, wrap_everywhere
 from . import draws, schedules
 from .known import KnownRows
 from .loading import Loading, each_dataset
@@ -55,9 +55,7 @@ class Rows:
             self._known.install(module)
         install_stages(module, self._tell)
         for name, around in (("load_dataset", self._load), ("load_from_disk", self._load_from_disk)):
-            original = getattr(module, name)
-            wrap(module, name, around)
-            replace_everywhere(name, original, getattr(module, name))
+            wrap_everywhere(module, name, around)
 
     def _load(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         asked = inspect.signature(original).bind(*args, **kwargs).arguments
@@ -108,13 +106,6 @@ def described(loaded: Any) -> dict[str, Any]:
         return {"several": [described(one) for one in loaded]}
     rows = whole_rows(loaded) if hasattr(loaded, "__len__") else math.inf
     return {"rows": int(rows) if math.isfinite(rows) else None, "columns": getattr(loaded, "column_names", None)}
-
-
-def replace_everywhere(name: str, original: Any, ours: Any) -> None:
-    """Give modules that have imported a function already the one in its place."""
-    for module in list(sys.modules.values()):
-        if getattr(module, "__dict__", {}).get(name) is original:
-            setattr(module, name, ours)
 
 
 def _plain(value: Any) -> Any:

@@ -7,7 +7,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from ..telling import Tell, wrap
+from ..telling import Tell
+from ..wrapping import wrap
 from .asking import asked_by_script, asking_line
 from .bounds import files_of
 from .noting import MADE

@@ -16,7 +16,8 @@ from typing import Any
 
 from ..libraries import datasets
 from ..order import Order
-from ..telling import Tell, wrap
+from ..telling import Tell
+from ..wrapping import wrap
 from .bounds import BYTES, ROWS, Bound, is_small, rows_of, small_blocks
 from .part import as_part, part_of, scaled, whole_rows
 from .working import PROCESSES, fewer

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..order import Order
-from ..telling import wrap
+from ..wrapping import wrap
 from .asking import asked_by_script, asking_line
 from .choosing import first_rows
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..telling import wrap
+from ..wrapping import wrap
 
 MARK = "_holdfast_part"
 MOST = 20_000  # rows that a slice gives at once

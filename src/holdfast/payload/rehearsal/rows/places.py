@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..order import Order
-from ..telling import wrap
+from ..wrapping import wrap
 from .part import as_part, part_of
 
 PART = ".holdfast-part.json"

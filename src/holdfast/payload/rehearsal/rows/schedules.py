@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from ..telling import Tell, when_imported, wrap
+from ..telling import Tell
+from ..wrapping import when_imported, wrap
 from .part import any_part
 
 

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from ..telling import Tell, wrap
+from ..telling import Tell
+from ..wrapping import wrap
 from .noting import MADE
 
 SHAPED = (

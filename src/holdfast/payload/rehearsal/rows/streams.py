@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-from ..telling import Tell, wrap
+from ..telling import Tell
+from ..wrapping import wrap
 
 BUFFER = 256  # rows
 

@@ -9,7 +9,8 @@ from contextlib import suppress
 from typing import Any
 
 from ..order import Order
-from ..telling import Tell, wrap
+from ..telling import Tell
+from ..wrapping import wrap
 from .choosing import choose_rows, first_rows
 from .part import as_part, at_least, carry, is_mixed, part_of, whole_rows
 

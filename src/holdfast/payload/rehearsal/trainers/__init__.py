@@ -20,12 +20,12 @@ from ..guards.files import where
 from ..order import Order
 from ..pushes import in_push
 from ..rows import few
-from ..telling import TAIL, Tell, when_imported, wrap
+from ..telling import TAIL, Tell
+from ..wrapping import every_class, when_imported, wrap
 from . import configs, gradients, green, tokens
 from .arguments import few_of, shrink
 from .asked_steps import as_asked
 from .batches import cut
-from .classes import every_class
 from .observed import keep_rows
 from .periodic import Periodic
 from .resuming import look_at_checkpoint

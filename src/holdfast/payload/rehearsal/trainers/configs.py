@@ -7,8 +7,8 @@ import functools
 from typing import Any
 
 from ..order import Order
-from ..telling import TAIL, Tell, when_imported
-from .classes import every_class
+from ..telling import TAIL, Tell
+from ..wrapping import every_class, when_imported
 
 ARGUMENTS = ("transformers.training_args", "TrainingArguments")
 CONFIGS = (

@@ -15,7 +15,8 @@ import re
 from typing import Any
 
 from ..order import Order
-from ..telling import Tell, when_imported
+from ..telling import Tell
+from ..wrapping import when_imported
 from . import adapters, kernels, paths, quantizing, weights
 from .building import Builder
 from .loading import Loader

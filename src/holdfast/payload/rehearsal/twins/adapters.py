@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from ..order import Order
-from ..telling import Tell, wrap
+from ..telling import Tell
+from ..wrapping import wrap
 from . import heads
 from .paths import given, with_given, written_at
 from .weights import size_of

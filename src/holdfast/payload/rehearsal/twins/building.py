@@ -14,7 +14,8 @@ from typing import Any
 
 from ..libraries import torch
 from ..order import Order
-from ..telling import Tell, wrap
+from ..telling import Tell
+from ..wrapping import wrap
 from .shrinking import is_config, read_block, shrink_config, thin_config, write_block
 
 LARGE = 50_000_000

@@ -4,7 +4,8 @@ import importlib.util
 from typing import Any
 
 from ..order import Order
-from ..telling import Tell, wrap
+from ..telling import Tell
+from ..wrapping import wrap
 from .paths import given, with_given
 
 PACKAGES = {"flash_attention_2": "flash_attn", "flash_attention_3": "flash_attn_interface"}

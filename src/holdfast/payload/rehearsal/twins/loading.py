@@ -14,7 +14,8 @@ from typing import Any
 
 from ..libraries import safetensors, torch, transformers
 from ..order import Order
-from ..telling import Tell, wrap
+from ..telling import Tell
+from ..wrapping import wrap
 from . import heads
 from .building import Builder, NotDownloadedError, is_twin
 from .paths import PATH, given, in_place_of, with_given, without_place, written_at

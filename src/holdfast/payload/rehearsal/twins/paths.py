@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..order import Order
-from ..telling import when_imported, wrap
+from ..wrapping import when_imported, wrap
 
 LOADERS = {
     "transformers.configuration_utils": ("PretrainedConfig", "PreTrainedConfig"),

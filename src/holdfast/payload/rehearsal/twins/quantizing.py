@@ -5,7 +5,8 @@ from typing import Any
 
 from ..libraries import transformers
 from ..order import Order
-from ..telling import Tell, wrap
+from ..telling import Tell
+from ..wrapping import wrap
 
 PLAIN = {"bitsandbytes": "bitsandbytes", "torchao": "torchao", "hqq": "hqq", "compressed-tensors": "compressed_tensors"}
 """Packages by method that install on any machine: where one is missing, the job would miss it too."""

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..guards.library_files import replace_everywhere
 from ..libraries import hub, safetensors
 from ..order import Order
-from ..telling import Tell, wrap
+from ..telling import Tell
+from ..wrapping import wrap, wrap_everywhere
 from .paths import given
 
 WEIGHTS = re.compile(r"\.(safetensors|bin|pt|pth|h5|msgpack|gguf|ckpt|onnx|npz)$")
@@ -42,9 +42,7 @@ def watch(module: Any, loader: Any) -> None:
     if hasattr(module, "cached_files"):
         wrap(module, "cached_files", several)
     else:  # before transformers 4.50, whose modules have imported the other from one another
-        before = module.cached_file
-        wrap(module, "cached_file", one)
-        replace_everywhere("cached_file", before, module.cached_file)
+        wrap_everywhere(module, "cached_file", one)
 
 
 def _look_at_gguf(loader: Any, path: str, names: Sequence[Any], where: dict[str, Any]) -> None:
