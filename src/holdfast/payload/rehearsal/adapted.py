@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from .libraries import peft, safetensors, torch, transformers
 from .order import Order
 from .telling import Tell
 
@@ -50,7 +51,6 @@ def look(final: Sequence[Path], trained: Mapping[str, Any], order: Order, tell: 
 
 def merge(folder: Path, tell: Tell) -> Any:
     """Return a model that an adapter was merged into; tell where it says something else then."""
-    peft = import_module("peft")
     config = peft.PeftConfig.from_pretrained(str(folder))
     task = getattr(config.task_type, "value", config.task_type)
     base = _base_class(config, {**LABELLED, "SEQ_2_SEQ_LM": "AutoModelForSeq2SeqLM"}.get(task, CAUSAL))
@@ -78,7 +78,6 @@ def _base_class(config: Any, name: str) -> Any:
         config: Of the adapter; its `auto_mapping` names a class where it has no task.
         name: The automatic class of the task; another is taken where it does not know the base.
     """
-    transformers = import_module("transformers")
     put_on = getattr(transformers, (config.auto_mapping or {}).get("base_model_class", ""), None)
     if hasattr(put_on, "from_pretrained"):
         return put_on
@@ -118,7 +117,6 @@ def _compare(without: Any, before: Any, merged: Any, folder: Path, tell: Tell) -
 
 def _says(model: Any) -> Any:
     """Return the logits of a few tokens; None of a model that takes more than tokens."""
-    torch = import_module("torch")
     try:
         with torch.no_grad():
             return model(input_ids=torch.arange(1, 9).unsqueeze(0)).logits
@@ -146,7 +144,7 @@ def lora_of(model: Any) -> dict[str, Any] | None:
 
 
 def _tensors(folder: Path) -> int:
-    with import_module("safetensors").safe_open(str(folder / FILE), framework="pt") as file:
+    with safetensors.safe_open(str(folder / FILE), framework="pt") as file:
         return len(file.keys())
 
 
@@ -158,7 +156,6 @@ def _largest(folder: Path) -> float:
 
 def _is_base(folder: Path, base: str) -> bool:
     """Return whether all weights of a model are the base model's, bit for bit."""
-    torch, transformers = import_module("torch"), import_module("transformers")
     files = sorted(folder.glob("*.safetensors"))
     if not files or not base:
         return False

@@ -4,11 +4,11 @@ import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from . import adapted, loops
+from .libraries import torch
 from .order import Order
 from .telling import Tell
 
@@ -136,7 +136,6 @@ def write_words(model: Any, folder: Path, tell: Tell) -> None:
     """Have a model write; tell where it has no token that would end what it writes."""
     if not getattr(model, "can_generate", lambda: False)():
         return
-    torch = import_module("torch")
     given = torch.ones((1, 4), dtype=torch.long)
     model.eval().generate(given, attention_mask=torch.ones_like(given), max_new_tokens=WORDS, do_sample=False)
     ends = model.generation_config.eos_token_id

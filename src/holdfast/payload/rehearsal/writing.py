@@ -1,8 +1,8 @@
 """What a model writes is cut short: a twin of random weights seldom ends a text, and more of it shows nothing."""
 
-import sys
 from typing import Any
 
+from .libraries import torch
 from .order import Order
 from .telling import Tell
 from .wrapping import when_imported, wrap
@@ -33,7 +33,7 @@ class _Enough:
 
     def __call__(self, input_ids: Any, _scores: Any, **_: Any) -> Any:
         """Return for each text whether it is to end here; it is asked after each token."""
-        torch, length = sys.modules["torch"], input_ids.shape[-1]
+        length = input_ids.shape[-1]
         self._start = length - 1 if self._start < 0 else self._start
         ends = length - self._start >= WORDS
         if ends and self._asked != WORDS:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..libraries import datasets
 from ..telling import Tell
 from .choosing import choose_rows, first_rows
 from .part import as_part, is_mixed, whole_rows
@@ -63,7 +64,6 @@ def _number(dataset: Any) -> Any:
 
 def _few_of_stream(stream: Any, count: int, tell: Tell, role: str) -> Any:
     """Return a stream of a few of the rows that come first, the extreme ones among them; it is read once."""
-    datasets = sys.modules["datasets"]
     kept = list(_for_a_while(stream.with_format(None)))
     if not kept:
         return stream

@@ -1,9 +1,9 @@
 """Batches whose logits would not fit are cut at a length where they do."""
 
-import sys
 from collections.abc import Mapping
 from typing import Any
 
+from ..libraries import torch
 from ..telling import Tell
 
 MATRIX = 2
@@ -24,7 +24,6 @@ def cut(inputs: Any, model: Any, tell: Tell) -> Any:
         model: The model, which tells the size of the vocabulary.
         tell: Where a cut is told.
     """
-    torch = sys.modules["torch"]
     if (
         not isinstance(inputs, Mapping)
         or not torch.is_tensor(inputs.get("input_ids"))
@@ -48,7 +47,6 @@ def cut(inputs: Any, model: Any, tell: Tell) -> Any:
 
 def _bounds(inputs: Mapping[str, Any], room: int) -> dict[str, Any]:
     """Return where the texts of a packed row begin and end, and the longest one, once it is cut."""
-    torch = sys.modules["torch"]
     given: dict[str, Any] = {}
     for name, longest in zip(BOUNDS, LONGEST, strict=True):
         bounds: Any = inputs.get(name)

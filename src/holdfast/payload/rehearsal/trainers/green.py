@@ -5,10 +5,10 @@ random, so losses are high, answers are nonsense, and neither is told.
 """
 
 import math
-import sys
 from typing import Any
 
 from ..adapted import largest_moved, lora_of
+from ..libraries import torch
 from ..telling import Tell
 from . import gradients
 from .batches import MATRIX
@@ -36,7 +36,6 @@ def look_at_trainer(trainer: Any, tell: Tell) -> None:
 
 def look_at_batch(inputs: Any, trainer: Any, tell: Tell) -> None:
     """Remember how many tokens of a batch are trained on, and whether the ends of texts are among them."""
-    torch = sys.modules["torch"]
     trained = _trained(inputs)
     if not torch.is_tensor(trained) or len(trained.shape) != MATRIX:
         return

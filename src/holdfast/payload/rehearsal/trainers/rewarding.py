@@ -10,11 +10,11 @@ function, NaN for None.
 """
 
 import math
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..libraries import torch
 from ..telling import Tell
 
 CONSTANT = "grpo-zero-advantage"
@@ -251,7 +251,6 @@ def total_rewards(rewards: Any, trainer: Any) -> list[float]:
         rewards: float, (completions, functions); NaN where a function gave none.
         trainer: Has the functions' weights.
     """
-    torch = sys.modules["torch"]
     weights = getattr(trainer, "reward_weights", None)
     weighted = rewards if weights is None else rewards * weights.to(rewards.device)
     total = weighted.nansum(dim=1)

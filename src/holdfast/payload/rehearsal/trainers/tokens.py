@@ -68,7 +68,7 @@ def look_at_prompts(rows: Any, tell: Tell) -> None:
         tell: Where it is told.
     """
     looked = list(rows)[:LOOKED_AT]
-    if not looked or "prompt" in looked[0] or not {"chosen", "rejected"} <= looked[0].keys():
+    if not looked or "prompt" in looked[0] or not set(PAIR) <= looked[0].keys():
         return
     alike = any(each["chosen"][:1] == each["rejected"][:1] for each in looked if each["chosen"] and each["rejected"])
     unread = [name for name in looked[0] if name not in PAIR and all(_asks(each, name) for each in looked)]
