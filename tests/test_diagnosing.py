@@ -134,6 +134,53 @@ def test_a_run_is_diagnosed_by_its_logs_and_its_ledger(here: Path, ask: Ask) -> 
     assert any("dmesg" in each for each in told["missing"])
 
 
+@pytest.mark.parametrize(
+    ("ended", "verdict"),
+    [
+        ("0", "healthy"),
+        ("1", "unknown"),
+        ("-9", "unknown"),
+        ("143", "job-preempted-or-requeued"),
+        ("0:15", "job-preempted-or-requeued"),
+        ("int", "job-cancelled-externally"),
+        ("SIGSEGV", "native-crash-segfault"),
+        ("CANCELLED by 1000", "job-cancelled-externally"),
+        ("TIMEOUT", "job-time-limit"),
+        ("OOMKilled", "cpu-ram-oom-kill"),
+    ],
+)
+def test_how_it_ended_can_be_told_beside_the_log(ended: str, verdict: str, here: Path, ask: Ask) -> None:
+    """A killed process writes nothing; and training that came to its end is not all that a job does."""
+    (here / "job.log").write_text(HEALTHY)
+
+    _, told = ask("diagnose", "job.log", "--ended", ended)
+
+    first = told["causes"][0]["class"] if told["verdict"] == "diagnosed" else told["verdict"]
+    assert first == verdict
+    assert not any("exit code" in each for each in told["missing"])
+
+
+@pytest.mark.parametrize(("target", "ended"), [("job.log", "badly"), ("job.log", "SIGNOTHING"), ("job-2026", "1")])
+def test_an_end_that_no_process_has_is_exit_code_2(target: str, ended: str, here: Path, ask: Ask) -> None:
+    """And a run's end stands in its ledger."""
+    (here / "job.log").write_text(HEALTHY)
+
+    code, told = ask("diagnose", target, "--ended", ended)
+
+    assert code == 2
+    assert told["errors"][0]["where"] == f"--ended {ended}"
+
+
+@pytest.mark.parametrize(
+    "line", ["srun: error: n1: task 0: Exited with exit code 1", "torch…ChildFailedError: \ntrain.py FAILED"]
+)
+def test_what_fails_after_training_is_not_healthy(line: str, here: Path, ask: Ask) -> None:
+    """A launcher's word behind the end counts; before it, an earlier attempt failed."""
+    for text, verdict in ((f"{HEALTHY}{line}\n", "unknown"), (f"{line}\n{HEALTHY}", "healthy")):
+        (here / "job.log").write_text(text)
+        assert ask("diagnose", "job.log")[1]["verdict"] == verdict
+
+
 def test_text_is_for_people(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The class, the line, why, and what to do."""
     (here / "job.log").write_text(OOM)

@@ -15,6 +15,7 @@ from holdfast.core.log import Log
 from holdfast.engine.diagnose import Marks, read_log
 from holdfast.engine.diagnose import diagnose as judge
 from holdfast.engine.diagnose.asked import find_contradictions
+from holdfast.engine.diagnose.endings import ENDING, as_log, read_ending, speak_of
 from holdfast.engine.diagnose.findings import speak, speak_for
 from holdfast.engine.diagnose.silent import Silent
 from holdfast.engine.diagnosis_answers import answer_diagnose
@@ -29,20 +30,21 @@ JOBS: Final = frozenset({*READERS, ".yaml", ".yml"})
 STDIN: Final = "-"
 
 
-def diagnose(targets: Sequence[str] | str, *, runs: str | None = None) -> Answer:
+def diagnose(targets: Sequence[str] | str, *, ended: str = "", runs: str | None = None) -> Answer:
     """Say what made a job fail, with its evidence and its fix; or that it is healthy, or what is missing to know.
 
     Args:
         targets: Logs of one job (files, folders of them, `-` for standard input), and its script or job file beside them; or
             the name of a run.
+        ended: How the process of the logs ended, where it is known: an exit code, a signal, or a scheduler's state.
         runs: The runs folder, for a run's name.
 
     Raises:
-        UsageError: There is no such log and no such run, or it is no text.
+        UsageError: There is no such log and no such run, or it is no text; no process ends like that.
     """
     named = [targets] if isinstance(targets, str) else list(targets)
     marks = Marks(all_signatures())
-    past = _past(named, runs)
+    past = _past(named, ended, runs)
     log = read_log(past.files, marks.sought)
     alone = judge(log, marks, past.knows)
     job = _read_job(past, alone)
@@ -63,7 +65,7 @@ def _read_job(past: Past, alone: Diagnosis) -> "Job | None":
     return job
 
 
-def _past(named: Sequence[str], runs: str | None) -> Past:
+def _past(named: Sequence[str], ended: str, runs: str | None) -> Past:
     """Return the logs that are meant, and what belongs to them.
 
     Raises:
@@ -80,7 +82,18 @@ def _past(named: Sequence[str], runs: str | None) -> Past:
             "no log is named", where="holdfast diagnose", fix="name a log, a run, or `-` for standard input"
         )
     if len(logs) > 1 or jobs or logs[0] == STDIN or Path(logs[0]).exists():
-        return Past(files=open_logs(logs), job=next(iter(jobs), ""))
+        known = [read_ending(ended)] if ended else []
+        return Past(
+            files=[*open_logs(logs), *([as_log(known, ENDING)] if known else [])],
+            knows=tuple(speak_of(known, ENDING)),
+            job=next(iter(jobs), ""),
+        )
+    if ended:
+        raise UsageError(
+            "a run's ledger knows how it ended",
+            where=f"--ended {ended}",
+            fix="leave --ended away, or name the logs themselves",
+        )
     try:
         run = open_run(logs[0], runs)
     except UsageError as error:

@@ -14,7 +14,8 @@ from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, Reported, Stage
 from holdfast.core.log import Line
 from holdfast.engine.diagnose.asked import Asked
-from holdfast.engine.diagnose.attempts import LEDGER, Ending, know, refused_by, speak_of, speak_of_hang
+from holdfast.engine.diagnose.attempts import LEDGER, Ending, know, refused_by, speak_of_hang
+from holdfast.engine.diagnose.endings import as_log, speak_of
 from holdfast.engine.diagnose.silent import Silent
 
 Files = list[tuple[str, Iterator[bytes]]]
@@ -53,14 +54,14 @@ def read_past(run: Run) -> Past:
     facts = know(state, ending)
     files: Files = [(str(path), read_chunks(str(path))) for path in (folder / name for name in LOGS) if path.is_file()]
     if facts:
-        files.append((LEDGER, iter(["".join(f"{fact.text}\n" for fact in facts).encode()])))
+        files.append(as_log(facts, LEDGER))
     hung = speak_of_hang(ending) if ended and state.current and state.current.stage is not Stage.SUCCEEDED else []
     started = _last(events, "start")
     job, text = _job(run)
     return Past(
         files=files,
         asked=_asked(run, events, started, text),
-        knows=(*speak_of(facts), *hung),
+        knows=(*speak_of(facts, LEDGER), *hung),
         refused=_refused(run, refused_by(state)),
         job=job,
         text=text,

@@ -29,6 +29,5 @@ def diagnose(log: Log, marks: Marks, beside: Sequence[Silent] = ()) -> Diagnosis
     raised = find_raised(log)
     ranked = rank(log, signs, [*find_silent(log), *beside], marks.signatures)
     candidates = with_careful(ranked, raised, marks.signatures, log)
-    named = {each.signature.name for each in candidates}
-    echoes = [sign for sign in signs if sign.mark.role == "echo" and sign.signature.name not in named]
+    echoes = [sign for sign in signs if sign.mark.role == "echo"]
     return answer(log, candidates, echoes, raised)

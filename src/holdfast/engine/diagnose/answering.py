@@ -8,7 +8,9 @@ from typing import Final, Literal
 
 from holdfast.core.diagnosis import HEALTHY, Cause, Diagnosis, Remedy
 from holdfast.core.log import Line, Log, Traceback
+from holdfast.engine.diagnose.attempts import LEDGER
 from holdfast.engine.diagnose.calibration import CALIBRATION
+from holdfast.engine.diagnose.endings import ENDING
 from holdfast.engine.diagnose.evidence import evidence_of
 from holdfast.engine.diagnose.judging import Candidate, read_scene, survived
 from holdfast.engine.diagnose.matching import Sign
@@ -66,15 +68,16 @@ def answer(
 def _verdict(log: Log, best: Sequence[Candidate], echoes: Sequence[Sign]) -> Literal["diagnosed", "healthy", "unknown"]:
     if best and best[0].score >= DIAGNOSED:
         return "healthy" if best[0].signature.name == HEALTHY else "diagnosed"
-    return "healthy" if _ended_well(log) and not echoes else "unknown"
+    return "healthy" if _ended_well(log, echoes) else "unknown"
 
 
-def _ended_well(log: Log) -> bool:
-    """Tell whether training came to its end, and no exception stands behind it."""
+def _ended_well(log: Log, echoes: Sequence[Sign]) -> bool:
+    """Tell whether training came to its end, and behind it stands neither an exception nor what follows from a cause elsewhere."""
     ended = read_scene(log).ended or next((line for line in reversed(log.tail) if DONE.search(line.text)), None)
     if ended is None:
         return False
-    return not any(last.start.path == ended.path and not survived(last.start, ended) for last in log.tracebacks)
+    raised = (last.start for last in log.tracebacks if last.start.path == ended.path)
+    return all(survived(line, ended) for line in chain(raised, (echo.line for echo in echoes)))
 
 
 def calibrated(score: float) -> float:
@@ -176,10 +179,12 @@ def _missing(log: Log, echoes: Sequence[Sign], causes: Sequence[Cause]) -> Itera
         yield "the beginning of this log"
     if "end" in log.cut:
         yield "the end of this log"
-    if not any(last.error for last in log.tracebacks):
-        yield "how the process ended: its exit code or signal, the scheduler's record, `dmesg` of the node"
-    else:
+    if any(last.error for last in log.tracebacks):
         yield "the code that raised, and the log of any service it called"
+    elif {ENDING, LEDGER} & set(log.paths):
+        yield "the scheduler's record, `dmesg` of the node"
+    else:
+        yield "how the process ended: its exit code or signal (`--ended`), the scheduler's record, `dmesg` of the node"
 
 
 def _versions(log: Log, candidates: Sequence[Candidate], raised: Sequence[Raised]) -> dict[str, str]:

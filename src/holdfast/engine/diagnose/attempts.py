@@ -4,38 +4,21 @@ A process that is killed says nothing. Its ledger knows who asked for it, its gu
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from signal import SIGABRT, SIGHUP, SIGINT, SIGKILL, SIGSEGV, SIGTERM, Signals
+from signal import SIGKILL, Signals
 from typing import Final
 
 from holdfast.core.event import AttemptState, Delivered, RunState, Stage
 from holdfast.core.log import Line
+from holdfast.engine.diagnose.endings import SIGNALS, Known, name_state, signal_of
 from holdfast.engine.diagnose.hangs import find_hang
 from holdfast.engine.diagnose.silent import Silent
 
 LEDGER: Final = "the ledger"
 """In the place of a log's path: what the supervisor knows."""
-SHELL: Final = 128
-"""What a shell, or a container, adds to the number of the signal that ended a process."""
 FULL_BYTES: Final = 16 << 20
 """Free disk below which a checkpoint of no model fits."""
-SIGNALS: Final[Mapping[int, tuple[str, float]]] = {
-    SIGTERM: ("job-preempted-or-requeued", 0.85),
-    SIGINT: ("job-cancelled-externally", 0.85),
-    SIGHUP: ("killed-by-sighup", 0.85),
-    SIGSEGV: ("native-crash-segfault", 0.6),
-    SIGABRT: ("native-crash-segfault", 0.5),
-}
-"""Signals that nobody of ours sent, by what sends them."""
-STATES: Final = (
-    (re.compile(r"\bOUT_OF_MEMORY\b|\bOOMKilled\b"), "cpu-ram-oom-kill", 0.95),
-    (re.compile(r"\b(?:TIMEOUT|DEADLINE)\b|^[Jj]ob timeout\b"), "job-time-limit", 0.95),
-    (re.compile(r"\b(?:PREEMPTED|REQUEUED)\b"), "job-preempted-or-requeued", 0.95),
-    (re.compile(r"\b(?:CANCELLED|CANCELED)\b"), "job-cancelled-externally", 0.9),
-    (re.compile(r"\bNODE_FAIL\b|\bBOOT_FAIL\b"), "gpu-hardware-fault", 0.6),
-)
-"""States of schedulers (Slurm, Kubernetes, Hugging Face Jobs), as a backend passes them on."""
 VERDICTS: Final[Mapping[str, tuple[str, float]]] = {
     "the script left amid training": ("user-code-error", 0.65),
     "sys.exit(": ("user-code-error", 0.55),
@@ -64,15 +47,6 @@ class Ending:
     stacks_path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """A fact in the words of people, and the class it speaks for."""
-
-    text: str
-    name: str = ""
-    weight: float = 0.0
-
-
 def know(state: RunState, ending: Ending) -> list[Known]:
     """Return what is known of a run's newest attempt that did not end well; nothing of one that did."""
     attempt = state.current
@@ -84,15 +58,6 @@ def know(state: RunState, ending: Ending) -> list[Known]:
         return []
     facts = [*_stopped(state, attempt), *_died(attempt, ending), *_said(attempt)]
     return list({fact.text: fact for fact in reversed(facts)}.values())[::-1]
-
-
-def speak_of(facts: Sequence[Known]) -> list[Silent]:
-    """Return the facts as evidence; their lines are counted as in the log that is made of them."""
-    return [
-        Silent(name=fact.name, weight=fact.weight, lines=(Line(number, fact.text, LEDGER),), explains=True)
-        for number, fact in enumerate(facts, start=1)
-        if fact.name
-    ]
 
 
 def _refused(state: RunState) -> Iterator[Known]:
@@ -118,20 +83,18 @@ def _stopped(state: RunState, attempt: AttemptState) -> Iterator[Known]:
         yield Known(f"{state.stop} asked it to stop, and it ended {at}", name, 0.97)
         return
     end = attempt.end or {}
-    number = _signal(attempt, str(end.get("because", "")) if end.get("status") == "stopped" else "")
-    if number in SIGNALS and number is not None:
-        name, weight = SIGNALS[number]
-        yield Known(f"{Signals(number).name}, which nobody here sent, ended it {at}", name, weight)
+    signal = _signal(attempt, str(end.get("because", "")) if end.get("status") == "stopped" else "")
+    if signal and signal in SIGNALS:
+        name, weight = SIGNALS[signal]
+        yield Known(f"{signal.name}, which nobody here sent, ended it {at}", name, weight)
 
 
-def _signal(attempt: AttemptState, because: str) -> int | None:
+def _signal(attempt: AttemptState, because: str) -> Signals | None:
     """Return the signal that ended an attempt: by what it said, by its exit code, by a shell's."""
     name = because.partition(",")[0]
     if name in Signals.__members__:
-        return Signals[name].value
-    code = attempt.exit_code or 0
-    number = -code if code < 0 else code - SHELL
-    return number if number in set(Signals) else None
+        return Signals[name]
+    return signal_of(attempt.exit_code or 0)
 
 
 def _died(attempt: AttemptState, ending: Ending) -> Iterator[Known]:
@@ -152,8 +115,7 @@ def _said(attempt: AttemptState) -> Iterator[Known]:
     elif attempt.exit_code is not None:
         yield Known(f"the training process ended with exit code {attempt.exit_code}")
     if attempt.because:
-        state = next((each for each in STATES if each[0].search(attempt.because)), None)
-        yield Known(attempt.because, state[1], state[2]) if state else Known(attempt.because)
+        yield name_state(attempt.because) or Known(attempt.because)
     because = str(end.get("because") or "")
     if because:
         swallowed = end.get("status") == "failed" and not end.get("where")

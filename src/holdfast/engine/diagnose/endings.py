@@ -1,0 +1,108 @@
+"""How a process ended, in the numbers and words of shells, launchers and schedulers, as evidence.
+
+    read_ending("137")            # a shell's or a container's; "-9" is a launcher's, "0:9" Slurm's, "SIGKILL" anybody's
+    read_ending("OUT_OF_MEMORY")  # the state that a scheduler tells
+
+A process that is killed writes nothing: only who waited for it knows by what.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from signal import SIGABRT, SIGHUP, SIGINT, SIGSEGV, SIGTERM, Signals
+from typing import Final
+
+from holdfast.core.errors import UsageError
+from holdfast.core.log import Line
+from holdfast.engine.diagnose.silent import Silent
+
+ENDING: Final = "how it ended"
+"""In the place of a log's path: what whoever asks knows of the process' end."""
+SHELL: Final = 128
+"""What a shell, or a container, adds to the number of the signal that ended a process."""
+SIGNALS: Final[Mapping[int, tuple[str, float]]] = {
+    SIGTERM: ("job-preempted-or-requeued", 0.85),
+    SIGINT: ("job-cancelled-externally", 0.85),
+    SIGHUP: ("killed-by-sighup", 0.85),
+    SIGSEGV: ("native-crash-segfault", 0.6),
+    SIGABRT: ("native-crash-segfault", 0.5),
+}
+"""Signals that nobody of ours sent, by what sends them."""
+STATES: Final = (
+    (re.compile(r"\bOUT_OF_MEMORY\b|\bOOMKilled\b"), "cpu-ram-oom-kill", 0.95),
+    (re.compile(r"\b(?:TIMEOUT|DEADLINE)\b|^[Jj]ob timeout\b"), "job-time-limit", 0.95),
+    (re.compile(r"\b(?:PREEMPTED|REQUEUED)\b"), "job-preempted-or-requeued", 0.95),
+    (re.compile(r"\b(?:CANCELLED|CANCELED)\b"), "job-cancelled-externally", 0.9),
+    (re.compile(r"\bNODE_FAIL\b|\bBOOT_FAIL\b"), "gpu-hardware-fault", 0.6),
+)
+"""States of schedulers (Slurm, Kubernetes, Hugging Face Jobs), as a backend passes them on."""
+SLURMS: Final = re.compile(r"(?P<code>\d+):(?P<signal>\d+)")
+"""`ExitCode` of sacct and scontrol."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A fact in the words of people, and the class it speaks for."""
+
+    text: str
+    name: str = ""
+    weight: float = 0.0
+
+
+def read_ending(told: str) -> Known:
+    """Return what an exit code, a signal's name or a scheduler's state says.
+
+    Raises:
+        UsageError: It is none of these.
+
+    >>> read_ending("143").text, read_ending("0:15").name, read_ending("1").text
+    ('SIGTERM ended it', 'job-preempted-or-requeued', 'the training process ended with exit code 1')
+    """
+    if state := name_state(told):
+        return state
+    slurms = SLURMS.fullmatch(told)
+    signalled = bool(slurms and int(slurms["signal"]))
+    number = told if slurms is None else f"-{slurms['signal']}" if signalled else slurms["code"]
+    name = f"SIG{number.upper().removeprefix('SIG')}"
+    if name in Signals.__members__:
+        return _of_signal(Signals[name])
+    try:
+        code = int(number)
+    except ValueError:
+        raise UsageError(
+            "is no exit code, no signal and no state of a scheduler",
+            where=f"--ended {told}",
+            fix="give a number such as 1, 137 or -9, a name such as SIGTERM, or a state such as TIMEOUT or OUT_OF_MEMORY",
+        ) from None
+    signal = signal_of(code)
+    return _of_signal(signal) if signal else Known(f"the training process ended with exit code {code}")
+
+
+def signal_of(code: int) -> Signals | None:
+    """Return the signal that an exit code stands for, a launcher's (-15) or a shell's (143)."""
+    number = -code if code < 0 else code - SHELL
+    return Signals(number) if number in set(Signals) else None
+
+
+def name_state(told: str) -> Known | None:
+    """Return what a scheduler's word for the end of a job speaks for."""
+    return next((Known(told, name, weight) for words, name, weight in STATES if words.search(told)), None)
+
+
+def _of_signal(signal: Signals) -> Known:
+    name, weight = SIGNALS.get(signal, ("", 0.0))
+    return Known(f"{signal.name} ended it", name, weight)
+
+
+def as_log(facts: Sequence[Known], path: str) -> tuple[str, Iterator[bytes]]:
+    """Return facts as a log to be read beside the others."""
+    return path, iter(["".join(f"{fact.text}\n" for fact in facts).encode()])
+
+
+def speak_of(facts: Sequence[Known], path: str) -> list[Silent]:
+    """Return the facts as evidence; their lines are counted as in the log that is made of them."""
+    return [
+        Silent(name=fact.name, weight=fact.weight, lines=(Line(number, fact.text, path),), explains=True)
+        for number, fact in enumerate(facts, start=1)
+        if fact.name
+    ]
