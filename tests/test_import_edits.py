@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.script.edits import can_place, place_edits
-from holdfast.core.document import Remove, Rename, Set
+from holdfast.core.document import CallAs, Edit, Remove, Rename, Set, Unknown
 from holdfast.core.errors import UsageError
 from holdfast.core.text import apply_text_edits
 
@@ -103,12 +103,11 @@ def test_what_is_not_imported_so_is_refused(text: str) -> None:
         place_edits(document, edits)
 
 
-@pytest.mark.parametrize("edit", [Remove("imports.trl.A"), Rename("imports.trl.A", "B")])
-def test_an_import_is_only_ever_set(edit: Remove | Rename) -> None:
-    """What else could be done to it has no meaning."""
+def test_an_import_is_never_renamed() -> None:
+    """It comes from elsewhere, or goes; what else could be done to it has no meaning."""
     (document, *_) = read_script("from trl import A\n", "train.py")
     with pytest.raises(UsageError):
-        place_edits(document, [edit])
+        place_edits(document, [Rename("imports.trl.A", "B")])
 
 
 NAMES = [path.rpartition(".")[2] for path in MOVES if path.startswith("trl.")] + ["SFTConfig", "SFTTrainer"]
@@ -179,3 +178,148 @@ place_edits(document, edits)
 assert "libcst" in sys.modules
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+RECAST = CallAs("train", "SFTConfig(…)", ("trl.SFTConfig",))
+OLD = """from transformers import AutoTokenizer, TrainingArguments
+from trl import SFTTrainer
+
+args = TrainingArguments(output_dir="out")
+trainer = SFTTrainer("gpt2", args=args)
+"""
+
+
+def recast(text: str, *edits: Edit) -> str:
+    (document, *_) = read_script(text, "train.py")
+    return apply_text_edits(text, place_edits(document, edits or (RECAST,)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (("", ""), ("", "")),
+        (("import SFTTrainer", "import (\n    A,  # all\n    SFTTrainer,\n)"), ("import SFTConfig, SFTTrainer", "import (\n    A,  # all\n    SFTConfig,\n    SFTTrainer,\n)")),
+        (("import SFTTrainer", "import SFTConfig, SFTTrainer"), ("", "")),
+        (("AutoTokenizer, TrainingArguments", "TrainingArguments"), ("from transformers import AutoTokenizer\n", "")),
+    ],
+    ids=["beside others", "in brackets", "there already", "alone"],
+)  # fmt: skip
+def test_a_call_is_written_as_another_with_what_it_needs(old: tuple[str, str], new: tuple[str, str]) -> None:
+    """The new name is imported beside its like; the old one goes with its last use."""
+    expected = """from transformers import AutoTokenizer
+from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out")
+trainer = SFTTrainer("gpt2", args=args)
+"""
+
+    assert recast(OLD.replace(*old)) == expected.replace(*new)
+
+
+def test_an_import_stays_while_something_uses_it() -> None:
+    text = OLD + "\ndef build(args: TrainingArguments):\n    return args\n"
+
+    changed = recast(text)
+
+    assert "import AutoTokenizer, TrainingArguments\n" in changed
+    assert 'args = SFTConfig(output_dir="out")' in changed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        OLD.replace("args = ", "import transformers\nargs = transformers."),
+        OLD + "SFTConfig = dict\n",
+        OLD.replace("from transformers import AutoTokenizer, TrainingArguments", "from transformers import *"),
+    ],
+    ids=["of a module", "bound otherwise", "all names"],
+)
+def test_what_cannot_be_told_is_not_called_otherwise(text: str) -> None:
+    with pytest.raises(UsageError, match="make the change by hand"):
+        recast(text)
+
+
+def test_arguments_and_what_is_taken_of_the_result_change_together() -> None:
+    """And what is called can be another expression altogether."""
+    text = "from trl import setup_chat_format, device_map\n\nmodel, tokenizer = setup_chat_format(\n    model,\n    tokenizer,\n    format='chatml',  # ours\n)\nm = f(device_map())\n"
+    made = CallAs("calls.0", "clone_chat_template(…)[:2]", ("trl.clone_chat_template",))
+
+    changed = recast(text, made, Remove("calls.0.format"), Set("calls.0.source_tokenizer_path", "Qwen/Qwen3-0.6B"))
+    assert changed.endswith(
+        'clone_chat_template(\n    model,\n    tokenizer,\n    source_tokenizer_path="Qwen/Qwen3-0.6B",\n)[:2]\nm = f(device_map())\n'
+    )
+
+    changed = recast(text, CallAs("calls.1", '{"": PartialState().local_process_index}', ("accelerate.PartialState",)))
+    assert changed.startswith("from trl import setup_chat_format\nfrom accelerate import PartialState\n")
+    assert changed.endswith('m = f({"": PartialState().local_process_index})\n')
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        ("from trl import A, gone\nA\n", "from trl import A\nA\n"),
+        ("from trl import gone\nx = 1\n", "x = 1\n"),
+        ("from trl import gone\ngone()\n", None),
+        ("from trl import gone\n__all__ = ['gone']\n", None),
+        ("def f():\n    from trl import gone\n", None),
+    ],
+)
+def test_an_import_that_nothing_uses_can_be_taken_out(text: str, result: str | None) -> None:
+    """One that is used, is told to others, or is all that its block holds, is left."""
+    (document, *_) = read_script(text, "train.py")
+    if result is None:
+        assert not can_place(document, [Remove("imports.trl.gone")])
+    else:
+        assert apply_text_edits(text, place_edits(document, [Remove("imports.trl.gone")])) == result
+
+
+MOVED = """from trl import SFTConfig, SFTTrainer
+{before}
+args = SFTConfig(output_dir="out")
+{between}
+trainer = SFTTrainer("gpt2", args=args, max_seq_length={value})
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "before", "between", "moves"),
+    [
+        ("options.length", "options = parse()", "", True),
+        ("cfg['length']", "cfg = parse()", "cfg2 = 1", True),
+        ("options.length", "options, rest = parse()", "", True),
+        ("options.length", "from settings import options", "", True),
+        ("length", "length = 2 ** 10", "", True),
+        ("options.length", "", "options = parse()", False),
+        ("options.length", "options = parse()", "options.length = 3", False),
+        ("cfg['length']", "cfg = parse()", "cfg['length'] = 3", False),
+        ("options.length", "options = parse()", "options = parse()", False),
+        ("args.length", "", "", False),
+        ("measure(rows)", "rows = parse()", "", False),
+    ],
+)
+def test_a_computed_value_moves_as_it_is_written(value: str, before: str, between: str, *, moves: bool) -> None:
+    """As long as it says the same where it goes: its names have one value, from before, that nothing changes."""
+    text = MOVED.format(value=value, before=before, between=between)
+    (document, *_) = read_script(text, "train.py")
+    given = document.get("trainer.max_seq_length")
+    edits = [Remove("trainer.max_seq_length"), Set("train.max_length", given, of="trainer.max_seq_length")]
+
+    if moves:
+        assert f'SFTConfig(output_dir="out", max_length={value})' in apply_text_edits(
+            text, place_edits(document, edits)
+        )
+    else:
+        assert not can_place(document, edits)
+
+
+@pytest.mark.parametrize(("inside", "moves"), [(True, True), (False, False)])
+def test_a_value_does_not_move_out_of_its_function(*, inside: bool, moves: bool) -> None:
+    config = '{}args = SFTConfig(output_dir="out")\n'
+    head = "from trl import SFTConfig, SFTTrainer\n\n" + ("" if inside else config.format(""))
+    body = "def main(options):\n" + (config.format("    ") if inside else "")
+    text = f'{head}{body}    trainer = SFTTrainer("gpt2", args=args, max_seq_length=options.length)\n    trainer.train()\n\nmain(o)\n'
+    (document, *_) = read_script(text, "train.py")
+
+    edits = [Remove("trainer.max_seq_length"), Set("train.max_length", Unknown(), of="trainer.max_seq_length")]
+
+    assert can_place(document, edits) is moves

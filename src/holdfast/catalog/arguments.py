@@ -13,7 +13,7 @@ from holdfast.catalog.since import since
 from holdfast.catalog.spans import comes_with, gone_since
 from holdfast.core.api import Signature, Span
 from holdfast.core.calls import Call, Local, Made, Named
-from holdfast.core.document import ABSENT, Document, Edit, Remove, Rename, Set, Unknown
+from holdfast.core.document import ABSENT, CallAs, Document, Edit, Remove, Rename, Set, Unknown
 from holdfast.core.evaluate import is_known
 from holdfast.core.finding import Fix
 from holdfast.core.lately import lately
@@ -22,6 +22,7 @@ from holdfast.core.nearest import nearest
 
 NEAR: Final = 0.7
 """How alike two names are, from 0 to 1, of which one may be meant for the other."""
+PLAIN: Final = "transformers.TrainingArguments"
 QUANTIZES: Final = "BitsAndBytesConfig"
 READ_BACK: Final = frozenset({"quant_method", "_load_in_4bit", "_load_in_8bit"})
 """What a quantization config that was written to a file holds beside its settings."""
@@ -182,6 +183,34 @@ def trainer_of(path: str) -> str:
     return path.removesuffix(ending) + "Trainer" if ours else ""
 
 
+def recasting(api: Api, made: Call, config: str) -> tuple[Edit, ...] | None:
+    """Return the edits that make a trainer's own config of plain TrainingArguments; None where it is made of something else.
+
+    What these leave to their defaults is said where the config has others.
+    """
+    plain, own = api.signature(PLAIN), api.signature(config)
+    if made.path != PLAIN or plain is None or own is None or made.via != "call" or made.open:
+        return None
+    given = {*made.arguments, *(("gradient_checkpointing",) if "activation_checkpointing" in made.arguments else ())}
+    said = {
+        name: False if before.default is None else before.default
+        for name, before in plain.parameters.items()
+        if name not in given and name in own.parameters and own.parameters[name].default != before.default
+    }
+    if not all(map(_is_plain, said.values())):
+        return None
+    name = config.rpartition(".")[2]
+    return CallAs(made.key, f"{name}(…)", (config,)), *(
+        Set(f"{made.key}.{each}", value) for each, value in said.items()
+    )
+
+
+def is_of_one(job: Document, made: Call) -> bool:
+    """Tell whether what a call makes is given to one other call alone."""
+    whole = Made(made.path, made.key)
+    return sum(whole in (*each.positional, *each.arguments.values()) for each in job.calls) == 1
+
+
 def _takes(call: Call, signature: Signature, name: str) -> bool:
     if name in call.own or name in signature.parameters or name in signature.shims or signature.open:
         return True
@@ -282,14 +311,15 @@ class _Argument:
         """Return the edits that move a value from the trainer's call to the config's, where both are this job's."""
         value = self.call.arguments[self.name]
         made = next((call for call in self.job.calls if call.key == "train"), None)
-        if self.call.key != "trainer" or made is None or not _is_plain(value):
+        if self.call.key != "trainer" or made is None or isinstance(value, Made | Named | Local):
             return None
-        if made.name != config.rpartition(".")[2] or new in made.arguments or made.via != "call" or made.open:
+        if _is_plain(value) and made.arguments.get(new, ABSENT) == value:
+            return Fix(f"take it out: `{made.label}` says it", (Remove(f"trainer.{self.name}"),))
+        recast = () if made.name == config.rpartition(".")[2] else recasting(self.api, made, config)
+        if recast is None or new in made.arguments or made.via != "call" or made.open:
             return None
-        edits = (Remove(f"trainer.{self.name}"), Set(f"train.{new}", value))
-        config_made = Made(made.path, made.key)
-        users = [each for each in self.job.calls if config_made in (*each.positional, *each.arguments.values())]
-        return Fix(f"move it to `{made.label}`", edits, safe=len(users) == 1)
+        edits = (*recast, Remove(f"trainer.{self.name}"), Set(f"train.{new}", value, of=f"trainer.{self.name}"))
+        return Fix(f"move it to `{made.label}`", edits, safe=is_of_one(self.job, made))
 
     def _moved_in_job_file(self) -> Refused | None:
         target, note = job_key(self.name), job_note(self.name)
@@ -323,8 +353,9 @@ class _Argument:
         change = renamed(names_of(self.api, self.call.path), self.name)
         key, value = f"{self.call.key}.{self.name}", self.call.arguments[self.name]
         in_job_file = self.call.via == "file" and self.name in ("logging_dir", "generate_during_eval")
-        harmless = change is not None and change.may_go(value)
-        return Fix(f"take `{self.name}` out", (Remove(key),)) if harmless or in_job_file else None
+        safe = in_job_file or (change is not None and change.may_go(value))
+        may_go = safe or (change is not None and change.dispensable)
+        return Fix(f"take `{self.name}` out", (Remove(key),), safe=safe) if may_go else None
 
     def _later(self, comes: Span) -> Refused:
         what = f"it comes with {comes.package} {comes.first}"

@@ -47,6 +47,7 @@ ELSEWHERE: Final[Mapping[str, re.Pattern[str]]] = {
         r"load_best_model_at_end requires|`args\.metric_for_best_model` must be provided"
     ),
     "missing-reward": re.compile(r"No reward source provided"),
+    "two-adapters": re.compile(r"You passed a `PeftModel` instance together with a `peft_config`"),
     "two-precisions": re.compile(r"[Aa]t most one of fp16 and bf16"),
 }
 """The errors that a rule of their own tells of, by its name: it has a fix for them."""

@@ -5,14 +5,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
+from itertools import chain
 from typing import Final
 
 from holdfast.catalog.api import Api, load_history
-from holdfast.catalog.renames import replaced
+from holdfast.catalog.renames import Replaced, replaced
 from holdfast.catalog.spans import span_after, span_before
 from holdfast.core.api import Span
-from holdfast.core.calls import Guard
-from holdfast.core.document import Document, Set
+from holdfast.core.calls import Call, Guard
+from holdfast.core.document import CallAs, Document, Edit, Remove, Set
 from holdfast.core.finding import Fix
 from holdfast.core.nearest import nearest
 from holdfast.core.text import Place
@@ -32,6 +33,10 @@ class Absence(Enum):
     PROMOTED = "it is in trl itself, and still in trl.experimental"
     LATER = "a later release has it"
     NEVER = "it never was there"
+
+
+LEFT: Final = frozenset({Absence.GONE, Absence.MODULE, Absence.NEVER})
+"""What a program can only do without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +86,8 @@ def absences(job: Document, api: Api, kind: Absence) -> Iterator[Absent]:
     """Yield what is not where the program looks for it, for one reason."""
     for use in _uses(job):
         if not use.guard.holds(use.raises) and (found := _judged(api, use)) and found.absence is kind:
-            yield found
+            settled = found.fix or kind not in LEFT or use.raises != "ImportError"
+            yield found if settled else replace(found, fix=_without(job, use))
 
 
 def _uses(job: Document) -> Iterator[_Use]:
@@ -230,6 +236,28 @@ def _absent(absence: Absence, message: str, use: _Use, instead: _Instead | None 
     if instead is None:
         return Absent(absence, message, use.place)
     return Absent(absence, message + instead.words, use.place, _fix(use, instead))
+
+
+def _without(job: Document, use: _Use) -> Fix | None:
+    """Return the edits by which a program does without a name: its calls are written otherwise, or nothing uses it."""
+    path = f"{use.module}.{use.name}"
+    change = replaced("name", path)
+    calls = [each for each in job.calls if each.path == path]
+    if use.name is None or use.guard != Guard() or (calls and not (change and change.write)):
+        return None
+    if not calls or change is None:
+        return Fix(f"import no `{use.name}`, which nothing uses", (Remove(f"imports.{path}"),))
+    edits = [_written(each, change) for each in calls]
+    return Fix(f"write `{change.write}`", tuple(chain.from_iterable(edits)), safe=False) if all(edits) else None
+
+
+def _written(call: Call, change: Replaced) -> tuple[Edit, ...]:
+    """Return the edits that write a call otherwise; none where it is given more than can be kept."""
+    if call.open or len(call.positional) > len(change.keeps):
+        return ()
+    gone = (Remove(f"{call.key}.{name}") for name in call.arguments if name not in change.keeps)
+    given = (Set(f"{call.key}.{name}", value) for name, value in change.gives.items())
+    return CallAs(call.key, change.write, tuple(change.imports)), *gone, *given
 
 
 def _fix(use: _Use, instead: _Instead) -> Fix | None:

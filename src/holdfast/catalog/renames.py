@@ -3,8 +3,8 @@
 Source: `renames.toml`, each entry with where it was read or tried.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
@@ -24,6 +24,7 @@ class Renamed:
         below: Only numbers from 0 up to this one mean the same; None where there is no such bound.
         switch: What `new` gets where `old` was true; None where `old` is no switch.
         harmless: Whether taking it out changes nothing: always, or with these values.
+        dispensable: Whether taking it out changes what the note says, and nothing else.
         note: What to do instead.
         ignored: Package and version since which it is taken without an effect.
         refused: Package and version since which it raises TypeError, though the signature takes any keyword.
@@ -38,6 +39,7 @@ class Renamed:
     below: float | None = None
     switch: Any = None
     harmless: bool | tuple[Any, ...] = False
+    dispensable: bool = False
     note: str = ""
     ignored: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
@@ -75,6 +77,10 @@ class Replaced:
         note: What to do instead.
         argument: Of a value, whose it is.
         same: Of a name, whether the new one is the same thing; None where it is used differently.
+        write: Of a function that is used differently, how a call of it is written now, `(…)` standing for its arguments.
+        imports: Dotted paths of the names in that.
+        keeps: Arguments that a call of it keeps, in their order.
+        gives: Arguments that it has besides.
         source: Where that was read or tried.
     """
 
@@ -83,6 +89,10 @@ class Replaced:
     note: str = ""
     argument: str = ""
     same: bool | None = None
+    write: str = ""
+    imports: Sequence[str] = ()
+    keeps: Sequence[str] = ()
+    gives: Mapping[str, Any] = field(default_factory=dict[str, Any])
     source: str
 
     @property

@@ -48,10 +48,17 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    """Give a key a value; missing parents are made."""
+    """Give a key a value; missing parents are made.
+
+    Attributes:
+        key: The key.
+        value: The value.
+        of: Key of another that has it now, where it moves: what is written there is written here then.
+    """
 
     key: str
     value: Any
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +76,24 @@ class Rename:
     name: str
 
 
-Edit = Set | Remove | Rename
+@dataclass(frozen=True, slots=True)
+class CallAs:
+    """Write a program's call as another expression; its arguments stay, and so do the values.
+
+    Attributes:
+        key: The call's.
+        expression: What is written instead, with `(…)` for the arguments: `SFTConfig(…)`. Without it they go, too.
+        imports: Dotted paths of the names in it.
+    """
+
+    key: str
+    expression: str
+    imports: tuple[str, ...] = ()
+
+
+ValueEdit = Set | Remove | Rename
+"""What changes values."""
+Edit = ValueEdit | CallAs
 
 
 Kind = Literal["job", "script", "command", "data"]
@@ -128,7 +152,7 @@ class Document:
             path = path[:-1]
         return Place(self.path)
 
-    def with_values(self, edits: Iterable[Edit], origin: Place) -> "Document":
+    def with_values(self, edits: Iterable[ValueEdit], origin: Place) -> "Document":
         """Return a copy with edits made that came from elsewhere, such as `--set`.
 
         Raises:
@@ -194,7 +218,8 @@ def apply_edits(values: Mapping[str, Any], edits: Iterable[Edit]) -> dict[str, A
     """
     result = dict(values)
     for edit in edits:
-        result = _edited(result, parse_key(edit.key), edit)
+        if not isinstance(edit, CallAs):
+            result = _edited(result, parse_key(edit.key), edit)
     return result
 
 
@@ -224,7 +249,7 @@ def _child(value: Any, part: str | int) -> Any:
     return ABSENT if name is ABSENT else value[name]
 
 
-def _edited(value: Any, key: Key, edit: Edit, at: Key = ()) -> Any:
+def _edited(value: Any, key: Key, edit: ValueEdit, at: Key = ()) -> Any:
     """Return a copy of the value that stands at one key path, with the edit made at `key` below it."""
     value = _spelled_out({} if value is None else value, at)
     name = _name_in(value, key[0]) if key else ABSENT

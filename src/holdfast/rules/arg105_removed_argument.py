@@ -9,8 +9,9 @@ The call raises `TypeError: … got an unexpected keyword argument`, after the e
 have run. What an argument did may also be needed still: prompts that `max_prompt_length` used to cut are not cut now.
 
 ## Fix safety
-An argument that had no effect, or whose value is what holds anyway, is taken out: safe. Where taking it out would
-change what is trained there is no fix.
+An argument that had no effect, or whose value is what holds anyway, is taken out: safe. One without which the job does
+the same but for what the message tells, as `max_prompt_length` and `logging_dir`: unsafe. Where taking it out would change
+more there is no fix.
 """
 
 from collections.abc import Iterator
@@ -75,7 +76,7 @@ RULE = Rule(
     ),
     bad=(
         Case(job=JOB, at="train.overwrite_output_dir", fixed=JOB_FIXED),
-        Case(script=SCRIPT, at="train.max_prompt_length"),
+        Case(script=SCRIPT, at="train.max_prompt_length", fixed=KEPT),
         Case(script=SAVED, at="train.save_safetensors", fixed=KEPT),
         Case(script=SAVED.replace("=True", "=False"), at="train.save_safetensors"),
     ),

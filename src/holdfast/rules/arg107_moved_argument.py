@@ -9,8 +9,10 @@ The call raises `TypeError: … got an unexpected keyword argument`. TRL's train
 `dataset_text_field`, `beta` and many others until trl 0.12.2; since 0.13.0 the configs alone do.
 
 ## Fix safety
-A plain value is moved into the config that this trainer is given, unless that says it too: safe; unsafe where another
-trainer is given the same config. Where there is no such call, or the value is computed, there is no fix. A value under
+A value is moved into the config that this trainer is given, unless that says it too: safe; unsafe where another trainer is
+given the same config. Of plain `TrainingArguments` the trainer's own config is made first: what they leave to their
+defaults is written out where the config's are others. Where there is no such call, or the value is computed from what
+comes later or changes, there is no fix. A value under
 `train` of a job file is moved to its key where nothing stands there yet.
 """
 
@@ -52,9 +54,12 @@ trainer = SFTTrainer(
 trainer.train()
 """
 FIXED = SCRIPT.replace("    max_seq_length=512,\n", "").replace('"capybara")', '"capybara", max_length=512)')
+TWICE = SCRIPT.replace('"capybara")', '"capybara", max_length=512)')
 TRAINER_OF_OLD = SCRIPT.replace("SFTConfig", "TrainingArguments").replace(
     "from trl import TrainingArguments, ", "from transformers import TrainingArguments\nfrom trl import "
 )
+DEFAULTS = "learning_rate=5e-05, bf16=False, gradient_checkpointing=False, logging_steps=500"
+FIXED_OF_OLD = FIXED.replace("max_length=512", f"{DEFAULTS}, max_length=512")
 
 RULE = Rule(
     code="ARG107",
@@ -71,7 +76,8 @@ RULE = Rule(
         Case(job=JOB, at="train.lora_r", fixed=JOB_FIXED),
         Case(job=JOB.replace("lora_r: 16", "tokenizer: gpt2"), at="train.tokenizer"),
         Case(script=SCRIPT, at="trainer.max_seq_length", fixed=FIXED),
-        Case(script=TRAINER_OF_OLD, at="trainer.max_seq_length"),
+        Case(script=TWICE, at="trainer.max_seq_length", fixed=FIXED),
+        Case(script=TRAINER_OF_OLD, at="trainer.max_seq_length", fixed=FIXED_OF_OLD),
         Case(script=FIXED.replace("max_length=512", "peft_config=None"), at="train.peft_config"),
     ),
     good=(

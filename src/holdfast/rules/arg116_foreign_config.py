@@ -9,17 +9,19 @@ The trainer raises AttributeError for the first setting that the other config do
 that it does not know. `SFTTrainer` alone takes plain `TrainingArguments`, and makes an `SFTConfig` of them.
 
 ## Fix safety
-The settings of one config are not those of the other: there is no fix.
+Of plain `TrainingArguments` the trainer's own config is made, which has all that they have; what they leave to their
+defaults is written out where the config's are others: safe, unless another trainer is given them too. The settings of
+one trainer's config are not those of another's: there is no fix.
 """
 
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import called, config_of, names_of, signatures, subject
+from holdfast.catalog.arguments import called, config_of, is_of_one, names_of, recasting, signatures, subject
 from holdfast.catalog.since import since
 from holdfast.core.calls import Call, Made
 from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
 SINCE = "0.29.0"
 """Before it, some of TRL's trainers made do with plain TrainingArguments."""
@@ -36,7 +38,15 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         if known and isinstance(given, Made) and api.signature(wanted) and not _fits(api, call, given, wanted):
             name = given.path.rpartition(".")[2]
             message = f"{subject(api, call)} takes a `{wanted.rpartition('.')[2]}`, not a `{name}`"
-            yield Finding(f"{call.key}.args", message)
+            yield Finding(f"{call.key}.args", message, _fix(job, api, given, wanted))
+
+
+def _fix(job: Document, api: Api, given: Made, wanted: str) -> Fix | None:
+    made = next((call for call in job.calls if call.key == given.key), None)
+    edits = recasting(api, made, wanted) if made else None
+    if made is None or edits is None:
+        return None
+    return Fix(f"make it a `{wanted.rpartition('.')[2]}`", edits, safe=is_of_one(job, made))
 
 
 def _fits(api: Api, call: Call, given: Made, wanted: str) -> bool:
@@ -65,6 +75,10 @@ PLAIN_ARGUMENTS = (
     .replace("args=DPOConfig", "args=TrainingArguments")
     .replace("from trl", "from transformers import TrainingArguments\nfrom trl")
 )
+OWN = SCRIPT.replace(
+    'DPOConfig(output_dir="dpo")',
+    'DPOConfig(output_dir="dpo", learning_rate=5e-05, bf16=False, gradient_checkpointing=False, logging_steps=500)',
+)
 
 RULE = Rule(
     code="ARG116",
@@ -77,7 +91,7 @@ RULE = Rule(
         "TrainingArguments, 42 pairs. All but a trainer's own raise while it is built, save SFTTrainer with "
         "TrainingArguments."
     ),
-    bad=(Case(script=FOREIGN, at="trainer.args"), Case(script=PLAIN_ARGUMENTS, at="trainer.args")),
+    bad=(Case(script=FOREIGN, at="trainer.args"), Case(script=PLAIN_ARGUMENTS, at="trainer.args", fixed=OWN)),
     good=(
         Case(script=SCRIPT),
         Case(script=PLAIN_ARGUMENTS.replace("DPOTrainer", "SFTTrainer").replace("ultrafeedback_binarized", "Capybara")),

@@ -9,8 +9,9 @@ The program ends with `ImportError: cannot import name …` in its first lines, 
 
 ## Fix safety
 Where the same thing has another name now, as `AutoModelForVision2Seq` has, the import and all uses are changed: safe.
-Where its name alone is taken over, as `AdamW` is by PyTorch with another weight decay, unsafe. What is used differently
-is left to you.
+Where its name alone is taken over, as `AdamW` is by PyTorch with another weight decay, unsafe. Where a call of something
+else comes near, as `clone_chat_template` does to `setup_chat_format`, the call is written so: unsafe. An import that
+nothing uses is taken out: safe. Everything else is left to you.
 """
 
 from collections.abc import Iterator
@@ -50,6 +51,28 @@ try:
 except ImportError:
     DataCollatorForCompletionOnlyLM = None
 """
+UNUSED = SCRIPT.replace("AdamW", "AutoTokenizer")
+CHAT = """
+from transformers import AutoModelForCausalLM, AutoTokenizer
+from trl import SFTTrainer, setup_chat_format
+
+model = AutoModelForCausalLM.from_pretrained("HuggingFaceTB/SmolLM2-135M")
+tokenizer = AutoTokenizer.from_pretrained("HuggingFaceTB/SmolLM2-135M")
+model, tokenizer = setup_chat_format(model, tokenizer, format="chatml")
+"""
+CHAT_FIXED = CHAT.replace("import SFTTrainer, setup_chat_format", "import SFTTrainer, clone_chat_template").replace(
+    'setup_chat_format(model, tokenizer, format="chatml")',
+    'clone_chat_template(model, tokenizer, source_tokenizer_path="Qwen/Qwen3-0.6B")[:2]',
+)
+KBIT = """
+from transformers import AutoModelForCausalLM
+from trl import get_kbit_device_map
+
+model = AutoModelForCausalLM.from_pretrained("HuggingFaceTB/SmolLM2-135M", device_map=get_kbit_device_map())
+"""
+KBIT_FIXED = KBIT.replace("from trl import get_kbit_device_map", "from accelerate import PartialState").replace(
+    "get_kbit_device_map()", '{"": PartialState().local_process_index}'
+)
 MODULE = """
 import trl
 
@@ -68,7 +91,9 @@ RULE = Rule(
     ),
     bad=(
         Case(script=SCRIPT.replace(", setup_chat_format", ""), at="imports", fixed=OPTIMIZER),
-        Case(script=SCRIPT.replace("AdamW", "AutoTokenizer"), at="imports"),
+        Case(script=UNUSED, at="imports", fixed=UNUSED.replace(", setup_chat_format", "")),
+        Case(script=CHAT, at="imports", fixed=CHAT_FIXED),
+        Case(script=KBIT, at="imports", fixed=KBIT_FIXED),
         Case(
             script=VISION,
             at="imports",

@@ -14,7 +14,19 @@ from holdfast.adapters.yaml.page import Draft, Page
 from holdfast.adapters.yaml.splice import rename, steps
 from holdfast.adapters.yaml.tree import Branch, Child, Leaf, value_of
 from holdfast.core.calls import Call
-from holdfast.core.document import Document, Edit, Key, Remove, Rename, Set, apply_edits, leaves, parse_key, render_key
+from holdfast.core.document import (
+    CallAs,
+    Document,
+    Edit,
+    Key,
+    Remove,
+    Rename,
+    Set,
+    apply_edits,
+    leaves,
+    parse_key,
+    render_key,
+)
 from holdfast.core.errors import JobError, Spot
 from holdfast.core.methods import Method
 from holdfast.core.text import Lines, TextEdit
@@ -26,6 +38,7 @@ NOT_THERE: dict[type[Edit], str] = {
     Set: "what it would stand in is no mapping, and no list of that length",
     Remove: "the file has no such key",
     Rename: "the file has no such key, or has one of the new name",
+    CallAs: "a job file calls nothing",
 }
 
 UNCLEAR = "the text there is laid out in a way that is not understood"
@@ -118,6 +131,8 @@ def _entries(branch: Branch, above: Key = ()) -> Iterator[tuple[Key, Child]]:
 
 def _make(draft: Draft, edit: Edit, path: str) -> bool:
     """Change a draft, step by step, until it says what the edit asks for; tell whether it came to that."""
+    if isinstance(edit, CallAs):
+        raise KeyError(edit.key)
     root = _root(draft.text, path)
     values = value_of(root)
     target = apply_edits(values, [edit])

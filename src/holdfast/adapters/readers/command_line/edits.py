@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterable
 from typing import Any
 
-from holdfast.core.document import Document, Edit, Remove, Rename, parse_key
+from holdfast.core.document import Document, Edit, Remove, Rename, Set, parse_key
 from holdfast.core.errors import Spot, UsageError
 from holdfast.core.text import Place, TextEdit
 
@@ -29,9 +29,9 @@ def _placed(document: Document, edit: Edit) -> TextEdit:
         return _at(option, option, f"--{edit.name}")
     if isinstance(edit, Remove) and option and value:
         return _at(option, value, "")
-    if option and value and value != option and not isinstance(edit, Rename | Remove):
+    if option and value and value != option and isinstance(edit, Set):
         return _at(value, value, render_words(edit.value))
-    if key not in document.places and not isinstance(edit, Rename | Remove) and (call := _call(document, edit)):
+    if key not in document.places and isinstance(edit, Set) and (call := _call(document, edit)):
         end = Place(call.path, call.end_line, call.end_column, call.end_line, call.end_column)
         return _at(end, end, f" --{key[-1]} {render_words(edit.value)}")
     where = document.place(edit.key)

@@ -7,10 +7,10 @@ import libcst
 
 from holdfast.adapters.readers.script.render import render_value
 from holdfast.adapters.readers.script.rows import NOTHING, SPACE, Row, comma, written
-from holdfast.core.document import Edit, Remove, Set
+from holdfast.core.document import Remove, Set, ValueEdit
 
 
-def change(source: str, edits: Iterable[Edit]) -> str | None:
+def change(source: str, edits: Iterable[ValueEdit]) -> str | None:
     """Return a call or a dict with its arguments changed, or None where the text is neither, or has no such argument.
 
     >>> change("SFTConfig(a=1, b=2)", [Remove("train.a"), Set("train.c", "x")])
@@ -35,7 +35,7 @@ def change(source: str, edits: Iterable[Edit]) -> str | None:
     return written(writer.put(node, row), source)
 
 
-def _changed(writer: Any, row: Row[Any], names: list[str], edit: Edit) -> Row[Any]:
+def _changed(writer: Any, row: Row[Any], names: list[str], edit: ValueEdit) -> Row[Any]:
     """Return the row with one edit made; a new argument comes last, but before `**rest`."""
     name = edit.key.rpartition(".")[2]
     at = names.index(name) if name in names else -1

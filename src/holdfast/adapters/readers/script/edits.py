@@ -16,9 +16,20 @@ from itertools import chain, pairwise
 
 from holdfast.adapters.readers.script.carried import carry
 from holdfast.adapters.readers.script.parts import end_of, least, read_parts, source_at, source_of, start_of
-from holdfast.adapters.readers.script.render import render_value
+from holdfast.adapters.readers.script.render import is_written_plainly, render_value
 from holdfast.core.calls import Call
-from holdfast.core.document import ABSENT, Document, Edit, Remove, Rename, Set, apply_edits, parse_key
+from holdfast.core.document import (
+    ABSENT,
+    CallAs,
+    Document,
+    Edit,
+    Remove,
+    Rename,
+    Set,
+    ValueEdit,
+    apply_edits,
+    parse_key,
+)
 from holdfast.core.errors import Spot, UsageError
 from holdfast.core.text import Lines, Place, TextEdit
 
@@ -62,23 +73,40 @@ def _plans(document: Document, edits: Sequence[Edit]) -> list[Plan]:
     Raises:
         UsageError: One of them cannot be made in this text.
     """
-    imports = [edit for edit in edits if edit.key.startswith(IMPORTS)]
-    header = [edit for edit in edits if edit.key.startswith(REQUIREMENTS)]
-    rest = [edit for edit in edits if edit not in imports and edit not in header]
+    calls = [edit for edit in edits if isinstance(edit, CallAs)]
+    values = [edit for edit in edits if not isinstance(edit, CallAs)]
+    imports = [edit for edit in values if edit.key.startswith(IMPORTS)]
+    header = [edit for edit in values if edit.key.startswith(REQUIREMENTS)]
+    rest = [edit for edit in values if edit not in imports and edit not in header]
     plans = [_import_plan(document, imports)] if imports else []
     plans += [_header_plan(document, header)] if header else []
+    plans += [_call_plan(document, calls)] if calls else []
     return [*plans, *_argument_plans(document, rest)]
 
 
-def _import_plan(document: Document, edits: Sequence[Edit]) -> Plan:
+def _import_plan(document: Document, edits: Sequence[ValueEdit]) -> Plan:
     moves = {edit.key.removeprefix(IMPORTS): edit.value for edit in edits if isinstance(edit, Set)}
-    plan: Plan | None = import_module(f"{ROOM}.import_edits").plan_imports(document, moves)
-    if plan is None or len(moves) < len(edits):
-        raise _refusal(document, edits[0].key, "it is not imported there, or for the case that it fails")
+    gone = [edit.key.removeprefix(IMPORTS) for edit in edits if isinstance(edit, Remove)]
+    plan: Plan | None = None
+    if len(gone) == len(edits):
+        plan = import_module(f"{ROOM}.call_edits").plan_removals(document, gone)
+    elif len(moves) == len(edits):
+        plan = import_module(f"{ROOM}.import_edits").plan_imports(document, moves)
+    if plan is None:
+        raise _refusal(document, edits[0].key, "it is not imported there, or for the case that it fails, or it is used")
     return plan
 
 
-def _header_plan(document: Document, edits: Sequence[Edit]) -> Plan:
+def _call_plan(document: Document, edits: Sequence[CallAs]) -> Plan:
+    plan: Plan | None = import_module(f"{ROOM}.call_edits").plan_calls(document, edits)
+    if plan is None:
+        raise _refusal(
+            document, edits[0].key, "it is not called by a name of its own, or what it is to be is called otherwise"
+        )
+    return plan
+
+
+def _header_plan(document: Document, edits: Sequence[ValueEdit]) -> Plan:
     try:
         wanted = apply_edits(document.values, edits)["environment"]["requirements"]
     except KeyError:
@@ -91,9 +119,9 @@ def _header_plan(document: Document, edits: Sequence[Edit]) -> Plan:
     return lambda: placed
 
 
-def _argument_plans(document: Document, edits: Sequence[Edit]) -> Iterator[Plan]:
+def _argument_plans(document: Document, edits: Sequence[ValueEdit]) -> Iterator[Plan]:
     """Yield what makes the edits of arguments: those of a call that has one coming or going, together."""
-    coming: dict[Place, list[Edit]] = {}
+    coming: dict[Place, list[ValueEdit]] = {}
     for edit in edits:
         if _in_place(document, edit) is None:
             coming.setdefault(_home(document, edit), []).append(edit)
@@ -107,14 +135,14 @@ def _argument_plans(document: Document, edits: Sequence[Edit]) -> Iterator[Plan]
         else:
             coming[call].append(edit)
     for place, rest in coming.items():
-        yield _rewriting(document, place, rest, edits)
+        yield _rewriting(document, place, rest)
 
 
 def _given(edit: TextEdit) -> Plan:
     return lambda: (edit,)
 
 
-def _in_place(document: Document, edit: Edit) -> TextEdit | None:
+def _in_place(document: Document, edit: ValueEdit) -> TextEdit | None:
     """Return the edit as a replacement of one name or value, or None where an argument comes or goes.
 
     Raises:
@@ -144,7 +172,7 @@ def _holds(place: Place, edit: TextEdit) -> bool:
     return place.cell == edit.cell and start_of(place) <= edit.start and edit.end <= end_of(place)
 
 
-def _home(document: Document, edit: Edit) -> Place:
+def _home(document: Document, edit: ValueEdit) -> Place:
     """Return the place of the call that gets or loses an argument, or of the dict that holds it.
 
     Raises:
@@ -180,21 +208,20 @@ def _keys(node: ast.AST) -> list[ast.keyword] | list[ast.expr | None]:
     return node.keywords if isinstance(node, ast.Call) else node.keys if isinstance(node, ast.Dict) else []
 
 
-def _is_own(document: Document, call: Call, edit: Edit, where: Place | None) -> bool:
+def _is_own(document: Document, call: Call, edit: ValueEdit, where: Place | None) -> bool:
     """Tell whether no call of something else gets the same argument from the same place: a dict that several share."""
     name = edit.key.rpartition(".")[2]
     others = (other for other in document.calls if other.path != call.path and name in other.arguments)
     return where is None or all(document.key_places.get(parse_key(f"{other.key}.{name}")) != where for other in others)
 
 
-def _rewriting(document: Document, place: Place, edits: Sequence[Edit], beside: Sequence[Edit]) -> Plan:
+def _rewriting(document: Document, place: Place, edits: Sequence[ValueEdit]) -> Plan:
     """Return what changes which arguments a call or a dict has.
 
     Args:
         document: The program.
         place: The call or the dict.
         edits: What changes there.
-        beside: All that changes: what an argument loses may be what another gets.
 
     Raises:
         UsageError: It is not written out there.
@@ -203,8 +230,12 @@ def _rewriting(document: Document, place: Place, edits: Sequence[Edit], beside: 
     if not _is_written_out(old, edits):
         raise _refusal(document, edits[0].key, "the call is not written out there")
 
+    ours = carry(document, edits, place)
+    unknown = next((edit for edit in ours if isinstance(edit, Set) and not is_written_plainly(edit.value)), None)
+    if unknown:
+        raise _refusal(document, unknown.key, "its value cannot be told there")
+
     def rewrite() -> Iterator[TextEdit]:
-        ours = [edit for edit in carry(document, beside, place) if edit.key in {each.key for each in edits}]
         new = import_module(f"{ROOM}.arguments").change(old, ours)
         if new is None:
             raise _refusal(document, edits[0].key, "the call is not written out there")
@@ -215,7 +246,7 @@ def _rewriting(document: Document, place: Place, edits: Sequence[Edit], beside: 
     return rewrite
 
 
-def _is_written_out(source: str, edits: Iterable[Edit]) -> bool:
+def _is_written_out(source: str, edits: Iterable[ValueEdit]) -> bool:
     """Tell whether a text is a call or a dict that has the arguments that are to go, or to be called otherwise."""
     try:
         node = ast.parse(source, mode="eval").body

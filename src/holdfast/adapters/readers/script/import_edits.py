@@ -58,7 +58,7 @@ def plan_imports(document: Document, moves: Mapping[str, str]) -> Callable[[], I
         moves: The new dotted path of each name, by its old one.
     """
     parts = read_parts(document)
-    statements = [each for part in parts for each in _statements(document, part, moves)]
+    statements = [each for part in parts for each in statements_of(document, part, moves)]
     found = {f"{each.node.module}.{alias.name}" for each in statements for alias in each.names}
     if found != moves.keys():
         return None
@@ -66,7 +66,7 @@ def plan_imports(document: Document, moves: Mapping[str, str]) -> Callable[[], I
     return lambda: [*uses, *chain.from_iterable(_moved(each) for each in statements)]
 
 
-def _statements(document: Document, part: Part, moves: Mapping[str, str]) -> Iterator[Statement]:
+def statements_of(document: Document, part: Part, moves: Mapping[str, str]) -> Iterator[Statement]:
     """Yield the import statements that change."""
     places = [
         each.place
@@ -112,8 +112,8 @@ def _renamed_uses(parts: Sequence[Part], statements: Sequence[Statement]) -> lis
     }
     ours = {alias for each in statements for alias in each.names}
     for old, new in renamed.items():
-        uses = _uses(parts, old, ours)
-        if uses is None or _uses(parts, new, ours) != []:
+        uses = uses_of(parts, old, ours)
+        if uses is None or uses_of(parts, new, ours) != []:
             for each in statements:
                 each.aliased.add(old)
         else:
@@ -121,7 +121,7 @@ def _renamed_uses(parts: Sequence[Part], statements: Sequence[Statement]) -> lis
     return edits
 
 
-def _uses(parts: Sequence[Part], name: str, ours: set[ast.alias]) -> list[Span] | None:
+def uses_of(parts: Sequence[Part], name: str, ours: set[ast.alias]) -> list[Span] | None:
     """Return where a name is read; None where it is bound otherwise too, or told in a text."""
     found: list[Span] = []
     for part in parts:
@@ -146,15 +146,15 @@ def _moved(statement: Statement) -> Iterator[TextEdit]:
     """Yield the edits of one statement."""
     module = statement.node.module
     gone = [alias for alias, (home, _) in statement.names.items() if home != module]
-    if not gone or (statement.home and not (_may_go(statement) and _beside(statement, statement.home))):
+    if not gone or (statement.home and not (may_go(statement) and beside(statement, statement.home))):
         yield from _in_place(statement)
         return
     yield from _in_place(statement, besides=gone)
-    yield from _without(statement, gone)
-    added: dict[str, list[str]] = {}
+    yield from without(statement, gone)
+    homes: dict[str, list[str]] = {}
     for alias in gone:
-        added.setdefault(statement.names[alias][0], []).append(statement.spelled(alias))
-    yield from _added(statement, added)
+        homes.setdefault(statement.names[alias][0], []).append(statement.spelled(alias))
+    yield from added(statement, homes)
 
 
 def _in_place(statement: Statement, besides: Sequence[ast.alias] = ()) -> Iterator[TextEdit]:
@@ -164,35 +164,36 @@ def _in_place(statement: Statement, besides: Sequence[ast.alias] = ()) -> Iterat
         start = part.text.index(node.module, part.span(node)[0])
         yield part.edit(start, start + len(node.module), statement.home)
     for alias in statement.names:
-        if alias not in besides and statement.spelled(alias) != _spelled(alias):
+        if alias not in besides and statement.spelled(alias) != spelled_in(alias):
             yield part.edit(*part.span(alias), statement.spelled(alias))
 
 
-def _added(statement: Statement, added: Mapping[str, Sequence[str]]) -> Iterator[TextEdit]:
+def added(statement: Statement, homes: Mapping[str, Sequence[str]]) -> Iterator[TextEdit]:
     """Yield the edits that import names from other modules: in statements that there are, else in new ones."""
     fresh: list[str] = []
-    for module, names in added.items():
-        other = _beside(statement, module)
+    for module, names in homes.items():
+        other = beside(statement, module)
         if other is None:
             fresh.append(f"from {module} import {', '.join(names)}")
-        elif missing := [name for name in names if name not in map(_spelled, other.names)]:
-            yield _rewritten(statement.part, other, [], missing)
+        elif missing := [name for name in names if name not in map(spelled_in, other.names)]:
+            yield rewritten(statement.part, other, [], missing)
     if fresh:
         yield _inserted(statement, fresh)
 
 
-def _without(statement: Statement, gone: Sequence[ast.alias]) -> Iterator[TextEdit]:
+def without(statement: Statement, gone: Sequence[ast.alias]) -> Iterator[TextEdit]:
     """Yield the edit that takes names out of a statement, or the statement, with its line, where none is left."""
     part, node = statement.part, statement.node
     if len(gone) < len(node.names):
-        yield _rewritten(part, node, list(map(_spelled, gone)), [])
+        yield rewritten(part, node, list(map(spelled_in, gone)), [])
         return
     start, end = part.line_span(*part.span(node))
     below = next((each for each in part.lines.starts if each > end), len(part.text))
     yield part.edit(start, below, "")
 
 
-def _rewritten(part: Part, node: ast.ImportFrom, gone: Sequence[str], new: Sequence[str]) -> TextEdit:
+def rewritten(part: Part, node: ast.ImportFrom, gone: Sequence[str], new: Sequence[str]) -> TextEdit:
+    """Return the edit by which a statement imports some names no longer, and others besides."""
     old, start = part.source(node), part.span(node)[0]
     change: Callable[..., str] = import_module("holdfast.adapters.readers.script.imported_names").change_names
     changed = change(old, gone, new)
@@ -220,14 +221,14 @@ def _is_alone(statement: Statement) -> bool:
     return not part.text[first:start].strip() and (not after or after.startswith("#"))
 
 
-def _may_go(statement: Statement) -> bool:
+def may_go(statement: Statement) -> bool:
     """Tell whether a statement can be taken out with its lines: it has them for itself, and says nothing to people."""
     part = statement.part
     first, last = part.line_span(*part.span(statement.node))
     return _is_alone(statement) and "#" not in part.text[first:last]
 
 
-def _beside(statement: Statement, module: str) -> ast.ImportFrom | None:
+def beside(statement: Statement, module: str) -> ast.ImportFrom | None:
     """Return an import from a module that stands before or beside a statement, and to which names can be added."""
     at = statement.body.index(statement.node)
     imports = takewhile(lambda each: isinstance(each, ast.Import | ast.ImportFrom), statement.body[at + 1 :])
@@ -237,5 +238,6 @@ def _beside(statement: Statement, module: str) -> ast.ImportFrom | None:
     return None
 
 
-def _spelled(alias: ast.alias) -> str:
+def spelled_in(alias: ast.alias) -> str:
+    """Return an imported name as it is written."""
     return f"{alias.name} as {alias.asname}" if alias.asname else alias.name

@@ -14,7 +14,7 @@ from holdfast.core.lately import lately
 from holdfast.core.notebook import read_cells
 from holdfast.core.text import LINE_BREAK, Lines, Place, TextEdit
 
-Node = ast.stmt | ast.expr | ast.alias | ast.keyword
+Node = ast.stmt | ast.expr | ast.alias | ast.keyword | ast.arg
 
 
 @dataclass(slots=True, eq=False, repr=False)

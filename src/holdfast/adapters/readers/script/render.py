@@ -10,6 +10,19 @@ class Source(str):
     __slots__ = ()
 
 
+def is_written_plainly(value: Any) -> bool:
+    """Tell whether a value can be written as Python: no part of it is unknown, or made by something else.
+
+    >>> is_written_plainly({"a": [1, None]}), is_written_plainly([object()])
+    (True, False)
+    """
+    if isinstance(value, dict):
+        return all(map(is_written_plainly, (*value, *value.values())))
+    if isinstance(value, list | tuple):
+        return all(map(is_written_plainly, value))
+    return value is None or isinstance(value, bool | int | float | str)
+
+
 def render_value(value: Any) -> str:
     """Return a plain value as Python writes it, text in double quotes.
 

@@ -1,0 +1,86 @@
+"""An adapter that is asked for twice: of `get_peft_model`, and of the trainer.
+
+## What it does
+Looks for `peft_config` in a trainer whose model has an adapter already, with the checks that the trainer makes in the
+versions at hand.
+
+## Why is this bad
+The trainer raises `ValueError: You passed a PeftModel instance together with a peft_config`, after the model was loaded.
+Older releases of TRL took it, and much advice in circulation still does both.
+
+## Fix safety
+The `peft_config` is taken out of the trainer: safe where the adapter was made with the same one. Where it was made with
+another, or loaded, only the user knows which was meant: unsafe.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.arguments import subject
+from holdfast.catalog.constructions import refusals
+from holdfast.core.calls import Call, Made
+from holdfast.core.document import Document, Remove
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+
+ADAPT = "peft.get_peft_model"
+ARGUMENT = "peft_config"
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each trainer that is to add an adapter to a model which has one."""
+    for made, raised in refusals(job, api, "two-adapters"):
+        call = made.call
+        key = f"{call.key}.{ARGUMENT}"
+        message = f"{subject(api, call)} raises {raised.exception}: the model that it is given has an adapter already"
+        fix = Fix(f"take `{ARGUMENT}` out", (Remove(key),), safe=_is_same(job, call))
+        yield Finding(key, message, fix if ARGUMENT in call.arguments else None)
+
+
+def _is_same(job: Document, call: Call) -> bool:
+    """Tell whether the model's adapter was made with the config that the trainer is given."""
+    model = next(iter(call.positional), call.arguments.get("model"))
+    if not isinstance(model, Made) or model.path != ADAPT:
+        return False
+    adapted = next((each for each in job.calls if each.key == model.key), None)
+    given = (*adapted.positional[1:], *adapted.arguments.values()) if adapted else ()
+    return isinstance(call.arguments[ARGUMENT], Made) and call.arguments[ARGUMENT] in given
+
+
+SCRIPT = """
+from datasets import load_dataset
+from peft import LoraConfig, get_peft_model
+from transformers import AutoModelForCausalLM
+from trl import SFTConfig, SFTTrainer
+
+lora = LoraConfig(target_modules="all-linear")
+model = get_peft_model(AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B"), lora)
+trainer = SFTTrainer(
+    model=model,
+    args=SFTConfig(output_dir="out"),
+    train_dataset=load_dataset("trl-lib/Capybara", split="train"),
+    peft_config=lora,
+)
+"""
+ANOTHER = SCRIPT.replace("peft_config=lora", 'peft_config=LoraConfig(r=8, target_modules="all-linear")')
+FIXED = SCRIPT.replace("    peft_config=lora,\n", "")
+
+RULE = Rule(
+    code="CMB105",
+    name="two-adapters",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    kinds=PROGRAMS,
+    source=(
+        "The check in the `__init__` of each of trl's trainers, in the history of releases. Tried with trl 1.16, peft 0.21 and a "
+        "tiny model: ValueError while the trainer is built, and none without the argument."
+    ),
+    bad=(
+        Case(script=SCRIPT, at="trainer.peft_config", fixed=FIXED),
+        Case(script=ANOTHER, at="trainer.peft_config", fixed=FIXED),
+    ),
+    good=(
+        Case(script=FIXED),
+        Case(script=SCRIPT.replace("model=model", 'model="Qwen/Qwen2.5-0.5B"')),
+    ),
+)
