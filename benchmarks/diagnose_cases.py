@@ -21,6 +21,7 @@ from tests.diagnose_cases import wrap
 
 from holdfast.core.diagnosis import HEALTHY, Diagnosis
 from holdfast.engine.diagnose import Marks, diagnose, read_log
+from holdfast.engine.diagnose.tracebacks import ERROR
 from holdfast.signatures import all_signatures
 
 NOT_IN_LOG: Final = "cause-not-in-log"
@@ -78,7 +79,8 @@ def tell(text: bytes) -> Diagnosis:
 def told_of(case: Mapping[str, Any], seed: int, *, bare: bool) -> Told:
     """Return what is answered about a case."""
     lines: list[str] = case["lines"]
-    wrapped = wrap(lines, seed, ends_well=case["class"] in ENDS_WELL)
+    raised = any(ERROR.match(line) for line in lines)
+    wrapped = wrap(lines, seed, ends_well=case["class"] in ENDS_WELL and not raised)
     text, numbers = (
         ("\n".join(lines) + "\n", tuple(range(1, 1 + len(lines)))) if bare else (wrapped.text, wrapped.numbers)
     )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.core.diagnosis import HEALTHY, Mark, Remedy
+from holdfast.core.diagnosis import HEALTHY, Mark, Phase, Remedy
 from tests.diagnose_signatures import first, found, signature
 
 FULL = signature("full", Mark(line=r"CUDA out of memory\. Tried to allocate (?P<tried>[\d.]+ GiB)", weight=0.9))
@@ -297,3 +297,50 @@ def test_python_called_wrongly_by_the_users_code_is_the_users_fault() -> None:
     told = found(text, USER).causes[0]
     assert (told.signature.name, told.confidence) == ("user-code-error", 0.62)
     assert found(text.replace("/job/train.py", "/env/lib/site-packages/peft/save.py"), USER).verdict == "unknown"
+
+
+LOAD = Mark(line=r"optional library did not load", weight=0.96)
+
+
+@pytest.mark.parametrize(
+    ("phase", "line", "told"),
+    [
+        ("environment", "[codec|ERROR] optional library did not load", "healthy"),
+        ("environment", "optional library did not load", "load"),
+        ("checkpoint", "ERROR: optional library did not load", "load"),
+    ],
+)
+def test_a_loggers_error_about_the_environment_that_training_outlived_is_about_nothing(
+    phase: Phase, line: str, told: str
+) -> None:
+    """Of the rest something failed all the same, and less surely."""
+    load = signature("load", LOAD, phase=phase)
+    after = found(f"{line}\n{STEPS}{END}", load)
+
+    assert (after.causes[0].signature.name if after.causes else after.verdict) == told
+    assert found(f"{STEPS}{line}\n", load).causes[0].signature.name == "load"
+
+
+def test_nccl_says_warn_of_what_ends_it() -> None:
+    """A logger's warning may be about nothing; NCCL has no other word for an error."""
+    full = signature("full", Mark(line="No space left on device", weight=0.95))
+    sure, unsure = (
+        found(f"{STEPS}{line} No space left on device\n", full).causes[0].confidence for line in ("NCCL WARN", "WARN")
+    )
+    assert sure > unsure
+
+
+@pytest.mark.parametrize("path", [".../transformers/integrations/flash.py", "…/trl/trainer/sft_trainer.py"])
+def test_a_path_that_was_cut_by_hand_is_no_code_of_the_users(path: str) -> None:
+    users = found(raised("AttributeError: 'NoneType' object has no attribute 'to'"), USER).causes[0].confidence
+    cut = found(raised("AttributeError: 'NoneType' object has no attribute 'to'", f'File "{path}", line 3, in f'), USER)
+    assert not cut.causes or cut.causes[0].confidence < users
+
+
+def test_a_line_of_code_alone_is_no_frame_that_is_known() -> None:
+    """A mark for exceptions of which nothing more was pasted holds."""
+    alone = signature("alone", Mark(line="object has no attribute 'llm'", not_frame=".", weight=0.7))
+    error = "AttributeError: 'Env' object has no attribute 'llm'"
+
+    assert first(f"    self.x = self.llm.foo\n{error}\n", alone) == "alone"
+    assert first(raised(error), alone) != "alone"

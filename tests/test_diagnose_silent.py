@@ -137,3 +137,11 @@ def test_a_run_that_ended_in_order_long_before_its_last_step_was_stopped() -> No
 
 def with_evaluation(at: int) -> Mapping[str, object]:
     return {"eval_loss": 1.0, "epoch": 1.0} if at == 5 else sft(at)
+
+
+def test_a_single_step_without_any_signal_is_told_less_surely() -> None:
+    """A line that was pasted; a step of zero with a spread is how GRPO begins."""
+    step = {"reward_std": 0.0, "grad_norm": 0.0}
+    assert log(lambda at: grpo(at, **step), steps=1) == ["grpo-zero-advantage"]
+    assert log(lambda at: grpo(at, **step | {"grad_norm": 0.3}), steps=1) == []
+    assert log(grpo, steps=1) == [HEALTHY]

@@ -144,6 +144,7 @@ def test_a_run_is_diagnosed_by_its_logs_and_its_ledger(here: Path, ask: Ask) -> 
         ("0:15", "job-preempted-or-requeued"),
         ("int", "job-cancelled-externally"),
         ("SIGSEGV", "native-crash-segfault"),
+        ("135", "shm-too-small"),
         ("CANCELLED by 1000", "job-cancelled-externally"),
         ("TIMEOUT", "job-time-limit"),
         ("OOMKilled", "cpu-ram-oom-kill"),

@@ -302,7 +302,7 @@ def test_a_computed_value_moves_as_it_is_written(value: str, before: str, betwee
     text = MOVED.format(value=value, before=before, between=between)
     (document, *_) = read_script(text, "train.py")
     given = document.get("trainer.max_seq_length")
-    edits = [Remove("trainer.max_seq_length"), Set("train.max_length", given, of="trainer.max_seq_length")]
+    edits: list[Edit] = [Remove("trainer.max_seq_length"), Set("train.max_length", given, of="trainer.max_seq_length")]
 
     if moves:
         assert f'SFTConfig(output_dir="out", max_length={value})' in apply_text_edits(
@@ -320,6 +320,9 @@ def test_a_value_does_not_move_out_of_its_function(*, inside: bool, moves: bool)
     text = f'{head}{body}    trainer = SFTTrainer("gpt2", args=args, max_seq_length=options.length)\n    trainer.train()\n\nmain(o)\n'
     (document, *_) = read_script(text, "train.py")
 
-    edits = [Remove("trainer.max_seq_length"), Set("train.max_length", Unknown(), of="trainer.max_seq_length")]
+    edits: list[Edit] = [
+        Remove("trainer.max_seq_length"),
+        Set("train.max_length", Unknown(), of="trainer.max_seq_length"),
+    ]
 
     assert can_place(document, edits) is moves

@@ -19,8 +19,15 @@ from holdfast.engine.diagnose.raised import CAREFUL, SURE_WORDS, Raised, find_ra
 from holdfast.engine.diagnose.raised_classes import RULES, class_of
 from holdfast.signatures import all_signatures
 
-REFUSED = ("dataset-field-case-mismatch", "dataset-empty")
-"""A column that differs by a capital: its marks see more than the message says."""
+REFUSED = (
+    "dataset-field-case-mismatch",
+    "dataset-empty",
+    "grpo-batch-generations-divisibility",
+    "iterable-dataset-needs-max-steps",
+    "transformers-arg-removed",
+    "trl-config-arg-renamed",
+)
+"""Classes whose marks see more than the place says: which column, which numbers, which argument it is about."""
 
 
 @cache

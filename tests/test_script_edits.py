@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.adapters.readers.script.arguments import change
-from holdfast.core.document import Edit, Remove, Rename, Set
+from holdfast.core.document import Remove, Rename, Set, ValueEdit
 
 TALL = """SFTConfig(
     # why
@@ -38,7 +38,7 @@ GAPS = st.sampled_from(["", " ", "\n", "\n    ", "  # note\n    ", "\n    # abov
         (TALL, Set("t.c", 3), TALL.replace("b=2,\n", "b=2,\n    c=3,\n")),
     ],
 )
-def test_arguments_come_and_go_in_the_layout_of_the_call(source: str, edit: Edit, result: str) -> None:
+def test_arguments_come_and_go_in_the_layout_of_the_call(source: str, edit: ValueEdit, result: str) -> None:
     """Commas, comments, indentation and the closing bracket stand where a person would have put them."""
     assert change(source, [edit]) == result
 
@@ -63,7 +63,7 @@ def test_only_the_named_argument_changes(call: tuple[str, list[str]], data: st.D
     """Whatever the layout, the call has the same other arguments afterwards, in the same order, and no comment of theirs is lost."""
     source, names = call
     name = data.draw(st.sampled_from([*names, "z"]))
-    edits: list[Edit] = [Set(f"t.{name}", 99), *([Remove(f"t.{name}")] if name in names else [])]
+    edits: list[ValueEdit] = [Set(f"t.{name}", 99), *([Remove(f"t.{name}")] if name in names else [])]
     edit = data.draw(st.sampled_from(edits))
     changed = change(source, [edit])
 

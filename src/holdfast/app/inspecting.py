@@ -10,7 +10,7 @@ from holdfast.adapters.overrides import apply_overrides, parse_set
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.targets import read_target
 from holdfast.app.inspected_rows import Sight, Source
-from holdfast.core.document import Document, Set, ValueEdit
+from holdfast.core.document import Document, Edit, Set
 from holdfast.core.errors import SourceError
 from holdfast.core.finding import Finding, MissingFactError, Skip
 from holdfast.core.methods import Method
@@ -72,7 +72,7 @@ def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has 
     return answer_inspect(look_at(asked, Source(asked, offline=offline), rewards=tuple(rewards), limit=rows))
 
 
-def read_asked(data: str, edits: Sequence[ValueEdit], sets: Sequence[str]) -> Document:
+def read_asked(data: str, edits: Sequence[Edit], sets: Sequence[str]) -> Document:
     """Return what is asked as a document: a job file's, or one that says no more than the options do.
 
     Raises:

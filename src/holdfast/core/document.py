@@ -152,22 +152,22 @@ class Document:
             path = path[:-1]
         return Place(self.path)
 
-    def with_values(self, edits: Iterable[ValueEdit], origin: Place) -> "Document":
+    def with_values(self, edits: Iterable[Edit], origin: Place) -> "Document":
         """Return a copy with edits made that came from elsewhere, such as `--set`.
 
         Raises:
             KeyError: See `apply_edits`.
         """
-        edits = tuple(edits)
-        moved = {_key_after(edit): origin for edit in edits if not isinstance(edit, Remove)}
-        touched = {parse_key(edit.key) for edit in edits} | set(moved)
+        made = tuple(edit for edit in edits if not isinstance(edit, CallAs))
+        moved = {_key_after(edit): origin for edit in made if not isinstance(edit, Remove)}
+        touched = {parse_key(edit.key) for edit in made} | set(moved)
 
         def kept(places: Mapping[Key, Place]) -> dict[Key, Place]:
             return {key: place for key, place in places.items() if touched.isdisjoint(_with_parents(key))}
 
         return replace(
             self,
-            values=apply_edits(self.values, edits),
+            values=apply_edits(self.values, made),
             places={**kept(self.places), **moved},
             key_places={**kept(self.key_places), **moved},
         )

@@ -27,6 +27,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 
 SCRIPT = """
+from trl import SFTConfig
 from trl.core import LengthSampler
 """
 USED = f"{SCRIPT}\nlengths = LengthSampler(2, 8)\n"
@@ -44,7 +45,7 @@ RULE = Rule(
     ),
     bad=(
         Case(script=USED, at="imports"),
-        Case(script=SCRIPT, at="imports", fixed="\n"),
+        Case(script=SCRIPT, at="imports", fixed="\nfrom trl import SFTConfig\n"),
         Case(script=INNER, at="imports", fixed="from trl import SFTConfig, SFTTrainer\n"),
     ),
     good=(

@@ -9,7 +9,7 @@ A process that is killed writes nothing: only who waited for it knows by what.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from signal import SIGABRT, SIGHUP, SIGINT, SIGSEGV, SIGTERM, Signals
+from signal import SIGABRT, SIGBUS, SIGHUP, SIGINT, SIGSEGV, SIGTERM, Signals
 from typing import Final
 
 from holdfast.core.errors import UsageError
@@ -24,6 +24,7 @@ SIGNALS: Final[Mapping[int, tuple[str, float]]] = {
     SIGTERM: ("job-preempted-or-requeued", 0.85),
     SIGINT: ("job-cancelled-externally", 0.85),
     SIGHUP: ("killed-by-sighup", 0.85),
+    SIGBUS: ("shm-too-small", 0.6),
     SIGSEGV: ("native-crash-segfault", 0.6),
     SIGABRT: ("native-crash-segfault", 0.5),
 }

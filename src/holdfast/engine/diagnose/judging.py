@@ -52,7 +52,10 @@ TOLERATED: Final = 0.6
 """Those, too, where they are a logger's warning, or of something that was tried again: the job did not fail of it."""
 MERELY_WARNED: Final = 0.74
 """Most that a class is sure of by a warning where the log has no exception: it may have been about nothing."""
-WARNING: Final = re.compile(r"\bWARN(?:ING)?\b|\b\w*Warning: ")
+WARNING: Final = re.compile(r"(?<!NCCL )\bWARN(?:ING)?\b|\b\w*Warning: ")
+"""A logger's warning; NCCL says WARN of what ends it."""
+LOGGED: Final = re.compile(r"\bERROR\b|\berror: ")
+"""A logger's error: an optional library that does not load, a package that could not be built."""
 RETRIED: Final = re.compile(r"\b[Rr]etry(?:ing)?\b|thrown while requesting ")
 BESIDE_EXCEPTION: Final = 0.6
 """What the metrics say of a job that an exception ended."""
@@ -230,7 +233,10 @@ def _share_before_end(sign: Sign) -> float:
         return 1.0
     if sign.mark.weight < SURE:
         return WARNED
-    return TOLERATED if WARNING.search(sign.line.text) or RETRIED.search(sign.line.text) else 1.0
+    if LOGGED.search(sign.line.text) and sign.signature.phase == "environment":
+        return SURVIVED
+    spoken = (WARNING, RETRIED, LOGGED)
+    return TOLERATED if any(words.search(sign.line.text) for words in spoken) else 1.0
 
 
 def _is_quiet(log: Log) -> bool:

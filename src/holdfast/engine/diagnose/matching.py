@@ -120,7 +120,8 @@ def match(
             return None
         values |= beside.groupdict() if beside else {}
     if any(
-        refused and _first(refused, texts) for refused, texts in ((mark.not_near, _own(hit)), (mark.not_frame, frames))
+        refused and _first(refused, texts)
+        for refused, texts in ((mark.not_near, _own(hit)), (mark.not_frame, _frames(hit.traceback, known=True)))
     ):
         return None
     return values if not mark.when or holds(mark.when, values) else None
@@ -159,9 +160,10 @@ def _chain(traceback: Traceback | None) -> tuple[Traceback, ...]:
     return (traceback, *(earlier for earlier, _ in traceback.earlier)) if traceback else ()
 
 
-def _frames(traceback: Traceback | None) -> list[str]:
-    """Return the frames of a traceback, the one that raised first."""
-    return [str(frame) for frame in reversed(traceback.frames)] if traceback else []
+def _frames(traceback: Traceback | None, *, known: bool = False) -> list[str]:
+    """Return the frames of a traceback, the one that raised first; those alone whose file is known, if that is asked."""
+    frames = reversed(traceback.frames) if traceback else ()
+    return [str(frame) for frame in frames if frame.file or not known]
 
 
 def _first(expression: str, texts: Iterable[str]) -> re.Match[str] | None:

@@ -13,6 +13,10 @@ LAUNCHER: Final = re.compile(
 )
 """Programs that start others, frameworks that run from a checkout, code that they write, and code that came with a model; ours, which calls
 the user's."""
+SHORTENED: Final = re.compile(
+    r"^(?:\.{3}|…)[/\\](?:transformers|trl|peft|accelerate|datasets|torch|huggingface_hub|tokenizers|bitsandbytes|deepspeed|vllm|unsloth(?:_zoo)?)[/\\]"
+)
+"""A path that a person cut: what stands there is a package's folder."""
 COMPILED: Final = (".pyx", ".pxi", ".pxd")
 """Of Cython: its frames name a file within the package, such as `pyarrow/error.pxi`."""
 
@@ -28,5 +32,6 @@ def is_users(frame: Frame) -> bool:
         frame.is_library
         or file.startswith(("lib/python3", "site-packages/", "<frozen", "<string>"))
         or file.endswith(COMPILED)
+        or SHORTENED.match(file) is not None
     )
     return bool(file) and not installed and not LAUNCHER.search(file)

@@ -157,10 +157,10 @@ def _all_zero(course: Course) -> Iterator[Silent]:
 def _rewards(course: Course) -> Iterator[Silent]:
     """Rewards that are all alike, and the loss of zero that GRPO rightly begins with."""
     spread = [step.values["reward_std"] for step in course.steps if "reward_std" in step.values]
-    if len(spread) >= FEW and not any(spread):
-        yield course.found(
-            "grpo-zero-advantage", 0.85, reward=course.every("reward")[-1] if course.every("reward") else 0.0
-        )
+    still = not any(course.every("loss")) and not any(course.every("grad_norm"))
+    if spread and not any(spread) and (len(spread) >= FEW or still):
+        reward = course.every("reward")[-1] if course.every("reward") else 0.0
+        yield course.found("grpo-zero-advantage", 0.85 if len(spread) >= FEW else 0.6, reward=reward)
     elif spread and any(spread) and all(abs(loss) < FLAT for loss in course.every("loss")):
         learning = [step for step in course.steps if step.values.get("reward_std")]
         yield course.found(HEALTHY, 0.6, learning)

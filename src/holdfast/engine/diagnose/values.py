@@ -26,7 +26,7 @@ TIMES: Final = {
 }
 MEASURE: Final = re.compile(r"([-+]?[\d,]*\.?\d+(?:e[-+]?\d+)?)\s*([A-Za-z]*)", re.IGNORECASE)
 CLOCK: Final = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)(?:\.\d+)?")
-SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+(?=[A-Z`{\"'(])")
+SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+(?=[A-Z`{\"'(]|vLLM|llama\.cpp|torchrun|pip\b|uv\b)")
 
 
 def convert(text: str | None) -> Any:

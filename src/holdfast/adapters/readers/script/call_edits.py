@@ -109,9 +109,9 @@ def _is_plain(imported: Import) -> bool:
 
 def _replacing(statements: Sequence[Statement], homes: dict[str, list[str]], *, goes: bool) -> Edits | None:
     """Return what takes names out of their statements, if they go, and imports others in their place, once."""
-    if goes and not all(_may_lose(each) for each in statements):
-        return None
     first, *rest = statements
+    if goes and not all(_may_lose(each) for each in (rest if homes else statements)):
+        return None
     return lambda: chain(
         _replaced(first, homes, goes=goes), *(without(each, list(each.names)) for each in rest if goes)
     )
@@ -136,7 +136,7 @@ def _replaced(statement: Statement, homes: dict[str, list[str]], *, goes: bool) 
         if gone or same:
             yield rewritten(part, node, list(map(spelled_in, gone)), same)
         yield from added(statement, elsewhere)
-    elif all(beside(statement, module) for module in elsewhere):
+    elif may_go(statement) and all(beside(statement, module) for module in elsewhere):
         yield from chain(without(statement, gone), added(statement, elsewhere))
     else:
         lines = (f"from {module} import {', '.join(names)}" for module, names in elsewhere.items())
