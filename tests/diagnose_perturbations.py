@@ -121,6 +121,16 @@ def cut_in_last_line(text: str, _: random.Random) -> str:
     return before + feed + last[:LONG]
 
 
+def cut_within(share: float) -> Perturbation:
+    """The end is missing, within its last sentence, as excerpts and writers that crash leave it."""
+
+    def cut(text: str, _: random.Random) -> str:
+        before, feed, last = text.rstrip("\n").rpartition("\n")
+        return before + feed + last[: round(share * len(last))]
+
+    return cut
+
+
 def cut_lines(text: str, _: random.Random) -> str:
     """Every line was cut, as viewers do."""
     return "\n".join(line if len(line) <= LONG else line[:LONG] + "..." for line in text.split("\n"))
@@ -214,6 +224,8 @@ PERTURBATIONS: dict[str, Perturbation] = {
     "no head": headless,
     "exception alone": exception_alone,
     "last line cut": cut_in_last_line,
+    "a fifth cut": cut_within(0.8),
+    "a third cut": cut_within(0.67),
     "lines cut": cut_lines,
     "beginning cut": beginning_cut,
     "docker JSON": objects(lambda line, _: {"log": f"{line}\n", "stream": "stderr", "time": "2026-11-20T15:52:41.1Z"}),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from holdfast.core.diagnosis import Diagnosis
 from holdfast.core.log import Log
-from holdfast.engine.diagnose.answering import answer
+from holdfast.engine.diagnose.answering import answer, is_told
 from holdfast.engine.diagnose.judging import rank
 from holdfast.engine.diagnose.matching import Marks
 from holdfast.engine.diagnose.raised import find_raised, with_careful
@@ -27,7 +27,10 @@ def diagnose(log: Log, marks: Marks, beside: Sequence[Silent] = ()) -> Diagnosis
     """
     signs = list(marks.signs(log))
     raised = find_raised(log)
-    ranked = rank(log, signs, [*find_silent(log), *beside], marks.signatures)
+    told = [*find_silent(log), *beside]
+    ranked = rank(log, signs, told, marks.signatures)
+    if not is_told(ranked) and (begun := marks.beginnings.find(log)):
+        ranked = rank(log, signs, [*told, *begun], marks.signatures)
     candidates = with_careful(ranked, raised, marks.signatures, log)
     echoes = [sign for sign in signs if sign.mark.role == "echo"]
     return answer(log, candidates, echoes, raised)

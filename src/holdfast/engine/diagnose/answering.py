@@ -65,6 +65,11 @@ def answer(
     )
 
 
+def is_told(candidates: Sequence[Candidate]) -> bool:
+    """Tell whether something that a signature knows is the cause, and no exception that is told by its kind alone."""
+    return bool(candidates) and candidates[0].score >= DIAGNOSED and candidates[0].exception is None
+
+
 def _verdict(log: Log, best: Sequence[Candidate], echoes: Sequence[Sign]) -> Literal["diagnosed", "healthy", "unknown"]:
     if best and best[0].score >= DIAGNOSED:
         return "healthy" if best[0].signature.name == HEALTHY else "diagnosed"

@@ -1,0 +1,83 @@
+"""A sentence that was cut off: told by how those begin that signatures have seen whole.
+
+    begun = Beginnings(all_signatures())
+    begun.find(log)
+
+Excerpts, narrow consoles and writers that crash end within a line, before the words that a mark asks for. Such a beginning tells its class
+where it is long enough, and no other class has a line that begins so; less surely than the whole would.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Final
+
+from holdfast.core.diagnosis import Signature
+from holdfast.core.log import Line, Log
+from holdfast.engine.diagnose.silent import Silent
+from holdfast.engine.diagnose.tracebacks import ERROR
+
+SHORTEST: Final = 28
+"""Characters of a beginning from which it is no chance that another begins so."""
+WEIGHT: Final = 0.65
+VALUES: Final = (
+    (re.compile(r"(?<!\w)(?:'[^']*'|\"[^\"]*\"|`[^`]*`)"), "'"),
+    (re.compile(r"(?<![\w.])/[\w./-]*"), "/"),
+    (re.compile(r"\d+(?:\.\d+)?"), "0"),
+)
+"""What differs from job to job, by what stands for it: things in quotes, paths, numbers."""
+WORD: Final = re.compile(r"(?<![\w.])\w")
+CUT: Final = re.compile(r"(?:(?<!\w)(?P<quote>['\"`])(?:(?!(?P=quote)).)*?)?\s*(?:\.{3}|…)?\s*$")
+"""The end of what was cut: a quotation without its end, and the dots of who cut it."""
+
+
+class Beginnings:
+    """How the lines begin that signatures have seen."""
+
+    def __init__(self, signatures: Sequence[Signature]) -> None:
+        self.signatures = signatures
+
+    @cached_property
+    def _lines(self) -> list[tuple[str, str, Signature]]:
+        """The lines that signatures have seen: without their values, as they are, and whose."""
+        seen = ((line, each) for each in self.signatures for text in each.seen for line in text.splitlines())
+        return [(plain(line), line, signature) for line, signature in seen]
+
+    def find(self, log: Log) -> list[Silent]:
+        """Return the classes that lines of a log begin to tell of."""
+        found = {name: line for line in _ends(log) if (name := self._class_of(line.text))}
+        return [Silent(name=name, weight=WEIGHT, lines=(line,), explains=True) for name, line in found.items()]
+
+    def _class_of(self, text: str) -> str:
+        """Return the only class that decides by a line which goes on where this one ends; empty if there is none."""
+        cut = plain(CUT.sub("", text))
+        starts = (found.start() for found in WORD.finditer(cut) if len(cut) - found.start() >= SHORTEST)
+        names = next(filter(None, (self._classes(cut[start:]) for start in starts)), frozenset())
+        return next(iter(names)) if len(names) == 1 else ""
+
+    def _classes(self, begun: str) -> frozenset[str]:
+        longer = ((line, each) for text, line, each in self._lines if begun in text and not text.endswith(begun))
+        return frozenset(each.name for line, each in longer if _decides(each, line))
+
+
+def plain(text: str) -> str:
+    """Return a line without its values.
+
+    >>> plain("ValueError: Target modules {'q_proj'} of 12 layers")
+    "ValueError: Target modules {'} of 0 layers"
+    """
+    for values, stands in VALUES:
+        text = values.sub(stands, text)
+    return text.strip()
+
+
+def _decides(signature: Signature, line: str) -> bool:
+    return any(re.search(mark.line, line) for mark in signature.marks if mark.role == "root")
+
+
+def _ends(log: Log) -> Iterable[Line]:
+    """Return the lines that may have been cut: those with which something ends, other than a training that came to its end."""
+    if any("train_runtime" in step.values for step in log.metrics):
+        return ()
+    errors = [line for last in log.tracebacks for line in last.error[:1]]
+    return (*errors, *(line for line in log.tail if ERROR.match(line.text)), *log.tail[-1:])
