@@ -1,5 +1,6 @@
 """Which arguments of a program's calls its versions refuse, and what became of each."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -13,7 +14,7 @@ from holdfast.catalog.since import since
 from holdfast.catalog.spans import comes_with, gone_since
 from holdfast.core.api import Signature, Span
 from holdfast.core.calls import Call, Local, Made, Named
-from holdfast.core.document import ABSENT, CallAs, Document, Edit, Remove, Rename, Set, Unknown
+from holdfast.core.document import ABSENT, CallAs, Document, Edit, Remove, Rename, Set, Source, Unknown
 from holdfast.core.evaluate import is_known
 from holdfast.core.finding import Fix
 from holdfast.core.lately import lately
@@ -311,8 +312,10 @@ class _Argument:
         """Return the edits that move a value from the trainer's call to the config's, where both are this job's."""
         value = self.call.arguments[self.name]
         made = next((call for call in self.job.calls if call.key == "train"), None)
-        if self.call.key != "trainer" or made is None or isinstance(value, Made | Named | Local):
+        if self.call.key != "trainer" or isinstance(value, Made | Named | Local):
             return None
+        if made is None:
+            return self._making_fix(config, new) if _is_plain(value) else None
         if _is_plain(value) and made.arguments.get(new, ABSENT) == value:
             return Fix(f"take it out: `{made.label}` says it", (Remove(f"trainer.{self.name}"),))
         recast = () if made.name == config.rpartition(".")[2] else recasting(self.api, made, config)
@@ -320,6 +323,22 @@ class _Argument:
             return None
         edits = (*recast, Remove(f"trainer.{self.name}"), Set(f"train.{new}", value, of=f"trainer.{self.name}"))
         return Fix(f"move it to `{made.label}`", edits, safe=is_of_one(self.job, made))
+
+    def _making_fix(self, config: str, new: str) -> Fix | None:
+        """Return the edits that give a trainer a config of its own, where it has none and makes one with the defaults."""
+        call, name = self.call, config.rpartition(".")[2]
+        if "args" in call.arguments or len(call.positional) > 1 or call.open or call.via != "call":
+            return None
+        model = next(iter(call.positional), call.arguments.get("model"))
+        folder = f"{model.rpartition('/')[2]}-{name.removesuffix('Config')}" if isinstance(model, str) else ""
+        given = {**({"output_dir": folder} if folder else {}), new: call.arguments[self.name]}
+        made = Source(f"{name}({', '.join(f'{each}={_as_source(value)}' for each, value in given.items())})")
+        edits = (
+            CallAs("trainer", f"{call.label}(…)", (config,)),
+            Remove(f"trainer.{self.name}"),
+            Set("trainer.args", made),
+        )
+        return Fix(f"give it `{name}({new}=…)`", edits, safe=bool(folder))
 
     def _moved_in_job_file(self) -> Refused | None:
         target, note = job_key(self.name), job_note(self.name)
@@ -403,6 +422,10 @@ def _renaming(change: Renamed) -> str:
 def _shown(value: Any) -> str:
     shown = list(value) if isinstance(value, tuple) else value
     return f'"{shown}"' if isinstance(shown, str) else str(shown).replace("'", '"')
+
+
+def _as_source(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
 def _noted(note: str) -> str:

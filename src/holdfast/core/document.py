@@ -46,6 +46,12 @@ class Unknown:
     holds: bool | None = field(default=None, repr=False)
 
 
+class Source(str):
+    """A value as it is written in a program: `SFTConfig(max_length=512)`."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Set:
     """Give a key a value; missing parents are made.

@@ -11,8 +11,9 @@ The call raises `TypeError: … got an unexpected keyword argument`. TRL's train
 ## Fix safety
 A value is moved into the config that this trainer is given, unless that says it too: safe; unsafe where another trainer is
 given the same config. Of plain `TrainingArguments` the trainer's own config is made first: what they leave to their
-defaults is written out where the config's are others. Where there is no such call, or the value is computed from what
-comes later or changes, there is no fix. A value under
+defaults is written out where the config's are others. A trainer that is given none gets one, with the folder that it
+would take: safe where the model is named there. Where the value is computed from what comes later or changes, or the
+config comes from a parser, there is no fix. A value under
 `train` of a job file is moved to its key where nothing stands there yet.
 """
 
@@ -55,6 +56,16 @@ trainer.train()
 """
 FIXED = SCRIPT.replace("    max_seq_length=512,\n", "").replace('"capybara")', '"capybara", max_length=512)')
 TWICE = SCRIPT.replace('"capybara")', '"capybara", max_length=512)')
+BARE = (
+    SCRIPT.replace("    args=args,\n", "")
+    .replace('\nargs = SFTConfig(output_dir="capybara")', "")
+    .replace("SFTConfig, ", "")
+)
+BARE_FIXED = (
+    BARE.replace("    max_seq_length=512,\n", "")
+    .replace('"train"),\n', '"train"),\n    args=SFTConfig(output_dir="Qwen2.5-0.5B-SFT", max_length=512),\n')
+    .replace("import SFTTrainer", "import SFTConfig, SFTTrainer")
+)
 TRAINER_OF_OLD = SCRIPT.replace("SFTConfig", "TrainingArguments").replace(
     "from trl import TrainingArguments, ", "from transformers import TrainingArguments\nfrom trl import "
 )
@@ -77,6 +88,7 @@ RULE = Rule(
         Case(job=JOB.replace("lora_r: 16", "tokenizer: gpt2"), at="train.tokenizer"),
         Case(script=SCRIPT, at="trainer.max_seq_length", fixed=FIXED),
         Case(script=TWICE, at="trainer.max_seq_length", fixed=FIXED),
+        Case(script=BARE, at="trainer.max_seq_length", fixed=BARE_FIXED),
         Case(script=TRAINER_OF_OLD, at="trainer.max_seq_length", fixed=FIXED_OF_OLD),
         Case(script=FIXED.replace("max_length=512", "peft_config=None"), at="train.peft_config"),
     ),

@@ -83,7 +83,8 @@ def _plan_import(document: Document, label: str, changes: Sequence[tuple[CallAs,
     missing = _missing(document, parts, dict.fromkeys(chain.from_iterable(edit.imports for edit, _ in changes)))
     if not statements or missing is None:
         return None
-    written = {(call.place.cell, start_of(call.place)) for _, call in changes}
+    stays = f"{label}{ARGUMENTS}"
+    written = {(call.place.cell, start_of(call.place)) for edit, call in changes if edit.expression != stays}
     left = None if uses is None else [each for each in uses if _begins(each[0], each[1]) not in written]
     return _replacing(statements, missing, goes=left == [])
 

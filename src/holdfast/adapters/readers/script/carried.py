@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from holdfast.adapters.readers.script.parts import Node, Part, read_parts, source_at, start_of
-from holdfast.adapters.readers.script.render import Source
-from holdfast.core.document import Document, Set, ValueEdit, parse_key
+from holdfast.core.document import Document, Set, Source, ValueEdit, parse_key
 from holdfast.core.text import Place
 
 SIMPLE: Final = (

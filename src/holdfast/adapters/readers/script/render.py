@@ -3,11 +3,7 @@
 import json
 from typing import Any
 
-
-class Source(str):
-    """A value as it is written in the program."""
-
-    __slots__ = ()
+from holdfast.core.document import Source
 
 
 def is_written_plainly(value: Any) -> bool:
