@@ -21,13 +21,13 @@ from holdfast.adapters.declared.uv import find_uv, written
 from holdfast.catalog.api import packages
 from holdfast.catalog.packages import load_packages
 from holdfast.core.errors import UsageError
+from holdfast.core.notebook import is_notebook
 from holdfast.core.requirement import Declared
 from holdfast.core.script_header import read_header
 
 SCRIPT: Final = "--script"
 """The last word of uv's that runs a script by its own header."""
 WITH: Final = "--with"
-NOTEBOOK: Final = ".ipynb"
 UV_RUN: Final = ("run", "--no-project")
 IMPORTED: Final = r"^\s*(?:import|from)\s+(?:[\w., ]*,\s*)?{}\b"
 
@@ -51,7 +51,7 @@ def select_interpreter(
     if header := read_header(source, path):
         missing = [*find_missing([*header.get("dependencies", ()), *added], str(header.get("requires-python", "")))]
         return (sys.executable,) if not missing else (*_uv(missing), *_with(added), SCRIPT)
-    cells = load_text(Path(path)) if path.endswith(NOTEBOOK) else None
+    cells = load_text(Path(path)) if is_notebook(path) else None
     declared = find_declared(path, cells or source)
     hosted = _of_host(declared, source) if declared.kind == "notebook" else ()
     return _select_for_project(declared, source, (*added, *hosted))

@@ -13,11 +13,10 @@ from holdfast.adapters.readers.command_line.launched import REQUIREMENTS
 from holdfast.adapters.readers.notebook import clean_cell
 from holdfast.adapters.targets import read_text
 from holdfast.core.errors import UsageError
-from holdfast.core.notebook import read_cells
+from holdfast.core.notebook import NOTEBOOK, read_cells
 
 COMMAND: Final = "--"
 LOCAL: Final = ("where.backend", "local")
-NOTEBOOK: Final = ".ipynb"
 SHELLS: Final = (".sh", ".bash", ".slurm", ".sbatch")
 TRL: Final = "trl"
 VARIABLES: Final = "environment.variables."

@@ -9,6 +9,7 @@ from holdfast.adapters.write_back import write_back
 from holdfast.app.checking_one import STANDARD_INPUT, Question, answer_question, ask_rules, read_question
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Finding
+from holdfast.core.notebook import is_notebook
 from holdfast.core.text import TextEdit, apply_text_edits
 from holdfast.engine.fix import mend, render_diff
 
@@ -84,7 +85,7 @@ def _own(findings: Iterable[Finding], path: str) -> list[Finding]:
 
 
 def _applied(path: str, text: str, edits: Iterable[TextEdit]) -> str:
-    if path.endswith(".ipynb"):
+    if is_notebook(path):
         changed: str = import_module("holdfast.adapters.readers.notebook_edits").apply_notebook_edits(text, edits)
         return changed
     return apply_text_edits(text, edits)

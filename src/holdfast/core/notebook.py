@@ -1,7 +1,15 @@
 """The cells of code in a notebook, of format 3 or 4, as far as they are what the format says."""
 
 import json
-from typing import Any
+from typing import Any, Final
+
+NOTEBOOK: Final = ".ipynb"
+"""How the name of a notebook ends."""
+
+
+def is_notebook(path: str) -> bool:
+    """Tell by its name whether a file is a notebook."""
+    return path.endswith(NOTEBOOK)
 
 
 def read_cells(text: str) -> dict[int, str]:

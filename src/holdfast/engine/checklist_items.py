@@ -14,6 +14,7 @@ from typing import Any, Final
 from holdfast.catalog.hub_jobs import DEFAULT_TIMEOUT, submissions
 from holdfast.catalog.packages import parse_requirement, providers
 from holdfast.core.document import ABSENT, Document, Unknown, parse_key
+from holdfast.core.notebook import is_notebook
 from holdfast.core.text import Place
 from holdfast.engine.control_flow import is_conditional, swallowing_line
 from holdfast.engine.started import starts
@@ -175,7 +176,7 @@ def _pushed(job: Document) -> Seen:
         return _not_applicable("the model stays on this machine") if local else _unknown("it is not pushed")
     place = _pushes(job)
     if place:
-        hidden = job.path.endswith(".ipynb") or is_conditional(job.text, place.line or 0)
+        hidden = is_notebook(job.path) or is_conditional(job.text, place.line or 0)
         surely = job.get("train.push_to_hub", None) is True or not hidden
         return _pass("it is pushed here", place) if surely else _unknown("it may be pushed here", place)
     if isinstance(job.get("train.push_to_hub"), Unknown):
@@ -210,7 +211,7 @@ def _errors(job: Document) -> Seen:
     started = list(starts(job))
     if not training and not started:
         return _not_applicable("it neither trains nor starts a program by itself")
-    if job.path.endswith(".ipynb"):
+    if is_notebook(job.path):
         return _unknown("nobody has looked into the cells for what catches errors")
     if training and (line := swallowing_line(job.text)):
         return _unknown("what `train()` raises may be caught", Place(job.path, line))

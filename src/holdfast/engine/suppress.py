@@ -14,7 +14,7 @@ from typing import Final
 
 from holdfast.core.document import Document, leaves
 from holdfast.core.finding import Finding
-from holdfast.core.notebook import read_cells
+from holdfast.core.notebook import is_notebook, read_cells
 from holdfast.core.text import LINE_BREAK, Place
 
 MARK: Final = "holdfast:"
@@ -87,7 +87,7 @@ def find_ignores(document: Document) -> tuple[Ignore, ...]:
         return tuple(_in_yaml(document))
     if document.kind == "command":
         return tuple(_in_shell(document.text))
-    if document.path.endswith(".ipynb"):
+    if is_notebook(document.path):
         cells = read_cells(document.text).items()
         return tuple(ignore for number, text in cells for ignore in _in_python(MAGIC.sub("", text), number))
     return tuple(_in_python(document.text, None))

@@ -20,6 +20,7 @@ from typing import Any
 
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.notebook import is_notebook
 from holdfast.core.text import Place
 
 OPENING, CLOSING = "# /// script", "# ///"
@@ -39,7 +40,7 @@ class Block:
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to the first thing that ends the reading of the header."""
-    if job.kind != "script" or job.path.endswith(".ipynb"):
+    if job.kind != "script" or is_notebook(job.path):
         return
     blocks = list(_blocks(job.text.splitlines()))
     for block in blocks[:1]:

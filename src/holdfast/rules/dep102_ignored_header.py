@@ -16,6 +16,7 @@ from collections.abc import Iterator
 
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.notebook import is_notebook
 from holdfast.core.text import Place
 
 OPENING = "# /// script"
@@ -25,7 +26,7 @@ SAYS_SOMETHING = re.compile(r"\s*#\s*(dependencies|requires-python)\s*=")
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to each near miss, unless a real header is there as well."""
-    lines = job.text.splitlines() if job.kind == "script" and not job.path.endswith(".ipynb") else []
+    lines = job.text.splitlines() if job.kind == "script" and not is_notebook(job.path) else []
     if OPENING in lines:
         return
     for number, line in enumerate(lines, start=1):

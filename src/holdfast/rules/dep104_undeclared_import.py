@@ -22,6 +22,7 @@ from holdfast.catalog.packages import installed, providers
 from holdfast.core.calls import Import
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, MissingFactError, Rule, Severity
+from holdfast.core.notebook import is_notebook
 
 REQUIREMENTS = "environment.requirements"
 
@@ -49,7 +50,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 def _severity(job: Document, each: Import) -> Severity | None:
     """Return a milder one for an import that may not be reached: in a function, or under a condition."""
-    lines = [] if job.path.endswith(".ipynb") else job.text.splitlines()
+    lines = [] if is_notebook(job.path) else job.text.splitlines()
     number = each.place.line or 0
     indented = 0 < number <= len(lines) and lines[number - 1][:1].isspace()
     return Severity.WARNING if indented or each.place.path != job.path else None

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.notebook import is_notebook
 
 DRAWING = "peft.get_peft_model"
 SEEDING = ("set_seed", "manual_seed", "seed_everything", "enable_full_determinism")
@@ -47,7 +48,7 @@ def _seeds_before(job: Document, line: int) -> bool:
 
 def _is_outermost(job: Document, call: Call) -> bool:
     """Tell whether a call's line stands in no function, branch or other file, so that lines run in their order."""
-    lines = [] if job.path.endswith(".ipynb") or call.place.path != job.path else job.text.splitlines()
+    lines = [] if is_notebook(job.path) or call.place.path != job.path else job.text.splitlines()
     return 0 < _line(call) <= len(lines) and not lines[_line(call) - 1][:1].isspace()
 
 

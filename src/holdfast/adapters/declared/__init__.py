@@ -19,7 +19,7 @@ from holdfast.adapters.declared.installed import environments, read_environment_
 from holdfast.adapters.declared.requirements_file import load_requirements
 from holdfast.adapters.declared.toml_files import read_header_block
 from holdfast.catalog.api import packages
-from holdfast.core.notebook import read_cells
+from holdfast.core.notebook import is_notebook, read_cells
 from holdfast.core.requirement import Declared
 from holdfast.core.versions import normalized
 
@@ -56,7 +56,7 @@ def find_declared(
         prefix: Where this Python has its packages.
     """
     ours = frozenset(normalized(each) for each in packages()) | CORE
-    cells = read_cells(text) if path.endswith(".ipynb") else None
+    cells = read_cells(text) if is_notebook(path) else None
     if cells is not None:
         installs: Declared | None = import_module(f"{__name__}.installs").read_cells(cells, Path(path), ours)
         if installs is not None and _matters(installs):

@@ -31,6 +31,7 @@ from holdfast.core.document import (
     parse_key,
 )
 from holdfast.core.errors import Spot, UsageError
+from holdfast.core.notebook import is_notebook
 from holdfast.core.text import Lines, Place, TextEdit
 
 QUOTES = "\"'"
@@ -111,7 +112,7 @@ def _header_plan(document: Document, edits: Sequence[ValueEdit]) -> Plan:
         wanted = apply_edits(document.values, edits)["environment"]["requirements"]
     except KeyError:
         wanted = None
-    if document.path.endswith(".ipynb") or not isinstance(wanted, list):
+    if is_notebook(document.path) or not isinstance(wanted, list):
         raise _refusal(document, edits[0].key, "the script has no header that says so")
     placed = import_module(f"{ROOM}.header_edits").edit_requirements(document.text, wanted)
     if placed is None:

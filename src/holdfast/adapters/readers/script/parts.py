@@ -11,7 +11,7 @@ from holdfast.adapters.readers.script.source import parse
 from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
 from holdfast.core.lately import lately
-from holdfast.core.notebook import read_cells
+from holdfast.core.notebook import is_notebook, read_cells
 from holdfast.core.text import LINE_BREAK, Lines, Place, TextEdit
 
 Node = ast.stmt | ast.expr | ast.alias | ast.keyword | ast.arg
@@ -73,7 +73,7 @@ class Part:
 @lately
 def read_parts(document: Document) -> Iterator[Part]:
     """Yield the texts of a program, but those cells that are no Python."""
-    if not document.path.endswith(".ipynb"):
+    if not is_notebook(document.path):
         yield Part(document.text, None, parse(document.text, document.path)[0])
         return
     clean: Callable[[str], str] = import_module("holdfast.adapters.readers.notebook").clean_cell
