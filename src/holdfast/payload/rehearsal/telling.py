@@ -117,6 +117,12 @@ class Tell:
             self._heard.append(what)
         self._once("not_rehearsed", what, because=because)
 
+    def not_run(self, command: str, because: str, *, makes: bool) -> None:
+        """Tell of a program that is not run, and where it may make files, that the script may lack them."""
+        self.not_rehearsed(f"`{command}`"[:200], because)
+        if makes:
+            self.fact("not_run", command=command[:500])
+
     def wrong(self, name: str, stage: str, because: str, **evidence: Any) -> None:
         """Tell that a class of failure is there although nothing failed, once for each class."""
         if name not in self._said:

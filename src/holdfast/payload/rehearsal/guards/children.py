@@ -104,9 +104,7 @@ def _is_run(args: Any, line: str, kwargs: dict[str, Any], order: Order, tell: Te
     because = why_not(args, order, is_shell=is_shell)
     lines = _lines(args, is_shell=is_shell)
     if not make_folders(lines, kwargs.get("cwd")) and because:
-        tell.not_rehearsed(f"`{line}`"[:200], because)
-        if may_make(line, lines):
-            tell.fact("not_run", command=line[:500])
+        tell.not_run(line, because, makes=may_make(line, lines))
     return not because
 
 

@@ -24,8 +24,7 @@ def install(order: Order, tell: Tell) -> None:
     for command in commands(order) if order.script.endswith(NOTEBOOK) else ():
         lines = split_shell(command)
         if not make_folders(lines) and (command.startswith("%") or may_make(command, lines)):
-            tell.not_rehearsed(f"`{command}`"[:200], SHOWN_BY)
-            tell.fact("not_run", command=command[:500])
+            tell.not_run(command, SHOWN_BY, makes=True)
 
 
 def commands(order: Order) -> Iterator[str]:
