@@ -64,7 +64,7 @@ class Set:
 
     key: str
     value: Any
-    of: str = ""
+    of: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,15 +20,12 @@ from holdfast.engine.diagnose.tracebacks import ERROR
 SHORTEST: Final = 28
 """Characters of a beginning from which it is no chance that another begins so."""
 WEIGHT: Final = 0.65
-VALUES: Final = (
-    (re.compile(r"(?<!\w)(?:'[^']*'|\"[^\"]*\"|`[^`]*`)"), "'"),
-    (re.compile(r"(?<![\w.])/[\w./-]*"), "/"),
-    (re.compile(r"\d+(?:\.\d+)?"), "0"),
-)
-"""What differs from job to job, by what stands for it: things in quotes, paths, numbers."""
+VALUES: Final = ((re.compile(r"(?<![\w.])/[\w./-]*"), "/"), (re.compile(r"\d+(?:\.\d+)?"), "0"))
+"""What differs from job to job, by what stands for it: paths, numbers. What is quoted decides: a name, a setting."""
 WORD: Final = re.compile(r"(?<![\w.])\w")
-CUT: Final = re.compile(r"(?:(?<!\w)(?P<quote>['\"`])(?:(?!(?P=quote)).)*?)?\s*(?:\.{3}|…)?\s*$")
-"""The end of what was cut: a quotation without its end, and the dots of who cut it."""
+CUT: Final = re.compile(r"\s*(?:\.{3}|…)?\s*$")
+ON: Final = re.compile(r"\w|\s+[\w'\"`(\[{]|(?<=\s)\S")
+"""How a sentence goes on that had not come to its end; what comes after a comma or a full stop is another release's addition."""
 
 
 class Beginnings:
@@ -56,19 +53,25 @@ class Beginnings:
         return next(iter(names)) if len(names) == 1 else ""
 
     def _classes(self, begun: str) -> frozenset[str]:
-        longer = ((line, each) for text, line, each in self._lines if begun in text and not text.endswith(begun))
+        longer = ((line, each) for text, line, each in self._lines if _goes_on(text, begun))
         return frozenset(each.name for line, each in longer if _decides(each, line))
 
 
 def plain(text: str) -> str:
     """Return a line without its values.
 
-    >>> plain("ValueError: Target modules {'q_proj'} of 12 layers")
-    "ValueError: Target modules {'} of 0 layers"
+    >>> plain("OSError: /job/out has 12 files of 'me'")
+    "OSError: / has 0 files of 'me'"
     """
     for values, stands in VALUES:
         text = values.sub(stands, text)
     return text.strip()
+
+
+def _goes_on(text: str, begun: str) -> bool:
+    """Tell whether a sentence has a beginning in it, and goes on from there."""
+    at = text.find(begun)
+    return at >= 0 and ON.match(text, at + len(begun)) is not None
 
 
 def _decides(signature: Signature, line: str) -> bool:
