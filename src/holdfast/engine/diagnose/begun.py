@@ -10,7 +10,7 @@ where it is long enough, and no other class has a line that begins so; less sure
 import re
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from holdfast.core.diagnosis import Signature
 from holdfast.core.log import Line, Log
@@ -19,6 +19,8 @@ from holdfast.engine.diagnose.tracebacks import ERROR
 
 SHORTEST: Final = 28
 """Characters of a beginning from which it is no chance that another begins so."""
+LONGEST: Final = 400
+"""Characters at the end of a line that are compared."""
 WEIGHT: Final = 0.65
 VALUES: Final = ((re.compile(r"(?<![\w.])/[\w./-]*"), "/"), (re.compile(r"\d+(?:\.\d+)?"), "0"))
 """What differs from job to job, by what stands for it: paths, numbers. What is quoted decides: a name, a setting."""
@@ -28,6 +30,14 @@ ON: Final = re.compile(r"\w|\s+[\w'\"`(\[{]|(?<=\s)\S")
 """How a sentence goes on that had not come to its end; what comes after a comma or a full stop is another release's addition."""
 
 
+class Seen(NamedTuple):
+    """A line that a signature has seen: without its values, as it is, and whose."""
+
+    plain: str
+    line: str
+    signature: Signature
+
+
 class Beginnings:
     """How the lines begin that signatures have seen."""
 
@@ -35,10 +45,9 @@ class Beginnings:
         self.signatures = signatures
 
     @cached_property
-    def _lines(self) -> list[tuple[str, str, Signature]]:
-        """The lines that signatures have seen: without their values, as they are, and whose."""
+    def _lines(self) -> list[Seen]:
         seen = ((line, each) for each in self.signatures for text in each.seen for line in text.splitlines())
-        return [(plain(line), line, signature) for line, signature in seen]
+        return [Seen(plain(line), line, signature) for line, signature in seen]
 
     def find(self, log: Log) -> list[Silent]:
         """Return the classes that lines of a log begin to tell of."""
@@ -47,14 +56,16 @@ class Beginnings:
 
     def _class_of(self, text: str) -> str:
         """Return the only class that decides by a line which goes on where this one ends; empty if there is none."""
-        cut = plain(CUT.sub("", text))
-        starts = (found.start() for found in WORD.finditer(cut) if len(cut) - found.start() >= SHORTEST)
-        names = next(filter(None, (self._classes(cut[start:]) for start in starts)), frozenset())
-        return next(iter(names)) if len(names) == 1 else ""
-
-    def _classes(self, begun: str) -> frozenset[str]:
-        longer = ((line, each) for text, line, each in self._lines if _goes_on(text, begun))
-        return frozenset(each.name for line, each in longer if _decides(each, line))
+        cut = plain(CUT.sub("", text[-LONGEST:]))
+        starts = [found.start() for found in WORD.finditer(cut) if len(cut) - found.start() >= SHORTEST]
+        kept: Sequence[Seen] = ()
+        for start in reversed(starts):  # what does not go on from a few words does not from more
+            longer = [each for each in kept or self._lines if _goes_on(each.plain, cut[start:])]
+            if not longer:
+                break
+            kept = longer
+        names = {each.signature.name for each in kept if _decides(each)}
+        return names.pop() if len(names) == 1 else ""
 
 
 def plain(text: str) -> str:
@@ -74,8 +85,8 @@ def _goes_on(text: str, begun: str) -> bool:
     return at >= 0 and ON.match(text, at + len(begun)) is not None
 
 
-def _decides(signature: Signature, line: str) -> bool:
-    return any(re.search(mark.line, line) for mark in signature.marks if mark.role == "root")
+def _decides(seen: Seen) -> bool:
+    return any(re.search(mark.line, seen.line) for mark in seen.signature.marks if mark.role == "root")
 
 
 def _ends(log: Log) -> Iterable[Line]:
