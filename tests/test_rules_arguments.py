@@ -16,8 +16,9 @@ from holdfast.adapters.readers.command_line import read_commands
 from holdfast.adapters.readers.command_line.trl import command_document
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api, newest, released
-from holdfast.catalog.arguments import Became, config_of, names_of, refused, trainer_of
+from holdfast.catalog.arguments import Became, names_of, refused
 from holdfast.catalog.import_failures import import_failures
+from holdfast.catalog.moving import config_of, trainer_of
 from holdfast.catalog.renames import Renamed, renamed, replaced
 from holdfast.core.finding import Finding, Rule
 from holdfast.engine.check import run_rules

@@ -1,6 +1,5 @@
 """Which arguments of a program's calls its versions refuse, and what became of each."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -9,13 +8,13 @@ from typing import Any, Final
 from holdfast.catalog.api import Api, released
 from holdfast.catalog.api.commands import HANDED_ON
 from holdfast.catalog.commands import calls_of, is_command
+from holdfast.catalog.moving import config_of, moving_fix, trainer_of
 from holdfast.catalog.renames import Renamed, former_names, job_key, job_note, open_arguments, renamed
 from holdfast.catalog.since import since
 from holdfast.catalog.spans import comes_with, gone_since
 from holdfast.core.api import Signature, Span
-from holdfast.core.calls import Call, Local, Made, Named
-from holdfast.core.document import ABSENT, CallAs, Document, Edit, Remove, Rename, Set, Source, Unknown
-from holdfast.core.evaluate import is_known
+from holdfast.core.calls import Call
+from holdfast.core.document import ABSENT, Document, Edit, Remove, Rename, Set, Unknown
 from holdfast.core.finding import Fix
 from holdfast.core.lately import lately
 from holdfast.core.methods import Method
@@ -23,7 +22,6 @@ from holdfast.core.nearest import nearest
 
 NEAR: Final = 0.7
 """How alike two names are, from 0 to 1, of which one may be meant for the other."""
-PLAIN: Final = "transformers.TrainingArguments"
 QUANTIZES: Final = "BitsAndBytesConfig"
 READ_BACK: Final = frozenset({"quant_method", "_load_in_4bit", "_load_in_8bit"})
 """What a quantization config that was written to a file holds beside its settings."""
@@ -163,55 +161,6 @@ def has_edits(job: Document, call: Call) -> bool:
     return call.via != "parser" or job.kind == "command"
 
 
-def config_of(path: str) -> str:
-    """Return the path of the config class that a trainer is given, by the libraries' way of naming them.
-
-    >>> config_of("trl.SFTTrainer"), config_of("transformers.Trainer")
-    ('trl.SFTConfig', 'transformers.TrainingArguments')
-    """
-    ending = "TrainingArguments" if path.startswith("transformers.") else "Config"
-    return path.removesuffix("Trainer") + ending if path.endswith("Trainer") else ""
-
-
-def trainer_of(path: str) -> str:
-    """Return the path of the trainer that takes a config class.
-
-    >>> trainer_of("trl.SFTConfig"), trainer_of("transformers.TrainingArguments"), trainer_of("peft.LoraConfig")
-    ('trl.SFTTrainer', 'transformers.Trainer', '')
-    """
-    ending = "TrainingArguments" if path.startswith("transformers.") else "Config"
-    ours = path.startswith(("trl.", "transformers.")) and path.endswith(ending)
-    return path.removesuffix(ending) + "Trainer" if ours else ""
-
-
-def recasting(api: Api, made: Call, config: str) -> tuple[Edit, ...] | None:
-    """Return the edits that make a trainer's own config of plain TrainingArguments; None where it is made of something else.
-
-    What these leave to their defaults is said where the config has others.
-    """
-    plain, own = api.signature(PLAIN), api.signature(config)
-    if made.path != PLAIN or plain is None or own is None or made.via != "call" or made.open:
-        return None
-    given = {*made.arguments, *(("gradient_checkpointing",) if "activation_checkpointing" in made.arguments else ())}
-    said = {
-        name: False if before.default is None else before.default
-        for name, before in plain.parameters.items()
-        if name not in given and name in own.parameters and own.parameters[name].default != before.default
-    }
-    if not all(map(_is_plain, said.values())):
-        return None
-    name = config.rpartition(".")[2]
-    return CallAs(made.key, f"{name}(…)", (config,)), *(
-        Set(f"{made.key}.{each}", value) for each, value in said.items()
-    )
-
-
-def is_of_one(job: Document, made: Call) -> bool:
-    """Tell whether what a call makes is given to one other call alone."""
-    whole = Made(made.path, made.key)
-    return sum(whole in (*each.positional, *each.arguments.values()) for each in job.calls) == 1
-
-
 def _takes(call: Call, signature: Signature, name: str) -> bool:
     if name in call.own or name in signature.parameters or name in signature.shims or signature.open:
         return True
@@ -293,7 +242,7 @@ class _Argument:
                 where = other.rpartition(".")[2]
                 gone = gone_since(self.api, self.call.path, self.name)
                 since = f" (gone here since {gone.package} {gone.after})" if gone else ""
-                fix = self._moving_fix(other, new) if other == config else None
+                fix = moving_fix(self.job, self.api, self.call, self.name, new) if other == config else None
                 return self._told(Became.MOVED, f"write `{new}` in `{where}`{since}", fix)
         return None
 
@@ -307,38 +256,6 @@ class _Argument:
             if name in signature.parameters:
                 return name
         return ""
-
-    def _moving_fix(self, config: str, new: str) -> Fix | None:
-        """Return the edits that move a value from the trainer's call to the config's, where both are this job's."""
-        value = self.call.arguments[self.name]
-        made = next((call for call in self.job.calls if call.key == "train"), None)
-        if self.call.key != "trainer" or isinstance(value, Made | Named | Local):
-            return None
-        if made is None:
-            return self._making_fix(config, new) if _is_plain(value) else None
-        if _is_plain(value) and made.arguments.get(new, ABSENT) == value:
-            return Fix(f"take it out: `{made.label}` says it", (Remove(f"trainer.{self.name}"),))
-        recast = () if made.name == config.rpartition(".")[2] else recasting(self.api, made, config)
-        if recast is None or new in made.arguments or made.via != "call" or made.open:
-            return None
-        edits = (*recast, Remove(f"trainer.{self.name}"), Set(f"train.{new}", value, of=f"trainer.{self.name}"))
-        return Fix(f"move it to `{made.label}`", edits, safe=is_of_one(self.job, made))
-
-    def _making_fix(self, config: str, new: str) -> Fix | None:
-        """Return the edits that give a trainer a config of its own, where it has none and makes one with the defaults."""
-        call, name = self.call, config.rpartition(".")[2]
-        if "args" in call.arguments or len(call.positional) > 1 or call.open or call.via != "call":
-            return None
-        model = next(iter(call.positional), call.arguments.get("model"))
-        folder = f"{model.rpartition('/')[2]}-{name.removesuffix('Config')}" if isinstance(model, str) else ""
-        given = {**({"output_dir": folder} if folder else {}), new: call.arguments[self.name]}
-        made = Source(f"{name}({', '.join(f'{each}={_as_source(value)}' for each, value in given.items())})")
-        edits = (
-            CallAs("trainer", f"{call.label}(…)", (config,)),
-            Remove(f"trainer.{self.name}"),
-            Set("trainer.args", made),
-        )
-        return Fix(f"give it `{name}({new}=…)`", edits, safe=bool(folder))
 
     def _moved_in_job_file(self) -> Refused | None:
         target, note = job_key(self.name), job_note(self.name)
@@ -424,13 +341,5 @@ def _shown(value: Any) -> str:
     return f'"{shown}"' if isinstance(shown, str) else str(shown).replace("'", '"')
 
 
-def _as_source(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
-
-
 def _noted(note: str) -> str:
     return f"; {note}" if note else ""
-
-
-def _is_plain(value: Any) -> bool:
-    return is_known(value) and not isinstance(value, Made | Named | Local)

@@ -19,8 +19,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from holdfast.catalog.api import Api, released
-from holdfast.catalog.arguments import called, config_of, has_edits, names_of, renaming_fix, subject
+from holdfast.catalog.arguments import called, has_edits, names_of, renaming_fix, subject
 from holdfast.catalog.commands import calls_of
+from holdfast.catalog.moving import config_of
 from holdfast.catalog.renames import Renamed, open_arguments, renamed
 from holdfast.catalog.since import since
 from holdfast.core.api import REQUIRED, Deprecation, Signature

@@ -17,7 +17,8 @@ one trainer's config are not those of another's: there is no fix.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import called, config_of, is_of_one, names_of, recasting, signatures, subject
+from holdfast.catalog.arguments import called, names_of, signatures, subject
+from holdfast.catalog.moving import config_of, is_of_one, recasting
 from holdfast.catalog.since import since
 from holdfast.core.calls import Call, Made
 from holdfast.core.document import Document

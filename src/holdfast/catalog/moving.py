@@ -1,0 +1,108 @@
+"""The fixes by which an argument of a trainer gets to its config: to the one it is given, or to one that is made for it."""
+
+import json
+from typing import Any, Final
+
+from holdfast.catalog.api import Api
+from holdfast.core.calls import Call, Local, Made, Named
+from holdfast.core.document import ABSENT, CallAs, Document, Edit, Remove, Set, Source
+from holdfast.core.evaluate import is_known
+from holdfast.core.finding import Fix
+
+PLAIN: Final = "transformers.TrainingArguments"
+
+
+def moving_fix(job: Document, api: Api, call: Call, name: str, new: str) -> Fix | None:
+    """Return the edits that move a value from a trainer's call to its config, where both are this job's.
+
+    Args:
+        job: The program.
+        api: The versions that it gets.
+        call: The trainer's call.
+        name: The argument.
+        new: Its name in the config.
+    """
+    value, config = call.arguments[name], config_of(call.path)
+    made = next((each for each in job.calls if each.key == "train"), None)
+    if call.key != "trainer" or isinstance(value, Made | Named | Local):
+        return None
+    if made is None:
+        return _making_fix(call, name, config, new) if is_plain(value) else None
+    if is_plain(value) and made.arguments.get(new, ABSENT) == value:
+        return Fix(f"take it out: `{made.label}` says it", (Remove(f"trainer.{name}"),))
+    recast = () if made.name == config.rpartition(".")[2] else recasting(api, made, config)
+    if recast is None or new in made.arguments or made.via != "call" or made.open:
+        return None
+    edits = (*recast, Remove(f"trainer.{name}"), Set(f"train.{new}", value, of=f"trainer.{name}"))
+    return Fix(f"move it to `{made.label}`", edits, safe=is_of_one(job, made))
+
+
+def _making_fix(call: Call, name: str, config: str, new: str) -> Fix | None:
+    """Return the edits that give a trainer a config of its own, where it has none and makes one with the defaults."""
+    kind = config.rpartition(".")[2]
+    if "args" in call.arguments or len(call.positional) > 1 or call.open or call.via != "call":
+        return None
+    model = next(iter(call.positional), call.arguments.get("model"))
+    folder = f"{model.rpartition('/')[2]}-{kind.removesuffix('Config')}" if isinstance(model, str) else ""
+    given = {**({"output_dir": folder} if folder else {}), new: call.arguments[name]}
+    made = Source(f"{kind}({', '.join(f'{each}={_as_source(value)}' for each, value in given.items())})")
+    edits = (CallAs("trainer", f"{call.label}(…)", (config,)), Remove(f"trainer.{name}"), Set("trainer.args", made))
+    return Fix(f"give it `{kind}({new}=…)`", edits, safe=bool(folder))
+
+
+def recasting(api: Api, made: Call, config: str) -> tuple[Edit, ...] | None:
+    """Return the edits that make a trainer's own config of plain TrainingArguments; None where it is made of something else.
+
+    What these leave to their defaults is said where the config has others.
+    """
+    plain, own = api.signature(PLAIN), api.signature(config)
+    if made.path != PLAIN or plain is None or own is None or made.via != "call" or made.open:
+        return None
+    given = {*made.arguments, *(("gradient_checkpointing",) if "activation_checkpointing" in made.arguments else ())}
+    said = {
+        name: False if before.default is None else before.default
+        for name, before in plain.parameters.items()
+        if name not in given and name in own.parameters and own.parameters[name].default != before.default
+    }
+    if not all(map(is_plain, said.values())):
+        return None
+    name = config.rpartition(".")[2]
+    return CallAs(made.key, f"{name}(…)", (config,)), *(
+        Set(f"{made.key}.{each}", value) for each, value in said.items()
+    )
+
+
+def is_of_one(job: Document, made: Call) -> bool:
+    """Tell whether what a call makes is given to one other call alone."""
+    whole = Made(made.path, made.key)
+    return sum(whole in (*each.positional, *each.arguments.values()) for each in job.calls) == 1
+
+
+def config_of(path: str) -> str:
+    """Return the path of the config class that a trainer is given, by the libraries' way of naming them.
+
+    >>> config_of("trl.SFTTrainer"), config_of("transformers.Trainer")
+    ('trl.SFTConfig', 'transformers.TrainingArguments')
+    """
+    ending = "TrainingArguments" if path.startswith("transformers.") else "Config"
+    return path.removesuffix("Trainer") + ending if path.endswith("Trainer") else ""
+
+
+def trainer_of(path: str) -> str:
+    """Return the path of the trainer that takes a config class.
+
+    >>> trainer_of("trl.SFTConfig"), trainer_of("transformers.TrainingArguments"), trainer_of("peft.LoraConfig")
+    ('trl.SFTTrainer', 'transformers.Trainer', '')
+    """
+    ending = "TrainingArguments" if path.startswith("transformers.") else "Config"
+    ours = path.startswith(("trl.", "transformers.")) and path.endswith(ending)
+    return path.removesuffix(ending) + "Trainer" if ours else ""
+
+
+def is_plain(value: Any) -> bool:
+    """Tell whether a value is known, and no name or object of a library."""
+    return is_known(value) and not isinstance(value, Made | Named | Local)
+
+
+def _as_source(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
