@@ -108,7 +108,7 @@ def _is_name(name: Any) -> bool:
 
 def trainer_of_trl(job: Document) -> Call | None:
     """Return the call of a TRL trainer of its own methods, if it is surely made."""
-    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    trainer = job.call("trainer")
     if trainer is None or trainer.package != "trl" or trainer.own or _is_held(trainer):
         return None
     return trainer
@@ -125,7 +125,7 @@ def _of_script(job: Document) -> Base | None:
     model = trainer.arguments.get("model", next(iter(trainer.positional), None))
     if isinstance(model, str):
         return _named(job, trainer, "model", model)
-    loader = next((call for call in job.calls if call.key == "model"), None)
+    loader = job.call("model")
     if loader is None or not loader.path.endswith(LOADER) or loader.package != "transformers" or _is_held(loader):
         return None
     name = loader.arguments.get(LOADED, next(iter(loader.positional), None))
@@ -184,7 +184,7 @@ def lora(job: Document) -> Mapping[str, Any] | None:
         if not job.get("train.use_peft", default=False) or any(call.open for call in job.calls):
             return None
         return {name: _one(given[flag]) for name, flag in KEYS.items() if flag in given}
-    made = next((call for call in job.calls if call.key == "peft"), None)
+    made = job.call("peft")
     if made is None or made.path != "peft.LoraConfig" or made.open or made.positional or made.own or _is_held(made):
         return None
     found = job.get("peft", None)
@@ -207,7 +207,7 @@ def quantization_class(job: Document) -> str | None:
     Raises:
         MissingFactError: The source hides it.
     """
-    made = next((call for call in job.calls if call.key == "quantization"), None)
+    made = job.call("quantization")
     if made is not None:
         return made.name
     given = job.get("quantization", None)
@@ -234,7 +234,7 @@ def rows_are_raw(job: Document) -> bool:
     """Tell whether the trainer gets the rows as the dataset has them, as far as their columns go."""
     if any(job.get(key, None) is not None for key in ("dataset.map", "train.dataset_kwargs")):
         return False
-    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    trainer = job.call("trainer")
     if trainer is None:
         return True
     if trainer.open or trainer.arguments.get("formatting_func") is not None:
@@ -247,7 +247,7 @@ def uses_own_tokenizer(job: Document, base: Base) -> bool:
     """Tell whether a trainer surely works with the tokenizer that comes with the model, as it is saved."""
     if not base.by_name or job.get("model.chat_template", None) is not None:
         return False
-    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    trainer = job.call("trainer")
     given = () if trainer is None else (trainer.open, *map(trainer.arguments.get, ("processing_class", "tokenizer")))
     return not any(each not in (None, False) for each in given)
 

@@ -20,7 +20,7 @@ def written_at(job: Document, name: str) -> str:
     >>> written_at(Document(path="job.yaml", kind="job", values={"model": {"dtype": "float32"}}), "dtype")
     'model.dtype'
     """
-    call = next((call for call in job.calls if call.key == "model"), None)
+    call = job.call("model")
     for spelled in _spellings(name):
         if call is not None and spelled in call.arguments:
             return f"model.{spelled}"

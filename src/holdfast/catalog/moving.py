@@ -1,13 +1,12 @@
 """The fixes by which an argument of a trainer gets to its config: to the one it is given, or to one that is made for it."""
 
-import json
-from typing import Any, Final
+from typing import Final
 
 from holdfast.catalog.api import Api
 from holdfast.core.calls import Call, Local, Made, Named
-from holdfast.core.document import ABSENT, CallAs, Document, Edit, Remove, Set, Source
-from holdfast.core.evaluate import is_known
+from holdfast.core.document import ABSENT, CallAs, Document, Edit, Remove, Set
 from holdfast.core.finding import Fix
+from holdfast.core.source import Source, is_plain, render_value
 
 PLAIN: Final = "transformers.TrainingArguments"
 
@@ -23,7 +22,7 @@ def moving_fix(job: Document, api: Api, call: Call, name: str, new: str) -> Fix 
         new: Its name in the config.
     """
     value, config = call.arguments[name], config_of(call.path)
-    made = next((each for each in job.calls if each.key == "train"), None)
+    made = job.call("train")
     if call.key != "trainer" or isinstance(value, Made | Named | Local):
         return None
     if made is None:
@@ -45,7 +44,7 @@ def _making_fix(call: Call, name: str, config: str, new: str) -> Fix | None:
     model = next(iter(call.positional), call.arguments.get("model"))
     folder = f"{model.rpartition('/')[2]}-{kind.removesuffix('Config')}" if isinstance(model, str) else ""
     given = {**({"output_dir": folder} if folder else {}), new: call.arguments[name]}
-    made = Source(f"{kind}({', '.join(f'{each}={_as_source(value)}' for each, value in given.items())})")
+    made = Source(f"{kind}({', '.join(f'{each}={render_value(value)}' for each, value in given.items())})")
     edits = (CallAs("trainer", f"{call.label}(…)", (config,)), Remove(f"trainer.{name}"), Set("trainer.args", made))
     return Fix(f"give it `{kind}({new}=…)`", edits, safe=bool(folder))
 
@@ -97,12 +96,3 @@ def trainer_of(path: str) -> str:
     ending = "TrainingArguments" if path.startswith("transformers.") else "Config"
     ours = path.startswith(("trl.", "transformers.")) and path.endswith(ending)
     return path.removesuffix(ending) + "Trainer" if ours else ""
-
-
-def is_plain(value: Any) -> bool:
-    """Tell whether a value is known, and no name or object of a library."""
-    return is_known(value) and not isinstance(value, Made | Named | Local)
-
-
-def _as_source(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)

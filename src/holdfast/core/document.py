@@ -46,12 +46,6 @@ class Unknown:
     holds: bool | None = field(default=None, repr=False)
 
 
-class Source(str):
-    """A value as it is written in a program: `SFTConfig(max_length=512)`."""
-
-    __slots__ = ()
-
-
 @dataclass(frozen=True, slots=True)
 class Set:
     """Give a key a value; missing parents are made.
@@ -148,6 +142,10 @@ class Document:
                 return default
             at = (*at, part)
         return value
+
+    def call(self, key: str) -> Call | None:
+        """Return the call whose arguments stand under a key; None where there is none."""
+        return next((call for call in self.calls if call.key == key), None)
 
     def place(self, key: str | Key) -> Place:
         """Return where a key is written, or its nearest parent that is."""

@@ -260,7 +260,7 @@ def _progress(job: Document) -> Seen:
         return _pass("`holdfast watch` shows each step")
     if not _trains(job):
         return _not_applicable("it trains nothing")
-    config = next((call for call in job.calls if call.key == "train"), None)
+    config = job.call("train")
     strategy = job.get("train.logging_strategy", "steps")
     if config is None or config.open or isinstance(strategy, Unknown):
         return _unknown("not all of the trainer's settings can be seen")

@@ -43,7 +43,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _fix(job: Document, api: Api, given: Made, wanted: str) -> Fix | None:
-    made = next((call for call in job.calls if call.key == given.key), None)
+    made = job.call(given.key)
     edits = recasting(api, made, wanted) if made else None
     if made is None or edits is None:
         return None

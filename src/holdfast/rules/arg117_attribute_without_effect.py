@@ -25,7 +25,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Tell of each attribute that nothing reads."""
-    call = next((each for each in job.calls if each.key == "train"), None)
+    call = job.call("train")
     signature = api.signature(call.path) if call else None
     if call is None or signature is None or signature.open or call.guard.because:
         return

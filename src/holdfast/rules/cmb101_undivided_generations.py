@@ -47,7 +47,7 @@ def check(job: Document, processes: int, api: Api) -> Iterator[Finding]:
 
 def _is_all_said(job: Document, api: Api) -> bool:
     """Tell whether what is not given has the class's own default, in a release that checks as those from 0.18 on do."""
-    call = next((call for call in job.calls if call.key == "train"), None)
+    call = job.call("train")
     known = call is None or not (call.open or call.own or call.via == "partial" or call.guard.because)
     return known and "steps_per_generation" in arguments_of(job, api)
 

@@ -30,7 +30,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _in_program(job: Document) -> Iterator[Finding]:
-    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    trainer = job.call("trainer")
     if trainer is None or not _streams(job, trainer) or trainer.guard.holds("ValueError"):
         return
     config = trainer.arguments.get("args")

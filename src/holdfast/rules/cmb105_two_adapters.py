@@ -41,7 +41,7 @@ def _is_same(job: Document, call: Call) -> bool:
     model = next(iter(call.positional), call.arguments.get("model"))
     if not isinstance(model, Made) or model.path != ADAPT:
         return False
-    adapted = next((each for each in job.calls if each.key == model.key), None)
+    adapted = job.call(model.key)
     given = (*adapted.positional[1:], *adapted.arguments.values()) if adapted else ()
     return isinstance(call.arguments[ARGUMENT], Made) and call.arguments[ARGUMENT] in given
 

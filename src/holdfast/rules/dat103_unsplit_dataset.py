@@ -27,7 +27,7 @@ SPLIT = 4  # the position of `split` among load_dataset's parameters
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to a whole dictionary."""
-    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    trainer = job.call("trainer")
     given = trainer.arguments.get("train_dataset") if trainer else None
     loads = [call for call in job.calls if call.path == "datasets.load_dataset"]
     if not isinstance(given, Made) or not WHOLE.fullmatch(given.path) or len(loads) != 1:

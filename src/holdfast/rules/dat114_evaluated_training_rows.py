@@ -44,7 +44,7 @@ def _in_keys(job: Document, train: str, evaluation: str, usual: str) -> Iterator
 
 
 def _in_calls(job: Document) -> Iterator[Finding]:
-    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    trainer = job.call("trainer")
     if trainer is None or trainer.guard.because:
         return
     loads = {call.key: call for call in job.calls if call.path == LOAD and not call.open and not call.guard.because}

@@ -40,7 +40,7 @@ OWN_WAY = frozenset({"fp16", "bf16"})  # TRL turns bf16 on where nothing is said
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each value that differs."""
     config = job.get(KEY, None)
-    call = next((call for call in job.calls if call.key == "train"), None)
+    call = job.call("train")
     if not isinstance(config, Mapping) or call is None or call.guard.holds("ValueError"):
         return
     for path, name in SAME.items():

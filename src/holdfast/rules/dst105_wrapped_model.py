@@ -24,7 +24,7 @@ WRAPPERS = ("DataParallel", "DistributedDataParallel")
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to a wrapper in the place of a model."""
-    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    trainer = job.call("trainer")
     if trainer is None or trainer.guard.holds("AttributeError"):
         return
     model, key = job.get(MODEL), MODEL

@@ -23,7 +23,7 @@ PUSHING = ("push_to_hub", "upload_folder(", "upload_large_folder(")
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to the first setting of a push that is not made."""
-    call = next((call for call in job.calls if call.key == "train"), None)
+    call = job.call("train")
     if call is None or call.via != "call" or any(each in job.text for each in PUSHING):
         return
     for name in SETTINGS:

@@ -31,7 +31,7 @@ def check(job: Document) -> Iterator[Finding]:
     if not sent and not FOR_JOBS.search(job.text):
         return
     trains = [call for call in job.calls if call.name == "train" or COMMAND.match(call.path)]
-    config = next((call for call in job.calls if call.key == "train"), None)
+    config = job.call("train")
     hidden = config is None or config.open
     if not trains or hidden or job.get("train.push_to_hub", None) is not None or KEEPS.search(job.text):
         return

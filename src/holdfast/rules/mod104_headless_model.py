@@ -22,7 +22,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to a class that cannot be trained so."""
-    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    trainer = job.call("trainer")
     if trainer is None or trainer.package != "trl" or trainer.own or trainer.guard.because:
         return
     model = trainer.arguments.get("model", next(iter(trainer.positional), None))

@@ -32,7 +32,7 @@ INSTEAD = {
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each of them."""
-    config = next((call for call in job.calls if call.key == "train"), None)
+    config = job.call("train")
     if not since(api, "transformers", REMOVED) or config is None or config.package != "trl":
         return
     given = config.arguments.get("model_init_kwargs")

@@ -30,11 +30,11 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     """Point out a base model in twice the room."""
     if not since(api, "trl", FULL) or job.get("method", "") not in TRAINERS:
         return
-    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    trainer = job.call("trainer")
     if trainer is None or trainer.package != "trl" or trainer.open or not _adapts(job):
         return
     model = trainer.arguments.get("model", next(iter(trainer.positional), None))
-    config = next((call for call in job.calls if call.key == "train"), None)
+    config = job.call("train")
     if not isinstance(model, str) or config is None or config.open or "quantization_config" in trainer.arguments:
         return
     if job.get("train.model_init_kwargs", None) is None:

@@ -37,7 +37,7 @@ def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
 
 
 def _fix(job: Document, api: Api, base: Base) -> Fix | None:
-    config = next((call for call in job.calls if call.key == "train"), None)
+    config = job.call("train")
     signature = api.signature(config.path) if config else None
     if job.kind == "job" or base.loader:
         key = "model.trust_remote_code"

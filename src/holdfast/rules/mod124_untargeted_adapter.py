@@ -34,7 +34,7 @@ def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
         return
     key = lora_key(job, TARGETS)
     fix = Fix("adapt all linear layers", (Set(key, "all-linear"),), safe=False) if job.kind != "command" else None
-    made = next((call for call in job.calls if call.key == "peft"), None)
+    made = job.call("peft")
     fault = f"peft {api.versions['peft']} has no default `target_modules` for models of type `{kind.name}`"
     yield Finding(
         key.rpartition(".")[0] if made else base.key, fault, fix, place=made.name_place if made else base.place

@@ -24,7 +24,7 @@ HALVES = {"train.bf16": "bfloat16", "train.fp16": "float16"}
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to packed weights that are multiplied in full precision."""
-    call = next((call for call in job.calls if call.key == "quantization"), None)
+    call = job.call("quantization")
     if call is None or call.name != "BitsAndBytesConfig" or call.open or call.guard.because:
         return
     if job.get("quantization.load_in_4bit", None) is not True or job.get(KEY) is not ABSENT:

@@ -42,7 +42,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _script(job: Document, api: Api) -> Iterator[Finding]:
-    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    trainer = job.call("trainer")
     if trainer is None or trainer.package != "trl" or trainer.name not in TRAINERS or trainer.guard.holds("ValueError"):
         return
     rewards = job.get(FUNCTIONS)

@@ -32,7 +32,7 @@ KEPT_BACK = {"completion": "completions", "prompt": "prompts"}
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each reward function that will be called with what it does not take."""
-    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    trainer = job.call("trainer")
     if trainer is None or trainer.package != "trl" or trainer.name not in TRAINERS or "trl" not in api.versions:
         return
     if (

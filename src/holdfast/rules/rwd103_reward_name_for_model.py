@@ -24,7 +24,7 @@ WHERE = "trl.rewards"
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each text that names a function."""
-    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    trainer = job.call("trainer")
     if trainer is None or trainer.package != "trl" or trainer.guard.holds("OSError"):
         return
     given = job.get(KEY, trainer.positional[1] if len(trainer.positional) > 1 else None)

@@ -24,7 +24,7 @@ MAKERS = frozenset({"get_soft_overlong_punishment", "get_cosine_scaled_reward", 
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to each maker that was not called."""
-    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    trainer = job.call("trainer")
     if trainer is None or trainer.package != "trl" or trainer.guard.holds("TypeError"):
         return
     given = job.get(KEY, trainer.positional[1] if len(trainer.positional) > 1 else None)

@@ -30,7 +30,7 @@ PASSED = frozenset(
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to columns that are dropped although a reward names them."""
-    trainer = next((call for call in job.calls if call.key == "trainer"), None)
+    trainer = job.call("trainer")
     if trainer is None or trainer.package != "trl" or trainer.name not in TRAINERS or trainer.guard.holds("TypeError"):
         return
     if job.get(KEY, None) is not True:

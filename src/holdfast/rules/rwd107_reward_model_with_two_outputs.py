@@ -26,7 +26,7 @@ CLASSIFIER, CAUSAL = "AutoModelForSequenceClassification.from_pretrained", "Auto
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to a head that gives no single number."""
-    trainer, model = (next((call for call in job.calls if call.key == key), None) for key in ("trainer", "model"))
+    trainer, model = (job.call(key) for key in ("trainer", "model"))
     if trainer is None or model is None or trainer.path != "trl.RewardTrainer" or not since(api, "trl", "0.29.0"):
         return
     if trainer.guard.holds("ValueError") or model.guard.because or model.package != "transformers":

@@ -5,9 +5,9 @@ from typing import Any
 
 import libcst
 
-from holdfast.adapters.readers.script.render import render_value
 from holdfast.adapters.readers.script.rows import NOTHING, SPACE, Row, comma, written
 from holdfast.core.document import Remove, Set, ValueEdit
+from holdfast.core.source import render_value
 
 
 def change(source: str, edits: Iterable[ValueEdit]) -> str | None:

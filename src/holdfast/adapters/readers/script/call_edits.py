@@ -57,7 +57,7 @@ def plan_removals(document: Document, paths: Sequence[str]) -> Edits | None:
 
 def _called(document: Document, edit: CallAs) -> Call | None:
     """Return the call that is written otherwise, if it stands here and goes by a bare name."""
-    call = next((each for each in document.calls if each.key == edit.key), None)
+    call = document.call(edit.key)
     here = call is not None and call.via == "call" and call.place.path == document.path and call.label.isidentifier()
     return call if here else None
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import Final
 
 from holdfast.adapters.readers.script.parts import Node, Part, read_parts, source_at, start_of
-from holdfast.core.document import Document, Set, Source, ValueEdit, parse_key
+from holdfast.core.document import Document, Set, ValueEdit, parse_key
+from holdfast.core.source import Source
 from holdfast.core.text import Place
 
 SIMPLE: Final = (

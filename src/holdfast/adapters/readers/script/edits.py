@@ -16,7 +16,6 @@ from itertools import chain, pairwise
 
 from holdfast.adapters.readers.script.carried import carry
 from holdfast.adapters.readers.script.parts import end_of, least, read_parts, source_at, source_of, start_of
-from holdfast.adapters.readers.script.render import is_written_plainly, render_value
 from holdfast.core.calls import Call
 from holdfast.core.document import (
     ABSENT,
@@ -32,6 +31,7 @@ from holdfast.core.document import (
 )
 from holdfast.core.errors import Spot, UsageError
 from holdfast.core.notebook import is_notebook
+from holdfast.core.source import is_plain, render_value
 from holdfast.core.text import Lines, Place, TextEdit
 
 QUOTES = "\"'"
@@ -155,7 +155,7 @@ def _in_place(document: Document, edit: ValueEdit) -> TextEdit | None:
         return None
     if place.path != document.path:
         raise _refusal(document, edit.key, f"it stands in {place.path}")
-    call = next((call for call in document.calls if call.key == edit.key.rpartition(".")[0]), None)
+    call = document.call(edit.key.rpartition(".")[0])
     if call and isinstance(edit, Rename) and not _is_own(document, call, edit, place):
         raise _refusal(document, edit.key, "something else is called with the same dict")
     if isinstance(edit, Set):
@@ -179,7 +179,7 @@ def _home(document: Document, edit: ValueEdit) -> Place:
     Raises:
         UsageError: There is none.
     """
-    call = next((call for call in document.calls if call.key == edit.key.rpartition(".")[0]), None)
+    call = document.call(edit.key.rpartition(".")[0])
     if call is None or call.via in ("parser", "file"):
         raise _refusal(document, edit.key, "there is no call of its own that it could stand in")
     if isinstance(edit, Set) and (call.open or document.get(edit.key) is not ABSENT):
@@ -232,7 +232,7 @@ def _rewriting(document: Document, place: Place, edits: Sequence[ValueEdit]) -> 
         raise _refusal(document, edits[0].key, "the call is not written out there")
 
     ours = carry(document, edits, place)
-    unknown = next((edit for edit in ours if isinstance(edit, Set) and not is_written_plainly(edit.value)), None)
+    unknown = next((edit for edit in ours if isinstance(edit, Set) and not is_plain(edit.value)), None)
     if unknown:
         raise _refusal(document, unknown.key, "its value cannot be told there")
 

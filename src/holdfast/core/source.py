@@ -3,19 +3,23 @@
 import json
 from typing import Any
 
-from holdfast.core.document import Source
+
+class Source(str):
+    """A value as it is written in a program: `SFTConfig(max_length=512)`."""
+
+    __slots__ = ()
 
 
-def is_written_plainly(value: Any) -> bool:
+def is_plain(value: Any) -> bool:
     """Tell whether a value can be written as Python: no part of it is unknown, or made by something else.
 
-    >>> is_written_plainly({"a": [1, None]}), is_written_plainly([object()])
+    >>> is_plain({"a": [1, None]}), is_plain([object()])
     (True, False)
     """
     if isinstance(value, dict):
-        return all(map(is_written_plainly, (*value, *value.values())))
+        return all(map(is_plain, (*value, *value.values())))
     if isinstance(value, list | tuple):
-        return all(map(is_written_plainly, value))
+        return all(map(is_plain, value))
     return value is None or isinstance(value, bool | int | float | str)
 
 
