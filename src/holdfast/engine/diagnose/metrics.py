@@ -36,6 +36,7 @@ NOT_FINITE: Final = (
     "loss nan",
     "loss=nan",
     "Loss: nan",
+    "  nan",
 )
 ITEM: Final = re.compile(
     r"""['"]([A-Za-z_][\w/@.\- ()]*)['"]:\s*(?:np\.float\d+\(|tensor\()?['"]?"""
@@ -43,7 +44,7 @@ ITEM: Final = re.compile(
 )
 SUMMARY: Final = re.compile(r"^wandb:\s+([A-Za-z_][\w/]*) (-?(?:\d[\d.]*(?:e[-+]?\d+)?|nan|NaN|inf))$")
 PROSE: Final = re.compile(
-    r"\b((?:train(?:ing)?_|eval_|step_|val_)?[Ll]oss)\s*[:=]?\s+?(-?(?:\d+\.\d+|\d+|nan|NaN|inf)(?:[eE][-+]?\d+)?)\b"
+    r"\b((?:train(?:ing)?_|eval_|step_|val_)?[Ll]oss)(?:=|\s*[:=]?\s+?)(-?(?:\d+\.\d+|\d+|nan|NaN|inf)(?:[eE][-+]?\d+)?)\b"
 )
 KNOWN: Final = frozenset(
     {"loss", "reward", "train_loss", "eval_loss", "grad_norm", "learning_rate", "train_runtime", "eval_runtime"}
