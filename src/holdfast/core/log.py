@@ -27,6 +27,16 @@ class Line:
     at_s: float | None = None
     bar: str = ""
 
+    @property
+    def place(self) -> tuple[str, int]:
+        """Where it stands: the log, and the line's number."""
+        return self.path, self.number
+
+    @property
+    def writer(self) -> tuple[int | None, str]:
+        """Who wrote it, as far as is told: the rank, and the source."""
+        return self.rank, self.source
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -78,6 +88,11 @@ class Traceback:
     before: tuple[Line, ...] = ()
     earlier: tuple[tuple["Traceback", Link], ...] = ()
     count: int = 1
+
+    @property
+    def chain(self) -> tuple["Traceback", ...]:
+        """Those of the same chain up to this one, the first raised first."""
+        return (*(part for part, _ in self.earlier), self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

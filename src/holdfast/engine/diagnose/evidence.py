@@ -42,9 +42,8 @@ def evidence_of(candidate: Candidate) -> Iterator[Evidence]:
     """Yield the lines that speak for a cause, the decisive one first, each once."""
     seen: set[tuple[str, int]] = set()
     for line in chain(_matching(candidate), _beside(candidate)):
-        place = (line.path, line.number)
-        if place not in seen and len(seen) < MOST:
-            seen.add(place)
+        if line.place not in seen and len(seen) < MOST:
+            seen.add(line.place)
             yield Evidence(path=line.path, line=line.number, text=line.text.strip(), rank=line.rank)
 
 
@@ -124,8 +123,7 @@ def _behind(hit: Hit) -> Iterator[Line]:
 
 def _own(hit: Hit) -> list[Line]:
     """Return the lines around one that the same rank and source wrote."""
-    key = (hit.line.rank, hit.line.source)
-    return [line for line in hit.around if (line.rank, line.source) == key]
+    return [line for line in hit.around if line.writer == hit.line.writer]
 
 
 def _is_another(line: Line) -> bool:

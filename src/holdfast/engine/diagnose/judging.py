@@ -197,7 +197,7 @@ def _doubt(marks: Iterable[Mark]) -> float:
 def _weight(sign: Sign, scene: Scene) -> float:
     """Return how much a sign counts where it stands."""
     traceback = sign.hit.traceback
-    factor = scene.parts.get((traceback.start.path, traceback.start.number), 1.0) if traceback else 1.0
+    factor = scene.parts.get(traceback.start.place, 1.0) if traceback else 1.0
     if is_of_earlier(sign.line, scene):
         factor *= EARLIER
     if scene.ended and survived(sign.line, scene.ended):
@@ -257,12 +257,11 @@ def _parts(log: Log) -> dict[tuple[str, int], float]:
     """Return what each exception of a chain counts for, by where it begins."""
     factors: dict[tuple[str, int], float] = {}
     for last in log.tracebacks:
-        parts: list[Traceback] = [*(earlier for earlier, _ in last.earlier), last]
         links = [link for _, link in last.earlier]
-        for at, part in enumerate(parts):
+        for at, part in enumerate(last.chain):
             wraps = at > 0 and links[at - 1] == "cause"
             handled = at < len(links) and links[at] == "context"
-            factors[part.start.path, part.start.number] = (WRAPS if wraps else 1.0) * (HANDLED if handled else 1.0)
+            factors[part.start.place] = (WRAPS if wraps else 1.0) * (HANDLED if handled else 1.0)
     return factors
 
 
@@ -300,7 +299,7 @@ def _follows(sign: Sign, other: Sign, scene: Scene) -> bool:
 def _same_chain(sign: Sign, other: Sign, log: Log) -> bool:
     starts = {(each.line.path, each.hit.traceback.start.number) for each in (sign, other) if each.hit.traceback}
     for last in log.tracebacks:
-        chain = {(part.start.path, part.start.number) for part in (last, *(part for part, _ in last.earlier))}
+        chain = {part.start.place for part in last.chain}
         if starts and starts <= chain:
             return True
     return False
@@ -330,7 +329,7 @@ def _with_silent(
 def _unknown_exception(candidates: Sequence[Candidate], signature: Signature, scene: Scene) -> list[Candidate]:
     """Return the class of faults in the user's own code, if an exception that no signature knows ended the job."""
     claimed = {
-        (sign.line.path, sign.line.number)
+        sign.line.place
         for each in candidates
         for sign in each.signs
         if sign.mark.role == "root" and sign.signature.name != USER_CODE
@@ -339,8 +338,7 @@ def _unknown_exception(candidates: Sequence[Candidate], signature: Signature, sc
     for last in _exceptions(scene.log):
         if not last.error or TEARDOWN.search(last.error[0].text) or (scene.ended and survived(last.start, scene.ended)):
             continue
-        parts = [last, *(part for part, _ in last.earlier)]
-        if any((line.path, line.number) in claimed for part in parts for line in part.error):
+        if any(line.place in claimed for part in last.chain for line in part.error):
             continue
         first = next((part for part, link in last.earlier if link == "cause"), last)
         score = IN_USER_CODE if _is_in_users(first) else UNDER_USER_CODE

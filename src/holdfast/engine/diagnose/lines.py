@@ -102,15 +102,15 @@ class Lines:
     def _near(self, lines: Iterator[tuple[int, Line]], like: Line, most: int) -> list[Line]:
         found: list[Line] = []
         apart = set[tuple[int | None, str]]()  # whose last line was left out: a bar behind it is not beside
-        left = {(like.rank, like.source): most, (self.rank, ""): most}
+        left = {like.writer: most, (self.rank, ""): most}
         for _, (_, line) in zip(range(LOOK), lines, strict=False):
-            key = (line.rank, line.source)
+            key = line.writer
             is_told = bool(line.text.strip()) and (key not in apart or not is_bar(line.text))
             (apart.discard if is_told else apart.add)(key)
             if is_told and left.get(key):
                 found.append(line)
                 left[key] -= 1
-            if not left[like.rank, like.source]:
+            if not left[like.writer]:
                 break
         return found
 

@@ -148,14 +148,13 @@ def _own(hit: Hit) -> Iterator[str]:
 
     What nobody signed may speak for a class, but not against it: it may be another rank's.
     """
-    key = (hit.line.rank, hit.line.source)
-    yield from (line.text for line in hit.around if (line.rank, line.source) == key)
+    yield from (line.text for line in hit.around if line.writer == hit.line.writer)
     yield hit.line.text
     for part in _chain(hit.traceback):
         yield from (line.text for line in part.error)
         yield from (frame.code for frame in part.frames)
         yield joined_error(part)
-        yield from (line.text for line in part.before if (line.rank, line.source) == key)
+        yield from (line.text for line in part.before if line.writer == hit.line.writer)
 
 
 def _chain(traceback: Traceback | None) -> tuple[Traceback, ...]:

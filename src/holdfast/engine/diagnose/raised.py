@@ -73,10 +73,9 @@ class Raised:
 
 def find_raised(log: Log) -> list[Raised]:
     """Return the exceptions of a log that libraries are known to raise, the innermost of a chain first, and then the warnings."""
-    exceptions = islice(_unique(_exceptions(log)), MOST_LINES)
     lines = {re.sub(r"\d+", "#", line.text): line for line in chain((hit.line for hit in log.hits), log.head, log.tail)}
     warned = islice((line for line in lines.values() if not ERROR.match(line.text)), MOST_LINES)
-    found = chain(map(_of_exception, exceptions), map(_of_line, warned))
+    found = chain(map(_of_exception, exceptions_of(log)), map(_of_line, warned))
     return [each for each in found if each]
 
 
@@ -95,8 +94,8 @@ def versions_of(raised: Iterable[Raised]) -> dict[str, str]:
 
 def told_at(raised: Iterable[Raised], lines: Iterable[Line]) -> Raised | None:
     """Return what is known of a message that stands in one of some lines."""
-    places = {(line.path, line.number) for line in lines}
-    return next((each for each in raised if (each.line.path, each.line.number) in places), None)
+    places = {line.place for line in lines}
+    return next((each for each in raised if each.line.place in places), None)
 
 
 def with_careful(
@@ -135,34 +134,32 @@ def _guesses(
 
     Those whose words are known from the libraries' releases come first.
     """
-    taken = {
-        (sign.line.path, sign.line.number) for each in candidates for sign in each.signs if sign.mark.role == "root"
-    }
+    taken = {sign.line.place for each in candidates for sign in each.signs if sign.mark.role == "root"}
     ended = read_scene(log).ended
     told = ((each.name, CAREFUL, each.exception) for each in raised if each.exception)
-    sensed = ((*sense_of(each), each) for each in islice(_unique(_exceptions(log)), MOST_LINES))
+    sensed = ((*sense_of(each), each) for each in exceptions_of(log))
     for name, score, exception in chain(told, sensed):
         first = exception.error[0]
-        is_known = any((line.path, line.number) in taken for line in exception.error)
+        is_known = any(line.place in taken for line in exception.error)
         if not is_known and not TEARDOWN.search(first.text) and not (ended and survived(first, ended)):
             yield name, score, exception
 
 
+def exceptions_of(log: Log) -> Iterator[Traceback]:
+    """Yield the exceptions of a log, those of chains from the first raised on, each once; then those of which no frame is left."""
+    seen: set[tuple[str, int]] = set()
+    for each in _exceptions(log):
+        if each.error[0].place not in seen and len(seen) < MOST_LINES:
+            seen.add(each.error[0].place)
+            yield each
+
+
 def _exceptions(log: Log) -> Iterator[Traceback]:
     for last in chain(log.tracebacks, (hit.traceback for hit in log.hits if hit.traceback)):
-        yield from (part for part in (*(part for part, _ in last.earlier), last) if part.error)
+        yield from (part for part in last.chain if part.error)
     for hit in log.hits:
         if hit.traceback is None and ERROR.match(hit.line.text):
             yield Traceback(start=hit.line, error=(hit.line,))
-
-
-def _unique(tracebacks: Iterable[Traceback]) -> Iterator[Traceback]:
-    seen: set[tuple[str, int]] = set()
-    for each in tracebacks:
-        place = (each.error[0].path, each.error[0].number)
-        if place not in seen:
-            seen.add(place)
-            yield each
 
 
 def _of_exception(exception: Traceback) -> Raised | None:

@@ -164,7 +164,7 @@ class _Reader:
     def done(self, paths: tuple[str, ...]) -> Log:
         order = {path: at for at, path in enumerate(paths)}
         hits = sorted((*self.hits, *self.errors), key=lambda hit: (order[hit.line.path], hit.line.number))
-        steps = {(each.line.path, each.line.number): each for each in (*self.metrics, *self.odd)}
+        steps = {each.line.place: each for each in (*self.metrics, *self.odd)}
         return Log(
             paths=paths,
             lines=self.lines,
@@ -228,7 +228,7 @@ def _read_match(reader: _Reader, lines: Lines, position: int, members: dict[int,
         return
     member = members.get(line.number)
     traceback = member[0] if member else _headless(lines, position, line)
-    if traceback and (traceback.start.path, traceback.start.number) in reader.ignored:
+    if traceback and traceback.start.place in reader.ignored:
         return
     if kept or not (traceback and line not in traceback.error):
         hit = Hit(
@@ -255,13 +255,12 @@ def _read_traceback(
     """Take a traceback and those that follow from it, unless it was taken with the one before."""
     if line.number in members:
         return
-    key = (line.rank, line.source)
-    behind = (each for _, each in lines.behind(position) if (each.rank, each.source) == key)
+    behind = (each for _, each in lines.behind(position) if each.writer == line.writer)
     linked = read_chain(line, behind, lines.leading(position, line))
     for part, seen in zip(linked.parts, linked.lines, strict=True):
         members.update((each.number, (part, each)) for each in seen)
     if _is_ignored(lines, position):
-        reader.ignored |= {(part.start.path, part.start.number) for part in linked.parts}
+        reader.ignored |= {part.start.place for part in linked.parts}
         return
     if not linked.last.error:
         reader.cut.add("end")
@@ -285,8 +284,7 @@ def _headless(lines: Lines, position: int, line: Line) -> Traceback | None:
     """Return the traceback that ends in a line and whose beginning is missing; None where no frame stands before it."""
     if "Warning: " in line.text:
         return None
-    key = (line.rank, line.source)
-    before = (each for _, each in lines.before(position) if (each.rank, each.source) == key)
+    before = (each for _, each in lines.before(position) if each.writer == line.writer)
     error = [line] if ANY_ERROR.match(line.text.lstrip()) else message_above(line, before)
     return read_headless(error, before) if error else None
 
@@ -381,7 +379,7 @@ def _read_tail(reader: _Reader, lines: Lines) -> None:
     last: dict[tuple[int | None, str], list[tuple[int, Line]]] = {}
     end = len(lines.data)
     for looked, (position, line) in enumerate(chain(lines.unfinished(), lines.before(end))):
-        kept = last.setdefault((line.rank, line.source), [])
+        kept = last.setdefault(line.writer, [])
         if len(kept) < EDGE and line.text.strip():
             kept.append((position, line))
         if looked > EDGE * MOST_SOURCES:
