@@ -33,18 +33,27 @@ def _lines(answer: Answer) -> Iterator[str]:
         yield f"{style('unknown', fg='yellow', bold=True)}: the cause does not stand in {read}"
         yield from (f"  {style('missing', dim=True)} {each}" for each in answer["missing"])
     for number, cause in enumerate(answer["causes"]):
-        yield from _cause(cause, first=number == 0 and answer["verdict"] != "unknown")
+        if number:
+            yield from _other("or", cause)
+        elif answer["verdict"] == "unknown":
+            yield from _other("perhaps", cause)
+        else:
+            yield from _cause(cause)
 
 
-def _cause(cause: Answer, *, first: bool) -> Iterator[str]:
-    name = style(cause["class"], fg="red" if first else None, bold=True)
+def _named(cause: Answer, **styles: Any) -> str:
     sure = style(f"{100 * cause['confidence']:.0f} %", dim=True)
-    if not first:
-        yield ""
-        yield f"{style('or', dim=True)} {name} ({sure}): {cause['title']}"
-        yield from _evidence(cause["evidence"][:1])
-        return
-    yield f"{name} ({sure}): {cause['title']}"
+    return f"{style(cause['class'], bold=True, **styles)} ({sure}): {cause['title']}"
+
+
+def _other(how: str, cause: Answer) -> Iterator[str]:
+    yield ""
+    yield f"{style(how, dim=True)} {_named(cause)}"
+    yield from _evidence(cause["evidence"][:1])
+
+
+def _cause(cause: Answer) -> Iterator[str]:
+    yield _named(cause, fg="red")
     yield from _evidence(cause["evidence"][:SHOWN])
     yield ""
     yield _paragraph("why", cause["cause"])

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from holdfast.core.diagnosis import Diagnosis
 from holdfast.core.log import Log
-from holdfast.engine.diagnose.answering import answer, is_told
+from holdfast.engine.diagnose.answering import answer, is_told, with_guesses
+from holdfast.engine.diagnose.guessing import guess
 from holdfast.engine.diagnose.judging import rank
 from holdfast.engine.diagnose.matching import Marks
 from holdfast.engine.diagnose.raised import find_raised, with_careful
@@ -33,4 +34,5 @@ def diagnose(log: Log, marks: Marks, beside: Sequence[Silent] = ()) -> Diagnosis
         ranked = rank(log, signs, [*told, *begun], marks.signatures)
     candidates = with_careful(ranked, raised, marks.signatures, log)
     echoes = [sign for sign in signs if sign.mark.role == "echo"]
-    return answer(log, candidates, echoes, raised)
+    found = answer(log, candidates, echoes, raised)
+    return found if found.verdict != "unknown" else with_guesses(found, guess(log, signs, marks))

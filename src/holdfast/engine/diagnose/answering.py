@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Final, Literal
 
@@ -27,6 +28,7 @@ rival of 0.6 or more: four in five of the first answers were right, where they t
 TOLD: Final = 0.1
 """Confidence from which a cause is told at all."""
 MOST_CAUSES: Final = 5
+GUESSED: Final = "A guess, by the words of a line that no signature knows: "
 NAME: Final = (
     r"torch|transformers|trl|peft|accelerate|datasets|huggingface[-_]hub|tokenizers|safetensors|bitsandbytes|vllm|deepspeed|flash[-_]attn"
     r"|unsloth|xformers|triton|numpy|axolotl|ray|wandb|trackio"
@@ -54,8 +56,7 @@ def answer(
         echoes: Lines that only follow from a cause.
         raised: What is known of its messages.
     """
-    told = (_cause(each, raised, _rival_of(each, candidates)) for each in candidates[:MOST_CAUSES])
-    causes = tuple(cause for cause in told if cause.confidence >= TOLD)
+    causes = _causes(candidates, raised)
     verdict = _verdict(log, candidates[:1], echoes)
     if verdict != "unknown":
         causes = tuple(cause for cause in causes if (cause.signature.name == HEALTHY) == (verdict == "healthy"))
@@ -63,6 +64,14 @@ def answer(
     return Diagnosis(
         verdict=verdict, causes=causes, missing=missing, versions=_versions(log, candidates, raised), lines=log.lines
     )
+
+
+def with_guesses(found: Diagnosis, candidates: Sequence[Candidate]) -> Diagnosis:
+    """Return an answer with what may be the cause of a log that tells of none."""
+    known = {cause.signature.name for cause in found.causes}
+    guessed = _causes([each for each in candidates if each.signature.name not in known])
+    causes = sorted((*found.causes, *guessed), key=lambda cause: -cause.confidence)
+    return replace(found, causes=tuple(causes[:MOST_CAUSES]))
 
 
 def is_told(candidates: Sequence[Candidate]) -> bool:
@@ -83,6 +92,11 @@ def _ended_well(log: Log, echoes: Sequence[Sign]) -> bool:
         return False
     raised = (last.start for last in log.tracebacks if last.start.path == ended.path)
     return all(survived(line, ended) for line in chain(raised, (echo.line for echo in echoes)))
+
+
+def _causes(candidates: Sequence[Candidate], raised: Sequence[Raised] = ()) -> tuple[Cause, ...]:
+    told = (_cause(each, raised, _rival_of(each, candidates)) for each in candidates[:MOST_CAUSES])
+    return tuple(cause for cause in told if cause.confidence >= TOLD)
 
 
 def calibrated(score: float) -> float:
@@ -128,7 +142,9 @@ def _cause(candidate: Candidate, raised: Sequence[Raised], rival: float) -> Caus
         signature=signature,
         confidence=round(_beside(calibrated(candidate.score), rival), 3),
         evidence=tuple(evidence_of(candidate)),
-        cause=fill(signature.cause, values) + (f" It is raised by {known}." if known else ""),
+        cause=(GUESSED if candidate.is_guess else "")
+        + fill(signature.cause, values)
+        + (f" It is raised by {known}." if known else ""),
         fix=fill(signature.fix, values),
         remedy=tuple(filled for each in signature.remedy if (filled := _filled(each, values))),
     )

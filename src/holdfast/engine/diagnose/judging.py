@@ -90,6 +90,7 @@ class Candidate:
         signs: All lines that speak for it, in order.
         silent: What the metrics say.
         exception: The exception that nobody knows, of the class that stands for such.
+        is_guess: Whether nothing but its words speaks for it.
     """
 
     signature: Signature
@@ -98,6 +99,7 @@ class Candidate:
     signs: tuple[Sign, ...] = ()
     silent: Silent | None = None
     exception: Traceback | None = None
+    is_guess: bool = False
 
     @property
     def line(self) -> Line | None:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from holdfast.core.diagnosis import Mark, Signature
 from holdfast.core.log import Hit, Line, Log, Traceback
 from holdfast.core.words import SHORTEST, words_of
+from holdfast.engine.diagnose.alike import Likeness
 from holdfast.engine.diagnose.begun import Beginnings
 from holdfast.engine.diagnose.cleaning import bare
 from holdfast.engine.diagnose.reading import Sought, joined_error
@@ -48,6 +49,7 @@ class Marks:
     def __init__(self, signatures: Sequence[Signature]) -> None:
         self.signatures = tuple(signatures)
         self.beginnings = Beginnings(self.signatures)
+        self.likeness = Likeness(self.signatures)
         numbers: dict[str, int] = {}
         self._by_word: list[list[tuple[Signature, Mark]]] = []
         self._asked: dict[int, list[str]] = {}

@@ -1,0 +1,97 @@
+"""What a log that nothing else tells anything of may be about, told by the words of the lines that speak of a failure.
+
+Such an answer is a guess, never sure enough to be called the cause. It shows at least the lines where a person would begin to read.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
+from typing import Final
+
+from holdfast.core.diagnosis import HEALTHY
+from holdfast.core.log import Line, Log
+from holdfast.engine.diagnose.judging import TEARDOWN, USER_CODE, Candidate, read_scene, survived
+from holdfast.engine.diagnose.matching import Marks, Sign
+from holdfast.engine.diagnose.raised import exceptions_of
+from holdfast.engine.diagnose.reading import joined_error
+from holdfast.engine.diagnose.silent import Silent
+
+TELLS_NOTHING: Final = frozenset({HEALTHY, "cause-not-in-log"})
+"""Classes of what good runs write too, and of what only follows from a cause: a line that is most like theirs is passed over."""
+LEAST: Final = 0.2
+MOST: Final = 0.45
+"""Scores of a class that is as likely as the next one, and of one that is twice as likely. Of texts which signatures had yet to see, and that nothing
+else was said of, 14 of 106 were of the class that was told with 0.2 to 0.25, and 64 of 124 of that with 0.45."""
+CLOSE: Final = 0.75
+"""Share of the first class' likeness from which another one is told too."""
+MOST_GUESSES: Final = 2
+FRAMES: Final = 2
+"""Innermost frames of an exception that are read with it."""
+LOUD: Final = re.compile(
+    r"(?i)error|exception|fatal|fail|abort|crash|kill|corrupt|cannot|can't|unable|could(?: not|n't)|do(?:es)?(?: not|n't)|did(?: not|n't)|not found|no such"
+    r"|missing|mismatch|unexpected|invalid|unsupported|not supported|incompatible|denied|refused|disabled|exceed|timed? ?out|out of|no space|too (?:large|long|small|many)"
+    r"|\bmust\b|\brequires?\b|only supports?"
+)
+"""Words of lines that tell of something that went wrong."""
+QUIET: Final = re.compile(r"Warning: |warnings\.warn\(|\b(?:DEBUG|INFO)\b|To enable traceback see")
+
+
+def guess(log: Log, signs: Iterable[Sign], marks: Marks) -> list[Candidate]:
+    """Return the classes that the lines of a log which speak of a failure are most like, the likeliest first.
+
+    Args:
+        log: What was read.
+        signs: Its lines that marks know.
+        marks: The signatures'.
+    """
+    total = Counter[str]()
+    lines: dict[str, tuple[float, Line]] = {}
+    echoes = (sign for sign in signs if sign.mark.role == "echo" or sign.signature.name in TELLS_NOTHING)
+    for line, text in _loud(log, {sign.line.place for sign in echoes}):
+        scores = marks.likeness.scores(text)
+        if not scores or scores.most_common(1)[0][0] in TELLS_NOTHING:
+            continue
+        total.update(scores)
+        for name, score in scores.items():
+            lines[name] = max(lines.get(name, (0.0, line)), (score, line), key=lambda each: each[0])
+    for name in (*TELLS_NOTHING, USER_CODE):
+        del total[name]
+    if not total:
+        return []
+    known = {each.name: each for each in marks.signatures}
+    (_, first), (_, second) = (*total.most_common(2), ("", 0.0))[:2]
+    sure = LEAST + (MOST - LEAST) * min(1.0, first / second - 1 if second else 1.0)
+    return [
+        Candidate(
+            signature=known[name],
+            score=sure * score / first,
+            silent=Silent(name=name, weight=sure, lines=(lines[name][1],)),
+            is_guess=True,
+        )
+        for name, score in total.most_common(MOST_GUESSES)
+        if score >= CLOSE * first
+    ]
+
+
+def _loud(log: Log, echoes: Collection[tuple[str, int]]) -> Iterator[tuple[Line, str]]:
+    """Yield what speaks of a failure that training did not outlive: exceptions with their last frames, and lines, each once."""
+    ended = read_scene(log).ended
+    taken, said = set(echoes), set[str]()
+    for exception in exceptions_of(log):
+        first = exception.error[0]
+        if first.place not in taken and _counts(first, ended):
+            frames = (f"{each} {each.code}" for each in exception.frames[-FRAMES:])
+            yield first, " ".join((joined_error(exception), *frames))
+        taken |= {line.place for line in exception.error}
+    for line in chain((hit.line for hit in log.hits), log.head, log.tail):
+        shape = re.sub(r"\d+", "#", line.text)
+        if line.place not in taken and shape not in said and LOUD.search(line.text) and not QUIET.search(line.text):
+            said.add(shape)
+            if _counts(line, ended):
+                yield line, line.text
+
+
+def _counts(line: Line, ended: Line | None) -> bool:
+    """Tell whether a line speaks of more than that something else failed, and training did not go on to its end after it."""
+    return not TEARDOWN.search(line.text) and not (ended and survived(line, ended))
