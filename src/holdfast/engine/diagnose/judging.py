@@ -61,12 +61,12 @@ BESIDE_EXCEPTION: Final = 0.6
 """What the metrics say of a job that an exception ended."""
 USER_CODE: Final = "user-code-error"
 IN_USER_CODE: Final = 0.62
+"""An exception that no signature knows, raised by the user's own code."""
 PYTHONS: Final = re.compile(
     r"lib[/\\]python3[\d.]*[/\\](?:shutil|os|posixpath|genericpath|pathlib|glob|tempfile|copy|pickle|json[/\\]\w+|csv|re|random|argparse|configparser"
     r"|datetime|_strptime|collections[/\\]\w+|functools|contextlib|dataclasses|enum|typing|statistics|fractions|string|zipfile|tarfile|gzip)\.py$|^<frozen (?:os|posixpath|codecs|genericpath)>"
 )
 """Modules of Python's own that fail for what they were called with."""
-"""An exception that no signature knows, raised by the user's own code."""
 UNDER_USER_CODE: Final = 0.3
 """One that a library raised, called by the user's code."""
 TEARDOWN: Final = re.compile(
