@@ -16,9 +16,23 @@ from tests.diagnose_cases import EVERY_STEP
 
 SIGNATURES = {each.name: each for each in all_signatures()}
 GIVEN = frozenset(
-    {"error", "message", "file", "line", "function", "code", "step", "steps", "loss", "rate", "tokens", "reward"}
+    {
+        "error",
+        "message",
+        "file",
+        "line",
+        "function",
+        "code",
+        "step",
+        "steps",
+        "loss",
+        "rate",
+        "tokens",
+        "reward",
+        "instead",
+    }
 )
-"""Values that need no mark: of exceptions that nobody knows, of how far training got, of what the metrics say."""
+"""Values that need no mark: of exceptions that nobody knows, of how far training got, of what the metrics say, of libraries' releases."""
 
 
 @cache

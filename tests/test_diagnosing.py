@@ -71,6 +71,45 @@ def test_a_cause_is_told_with_its_evidence_and_its_fix(here: Path, ask: Ask) -> 
 
 
 @pytest.mark.parametrize(
+    ("line", "has", "instead"),
+    [
+        (
+            "TypeError: SFTConfig.__init__() got an unexpected keyword argument 'max_seq_length'",
+            "trl 0.9.2 to 0.19.1 takes it.",
+            "Rename `max_seq_length` to `max_length`.",
+        ),
+        ("TypeError: LoraConfig.__init__() got an unexpected keyword argument 'use_dora'", "peft since 0.9.0", ""),
+        (
+            "ImportError: cannot import name 'AdamW' from 'transformers' (/opt/lib/python3.11/site-packages/transformers/__init__.py)",
+            "transformers up to 4.49.0 has it.",
+            "use `torch.optim.AdamW`",
+        ),
+        (
+            "ImportError: cannot import name 'DPOTrainer' from 'trl' (/opt/lib/python3.11/site-packages/trl/__init__.py)",
+            "It is `DPOTrainer` of `trl`.",
+            "install a release that has it",
+        ),
+        ("ModuleNotFoundError: No module named 'trl.core'", "trl up to 0.24.0 has it.", "what has taken its place"),
+        (
+            "ImportError: cannot import name 'nothing' from 'vllm' (/opt/lib/python3.11/site-packages/vllm/__init__.py)",
+            "It is `nothing` of `vllm`.",
+            "what has taken its place",
+        ),
+    ],
+)
+def test_the_releases_that_have_what_is_not_there_are_told(
+    line: str, has: str, instead: str, here: Path, ask: Ask
+) -> None:
+    """As `check` tells them before launch."""
+    (here / "job.log").write_text(f"{line}\n")
+
+    cause = ask("diagnose", "job.log")[1]["causes"][0]
+
+    assert has in cause["cause"]
+    assert instead in cause["fix"]
+
+
+@pytest.mark.parametrize(
     ("text", "verdict", "code"), [(HEALTHY, "healthy", 0), ("", "unknown", 1), (VICTIM, "unknown", 1)]
 )
 def test_healthy_and_unknown_are_answers_too(text: str, verdict: str, code: int, here: Path, ask: Ask) -> None:

@@ -90,6 +90,20 @@ def absences(job: Document, api: Api, kind: Absence) -> Iterator[Absent]:
             yield found if settled else replace(found, fix=_without(job, use))
 
 
+def instead_of(api: Api, module: str, name: str) -> str:
+    """Return what to write instead of a name that its module lost, in words; empty where nobody knows.
+
+    >>> from holdfast.catalog.api import newest
+    >>> instead_of(Api(newest()), "peft", "prepare_model_for_int8_training")
+    'use `peft.prepare_model_for_kbit_training`'
+    """
+    home = _experimental(api, name) if module.startswith("trl") else ""
+    if change := replaced("module", f"{module}.{name}") or replaced("module", module):
+        return change.instead
+    found = _from(home, name) if home else _renamed(api, f"{module}.{name}") or _elsewhere(api, name)
+    return found.words.removeprefix("; ") if found else ""
+
+
 def _uses(job: Document) -> Iterator[_Use]:
     plain = {each.module for each in job.imports if each.name is None}
     for each in job.imports:

@@ -24,6 +24,20 @@ def span_after(api: Api, spans: tuple[Span, ...]) -> Span | None:
     return _nearest(api, spans, before=False)
 
 
+def spell(span: Span) -> str:
+    """Return which releases these are; empty where they are all that are known.
+
+    >>> spell(Span("peft", "0.7.0", "0.9.0", "0.10.0")), spell(Span("trl", "0.9.2", "0.19.1", "0.20.0")), spell(Span("trl", "0.18.0"))
+    ('peft up to 0.9.0', 'trl 0.9.2 to 0.19.1', 'trl since 0.18.0')
+    """
+    is_earliest = span.first == released(span.package)[0]
+    if span.last is None:
+        return "" if is_earliest else f"{span.package} since {span.first}"
+    if span.first == span.last:
+        return f"{span.package} {span.first}"
+    return f"{span.package} up to {span.last}" if is_earliest else f"{span.package} {span.first} to {span.last}"
+
+
 def _nearest(api: Api, spans: tuple[Span, ...], *, before: bool) -> Span | None:
     found = [(span, _place(api, span)) for span in spans]
     if any(place == 0 for _, place in found):

@@ -16,7 +16,7 @@ from holdfast.engine.diagnose.evidence import evidence_of
 from holdfast.engine.diagnose.judging import Candidate, read_scene, survived
 from holdfast.engine.diagnose.matching import Sign
 from holdfast.engine.diagnose.raised import Raised, told_at, versions_of
-from holdfast.engine.diagnose.renaming import renaming_of
+from holdfast.engine.diagnose.renaming import releases_with, renaming_of
 from holdfast.engine.diagnose.values import fill, names_in
 
 DIAGNOSED: Final = 0.5
@@ -28,7 +28,7 @@ rival of 0.6 or more: four in five of the first answers were right, where they t
 TOLD: Final = 0.1
 """Confidence from which a cause is told at all."""
 MOST_CAUSES: Final = 5
-GUESSED: Final = "A guess, by the words of a line that no signature knows: "
+GUESSED: Final = "A guess, by the words of a line that no signature knows:"
 NAME: Final = (
     r"torch|transformers|trl|peft|accelerate|datasets|huggingface[-_]hub|tokenizers|safetensors|bitsandbytes|vllm|deepspeed|flash[-_]attn"
     r"|unsloth|xformers|triton|numpy|axolotl|ray|wandb|trackio"
@@ -142,12 +142,18 @@ def _cause(candidate: Candidate, raised: Sequence[Raised], rival: float) -> Caus
         signature=signature,
         confidence=round(_beside(calibrated(candidate.score), rival), 3),
         evidence=tuple(evidence_of(candidate)),
-        cause=(GUESSED if candidate.is_guess else "")
-        + fill(signature.cause, values)
-        + (f" It is raised by {known}." if known else ""),
+        cause=" ".join(filter(None, _sentences(candidate, values, known))),
         fix=fill(signature.fix, values),
         remedy=tuple(filled for each in signature.remedy if (filled := _filled(each, values))),
     )
+
+
+def _sentences(candidate: Candidate, values: Mapping[str, str | None], known: Raised | None) -> Iterator[str]:
+    """Yield why, in the signature's words, and what the libraries' releases tell beside."""
+    yield GUESSED if candidate.is_guess else ""
+    yield fill(candidate.signature.cause, values)
+    yield releases_with(candidate.line.text) if candidate.line else ""
+    yield f"It is raised by {known}." if known else ""
 
 
 def _values(candidate: Candidate) -> Mapping[str, str | None]:

@@ -1,29 +1,81 @@
-"""What an argument that a library refused is called now: a log at most guesses it by the letters."""
+"""What became of an argument, or of a name, that a library refused, and which of its releases have it: a log at most guesses it by the letters."""
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
+from holdfast.catalog.api import Api, newest
+from holdfast.catalog.imports import LIBRARIES, instead_of
 from holdfast.catalog.renames import Renamed, renamed, renamed_anywhere
+from holdfast.catalog.spans import spell
+from holdfast.core.api import Span
 
 CONFIG: Final = ("Config", "Arguments")
 """Ends of the names of classes whose arguments are those of `transformers.TrainingArguments` too."""
+TAKES: Final = re.compile(
+    r"(?<![.\w])(?P<owner>\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(?P<name>\w+)'"
+)
+HAS: Final = re.compile(
+    r"cannot import name '(?P<import>\w+)' from '(?P<package>[\w.]+)'|module '?(?P<module>[\w.]+?)'? has no attribute '?(?P<attribute>\w+)"
+    r"|No module named '(?P<above>\w+(?:\.\w+)*)\.(?P<last>\w+)'"
+)
+UNKNOWN: Final = "import what has taken its place in the installed release"
+THERE: Final = "install a release that has it"
 
 
 def renaming_of(values: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the new name of the argument `old` of the class `owner`; nothing where none took its place.
+    """Return the new name of the argument `old` of the class `owner`, or what to write instead of the `name` of a `module`.
 
     Args:
         values: What the log gave.
 
     Returns:
-        `new`; and where it is an argument of a config, and every value means the same under the new name, `same`, the same
-        name: with it a job file can be changed without asking.
+        Of an argument `new`, where another took its place, and where it is an argument of a config, and every value means the same under the new
+        name, `same`, the same name: with it a job file can be changed without asking. Of a name `instead`, what to do, in words.
 
     >>> renaming_of({"old": "max_seq_length", "owner": "SFTConfig"})
     {'new': 'max_length', 'same': 'max_length'}
+    >>> renaming_of({"name": "AdamW", "module": "transformers"})
+    {'instead': 'use `torch.optim.AdamW`'}
     """
-    old, owner = values.get("old"), values.get("owner")
-    change = _change(old, owner) if old else None
+    old, name, module = values.get("old"), values.get("name"), values.get("module")
+    if old:
+        return _new_argument(old, values.get("owner"))
+    return {"instead": _instead(*f"{module}.{name}".rpartition(".")[::2])} if name and module else {}
+
+
+def releases_with(text: str) -> str:
+    """Return which releases have what a line says is not there, in words; empty where all that are known have it, or none.
+
+    >>> releases_with("TypeError: SFTConfig.__init__() got an unexpected keyword argument 'max_seq_length'")
+    'trl 0.9.2 to 0.19.1 takes it.'
+    >>> releases_with("ImportError: cannot import name 'AdamW' from 'transformers'")
+    'transformers up to 4.49.0 has it.'
+    """
+    if found := TAKES.search(text):
+        return _told(spans_of(found["owner"], found["name"]), "takes it.")
+    if found := HAS.search(text):
+        module, name = (
+            found["package"] or found["module"] or found["above"],
+            found["import"] or found["attribute"] or found["last"],
+        )
+        return _told(Api(newest()).name_spans(module, name), "has it.")
+    return ""
+
+
+def spans_of(owner: str, name: str) -> tuple[Span, ...]:
+    """Return in which releases a class or function takes an argument, whichever library's it is."""
+    api = Api(newest())
+    return next(filter(None, (api.parameter_spans(f"{library}.{owner}", name) for library in LIBRARIES)), ())
+
+
+def _told(spans: tuple[Span, ...], verb: str) -> str:
+    words = " and ".join(filter(None, map(spell, spans)))
+    return f"{words} {verb}" if words else ""
+
+
+def _new_argument(old: str, owner: str | None) -> dict[str, str]:
+    change = _change(old, owner)
     if change is None or not change.new:
         return {}
     in_config = all(name.endswith(CONFIG) for name in ([owner] if owner else change.of))
@@ -34,3 +86,11 @@ def _change(old: str, owner: str | None) -> Renamed | None:
     if not owner:
         return renamed_anywhere(old)
     return renamed([owner, "TrainingArguments"] if owner.endswith(CONFIG) else [owner], old)
+
+
+def _instead(module: str, name: str) -> str:
+    api = Api(newest())
+    spans = api.name_spans(module, name)
+    if spans and spans[-1].after is None:
+        return THERE
+    return instead_of(api, module, name) or UNKNOWN

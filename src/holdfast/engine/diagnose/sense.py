@@ -7,11 +7,12 @@ is guessed, with little confidence. What the user's own code raises is not judge
 import re
 from typing import Final
 
-from holdfast.catalog.api import Api, newest, released
+from holdfast.catalog.api import released
 from holdfast.core.log import Frame, Traceback
 from holdfast.engine.diagnose.owners import is_users
 from holdfast.engine.diagnose.raised_classes import INSTALL, VERSION, Rule
 from holdfast.engine.diagnose.reading import joined_error
+from holdfast.engine.diagnose.renaming import spans_of
 
 SENSED: Final = 0.55
 """Score of a class that is told by what a sentence is about alone."""
@@ -155,7 +156,6 @@ WRONG_TYPE: Final = Rule(
 SETTINGS: Final = Rule("invalid-config-value", says=UNFIT, kind=REFUSES)
 ROWS: Final = Rule("dataset-bad-row-values", says=UNFIT, kind=REFUSES, at=DATA)
 HAS_NO: Final = re.compile(r"^'(?P<owner>\w+)' object has no attribute '(?P<name>[a-z]\w*)'")
-WITH_RELEASES: Final = ("trl", "transformers", "peft", "accelerate", "datasets")
 
 
 def sense_of(exception: Traceback) -> tuple[str, float]:
@@ -213,7 +213,6 @@ def _is_of_another_release(message: str) -> bool:
     lacks = HAS_NO.match(message)
     if not lacks:
         return False
-    api = Api(newest())
-    paths = (f"{package}.{lacks['owner']}" for package in WITH_RELEASES)
-    spans = (span for path in paths for span in api.parameter_spans(path, lacks["name"]))
-    return any(span.after or span.first != released(span.package)[0] for span in spans)
+    return any(
+        span.after or span.first != released(span.package)[0] for span in spans_of(lacks["owner"], lacks["name"])
+    )
