@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.adapters.log_files import open_logs
 from holdfast.adapters.targets import READERS
-from holdfast.app.diagnosing_runs import Past, read_past
-from holdfast.app.runs import open_run
+from holdfast.app.diagnosing_past import Past
 from holdfast.core.diagnosis import Diagnosis
 from holdfast.core.errors import UsageError
 from holdfast.core.log import Log
@@ -95,11 +94,11 @@ def _past(named: Sequence[str], ended: str, runs: str | None) -> Past:
             fix="leave --ended away, or name the logs themselves",
         )
     try:
-        run = open_run(logs[0], runs)
+        past: Past = import_module("holdfast.app.diagnosing_runs").read_past(logs[0], runs)
     except UsageError as error:
         what = f"{logs[0]} is neither a log nor a run"
         raise UsageError(what, where=logs[0], fix=f"name a file that is there; of runs, {error.fix}") from None
-    return read_past(run)
+    return past
 
 
 def _beside(log: Log, alone: Diagnosis, past: Past, job: "Job | None") -> list[Silent]:

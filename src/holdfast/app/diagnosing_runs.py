@@ -1,52 +1,36 @@
 """A run as what `diagnose` reads: its logs, its job, what the ledger knows, and what was left of its newest attempt."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from holdfast.adapters.log_files import read_chunks
 from holdfast.adapters.run_folder import load_plan
-from holdfast.app.runs import Run
+from holdfast.app.diagnosing_past import Files, Past
+from holdfast.app.runs import Run, open_run
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, Reported, Stage
 from holdfast.core.log import Line
 from holdfast.engine.diagnose.asked import Asked
 from holdfast.engine.diagnose.attempts import LEDGER, Ending, know, refused_by, speak_of_hang
 from holdfast.engine.diagnose.endings import as_log, speak_of
-from holdfast.engine.diagnose.silent import Silent
 
-Files = list[tuple[str, Iterator[bytes]]]
 LOGS: Final = ("stdout.log", "stderr.log")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
-    """What there is of a run.
+def read_past(name: str, runs: str | None) -> Past:
+    """Return what there is of a run.
 
-    Attributes:
-        files: Its newest attempt's logs, and what the ledger knows as a log of its own.
-        asked: What its trainer was told to do; None where it never came so far.
-        knows: What the ledger, the machine and stacks speak for.
-        refused: The findings for which it was never started, each a rule's code with what it said where.
-        job: The file that says what it trains, its job file or its script; empty where nothing is left of it.
-        text: What that file held when the run began.
-        versions: Releases of the libraries that it trained with, by package.
+    Args:
+        name: Its name.
+        runs: The runs folder.
+
+    Raises:
+        UsageError: There is no such run.
     """
-
-    files: Files
-    asked: Asked | None = None
-    knows: tuple[Silent, ...] = ()
-    refused: tuple[tuple[str, Line], ...] = ()
-    job: str = ""
-    text: str = ""
-    versions: Mapping[str, str] = field(default_factory=dict[str, str])
-
-
-def read_past(run: Run) -> Past:
-    """Return what there is of a run."""
+    run = open_run(name, runs)
     events = run.ledger.outline(run.name)
     state = run.state()
     folder = run.folder / "attempts" / str(state.current.number if state.current else 1)

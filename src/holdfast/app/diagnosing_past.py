@@ -1,0 +1,33 @@
+"""What a job has left to be diagnosed by: its logs, and what is known beside them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from holdfast.core.log import Line
+from holdfast.engine.diagnose.asked import Asked
+from holdfast.engine.diagnose.silent import Silent
+
+Files = list[tuple[str, Iterator[bytes]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Past:
+    """What there is of a job. Of one that the ledger does not know most of it is missing.
+
+    Attributes:
+        files: Its logs, of a run those of the newest attempt, and what the ledger knows as a log of its own.
+        asked: What its trainer was told to do; None where it never came so far.
+        knows: What the ledger, the machine and stacks speak for.
+        refused: The findings for which it was never started, each a rule's code with what it said where.
+        job: The file that says what it trains, its job file or its script; empty where nothing is left of it.
+        text: What that file held when the run began.
+        versions: Releases of the libraries that it trained with, by package.
+    """
+
+    files: Files
+    asked: Asked | None = None
+    knows: tuple[Silent, ...] = ()
+    refused: tuple[tuple[str, Line], ...] = ()
+    job: str = ""
+    text: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict[str, str])
