@@ -1,4 +1,4 @@
-"""How long a person waits for `holdfast --version` and `holdfast check` of a job file or a script, in new processes.
+"""How long a person waits for `holdfast --version`, `check` of a job file or a script, and `diagnose` of a short log, in new processes.
 
     .venv/bin/python -m benchmarks.startup
 
@@ -20,6 +20,7 @@ from benchmarks.machine import heading
 ROUNDS = 15
 JOB = Path(__file__).parent.parent / "examples" / "quickstart.yaml"
 SCRIPT = Path(__file__).parent / "good" / "sft_lora.py"
+LOG = b"TypeError: SFTConfig.__init__() got an unexpected keyword argument 'max_seq_length'\n"
 SOURCES = Path(holdfast.__file__).parent
 HOLDFAST = [sys.executable, "-m", "holdfast.cli.main"]
 COMMANDS = {
@@ -27,6 +28,7 @@ COMMANDS = {
     "holdfast --version": [*HOLDFAST, "--version"],
     "holdfast check job.yaml": [*HOLDFAST, "check", "--offline", str(JOB)],
     "holdfast check train.py": [*HOLDFAST, "check", "--offline", "--no-cache", str(SCRIPT)],
+    "holdfast diagnose -": [*HOLDFAST, "diagnose", "-"],
 }
 SLOW = {"python -c 'from trl import SFTTrainer'": [sys.executable, "-c", "from trl import SFTTrainer"]}
 
@@ -35,7 +37,7 @@ def seconds(command: list[str]) -> float:
     """Run a command to its end and return how long that took."""
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     begun = time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True, env=variables)
+    subprocess.run(command, check=True, capture_output=True, env=variables, input=LOG)
     return time.perf_counter() - begun
 
 
