@@ -77,11 +77,12 @@ def test_of_what_a_signature_knows_nothing_is_guessed() -> None:
     assert [each.signature.name for each in answer.causes] == ["token"]
 
 
-def test_an_exception_is_read_with_where_it_was_raised() -> None:
-    """Its sentence says nothing, its frames do."""
+def test_the_whole_message_of_an_exception_is_read() -> None:
+    """Though its first line says nothing."""
     text = """Traceback (most recent call last):
-  File "/opt/lib/python3.11/site-packages/lfs/volume.py", line 3, in write_to_volume
-    raise LimitError(quota_of_the_volume, used)
+  File "/opt/lib/python3.11/site-packages/lfs/volume.py", line 3, in write
+    raise LimitError(code)
 lfs.LimitError: 7
+  quota of the volume is used up
 """
     assert found(text, *EVERY).causes[0].signature.name == "quota"

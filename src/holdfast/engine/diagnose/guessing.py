@@ -26,8 +26,6 @@ else was said of, 14 of 106 were of the class that was told with 0.2 to 0.25, an
 CLOSE: Final = 0.75
 """Share of the first class' likeness from which another one is told too."""
 MOST_GUESSES: Final = 2
-FRAMES: Final = 2
-"""Innermost frames of an exception that are read with it."""
 LOUD: Final = re.compile(
     r"(?i)error|exception|fatal|fail|abort|crash|kill|corrupt|cannot|can't|unable|could(?: not|n't)|do(?:es)?(?: not|n't)|did(?: not|n't)|not found|no such"
     r"|missing|mismatch|unexpected|invalid|unsupported|not supported|incompatible|denied|refused|disabled|exceed|timed? ?out|out of|no space|too (?:large|long|small|many)"
@@ -75,14 +73,13 @@ def guess(log: Log, signs: Iterable[Sign], marks: Marks) -> list[Candidate]:
 
 
 def _loud(log: Log, echoes: Collection[tuple[str, int]]) -> Iterator[tuple[Line, str]]:
-    """Yield what speaks of a failure that training did not outlive: exceptions with their last frames, and lines, each once."""
+    """Yield what speaks of a failure that training did not outlive: exceptions and lines, each once."""
     ended = read_scene(log).ended
     taken, said = set(echoes), set[str]()
     for exception in exceptions_of(log):
         first = exception.error[0]
         if first.place not in taken and _counts(first, ended):
-            frames = (f"{each} {each.code}" for each in exception.frames[-FRAMES:])
-            yield first, " ".join((joined_error(exception), *frames))
+            yield first, joined_error(exception)
         taken |= {line.place for line in exception.error}
     for line in chain((hit.line for hit in log.hits), log.head, log.tail):
         shape = re.sub(r"\d+", "#", line.text)

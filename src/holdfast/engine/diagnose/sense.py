@@ -33,7 +33,7 @@ UNFIT: Final = (
     r"|\b(?:got|found|received|but) (?:\w+[ =]?)?['\"`\d]|\bexpect(?:ed|s)? (?:one of|an?|to be|input)\b|\bdivisible by\b"
     r"|\bchoose (?:one )?(?:from|between)\b|\bis required\b|\bchange `\w+` to\b"
 )
-DATA: Final = r"(?:^|[./_])(?:data|dataset|prompt|prompter|collator|template|message|preprocess|processor|transform|plugin|converter|formatter)s?(?:$|[./_:])"
+DATA: Final = r"(?:^|[./_])(?:data|dataset|prompt|prompter|collator|template|message|preprocess|processor|transform|converter|formatter)s?(?:$|[./_:])"
 LOW: Final = (
     r"^(?:torch(?:vision|audio)?|triton|numpy|pandas|pyarrow|PIL|scipy|sklearn|jax|jaxlib|tensorflow|keras|xformers|flash_attn\w*|bitsandbytes|nvidia|cupy"
     r"|ray|vllm(?!\.(?:config|engine\.arg_utils|entrypoints\.openai\.cli_args)\b)|sglang|urllib3?|requests|httpx|httpcore|aiohttp|anyio|asyncio|ssl|socket|http|json|os|subprocess|multiprocess\w*|concurrent|importlib"
