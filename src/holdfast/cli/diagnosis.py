@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from click import style
 
+from holdfast.engine.units import render_counted
+
 Answer = Mapping[str, Any]
 WIDTH: Final = 110
 SHOWN: Final = 6
@@ -24,7 +26,7 @@ def render_diagnosis(answer: Answer) -> str:
 
 
 def _lines(answer: Answer) -> Iterator[str]:
-    read = f"{answer['lines']:,} lines of {', '.join(answer['paths'])}"
+    read = f"{render_counted(answer['lines'], 'line')} of {', '.join(answer['paths'])}"
     if (job := answer.get("job")) and job["unread"]:
         yield f"{style('without', fg='yellow')} {job['path']}, which cannot be read: {job['unread']}"
     if answer["verdict"] == "healthy":

@@ -9,6 +9,7 @@ from click import style
 
 from holdfast.core.notebook import read_cells
 from holdfast.core.text import LINE_BREAK
+from holdfast.engine.units import render_counted
 
 COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
 SHOWN = 160  # of a line, characters: nobody reads a line of a thousand, and some have a million
@@ -124,7 +125,7 @@ def _versions(targets: Sequence[Answer]) -> Iterator[str]:
             ground.versions.update(resolved)
             ground.paths.append(target["path"])
     for ground in groups:
-        which = ground.paths[0] if len(ground.paths) == 1 else _counted(len(ground.paths), "file")
+        which = ground.paths[0] if len(ground.paths) == 1 else render_counted(len(ground.paths), "file")
         told = ", ".join(f"{name} {version}" for name, version in ground.versions.items())
         yield style(f"{which}: checked against {told}" + (f" ({ground.because})" if ground.because else ""), dim=True)
 
@@ -145,46 +146,36 @@ def _mendable(targets: Sequence[Answer]) -> Iterator[str]:
     fixed = [fix for target in targets for fix in target.get("fixed", ())]
     if any("fixed" in target for target in targets):
         would = "would be " if any("diff" in target for target in targets) else ""
-        yield style(f"{_counted(len(fixed), 'finding')} {would}mended", fg="green" if fixed else None)
+        yield style(f"{render_counted(len(fixed), 'finding')} {would}mended", fg="green" if fixed else None)
         return
     fixes = [finding["fix"]["safe"] for target in targets for finding in target["findings"] if finding["fix"]]
     safe, unsafe = fixes.count(True), fixes.count(False)
     told = [f"{safe} with --fix"] * bool(safe) + [f"{unsafe} with --unsafe-fixes"] * bool(unsafe)
     if told:
-        yield f"{_counted(len(fixes), 'fix')}: {', '.join(told)}; --diff shows what changes"
+        yield f"{render_counted(len(fixes), 'fix')}: {', '.join(told)}; --diff shows what changes"
 
 
 def _summary(answer: Answer) -> str:
     targets = answer["targets"]
     grades = [finding["severity"] for target in targets for finding in target["findings"]]
-    counts = [_counted(grades.count(grade), grade) for grade in COLOURS if grade in grades]
+    counts = [render_counted(grades.count(grade), grade) for grade in COLOURS if grade in grades]
     colour = next((COLOURS[grade] for grade in COLOURS if grade in grades), "green")
     if not targets:
         counts, colour = ["nothing to check"], "yellow"
     told = style(", ".join(counts) or "nothing to object to", fg=colour, bold=True)
-    return "; ".join([f"{told} in {_counted(len(targets), 'file')}", *_beside(answer)])
+    return "; ".join([f"{told} in {render_counted(len(targets), 'file')}", *_beside(answer)])
 
 
 def _beside(answer: Answer) -> Iterator[str]:
     """Yield what the counts of findings leave out."""
     targets = answer["targets"]
     if skipped := sum(len(target["skipped"]) for target in targets):
-        yield f"{_counted(skipped, 'rule')} skipped, which is not a pass"
+        yield f"{render_counted(skipped, 'rule')} skipped, which is not a pass"
     if any("unasked" in target for target in targets):
         yield "the Hub was not asked: name a file to have it asked"
     if suppressed := sum(len(target.get("suppressed", ())) for target in targets):
-        yield f"{_counted(suppressed, 'finding')} let pass by comments"
+        yield f"{render_counted(suppressed, 'finding')} let pass by comments"
     if passed := len(answer.get("passed_over", ())):
-        yield f"{_counted(passed, 'file')} not checked"
+        yield f"{render_counted(passed, 'file')} not checked"
     if others := answer.get("others", 0):
-        yield f"{_counted(others, 'other')} use{'s' if others == 1 else ''} none of the libraries"
-
-
-def _counted(count: int, what: str) -> str:
-    """Return a count with its noun.
-
-    >>> _counted(1, "error"), _counted(2, "fix")
-    ('1 error', '2 fixes')
-    """
-    ending = "" if count == 1 else "es" if what.endswith("x") else "s"
-    return f"{count} {what}{ending}"
+        yield f"{render_counted(others, 'other')} use{'s' if others == 1 else ''} none of the libraries"

@@ -74,3 +74,13 @@ def _three_digits(value: float) -> str:
     """Return the value with three digits, or with all that stand before its point."""
     decimals = max(0, 2 - int(math.log10(value))) if value >= 1 else 0
     return f"{value:.{decimals}f}" if value != int(value) else f"{value:.0f}"
+
+
+def render_counted(count: int, what: str) -> str:
+    """Return a count with its noun.
+
+    >>> render_counted(1, "error"), render_counted(2, "fix")
+    ('1 error', '2 fixes')
+    """
+    ending = "" if count == 1 else "es" if what.endswith("x") else "s"
+    return f"{count:,} {what}{ending}"
