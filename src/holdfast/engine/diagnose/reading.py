@@ -107,9 +107,9 @@ class Kept(Generic[T]):
 
 
 @lru_cache(4)
-def _finder(words: tuple[bytes, ...]) -> BytesAhoCorasick:
-    """Return what finds words; building it costs some tens of milliseconds, and tests read thousands of small texts."""
-    return BytesAhoCorasick(words, implementation=Implementation.DFA)
+def _finder(words: tuple[bytes, ...], *, many: bool) -> BytesAhoCorasick:
+    """Return what finds words: in many windows a tenth faster, which takes a quarter of a second to build, and not some hundredths."""
+    return BytesAhoCorasick(words, implementation=Implementation.DFA if many else Implementation.ContiguousNFA)
 
 
 class _Reader:
@@ -121,7 +121,7 @@ class _Reader:
         self.structure = len(sought.words)
         self.not_finite = self.structure + len(STRUCTURE)
         self.steps = self.not_finite + len(NOT_FINITE)
-        self.finder = _finder(tuple(self.words))
+        self.finder = _finder(tuple(self.words), many=False)
         self.longest = max(map(len, self.words))
         self.lines = 0
         self.hits: Kept[Hit] = Kept(MOST_HITS)
@@ -144,6 +144,8 @@ class _Reader:
         members: dict[int, tuple[Traceback, Line]] = {}
         collector: re.Pattern[str] | None = None
         for window in windows(chunks):
+            if not window.last:
+                self.finder = _finder(tuple(self.words), many=True)
             if window.first and window.number == 1:
                 collector = prefix_of(Lines(window, name, rank).texts())
             _read_window(self, Lines(window, name, rank, collector), members)
