@@ -19,12 +19,11 @@ from typing import Any, Final
 
 from tests.diagnose_cases import wrap
 
-from holdfast.core.diagnosis import HEALTHY, Diagnosis
+from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG, Diagnosis
 from holdfast.engine.diagnose import Marks, diagnose, read_log
 from holdfast.engine.diagnose.tracebacks import ERROR
 from holdfast.signatures import all_signatures
 
-NOT_IN_LOG: Final = "cause-not-in-log"
 ENDS_WELL: Final = frozenset(
     {
         HEALTHY,

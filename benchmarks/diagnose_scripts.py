@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.diagnose_cases import NOT_IN_LOG, SAME, rows
+from benchmarks.diagnose_cases import SAME, rows
 from holdfast.app.diagnosing import diagnose
-from holdfast.core.diagnosis import HEALTHY
+from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG
 
 
 def first_answer(told: dict[str, Any]) -> str:

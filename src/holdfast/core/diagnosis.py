@@ -15,6 +15,8 @@ from it elsewhere, such as a launcher's table, and never a cause alone."""
 
 HEALTHY: Final = "healthy-run-misread"
 """The class of what looks like a fault and is none."""
+NOT_IN_LOG: Final = "cause-not-in-log"
+"""The class of what only follows from a cause that stands elsewhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

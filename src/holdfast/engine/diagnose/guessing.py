@@ -7,17 +7,18 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
-from holdfast.core.diagnosis import HEALTHY
+from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG
 from holdfast.core.log import Line, Log
+from holdfast.engine.diagnose.alike import Likeness
 from holdfast.engine.diagnose.judging import TEARDOWN, USER_CODE, Candidate, read_scene, survived
 from holdfast.engine.diagnose.matching import Marks, Sign
 from holdfast.engine.diagnose.raised import exceptions_of
 from holdfast.engine.diagnose.reading import joined_error
 from holdfast.engine.diagnose.silent import Silent
 
-TELLS_NOTHING: Final = frozenset({HEALTHY, "cause-not-in-log"})
+TELLS_NOTHING: Final = frozenset({HEALTHY, NOT_IN_LOG})
 """Classes of what good runs write too, and of what only follows from a cause: a line that is most like theirs is passed over."""
 LEAST: Final = 0.2
 MOST: Final = 0.45
@@ -35,6 +36,14 @@ LOUD: Final = re.compile(
 QUIET: Final = re.compile(r"Warning: |warnings\.warn\(|\b(?:DEBUG|INFO)\b|To enable traceback see")
 
 
+class Alike(NamedTuple):
+    """A class that lines are like: how much all of them are, and the one that is the most."""
+
+    name: str
+    score: float
+    line: Line
+
+
 def guess(log: Log, signs: Iterable[Sign], marks: Marks) -> list[Candidate]:
     """Return the classes that the lines of a log which speak of a failure are most like, the likeliest first.
 
@@ -43,33 +52,39 @@ def guess(log: Log, signs: Iterable[Sign], marks: Marks) -> list[Candidate]:
         signs: Its lines that marks know.
         marks: The signatures'.
     """
+    echoes = (sign for sign in signs if sign.mark.role == "echo" or sign.signature.name in TELLS_NOTHING)
+    alike = _alike(_loud(log, {sign.line.place for sign in echoes}), marks.likeness)
+    if not alike:
+        return []
+    known = {each.name: each for each in marks.signatures}
+    most, next_most = (*(each.score for each in alike[:2]), 0.0)[:2]
+    sure = LEAST + (MOST - LEAST) * min(1.0, most / next_most - 1 if next_most else 1.0)
+    return [
+        Candidate(
+            signature=known[each.name],
+            score=sure * each.score / most,
+            silent=Silent(name=each.name, weight=sure, lines=(each.line,)),
+            is_guess=True,
+        )
+        for each in alike[:MOST_GUESSES]
+        if each.score >= CLOSE * most
+    ]
+
+
+def _alike(loud: Iterable[tuple[Line, str]], likeness: Likeness) -> list[Alike]:
+    """Return the classes that lines are like, the likest first; those that are most like what tells of no failure count for nothing."""
     total = Counter[str]()
     lines: dict[str, tuple[float, Line]] = {}
-    echoes = (sign for sign in signs if sign.mark.role == "echo" or sign.signature.name in TELLS_NOTHING)
-    for line, text in _loud(log, {sign.line.place for sign in echoes}):
-        scores = marks.likeness.scores(text)
+    for line, text in loud:
+        scores = likeness.scores(text)
         if not scores or scores.most_common(1)[0][0] in TELLS_NOTHING:
             continue
         total.update(scores)
         for name, score in scores.items():
-            lines[name] = max(lines.get(name, (0.0, line)), (score, line), key=lambda each: each[0])
-    for name in (*TELLS_NOTHING, USER_CODE):
-        del total[name]
-    if not total:
-        return []
-    known = {each.name: each for each in marks.signatures}
-    (_, first), (_, second) = (*total.most_common(2), ("", 0.0))[:2]
-    sure = LEAST + (MOST - LEAST) * min(1.0, first / second - 1 if second else 1.0)
-    return [
-        Candidate(
-            signature=known[name],
-            score=sure * score / first,
-            silent=Silent(name=name, weight=sure, lines=(lines[name][1],)),
-            is_guess=True,
-        )
-        for name, score in total.most_common(MOST_GUESSES)
-        if score >= CLOSE * first
-    ]
+            if name not in lines or score > lines[name][0]:
+                lines[name] = (score, line)
+    nobodys = {*TELLS_NOTHING, USER_CODE}
+    return [Alike(name, score, lines[name][1]) for name, score in total.most_common() if name not in nobodys]
 
 
 def _loud(log: Log, echoes: Collection[tuple[str, int]]) -> Iterator[tuple[Line, str]]:

@@ -41,7 +41,7 @@ def renaming_of(values: Mapping[str, str | None]) -> dict[str, str]:
     old, name, module = values.get("old"), values.get("name"), values.get("module")
     if old:
         return _new_argument(old, values.get("owner"))
-    return {"instead": _instead(*f"{module}.{name}".rpartition(".")[::2])} if name and module else {}
+    return {"instead": _instead(f"{module}.{name}")} if name and module else {}
 
 
 def releases_with(text: str) -> str:
@@ -88,8 +88,9 @@ def _change(old: str, owner: str | None) -> Renamed | None:
     return renamed([owner, "TrainingArguments"] if owner.endswith(CONFIG) else [owner], old)
 
 
-def _instead(module: str, name: str) -> str:
+def _instead(path: str) -> str:
     api = Api(newest())
+    module, _, name = path.rpartition(".")
     spans = api.name_spans(module, name)
     if spans and spans[-1].after is None:
         return THERE

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from holdfast.core.diagnosis import Cause, Diagnosis, Evidence, Signature
+from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG, Cause, Diagnosis, Evidence, Signature
 from holdfast.core.rehearsal import Played, StageName
 from holdfast.engine.diagnose.hangs import find_hang
 from holdfast.signatures import all_signatures
@@ -25,7 +25,7 @@ OWN_FILES: Final = (
 """Classes, errors and stages (empty: any) of files that the script handles itself: made twice, gone already."""
 UNTOLD: Final = (CODE, REWARD)
 """Classes that say little without the exception itself."""
-HARMLESS: Final = ("healthy-run-misread", "cause-not-in-log")
+HARMLESS: Final = (HEALTHY, NOT_IN_LOG)
 NO_GPU: Final = ("no-gpu-visible", "bnb-native-lib-missing", "driver-too-old")
 """What libraries warn of where no GPU is, whatever a script then fails for."""
 GPU: Final = re.compile(r"cuda|gpu|nvidia|bf16|tf32|bitsandbytes|bnb|driver", re.IGNORECASE)
