@@ -56,7 +56,9 @@ RULES: Final = (
     Rule("grpo-reward-function-error", says=r"^Could not load reward function"),
     Rule("bf16-unsupported-gpu", says=r"bf16 mixed precision requires"),
     Rule("zero3-device-map-conflict", says=r"Zero-3 is not compatible with .*device_map"),
-    Rule("gated-repo-no-access", says=r"is a gated (?:dataset|repository)"),
+    Rule("gated-repo-no-access", says=r"is a gated (?:dataset|repository)|If the dataset is private or gated"),
+    Rule("more-ranks-than-gpus", says=r"^The requested device for vllm"),
+    Rule("framework-version-incompatible", says=r"^You need optimum >"),
     Rule("save-eval-strategy-mismatch", says=r"^--load_best_model_at_end requires"),
     Rule(
         "grpo-batch-generations-divisibility",
@@ -122,7 +124,8 @@ RULES: Final = (
     Rule("bnb-native-lib-missing", at=r"^bitsandbytes\.(?:cextension|cuda_setup)"),
     Rule(
         "no-gpu-visible",
-        says=r"with no GPU available|No GPU (?:or .{0,20})?found|CUDA is required but not available|No available GPU device",
+        says=r"with no GPU available|No GPU (?:or .{0,20})?found|CUDA is required but not available|No available GPU device|can only be used on CUDA"
+        r"|`fp16` but it is not supported on cpu",
     ),
     Rule("model-not-found", says=r"is not a local folder or a valid repository name"),
     Rule("no-network-on-node", says=r"We couldn't connect to '"),
