@@ -3,7 +3,7 @@
     .venv/bin/python -m benchmarks.diagnose_guesses [--folds 5]
 
 Guessed is by words alone, as for a log in which no signature knows a line. Texts of one class are often alike, so this is kinder than a
-new log: of those that signatures were widened by later, half were guessed right with the most confidence, one in seven with the least.
+new log: of those that signatures were widened by later, half were guessed right with the most confidence, one in five with the least.
 """
 
 import argparse

@@ -97,10 +97,10 @@ def instead_of(api: Api, module: str, name: str) -> str:
     >>> instead_of(Api(newest()), "peft", "prepare_model_for_int8_training")
     'use `peft.prepare_model_for_kbit_training`'
     """
-    home = _experimental(api, name) if module.startswith("trl") else ""
-    if change := replaced("module", f"{module}.{name}") or replaced("module", module):
-        return change.instead
-    found = _from(home, name) if home else _renamed(api, f"{module}.{name}") or _elsewhere(api, name)
+    found = _of_module(api, f"{module}.{name}") or _of_module(api, module, name)
+    if found is None:
+        home = _experimental(api, name) if module.startswith("trl") else ""
+        found = _from(home, name) if home else _renamed(api, f"{module}.{name}") or _elsewhere(api, name)
     return found.words.removeprefix("; ") if found else ""
 
 
@@ -137,7 +137,9 @@ def _module_absent(api: Api, use: _Use) -> Absent | None:
     whose = _whose(api, use.module)
     if later := span_after(api, spans):
         return _absent(Absence.LATER, f"{whose} has no module `{use.module}`: it comes with {later.first}", use)
-    instead = _of_module(api, use) or _renamed(api, f"{use.module}.{use.name}") or _elsewhere(api, use.name)
+    instead = (
+        _of_module(api, use.module, use.name) or _renamed(api, f"{use.module}.{use.name}") or _elsewhere(api, use.name)
+    )
     gone = span_before(api, spans)
     return _absent(Absence.MODULE, f"{whose} has no module `{use.module}`{_ended(gone)}", use, instead)
 
@@ -202,13 +204,13 @@ def _from(module: str, name: str) -> _Instead:
     return _Instead(f"; write `from {module} import {name}`", f"{module}.{name}", safe=True)
 
 
-def _of_module(api: Api, use: _Use) -> _Instead | None:
-    """Return where a whole module went; nothing where nobody knows."""
-    change = replaced("module", use.module)
+def _of_module(api: Api, module: str, name: str | None = None) -> _Instead | None:
+    """Return where a whole module went, and one of its names with it; nothing where nobody knows."""
+    change = replaced("module", module)
     if change is None:
         return None
-    known = bool(change.new and use.name and api.has_name(change.new, use.name))
-    return _Instead(f"; {change.instead}", f"{change.new}.{use.name}" if known else "", safe=True)
+    known = bool(change.new and name and api.has_name(change.new, name))
+    return _Instead(f"; {change.instead}", f"{change.new}.{name}" if known else "", safe=True)
 
 
 def _renamed(api: Api, old: str, further: int = 3) -> _Instead | None:

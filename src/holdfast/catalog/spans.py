@@ -1,5 +1,7 @@
 """In which releases something is there, seen from the versions at hand."""
 
+from collections.abc import Sequence
+
 from holdfast.catalog.api import Api, released
 from holdfast.core.api import Span
 
@@ -24,18 +26,18 @@ def span_after(api: Api, spans: tuple[Span, ...]) -> Span | None:
     return _nearest(api, spans, before=False)
 
 
-def spell(span: Span) -> str:
-    """Return which releases these are; empty where they are all that are known.
+def spell(versions: Sequence[str], first: str, last: str) -> str:
+    """Return which of some versions, oldest first, lie between two; empty where all do.
 
-    >>> spell(Span("peft", "0.7.0", "0.9.0", "0.10.0")), spell(Span("trl", "0.9.2", "0.19.1", "0.20.0")), spell(Span("trl", "0.18.0"))
-    ('peft up to 0.9.0', 'trl 0.9.2 to 0.19.1', 'trl since 0.18.0')
+    >>> versions = ["0.7.0", "0.8.0", "0.9.0", "0.10.0"]
+    >>> [spell(versions, *ends) for ends in (("0.7.0", "0.9.0"), ("0.8.0", "0.9.0"), ("0.8.0", "0.10.0"), ("0.9.0", "0.9.0"))]
+    ['up to 0.9.0', '0.8.0 to 0.9.0', 'since 0.8.0', '0.9.0']
     """
-    is_earliest = span.first == released(span.package)[0]
-    if span.last is None:
-        return "" if is_earliest else f"{span.package} since {span.first}"
-    if span.first == span.last:
-        return f"{span.package} {span.first}"
-    return f"{span.package} up to {span.last}" if is_earliest else f"{span.package} {span.first} to {span.last}"
+    if first == last:
+        return first
+    if last == versions[-1]:
+        return "" if first == versions[0] else f"since {first}"
+    return f"up to {last}" if first == versions[0] else f"{first} to {last}"
 
 
 def _nearest(api: Api, spans: tuple[Span, ...], *, before: bool) -> Span | None:

@@ -299,7 +299,7 @@ def _follows(sign: Sign, other: Sign, scene: Scene) -> bool:
 
 
 def _same_chain(sign: Sign, other: Sign, log: Log) -> bool:
-    starts = {(each.line.path, each.hit.traceback.start.number) for each in (sign, other) if each.hit.traceback}
+    starts = {each.hit.traceback.start.place for each in (sign, other) if each.hit.traceback}
     for last in log.tracebacks:
         chain = {part.start.place for part in last.chain}
         if starts and starts <= chain:

@@ -10,6 +10,7 @@ from itertools import chain, islice
 from typing import Final
 
 from holdfast.catalog.messages import Known, Place, Said, load_messages, packages
+from holdfast.catalog.spans import spell
 from holdfast.core.diagnosis import Signature
 from holdfast.core.log import Line, Log, Traceback
 from holdfast.engine.diagnose.judging import TEARDOWN, USER_CODE, Candidate, read_scene, survived
@@ -68,7 +69,8 @@ class Raised:
         """Return who says it: ``trl 0.15.0 to 0.19.1 in `SFTTrainer.__init__` ``."""
         functions = {place.function for place in self.places}
         where = f" in `{functions.pop()}`" if len(functions) == 1 and functions != {""} else ""
-        return f"{self.said.package}{_spelled(self.known.versions, self.releases)}{where}"
+        first, last = (self.known.versions[at] for at in _bounds(self.releases))
+        return " ".join(filter(None, (self.said.package, spell(self.known.versions, first, last)))) + where
 
 
 def find_raised(log: Log) -> list[Raised]:
@@ -221,12 +223,3 @@ def _since(versions: Sequence[str], first: int) -> str:
     before, at = versions[first - 1], versions[first]
     is_known = at.endswith(".0") or before.rpartition(".")[0] == at.rpartition(".")[0]
     return f">={at}" if is_known else f">{before}"
-
-
-def _spelled(versions: Sequence[str], releases: int) -> str:
-    first, last = _bounds(releases)
-    if first == last:
-        return f" {versions[first]}"
-    if last + 1 == len(versions):
-        return f" since {versions[first]}" if first else ""
-    return f" {versions[first]} to {versions[last]}" if first else f" up to {versions[last]}"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from holdfast.catalog.api import Api, newest
+from holdfast.catalog.api import Api, newest, released
 from holdfast.catalog.imports import LIBRARIES, instead_of
 from holdfast.catalog.renames import Renamed, renamed, renamed_anywhere
 from holdfast.catalog.spans import spell
@@ -70,8 +70,14 @@ def spans_of(owner: str, name: str) -> tuple[Span, ...]:
 
 
 def _told(spans: tuple[Span, ...], verb: str) -> str:
-    words = " and ".join(filter(None, map(spell, spans)))
+    told = ((span.package, _spell(span)) for span in spans)
+    words = " and ".join(f"{package} {releases}" for package, releases in told if releases)
     return f"{words} {verb}" if words else ""
+
+
+def _spell(span: Span) -> str:
+    versions = released(span.package)
+    return spell(versions, span.first, span.last or versions[-1])
 
 
 def _new_argument(old: str, owner: str | None) -> dict[str, str]:
