@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 
-def sampled(names: Iterable[str], every: int) -> list[Any]:
+def sampled(names: Iterable[object], every: int) -> list[Any]:
     """Return the names for `parametrize`; all but every nth are `long`."""
     return [pytest.param(name, marks=[pytest.mark.long] if number % every else []) for number, name in enumerate(names)]
 

@@ -8,6 +8,7 @@ import pytest
 
 from holdfast.core.diagnosis import Cause, Diagnosis
 from holdfast.core.rehearsal import Objection, Part, Played, Rehearsal, StageName
+from holdfast.engine.rehearsal_answers import refuses
 from holdfast.engine.rehearse import judge
 from holdfast.engine.rehearse.naming import cause_of, name_cause
 from holdfast.signatures import prevented_by
@@ -128,13 +129,38 @@ def test_a_training_that_is_over_before_it_can_be_stopped_is_not_rehearsed() -> 
     ("resume", "name"),
     [
         (resumed(events=tuple(steps(s1=2.0, s2=1.5))), "resume-silently-ignored"),
-        (resumed(events=tuple(steps(s4=1.7))), "checkpoint-incomplete"),
+        (resumed(events=tuple(steps(s4=1.7))), "resume-diverges"),
     ],
 )
 def test_a_resume_that_does_not_go_on_fails(resume: Played, name: str) -> None:
     found = judged(played(), stopped(), resume)
     assert status(found, "resume") == "fail"
     assert [each.cause.signature.name for each in found.failures] == [name]
+
+
+def test_a_resume_without_a_step_is_no_pass() -> None:
+    """Nothing was compared: green would say that it was."""
+    found = judged(played(), stopped(), resumed(events=()))
+    assert status(found, "resume") == "not_rehearsed"
+    assert found.passed
+
+
+def test_a_resume_that_differs_does_not_keep_a_run_from_starting() -> None:
+    (failure,) = judged(played(), stopped(), resumed(events=tuple(steps(s4=1.7)))).failures
+    assert failure.cause.signature.name == "resume-diverges"
+    assert not refuses(failure)
+
+
+@pytest.mark.parametrize(("again", "warned"), [("/job/out", False), ("/job/out-2", True)])
+def test_a_folder_is_another_one_where_the_resumed_script_writes_elsewhere(again: str, *, warned: bool) -> None:
+    """The part that is stopped and the one that resumes are one job; the uninterrupted one is another, with its own date."""
+
+    def training(folder: str) -> tuple[dict[str, Any]]:
+        return ({"event": "fact", "about": "training", "arguments": {"output_dir": folder}, "resumes": True},)
+
+    whole = played(tellings=(*PASSED, *training("/job/out-1")))
+    stop, resume = stopped(tellings=training("/job/out")), resumed(tellings=training(again))
+    assert [each.code for each in judged(whole, stop, resume).warnings] == ["resume-silently-ignored"] * warned
 
 
 def test_losses_are_not_compared_where_two_runs_differ_anyway() -> None:

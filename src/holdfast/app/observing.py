@@ -18,6 +18,15 @@ from holdfast.signatures import prevented_by
 
 OF_ROWS: Final = ("max_length", "assistant_only_loss", "completion_only_loss", "eos_token", "pad_token", "packing")
 """Settings that decide what becomes of rows."""
+OF_STEPS: Final = (
+    "per_device_train_batch_size",
+    "gradient_accumulation_steps",
+    "dataloader_drop_last",
+    "num_generations",
+    "generation_batch_size",  # and not `steps_per_generation`, which says the same: trl takes one of them
+    "num_iterations",
+)
+"""Settings that decide how many rows a step takes."""
 OF_MODEL: Final = "MOD"
 OF_ENVIRONMENT: Final = "DEP"
 NO_HEADER: Final = "DEP102"
@@ -72,7 +81,7 @@ def observed_job(whole: Played, folder: Path) -> dict[str, Any] | None:
     if method is None or not (rows / "train.jsonl").is_file() or not model.get("path"):
         return None
     arguments = training["arguments"]
-    settings = {name: arguments[name] for name in OF_ROWS if name in training["chosen"]}
+    settings = {name: arguments[name] for name in (*OF_ROWS, *OF_STEPS) if name in training["chosen"]}
     dataset = {"path": str(rows), "split": "train"}
     dataset |= {"eval_split": "test"} if (rows / "test.jsonl").is_file() else {}
     named = {"path": model["path"], **_own_template(training.get("template"), folder)}

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from holdfast.core.rehearsal import Failure, Rehearsal
+from holdfast.engine.rehearse.continuing import DIVERGES
 from holdfast.engine.rehearse.naming import CODE
 
 SCHEMA = 1
@@ -64,9 +65,10 @@ def refuses(failure: Failure) -> bool:
     """Return whether a failure forbids a run.
 
     Of the script's own lines one does not that is only slow, or large, on this machine; nor one that is met when the job is
-    started a second time.
+    started a second time. Nor does a resumed training that differs: one that nobody stops is as good as asked for.
     """
-    return failure.cause.signature.name != CODE or not (failure.over or failure.stage == AGAIN)
+    name = failure.cause.signature.name
+    return name != DIVERGES and (name != CODE or not (failure.over or failure.stage == AGAIN))
 
 
 def answer_failure(failure: Failure) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from holdfast.core.rehearsal import Objection, Part, Played, StageName, StageRes
 
 STOPPED: Final = 143
 """Exit code of an attempt that was asked to stop and saved."""
+DIVERGES: Final = "resume-diverges"
+"""The class of a training that goes on from its checkpoint, and differs from one that nobody stopped."""
 SAME: Final = 1e-4
 """How far two losses of the same step may lie apart, relative to their size."""
 
@@ -74,6 +76,9 @@ def judge_resume(parts: Mapping[Part, Played]) -> Found:
     whole, before, after = (_steps(each, number) for each in (parts["whole"], stop, played))
     if wrong := _wrong(whole, before, after):
         return _found("resume", "fail", played.elapsed_s, wrong[1], wrong=wrong)
+    if max(whole.losses, default=0) > max(before.losses, default=0) and not after.losses:
+        uncompared = "the script ended without a step after the checkpoint: nothing was compared"
+        return _found("resume", "not_rehearsed", played.elapsed_s, uncompared)
     differs = bool(after.losses) and not whole.agrees(before)
     because = "two runs of this script from the beginning differ: no loss was compared" if differs else None
     return _found("resume", "pass", played.elapsed_s, because)
@@ -81,7 +86,7 @@ def judge_resume(parts: Mapping[Part, Played]) -> Found:
 
 def warn_of_restarts(parts: Mapping[Part, Played]) -> Iterator[Objection]:
     """Yield what a training loses that is started again: by the script itself, or from a checkpoint that lacks something."""
-    first, again = (parts[part].first("training") if part in parts else {} for part in ("whole", "resume"))
+    first, again = (parts[part].first("training") if part in parts else {} for part in ("stop", "resume"))
     before, after = (str(each.get("arguments", {}).get("output_dir", "")) for each in (first, again))
     if before and after and before != after and first.get("resumes"):
         because = f"each start writes to another folder ({before}, {after}): started again, the script finds no checkpoint of its own"
@@ -103,7 +108,7 @@ def _wrong(whole: _Steps, before: _Steps, after: _Steps) -> Wrong | None:
         return None
     step = common[0]
     because = f"the loss of step {step} is {after.losses[step]:g} after the resume and {whole.losses[step]:g} without"
-    return "checkpoint-incomplete", because, {}
+    return DIVERGES, because, {}
 
 
 def _steps(played: Played, number: int) -> _Steps:

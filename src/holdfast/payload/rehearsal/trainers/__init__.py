@@ -23,7 +23,7 @@ from ..rows import few
 from ..telling import TAIL, Tell
 from ..wrapping import every_class, when_imported, wrap
 from . import configs, gradients, green, tokens
-from .arguments import few_of, shrink
+from .arguments import few_of, outside, shrink
 from .asked_steps import as_asked
 from .batches import cut
 from .observed import keep_rows
@@ -135,6 +135,7 @@ class Trainers:
     def _ask(self, trainer: Any, settings: Any, dataset: Any, seen: Mapping[str, Any]) -> None:
         """Tell what was asked of a trainer, and shrink it."""
         asked, endless = _plain(settings), not hasattr(dataset, "__len__")
+        asked["output_dir"] = str(outside(self._order, settings.output_dir))
         if "_holdfast_asked" not in vars(settings):  # by a trainer before this one, with the same settings
             object.__setattr__(settings, "_holdfast_asked", asked)
         kinds = [each.__name__ for each in type(trainer).__mro__]

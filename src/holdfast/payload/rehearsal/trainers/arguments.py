@@ -33,24 +33,15 @@ SMALL = {
 
 
 def shrink(settings: Any, order: Order, tell: Tell) -> None:
-    """Bring the arguments of a trainer down to a few steps, in place."""
-    given: dict[str, Any] = {
-        name: _as_it_is(value, least)
-        for name, least in SMALL.items()
-        if _is_number(value := getattr(settings, name, None)) and value > least
-    }
-    given |= _steps(settings, order)
-    given |= _group(settings)
-    given |= _intervals(settings)
-    given["output_dir"] = str(inside(order, settings.output_dir))
-    if str(settings.output_dir) == given["output_dir"]:
-        return  # a second trainer with the same settings
-    if because := _closed(Path(settings.output_dir).absolute()):
+    """Bring the arguments of a trainer down to a few steps, in place; those of a trainer before it stay as they are."""
+    if not order.owns(settings.output_dir) and (because := _closed(Path(settings.output_dir).absolute())):
         tell.wrong("output-path-not-writable", "save", f"nothing can be written to {settings.output_dir}: {because}")
-    for name, value in given.items():
-        if name != "output_dir":
-            tell.shrunk(name, getattr(settings, name, None), value)
-        object.__setattr__(settings, name, value)
+    object.__setattr__(settings, "output_dir", str(inside(order, settings.output_dir)))
+    for name, value in _small(settings, order).items():
+        asked = getattr(settings, name, None)
+        if asked != value:
+            tell.shrunk(name, asked, value)
+            object.__setattr__(settings, name, value)
 
 
 def few_of(role: str, settings: Any, order: Order) -> int:
@@ -74,6 +65,26 @@ def inside(order: Order, path: str | os.PathLike[str]) -> Path:
     """
     whole = Path(path).absolute()
     return whole if whole.is_relative_to(order.folder) else order.inside / whole.relative_to(whole.anchor)
+
+
+def outside(order: Order, path: str | os.PathLike[str]) -> Path:
+    """Return a path as the script would know it in a real run: the inverse of `inside`.
+
+    >>> str(outside(Order(script="s", source="", folder="/r"), "/r/written/data/out"))
+    '/data/out'
+    """
+    whole = Path(path).absolute()
+    return Path(whole.anchor, whole.relative_to(order.inside)) if whole.is_relative_to(order.inside) else whole
+
+
+def _small(settings: Any, order: Order) -> dict[str, Any]:
+    """Return the settings that are brought down, with their values: names of attributes to numbers and strategies."""
+    given: dict[str, Any] = {
+        name: _as_it_is(value, least)
+        for name, least in SMALL.items()
+        if _is_number(value := getattr(settings, name, None)) and value > least
+    }
+    return given | _steps(settings, order) | _group(settings) | _intervals(settings)
 
 
 def _closed(folder: Path) -> str:

@@ -10,6 +10,8 @@ LOOKED_AT = 16
 """Rows that are looked at."""
 COUNTS = ("gradient_accumulation_steps", "per_device_train_batch_size", "max_steps", "num_train_epochs")
 """Settings that say how many updates there are."""
+UNFILLED = 8
+"""How many times the batches that there are an update may wait for, from which on it is taken for a mistake."""
 PAIR = ("chosen", "rejected")
 """Columns of two answers."""
 LOADED = "_holdfast_template"
@@ -86,6 +88,9 @@ def _asks(row: Mapping[str, Any], name: str) -> bool:
 def look_at_updates(settings: Mapping[str, Any], rows: int, tell: Tell) -> None:
     """Tell of a training that makes a single update, because it waits for more batches than there are.
 
+    A few rows that nearly fill the update are a doubt: people try a job on them. An update that waits for many times the
+    batches that there are is of no use.
+
     Args:
         settings: The arguments of a trainer, as they were asked for.
         rows: Its rows.
@@ -97,6 +102,12 @@ def look_at_updates(settings: Mapping[str, Any], rows: int, tell: Tell) -> None:
     if settings["max_steps"] > 0 or settings["num_train_epochs"] > 1 or "num_generations" in settings:
         return
     batches = math.ceil(rows / max(1, batch))
-    if accumulated > 1 and 0 < batches < accumulated:
-        because = f"{rows} rows make {batches} batches of {batch}, and one update takes {accumulated}: there is one update in all"
+    if not 0 < batches < accumulated:
+        return
+    because = (
+        f"{rows} rows make {batches} batches of {batch}, and one update takes {accumulated}: there is one update in all"
+    )
+    if accumulated >= UNFILLED * batches:
         tell.wrong("too-few-training-steps", "step", because, rows=rows)
+    else:
+        tell.doubt("too-few-training-steps", "step", because)
