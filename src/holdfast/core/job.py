@@ -4,7 +4,7 @@ A key with nothing after it is as good as none: its default holds.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
@@ -22,6 +22,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from holdfast.core.document import Document, Key
+from holdfast.core.job_examples import EXAMPLES
 from holdfast.core.job_problems import FUNCTION, NAME, tell_problems
 from holdfast.core.methods import Method
 
@@ -155,9 +156,9 @@ class Where(_Part):
     """Where the job runs and what it may use."""
 
     backend: str = "local"
-    """`local`; other backends are named by `holdfast doctor`."""
+    """Where the job runs: `local`, this machine."""
     hardware: str | None = None
-    """Flavor or GPU kind, in the backend's words."""
+    """Flavor or GPU kind, in the backend's words. Has no effect on this machine."""
     nodes: PositiveInt = 1
     """Machines."""
     processes: Annotated[
@@ -169,7 +170,7 @@ class Where(_Part):
     timeout: Annotated[str, Field(pattern=DURATION), BeforeValidator(_duration)] | None = None
     """Longest time the run may take, such as `4h`."""
     budget_usd: Annotated[float, Field(gt=0)] | None = None
-    """Most money the run may cost."""
+    """Most money the run may cost. Has no effect yet."""
     options: dict[str, Any] = {}
     """The backend's own options, checked by it."""
 
@@ -204,7 +205,7 @@ class Output(_Part):
     private: bool = True
     """Whether that repository is made private."""
     gguf: list[str] = []
-    """GGUF quantizations to export."""
+    """GGUF quantizations to export. Has no effect yet."""
 
 
 class Evaluation(_Part):
@@ -240,7 +241,7 @@ class Notify(_Part):
     """Who is told how the run ends."""
 
     webhook: str | None = None
-    """Address that receives a JSON message."""
+    """Address that receives a JSON message. Has no effect yet."""
 
 
 class Job(_Part):
@@ -275,9 +276,9 @@ class Job(_Part):
     samples: Samples = Field(default_factory=Samples)
     """Completions to look at."""
     evaluate: list[Evaluation] = []
-    """Evaluations of the final model."""
+    """Evaluations of the final model. Has no effect yet."""
     recover: Recover = Field(default_factory=Recover)
-    """How a failed run is brought back."""
+    """How a failed run is brought back. Has no effect yet."""
     notify: Notify = Field(default_factory=Notify)
     """Who is told how it ends."""
     seed: Seed = 42
@@ -303,14 +304,35 @@ def parse_job(document: Document) -> Job:
 
 
 def job_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a job file."""
+    """Return the JSON Schema of a job file, with an example for each key."""
     schema = Job.model_json_schema(by_alias=True)
     for part in (schema, *schema["$defs"].values()):
         part.pop("title")
         required = part.get("required", ())
         for name, asked in part.get("properties", {}).items():
             part["properties"][name] = _asked(asked, may_be_empty=name not in required)
+    for key, example in EXAMPLES.items():
+        _schema_of_key(schema, key.split("."))["examples"] = [example]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "holdfast job", **schema}
+
+
+def _schema_of_key(schema: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
+    """Return the schema of a key, wherever in the job's schema its part stands."""
+    *above, name = path
+    part = schema
+    for each in above:
+        part = next(parts_of(schema, part["properties"][each]))
+    found: dict[str, Any] = part["properties"][name]
+    return found
+
+
+def parts_of(schema: Mapping[str, Any], key: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the schemas of the mappings that may stand under a key, as its items too."""
+    for one in (key, *key.get("anyOf", ())):
+        if "$ref" in one and "properties" in (part := schema["$defs"][one["$ref"].rpartition("/")[2]]):
+            yield part
+        if "items" in one:
+            yield from parts_of(schema, one["items"])
 
 
 def known_keys(key: Key) -> tuple[str, ...]:

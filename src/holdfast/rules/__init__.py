@@ -6,8 +6,31 @@ Those about rows, in `rows`, are for datasets and the job files that name one: a
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
+from types import MappingProxyType
+from typing import Final
 
 from holdfast.core.finding import Rule
+
+AREAS: Final = MappingProxyType(
+    {
+        "ARG": "arguments",
+        "CMB": "combinations of arguments",
+        "DAT": "datasets and their rows",
+        "DEP": "dependencies and versions",
+        "DST": "distributed training",
+        "EVL": "evaluation",
+        "HUB": "the Hub: repositories, tokens, pushes",
+        "IMP": "imports",
+        "JOB": "job files, and jobs that are sent",
+        "MOD": "models and tokenizers",
+        "PRC": "precision and kernels",
+        "REP": "reproducibility",
+        "RSM": "checkpoints and resuming",
+        "RWD": "rewards",
+        "TRK": "tracking",
+    }
+)
+"""What the rules of an area are about, by the three letters with which their codes begin."""
 
 
 @cache
