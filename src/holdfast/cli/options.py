@@ -9,15 +9,15 @@ import click
 from holdfast.engine.answers import exit_code
 
 sets = click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Override a key of the job file.")
-runs = click.option("--runs", metavar="FOLDER", help="The runs folder. Default: HOLDFAST_RUNS, else ./runs.")
+runs = click.option("--runs", metavar="FOLDER", help="The runs folder. Default: $HOLDFAST_RUNS, else ./runs.")
 format_ = click.option(
-    "--format", "format_", type=click.Choice(["text", "json"]), default="text", help="How to answer."
+    "--format", "format_", type=click.Choice(["text", "json"]), default="text", help="Output format. Default: text."
 )
-quiet = click.option("--quiet", "-q", is_flag=True, help="No progress, only the answer.")
-despite = click.option("--despite", multiple=True, metavar="CODE", help="Go on in spite of this finding.")
-detach = click.option("--detach", is_flag=True, help="Start it, and leave it to a supervisor in the background.")
+quiet = click.option("--quiet", "-q", is_flag=True, help="Don't show progress.")
+despite = click.option("--despite", multiple=True, metavar="CODE", help="Don't refuse the job because of this rule.")
+detach = click.option("--detach", is_flag=True, help="Return at once; a supervisor in the background continues.")
 
-offline = click.option("--offline", is_flag=True, help="Ask nobody: what the Hub would say is not known then.")
+offline = click.option("--offline", is_flag=True, help="Don't contact the Hub; skip rules that need it.")
 
 ARGUMENTS = "holdfast.arguments"
 

@@ -11,5 +11,5 @@ from holdfast.cli.text import render_verify
 @click.argument("checkpoint")
 @options.format_
 def command(checkpoint: str, format_: str) -> int:
-    """Tell whether a checkpoint or model folder is whole."""
+    """Verify that a checkpoint or model folder is complete."""
     return options.put_out(verify(checkpoint), format_, render_verify)
