@@ -56,7 +56,6 @@ class LazyGroup(CommandGroup):
         command: click.Command = import_module(f"holdfast.cli.verbs.{cmd_name}").command
         return command
 
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write each verb with its line, whole."""
         with formatter.section("Commands"):

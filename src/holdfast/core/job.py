@@ -22,6 +22,7 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from holdfast.core.document import Document, Key
+from holdfast.core.errors import GroupedError
 from holdfast.core.job_examples import EXAMPLES
 from holdfast.core.job_problems import FUNCTION, NAME, tell_problems
 from holdfast.core.methods import Method
@@ -294,13 +295,13 @@ def parse_job(document: Document) -> Job:
     """Turn a job file's document into a job.
 
     Raises:
-        ExceptionGroup: Of a JobError for every problem, in the order they stand in the file.
+        GroupedError: Of a JobError for every problem, in the order they stand in the file.
     """
     try:
         return Job.model_validate(dict(document.values))
     except ValidationError as error:
         problems = tell_problems(document, error.errors(include_url=False), known_keys)
-    raise ExceptionGroup(f"{document.path} is no job", problems)
+    raise GroupedError(f"{document.path} is no job", problems)
 
 
 def job_schema() -> dict[str, Any]:

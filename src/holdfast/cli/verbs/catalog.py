@@ -23,9 +23,7 @@ def command() -> None:
     metavar="FOLDER",
     help="Read a folder of wheels, or an environment's site-packages, instead of the registry.",
 )
-@click.option(
-    "--to", "target", metavar="FOLDER", help="Folder to write to. Default: the catalog's, else the cache."
-)
+@click.option("--to", "target", metavar="FOLDER", help="Folder to write to. Default: the catalog's, else the cache.")
 @options.quiet
 @options.format_
 def update(packages: tuple[str, ...], source: str | None, target: str | None, quiet: bool, format_: str) -> int:

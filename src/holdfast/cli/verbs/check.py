@@ -28,9 +28,7 @@ WITH_EDITS = ("json", "sarif")
 @click.option("--select", multiple=True, metavar="CODE", help="Check only rules whose code starts with CODE.")
 @click.option("--ignore", multiple=True, metavar="CODE", help="Don't check rules whose code starts with CODE.")
 @click.option("--strict/--no-strict", default=None, help="Fail if a rule is skipped.")
-@click.option(
-    "--resolve", type=click.Choice(RESOLVERS), help="What resolves versions. Default: catalog."
-)
+@click.option("--resolve", type=click.Choice(RESOLVERS), help="What resolves versions. Default: catalog.")
 @click.option("--fix", is_flag=True, help="Apply safe fixes.")
 @click.option("--unsafe-fixes", is_flag=True, help="Apply fixes that may change the result, too.")
 @click.option("--diff", is_flag=True, help="Show what fixes would change; write nothing.")
@@ -69,9 +67,9 @@ def command(
         raise click.UsageError("name a target: a file, a folder, `-`, or a command line behind `--`", ctx)
     answer = check(
         targets,
-        sets=sets,
+        set=sets,
         arguments=arguments,
-        only=select,
+        select=select,
         ignore=ignore,
         strict=strict,
         resolve=resolve,

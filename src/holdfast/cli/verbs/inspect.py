@@ -54,7 +54,7 @@ def command(
         method=method,
         model=model,
         rewards=rewards,
-        sets=sets,
+        set=sets,
         rows=rows,
         offline=offline,
     )

@@ -17,7 +17,9 @@ from holdfast.cli.rehearsal import render_rehearsal
 @options.sets
 @click.option("--here", is_flag=True, help="Use this environment, whatever the script declares.")
 @click.option("--gpu", is_flag=True, help="Use this machine's GPU.")
-@click.option("--limit", "limit_s", type=click.FloatRange(min=1), default=LIMIT_S, help="Most seconds a stage may take.")
+@click.option(
+    "--limit", "limit_s", type=click.FloatRange(min=1), default=LIMIT_S, help="Most seconds a stage may take."
+)
 @click.option("--isolate", is_flag=True, help="Find whether data, model or code causes a failure.")
 @click.option("--watch", is_flag=True, help="Rehearse again whenever a file beside TARGET is saved.")
 @options.offline
@@ -49,13 +51,13 @@ def command(
     ask = partial(
         rehearse,
         target or "--",
-        sets=sets,
+        set=sets,
         arguments=arguments,
         here=here,
         gpu=gpu,
         offline=offline,
         limit_s=limit_s,
-        whose=isolate,
+        isolate=isolate,
         hear=hear,
     )
     if not watch:

@@ -16,5 +16,5 @@ def command(job: str, sets: tuple[str, ...], output: str | None) -> int:
     The script is plain TRL and needs no holdfast; `uv run` installs what it declares.
     """
     with click.open_file(output or "-", "w", encoding="utf-8") as file:
-        file.write(render(job, sets=sets))
+        file.write(render(job, set=sets))
     return 0

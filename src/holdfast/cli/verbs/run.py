@@ -41,13 +41,13 @@ def command(
     with Face(quiet=quiet) as face:
         answer = run(
             target,
-            sets=sets,
+            set=sets,
             arguments=arguments,
             runs=runs,
             despite=despite,
             detach=detach,
             offline=offline,
-            rehearsed=not no_rehearse,
+            rehearse=not no_rehearse,
             onlooker=face,
         )
     return face.exit_code(options.put_out(answer, format_, render_run))
