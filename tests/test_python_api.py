@@ -22,7 +22,7 @@ NOT_OPTIONS = {
     "hear", "onlooker", "warm",  # who is there meanwhile
     "limit_s",  # --limit
 }  # fmt: skip
-FACE = {"format_", "verbose", "quiet", "html", "help", "output", "all_", "watch", "on", "statistics"}
+FACE = {"format_", "verbose", "quiet", "html", "help", "output", "all_", "watch", "on"}
 """Options about what is printed."""
 
 

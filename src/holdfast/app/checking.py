@@ -9,6 +9,7 @@ from holdfast.app.checking_one import answer_question
 from holdfast.app.questions import Asked, Options, find_questions
 from holdfast.core.errors import UsageError
 from holdfast.engine.answers import answer_check
+from holdfast.engine.statistics import count_findings
 
 Answer = dict[str, Any]
 
@@ -28,6 +29,7 @@ def check(  # noqa: PLR0913 - a verb has as many arguments as its command has op
     unsafe_fixes: bool = False,
     diff: bool = False,
     checklist: bool = False,
+    statistics: bool = False,
     edits: bool = True,
     offline: bool = False,
 ) -> Answer:
@@ -52,6 +54,7 @@ def check(  # noqa: PLR0913 - a verb has as many arguments as its command has op
         unsafe_fixes: Whether to make those too that may not keep it.
         diff: Whether to tell what the fixes would change instead, as `diff` of each target.
         checklist: Whether to go through the three checklists too, as `checklist` of each target.
+        statistics: Whether to count the findings of each rule too, as `statistics`.
         edits: Whether each fix is told with its edits of the text, which take longer to work out than all else.
         offline: Whether the Hub is left alone; else it is asked about what files name that are named themselves.
 
@@ -86,7 +89,8 @@ def check(  # noqa: PLR0913 - a verb has as many arguments as its command has op
     strictly = {question.path for question in asked.questions.values() if question.strict}
     told = answer_check(answers, elapsed_s=time.perf_counter() - begun, strict=strictly)
     passed_over = [{"path": path, "because": because} for path, because in asked.passed_over]
-    return {**told, "others": asked.others, "passed_over": passed_over}
+    counts = {"statistics": count_findings(told["targets"])} if statistics else {}
+    return {**told, "others": asked.others, "passed_over": passed_over, **counts}
 
 
 def _answers(asked: Asked, *, cache: bool) -> list[Answer]:

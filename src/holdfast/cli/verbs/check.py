@@ -35,6 +35,7 @@ WITH_EDITS = ("json", "sarif")
 @click.option("--force-exclude", is_flag=True, help="Exclude named files as those of a folder are.")
 @click.option("--no-cache", is_flag=True, help="Don't read or write the cache.")
 @click.option("--checklist", is_flag=True, help="Show the pre-flight checklists, too.")
+@click.option("--statistics", is_flag=True, help="Show counts by rule instead of findings.")
 @options.offline
 @click.option("--verbose", "-v", is_flag=True, help="Name each skipped rule and why.")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="text", help="Output format. Default: text.")
@@ -53,6 +54,7 @@ def command(
     force_exclude: bool,
     no_cache: bool,
     checklist: bool,
+    statistics: bool,
     offline: bool,
     verbose: bool,
     format_: str,
@@ -79,6 +81,7 @@ def command(
         unsafe_fixes=unsafe_fixes,
         diff=diff,
         checklist=checklist,
+        statistics=statistics,
         edits=format_ in WITH_EDITS,
         offline=offline,
     )
