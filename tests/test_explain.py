@@ -11,8 +11,7 @@ from holdfast.app.explaining import explain, names
 from holdfast.cli.main import run_command
 from holdfast.cli.markdown import WIDTH, render_markdown
 from holdfast.core.errors import UsageError
-from holdfast.core.job import Job, job_schema
-from holdfast.engine.explain.job_keys import key_names
+from holdfast.core.job import Job, all_keys
 from holdfast.rules import AREAS, all_rules
 from holdfast.rules.job103_idle_key import IDLE
 from holdfast.signatures import all_signatures
@@ -94,7 +93,7 @@ def test_explain_takes_a_name_or_all(capsys: pytest.CaptureFixture[str]) -> None
 def test_each_key_of_a_job_has_its_type_its_default_and_an_example() -> None:
     """An example is a line of YAML that gives the key, and a job may say it."""
     text = explain("job")["text"]
-    for key in key_names(job_schema()):
+    for key in all_keys():
         told = re.search(rf"^- `{re.escape(key)}` \((.+)\): \S.*\n  - `(.+)`$", text, re.MULTILINE)
         assert told, key
         value = dict(JobFileReader().read(told[2], "job.yaml").values)

@@ -7,11 +7,11 @@ from holdfast.app.examples import objections
 from holdfast.core.diagnosis import Signature
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Rule
-from holdfast.core.job import job_schema
+from holdfast.core.job import all_keys, job_schema
 from holdfast.core.nearest import nearest
 from holdfast.engine.explain.classes import render_class
 from holdfast.engine.explain.index import render_area, render_index
-from holdfast.engine.explain.job_keys import key_names, render_keys
+from holdfast.engine.explain.job_keys import render_keys
 from holdfast.engine.explain.rules import render_short_page
 from holdfast.rules import AREAS, all_rules
 from holdfast.signatures import all_signatures
@@ -50,7 +50,7 @@ def names() -> list[str]:
         *(rule.name for rule in rules),
         *(each.name for each in all_signatures()),
         JOB,
-        *key_names(job_schema()),
+        *all_keys(),
     ]
 
 
@@ -73,8 +73,8 @@ def _find(code: str) -> tuple[Answer, str]:
     pages += [(_class_json(each), render_class(each)) for each in all_signatures() if name == each.name]
     if pages:
         return pages[0][0], "\n".join(text for _, text in pages)
-    schema = job_schema()
-    if name == JOB or name in key_names(schema):
+    if name == JOB or name in all_keys():
+        schema = job_schema()
         return schema, render_keys(schema, "" if name == JOB else name)
     raise UsageError(f"nothing is called {code!r}", where="holdfast explain", fix=_suggestion(code))
 

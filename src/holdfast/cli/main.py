@@ -9,6 +9,7 @@ from importlib import import_module
 from itertools import pairwise
 
 import click
+from click.shell_completion import CompletionItem
 
 from holdfast.app import VERBS
 from holdfast.cli.text import render_errors
@@ -55,6 +56,11 @@ class LazyGroup(CommandGroup):
             gc.disable()  # looking for waste among what was just imported takes a tenth of the time
         command: click.Command = import_module(f"holdfast.cli.verbs.{cmd_name}").command
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the verbs and options that begin so, without an import."""
+        verbs = [CompletionItem(verb, help=line) for verb, line in SUMMARIES.items() if verb.startswith(incomplete)]
+        return [*verbs, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """Write each verb with its line, whole."""

@@ -349,6 +349,20 @@ def known_keys(key: Key) -> tuple[str, ...]:
     return tuple(_fields(part))
 
 
+def all_keys(above: str = "", part: type[BaseModel] | None = None) -> list[str]:
+    """Return the dotted names of all keys of a job file.
+
+    >>> all_keys()[:4]
+    ['name', 'method', 'model', 'model.path']
+    """
+    keys: list[str] = []
+    for name, field in _fields(part or Job).items():
+        keys.append(f"{above}{name}")
+        for inner in _models(field.annotation):
+            keys += all_keys(f"{above}{name}.", inner)
+    return keys
+
+
 def _fields(part: type[BaseModel] | None) -> dict[str, FieldInfo]:
     """Return a part's fields as the file spells them."""
     return {field.alias or name: field for name, field in part.model_fields.items()} if part else {}

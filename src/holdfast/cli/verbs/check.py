@@ -12,6 +12,7 @@ from holdfast.adapters.project import RESOLVERS
 from holdfast.adapters.targets import read_text
 from holdfast.app.checking import check
 from holdfast.cli import options
+from holdfast.cli.completion import complete_codes
 from holdfast.cli.findings import render_outcome
 from holdfast.cli.text import render_check
 from holdfast.core.errors import UsageError
@@ -23,10 +24,22 @@ WITH_EDITS = ("json", "sarif")
 
 
 @click.command("check", cls=options.WithArguments)
-@click.argument("targets", nargs=-1, metavar="TARGET… [-- ARGUMENT…]")
+@click.argument("targets", nargs=-1, type=click.Path(), metavar="TARGET… [-- ARGUMENT…]")
 @options.sets
-@click.option("--select", multiple=True, metavar="CODE", help="Check only rules whose code starts with CODE.")
-@click.option("--ignore", multiple=True, metavar="CODE", help="Don't check rules whose code starts with CODE.")
+@click.option(
+    "--select",
+    multiple=True,
+    metavar="CODE",
+    shell_complete=complete_codes,
+    help="Check only rules whose code starts with CODE.",
+)
+@click.option(
+    "--ignore",
+    multiple=True,
+    metavar="CODE",
+    shell_complete=complete_codes,
+    help="Don't check rules whose code starts with CODE.",
+)
 @click.option("--strict/--no-strict", default=None, help="Fail if a rule is skipped.")
 @click.option("--resolve", type=click.Choice(RESOLVERS), help="What resolves versions. Default: catalog.")
 @click.option("--fix", is_flag=True, help="Apply safe fixes.")

@@ -4,11 +4,12 @@ import click
 
 from holdfast.app.diagnosing import diagnose
 from holdfast.cli import options
+from holdfast.cli.completion import complete_logs
 from holdfast.cli.diagnosis import render_diagnosis
 
 
 @click.command("diagnose")
-@click.argument("targets", nargs=-1, required=True, metavar="LOG… [SCRIPT]|RUN")
+@click.argument("targets", nargs=-1, required=True, shell_complete=complete_logs, metavar="LOG… [SCRIPT]|RUN")
 @click.option(
     "--ended",
     default="",

@@ -6,11 +6,12 @@ import click
 
 from holdfast.app.explaining import explain
 from holdfast.cli import options
+from holdfast.cli.completion import complete_explained
 from holdfast.cli.markdown import render_markdown
 
 
 @click.command("explain")
-@click.argument("code", required=False)
+@click.argument("code", required=False, shell_complete=complete_explained)
 @click.option("--all", "all_", is_flag=True, help="List all rules and classes of failure.")
 @options.format_
 @click.pass_context

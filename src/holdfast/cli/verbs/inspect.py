@@ -14,7 +14,7 @@ METHODS = [method.value for method in Method]
 
 
 @click.command("inspect")
-@click.argument("data")
+@click.argument("data", type=click.Path())
 @click.option("--split", help="Split, slice or sum of splits: `train[:10%]`. Default: train.")
 @click.option("--eval-split", help="Split to evaluate on; rows in both splits are reported.")
 @click.option("--config", help="Configuration of a Hub dataset.")

@@ -9,7 +9,7 @@ from holdfast.cli import options
 
 
 @click.command("logs")
-@click.argument("run")
+@options.run
 @click.option("--attempt", type=click.IntRange(min=1), help="Number of the attempt. Default: the newest.")
 @options.runs
 @options.format_

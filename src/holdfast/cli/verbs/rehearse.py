@@ -13,7 +13,7 @@ from holdfast.cli.rehearsal import render_rehearsal
 
 
 @click.command("rehearse", cls=options.WithArguments)
-@click.argument("target", required=False, metavar="[TARGET] [-- ARGUMENT…]")
+@click.argument("target", required=False, type=click.Path(), metavar="[TARGET] [-- ARGUMENT…]")
 @options.sets
 @click.option("--here", is_flag=True, help="Use this environment, whatever the script declares.")
 @click.option("--gpu", is_flag=True, help="Use this machine's GPU.")

@@ -7,7 +7,7 @@ from holdfast.cli import options
 
 
 @click.command("render")
-@click.argument("job")
+@click.argument("job", type=click.Path())
 @options.sets
 @click.option("--output", "-o", type=click.Path(dir_okay=False, writable=True), help="Write to this file.")
 def command(job: str, sets: tuple[str, ...], output: str | None) -> int:

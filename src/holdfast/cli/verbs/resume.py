@@ -9,7 +9,7 @@ from holdfast.cli.text import render_run
 
 
 @click.command("resume")
-@click.argument("run")
+@options.run
 @options.detach
 @options.runs
 @options.quiet

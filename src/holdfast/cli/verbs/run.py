@@ -9,7 +9,7 @@ from holdfast.cli.text import render_run
 
 
 @click.command("run", context_settings={"ignore_unknown_options": False})
-@click.argument("target")
+@click.argument("target", type=click.Path())
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENT…]")
 @options.sets
 @click.option("--on", metavar="BACKEND", help="Backend to run on; same as --set where.backend=BACKEND.")

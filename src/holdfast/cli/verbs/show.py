@@ -8,7 +8,7 @@ from holdfast.cli.text import render_show
 
 
 @click.command("show")
-@click.argument("run")
+@options.run
 @options.runs
 @options.format_
 def command(run: str, runs: str | None, format_: str) -> int:

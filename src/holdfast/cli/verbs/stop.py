@@ -9,7 +9,7 @@ from holdfast.cli.text import render_run
 
 
 @click.command("stop")
-@click.argument("run")
+@options.run
 @options.runs
 @options.quiet
 @options.format_

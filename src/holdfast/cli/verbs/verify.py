@@ -4,11 +4,12 @@ import click
 
 from holdfast.app.asking import verify
 from holdfast.cli import options
+from holdfast.cli.completion import complete_folders
 from holdfast.cli.text import render_verify
 
 
 @click.command("verify")
-@click.argument("checkpoint")
+@click.argument("checkpoint", shell_complete=complete_folders)
 @options.format_
 def command(checkpoint: str, format_: str) -> int:
     """Verify that a checkpoint or model folder is complete."""

@@ -9,7 +9,7 @@ from holdfast.cli.text import render_run
 
 
 @click.command("watch")
-@click.argument("run")
+@options.run
 @options.runs
 @options.format_
 def command(run: str, runs: str | None, format_: str) -> int:

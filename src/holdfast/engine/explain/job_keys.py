@@ -33,15 +33,6 @@ def render_keys(schema: Schema, under: str = "") -> str:
     return "\n\n".join([head, about, "\n".join(_keys(schema, under))]) + "\n"
 
 
-def key_names(schema: Schema) -> list[str]:
-    """Return the dotted names of all keys, in the schema's order.
-
-    >>> key_names({"properties": {"seed": {}}})
-    ['seed']
-    """
-    return [".".join(path) for path, _, _ in _walk(schema, schema, ())]
-
-
 def _keys(schema: Schema, under: str) -> Iterator[str]:
     for path, key, owner in _walk(schema, schema, ()):
         name = ".".join(path)
