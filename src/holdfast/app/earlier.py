@@ -1,5 +1,6 @@
 """What earlier commands have shown of a target that is checked."""
 
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
@@ -27,21 +28,22 @@ def find_earlier(question: Question, asked: Target) -> Earlier:
     """Return what a rehearsal and a run of the same job have shown: the same script with the same settings."""
     if not question.path.endswith(RUNNABLE):
         return Earlier()
-    earlier = Earlier(rehearsed_s=_rehearsed_s(question))
+    earlier = Earlier(rehearsed=_rehearsed(question))
     name, state = next(_runs_of(asked), ("", RunState()))
     if not name:
         return earlier
     return replace(earlier, run=name, stage=state.stage.value, took_s=state.seen_s - state.started_s)
 
 
-def _rehearsed_s(question: Question) -> float | None:
-    """Return when a rehearsal passed, by itself or before a run; None where none did, or none can be told from here."""
+def _rehearsed(question: Question) -> str:
+    """Return when a rehearsal passed, by itself or before a run; nothing where none did, or none can be told from here."""
     with suppress(HoldfastError):
         program = program_of(question.path, question.sets, question.arguments)
         words = interpreter_of(program)
         times = [passed_at(each, words) for each in (program, replace(program, local=True))]
-        return max((each for each in times if each is not None), default=None)
-    return None
+        newest_s = max((each for each in times if each is not None), default=None)
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(newest_s)) if newest_s is not None else ""
+    return ""
 
 
 def _runs_of(asked: Target) -> Iterator[tuple[str, RunState]]:

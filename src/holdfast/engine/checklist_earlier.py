@@ -1,6 +1,5 @@
 """What earlier commands have shown of a job, as the checklists tell it."""
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,13 +12,13 @@ class Earlier:
     """The rehearsal and the newest run of the same job: the same script, with the same settings.
 
     Attributes:
-        rehearsed_s: When a rehearsal of it passed; None where none has.
+        rehearsed: Day and time at which a rehearsal of it passed; empty where none has.
         run: Name of its newest run; empty where it has none.
         stage: What became of that run.
         took_s: How long that run took, or has taken so far.
     """
 
-    rehearsed_s: float | None = None
+    rehearsed: str = ""
     run: str = ""
     stage: str = ""
     took_s: float = 0.0
@@ -35,9 +34,8 @@ def _known_good(earlier: Earlier, target: str) -> Seen:
         return Seen(Status.PASS, f"the run {earlier.run} of it succeeded")
     if earlier.stage == "failed":
         return Seen(Status.UNKNOWN, f"the run {earlier.run} of it failed: `holdfast diagnose {earlier.run}` says why")
-    if earlier.rehearsed_s is not None:
-        day = time.strftime("%Y-%m-%d %H:%M", time.localtime(earlier.rehearsed_s))
-        return Seen(Status.PASS, f"`holdfast rehearse` of it passed on {day}")
+    if earlier.rehearsed:
+        return Seen(Status.PASS, f"`holdfast rehearse` of it passed on {earlier.rehearsed}")
     return Seen(Status.UNKNOWN, f"it has neither been rehearsed nor run as it is: `holdfast rehearse {target}`")
 
 
