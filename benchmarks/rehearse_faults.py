@@ -158,7 +158,7 @@ def _headed(fault: dict[str, Any], source: str) -> Told:
     path = Path(f"{fault['name']}.py")
     path.write_text(source)
     began_s = time.monotonic()
-    told = rehearse(str(path), sets=["where.backend=local"])
+    told = rehearse(str(path), set=["where.backend=local"])
     failed = tuple((each["stage"], each["class"]) for each in told["failures"])
     because = told["failures"][0]["cause"] if failed else ""
     return Told(fault, failed, because, time.monotonic() - began_s)

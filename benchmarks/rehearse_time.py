@@ -112,7 +112,7 @@ def again(path: Path) -> Iterator[float]:
     with Warm() as warm:
         while True:
             began_s = time.perf_counter()
-            rehearse(str(path), here=True, sets=("where.backend=local",), warm=warm)
+            rehearse(str(path), here=True, set=("where.backend=local",), warm=warm)
             yield time.perf_counter() - began_s
 
 

@@ -342,6 +342,25 @@ def test_answers_come_in_the_order_of_the_questions(processes: int) -> None:
     ]
 
 
+def test_statistics_count_by_rule(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Counts with the names, the most frequent first, and which are fixable; the same in JSON."""
+    for name in ("a.py", "b.py"):
+        (here / name).write_text(
+            "from trl import SFTConfig\n\nSFTConfig('out', max_seq_length=1, warmup_ratio=0.1, nonsense=1)\n"
+        )
+    code = run_command(["check", ".", "--statistics", "--offline"])
+    lines = capsys.readouterr().out.splitlines()
+    assert code == 1
+    assert lines[0] == "4  ARG101  [*] renamed-argument"
+    assert lines[1] == "2  ARG106  [ ] unknown-argument"
+    assert lines[-1].startswith("6 errors in 2 files")
+    assert not any(line.startswith("a.py") for line in lines)
+
+    run_command(["check", ".", "--statistics", "--offline", "--format", "json"])
+    first = json.loads(capsys.readouterr().out)["statistics"][0]
+    assert first == {"code": "ARG101", "name": "renamed-argument", "count": 4, "fixable": 4, "unsafe_fixable": 0}
+
+
 def test_formats_of_other_programs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """SARIF with the text's own columns, GitHub's commands with a last line for people; the same exit codes."""
     (here / "train.py").write_text(STALE.replace("output_dir='out'", "output_dir='🤗'"))

@@ -21,7 +21,7 @@ from holdfast.core.document import Document, Kind, Set, Unknown, apply_edits, le
 from holdfast.core.finding import Case, Finding, Rule, Skip
 from holdfast.core.text import TextEdit, apply_text_edits
 from holdfast.engine.check import BROKEN, run_rules
-from holdfast.engine.pages import render_page
+from holdfast.engine.explain.rules import render_page
 from holdfast.rules import all_rules
 
 PAGES = Path(__file__).parent.parent / "docs" / "rules"
@@ -29,7 +29,6 @@ HEADINGS = (
     "## What it does",
     "## Why is this bad",
     "## Example",
-    "## Use instead",
     "## Fix safety",
     "## References",
 )

@@ -20,6 +20,14 @@ def objection(text: str) -> UsageError:
     return caught.value
 
 
+@pytest.mark.parametrize("name", ["function", "operands", "named", "self", "reading", "site", "values"])
+def test_arguments_have_any_name(name: str) -> None:
+    """Keywords of a script's calls are none of ours: `"{function}".format(function=1)` is read."""
+    read_script(
+        f'text = "{{{name}}}".format({name}="a")\nother = dict({name}=1)\nthird = "a".split({name}=2)\n', "train.py"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "what", "spot"),
     [

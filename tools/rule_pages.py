@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from holdfast.app.examples import objections
-from holdfast.engine.pages import render_page
+from holdfast.engine.explain.rules import render_page
 from holdfast.rules import all_rules
 
 PAGES = Path(__file__).parent.parent / "docs" / "rules"

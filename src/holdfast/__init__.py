@@ -1,13 +1,22 @@
-"""Verify, rehearse, launch, supervise, diagnose and recover LLM fine-tuning jobs.
+"""Check, rehearse, run, supervise and diagnose LLM fine-tuning jobs.
+
+A function for each command of the command line, with its options as arguments; each returns what the command prints
+with `--format json`, and raises HoldfastError, with `what`, `where` and `fix`, where it prints an error.
 
 >>> import holdfast
->>> holdfast.verify.__name__
-'verify'
+>>> holdfast.check("examples/quickstart.yaml", offline=True)["verdict"]
+'pass'
+>>> try:
+...     holdfast.check("none.yaml")
+... except holdfast.HoldfastError as error:
+...     error.what
+'no such file: none.yaml'
 """
 
 from typing import TYPE_CHECKING, Any
 
 from holdfast.app import VERBS, load_verb
+from holdfast.core.errors import HoldfastError, UsageError
 
 if TYPE_CHECKING:
     from holdfast.app.asking import logs, runs, show, verify, watch
@@ -20,6 +29,8 @@ if TYPE_CHECKING:
     from holdfast.app.running import resume, run, stop
 
 __all__ = [
+    "HoldfastError",
+    "UsageError",
     "check",
     "diagnose",
     "explain",
@@ -38,7 +49,12 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Give a verb when it is first asked for."""
+    """Return a verb, imported when it is first used."""
     if name in VERBS:
         return load_verb(name)
     raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the public names: verbs are not there before they are used."""
+    return __all__

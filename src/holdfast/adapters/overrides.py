@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from holdfast.adapters.yaml.compose import compose
 from holdfast.adapters.yaml.tree import value_of
 from holdfast.core.document import Document, Set
-from holdfast.core.errors import JobError, Spot, UsageError
+from holdfast.core.errors import GroupedError, JobError, Spot, UsageError
 from holdfast.core.text import Place
 
 PREFIX = "HOLDFAST_"
@@ -78,7 +78,7 @@ def apply_overrides(document: Document, overrides: Iterable[Override]) -> Docume
     """Return the document with the overrides made, in order: the last one holds.
 
     Raises:
-        ExceptionGroup: Of a JobError for each that has no place in the job.
+        GroupedError: Of a JobError for each that has no place in the job.
     """
     problems: list[JobError] = []
     for edit, origin in overrides:
@@ -89,7 +89,7 @@ def apply_overrides(document: Document, overrides: Iterable[Override]) -> Docume
             what = f"`{edit.key}` cannot be set: `{parent}` is no mapping, and no list of that length"
             problems.append(JobError(what, where=Spot(origin.path), fix=f"set `{parent}` as a whole"))
     if problems:
-        raise ExceptionGroup(f"{document.path} is no job", problems)
+        raise GroupedError(f"{document.path} is no job", problems)
     return document
 
 

@@ -13,9 +13,16 @@ from holdfast.adapters.check_cache import digest, holdfast_stamp
 from holdfast.adapters.programs import Program
 
 
+def passed_at(program: Program, words: Sequence[str]) -> float | None:
+    """Return when a rehearsal of the same program, run by the same words, passed, in seconds of the clock."""
+    with suppress(OSError):
+        return _mark(program, words).stat().st_mtime
+    return None
+
+
 def passed_before(program: Program, words: Sequence[str]) -> bool:
     """Tell whether a rehearsal of the same program, run by the same words, passed."""
-    return _mark(program, words).is_file()
+    return passed_at(program, words) is not None
 
 
 def remember_pass(program: Program, words: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
-from holdfast.core.errors import Spot, UsageError
+from holdfast.core.errors import GroupedError, Spot, UsageError
 from holdfast.core.nearest import nearest
 
 FILES: Final = ("holdfast.toml", "pyproject.toml")
@@ -77,7 +77,7 @@ class Projects:
         """Return the project of a file or folder; of standard input, that of the working folder.
 
         Raises:
-            ExceptionGroup: Of a UsageError for everything wrong with the project's file.
+            GroupedError: Of a UsageError for everything wrong with the project's file.
         """
         start = Path() if path == "-" else Path(path)
         start = start.absolute()
@@ -115,7 +115,7 @@ def _table(text: str, file: Path) -> Any:
         found = re.search(r"line (\d+), column (\d+)", str(error))
         spot = Spot(str(file), int(found[1]), int(found[2])) if found else Spot(str(file))
         problem = UsageError(f"{file.name} is no TOML: {error}", where=spot, fix="correct it")
-        raise ExceptionGroup(f"{file} cannot be read", [problem]) from error
+        raise GroupedError(f"{file} cannot be read", [problem]) from error
     if file.name == "holdfast.toml":
         return everything
     tools = everything.get("tool", {})
@@ -126,12 +126,12 @@ def parse_project(table: Any, text: str, file: Path) -> Project:
     """Return the settings of a project's table.
 
     Raises:
-        ExceptionGroup: Of a UsageError for every key that is unknown or has a value of the wrong type.
+        GroupedError: Of a UsageError for every key that is unknown or has a value of the wrong type.
     """
     said = table if isinstance(table, dict) else {TABLE: table}
     problems = [problem for key, value in said.items() if (problem := _problem(key, value, text, file))]
     if problems:
-        raise ExceptionGroup(f"{file} has mistakes", problems)
+        raise GroupedError(f"{file} has mistakes", problems)
     values = {key.replace("-", "_"): SETTINGS[key].read(value) for key, value in said.items()}
     return Project(folder=file.parent, file=file, **values)
 

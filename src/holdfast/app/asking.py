@@ -6,7 +6,8 @@ from typing import Any
 from holdfast.adapters.checkpoints import verify_checkpoint
 from holdfast.adapters.ledger import Ledger
 from holdfast.adapters.run_folder import is_supervised
-from holdfast.app.runs import Onlooker, open_run, runs_folder
+from holdfast.app.arguments import PathName
+from holdfast.app.runs import NOBODY, Onlooker, open_run, runs_folder
 from holdfast.core.errors import UsageError
 from holdfast.core.event import fold
 from holdfast.engine.run_answers import answer_run, answer_runs, answer_verify
@@ -14,20 +15,36 @@ from holdfast.engine.run_answers import answer_run, answer_runs, answer_verify
 Answer = dict[str, Any]
 
 
-def runs(*, runs: str | None = None) -> Answer:
-    """List every run of a runs folder, oldest first."""
+def runs(*, runs: PathName | None = None) -> Answer:
+    """List the runs of a runs folder, oldest first.
+
+    >>> import holdfast
+    >>> [run["stage"] for run in holdfast.runs()["runs"]]  # doctest: +SKIP
+    ['succeeded', 'running']
+    """
     ledger = Ledger(runs_folder(runs))
     return answer_runs((name, fold(ledger.outline(name))) for name in ledger.runs())
 
 
-def show(run: str, *, runs: str | None = None) -> Answer:
-    """Tell what became of a run."""
+def show(run: PathName, *, runs: PathName | None = None) -> Answer:
+    """Show what became of a run.
+
+    >>> import holdfast
+    >>> holdfast.show("quickstart-20261121-154501-x7")["metrics"]  # doctest: +SKIP
+    {'eval_loss': 1.13, 'train_loss': 1.61}
+
+    Raises:
+        UsageError: There is no such run.
+    """
     found = open_run(run, runs)
     return {**answer_run(found.name, found.state(), verb="show"), "supervised": is_supervised(found.folder)}
 
 
-def logs(run: str, *, attempt: int | None = None, runs: str | None = None) -> Answer:
-    """Give what a run's training process wrote.
+def logs(run: PathName, *, attempt: int | None = None, runs: PathName | None = None) -> Answer:
+    """Return the output of a run's training process.
+
+    >>> import holdfast
+    >>> print(holdfast.logs("quickstart-20261121-154501-x7")["stderr"])  # doctest: +SKIP
 
     Args:
         run: Name of the run.
@@ -48,14 +65,26 @@ def logs(run: str, *, attempt: int | None = None, runs: str | None = None) -> An
     return {"schema": 1, "verb": "logs", "run": found.name, "attempt": number, "folder": str(folder), **streams}
 
 
-def watch(run: str, *, runs: str | None = None, onlooker: Onlooker) -> Answer:
-    """Look on while a run goes on, from any terminal."""
+def watch(run: PathName, *, runs: PathName | None = None, onlooker: Onlooker = NOBODY) -> Answer:
+    """Follow a run to its end; return what became of it.
+
+    >>> import holdfast
+    >>> holdfast.watch("quickstart-20261121-154501-x7")["stage"]  # doctest: +SKIP
+    'succeeded'
+
+    Raises:
+        UsageError: There is no such run.
+    """
     found = open_run(run, runs)
     return {**answer_run(found.name, found.watch(onlooker), verb="watch"), "supervised": is_supervised(found.folder)}
 
 
-def verify(checkpoint: str) -> Answer:
-    """Tell whether a checkpoint or model folder is whole.
+def verify(checkpoint: PathName) -> Answer:
+    """Verify that a checkpoint or model folder is complete.
+
+    >>> import holdfast
+    >>> holdfast.verify("runs/quickstart-20261121-154501-x7/model")["verdict"]  # doctest: +SKIP
+    'whole'
 
     Raises:
         UsageError: There is no such folder.

@@ -99,7 +99,7 @@ def answer_question(question: Question, *, alone: bool = False) -> Told:
     return Told(
         answer_target(checked, edits=question.edits) | _unasked(question, asked) | _checklist(question, asked, checked),
         asked.modules,
-        asked.reads_more or _looks_outside(asked, question),
+        asked.reads_more or question.checklist or _looks_outside(asked, question),
     )
 
 
@@ -158,12 +158,14 @@ def _checklist(question: Question, asked: Target, checked: Checked) -> dict[str,
         return {}
     checklist = import_module("holdfast.engine.checklist")  # what no other check needs
     chosen = {rule.code for rule in select(all_rules(), only=question.only, ignore=question.ignore)}
+    earlier = import_module("holdfast.app.earlier").find_earlier(question, asked)
     rows = checklist.checklist(
         asked.documents,
         checked.findings,
         checked.skips,
         let_pass=[finding for finding, _ in checked.let_pass],
         left_out=[rule for rule in all_rules() if rule.code not in chosen],
+        shown=import_module("holdfast.engine.checklist_earlier").judge_earlier(earlier, question.path),
     )
     return {"checklist": checklist.render_rows(rows)}
 

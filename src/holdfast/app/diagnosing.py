@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from importlib import import_module
+from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.adapters.log_files import open_logs
 from holdfast.adapters.targets import READERS
+from holdfast.app.arguments import PathName, PathNames, as_paths
 from holdfast.app.diagnosing_past import Past
 from holdfast.core.diagnosis import Diagnosis
 from holdfast.core.errors import UsageError
@@ -29,11 +31,16 @@ JOBS: Final = frozenset({*READERS, ".yaml", ".yml"})
 STDIN: Final = "-"
 
 
-def diagnose(targets: Sequence[str] | str, *, ended: str = "", runs: str | None = None) -> Answer:
-    """Say what made a job fail, with its evidence and its fix; or that it is healthy, or what is missing to know.
+def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None = None) -> Answer:
+    """Find the cause of a failure in logs, with its evidence and its fix; or say what is missing to know it.
+
+    >>> import holdfast
+    >>> answer = holdfast.diagnose("slurm-4711.out", ended=137)  # doctest: +SKIP
+    >>> answer["causes"][0]["class"]  # doctest: +SKIP
+    'cpu-ram-oom-kill'
 
     Args:
-        targets: Logs of one job (files, folders of them, `-` for standard input), and its script or job file beside them; or
+        targets: A path, or several: logs of one job (files, folders of them, `-` for standard input), and its script or job file beside them; or
             the name of a run.
         ended: How the process of the logs ended, where it is known: an exit code, a signal, or a scheduler's state.
         runs: The runs folder, for a run's name.
@@ -41,9 +48,9 @@ def diagnose(targets: Sequence[str] | str, *, ended: str = "", runs: str | None 
     Raises:
         UsageError: There is no such log and no such run, or it is no text; no process ends like that.
     """
-    named = [targets] if isinstance(targets, str) else list(targets)
+    named = as_paths(targets)
     marks = Marks(all_signatures())
-    past = _past(named, ended, runs)
+    past = _past(named, str(ended), fspath(runs) if runs else None)
     log = read_log(past.files, marks.sought)
     alone = judge(log, marks, past.knows)
     job = _read_job(past, alone)

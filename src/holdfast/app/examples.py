@@ -1,5 +1,6 @@
 """What a rule says of its own examples, as `check` would tell it."""
 
+from holdfast.adapters.readers.command_line import command_document, read_commands
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api, newest
@@ -26,4 +27,7 @@ def _told(finding: Finding) -> str:
 def _read(case: Case) -> tuple[Document, ...]:
     if case.kind == "job":
         return (JobFileReader().read(case.job, "job.yaml"),)
-    return read_script(case.script, "train.py") if case.kind == "script" else ()
+    if case.kind == "script":
+        return read_script(case.script, "train.py")
+    lines = read_commands(case.command, "run.sh")
+    return tuple(document for line in lines if (document := command_document(line, case.command, "run.sh")))

@@ -1,48 +1,110 @@
-"""Explaining rules, classes of failure, and the job file."""
+"""Explaining rules, classes of failure, and the keys of a job file."""
 
-from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from holdfast.app.examples import objections
+from holdfast.core.diagnosis import Signature
 from holdfast.core.errors import UsageError
-from holdfast.core.job import job_schema
+from holdfast.core.finding import Rule
+from holdfast.core.job import all_keys, job_schema
 from holdfast.core.nearest import nearest
-from holdfast.engine.diagnosis_answers import render_class
-from holdfast.engine.pages import render_keys, render_page
-from holdfast.rules import all_rules
+from holdfast.engine.explain.classes import render_class
+from holdfast.engine.explain.index import render_area, render_index
+from holdfast.engine.explain.job_keys import render_keys
+from holdfast.engine.explain.rules import render_short_page
+from holdfast.rules import AREAS, all_rules
 from holdfast.signatures import all_signatures
 
+JOB: Final = "job"
 Answer = dict[str, Any]
 
 
-def explain(code: str) -> Answer:
-    """Give the page of a rule or of a class of failure, or the schema of a job file.
+def explain(code: str | None = None) -> Answer:
+    """Explain a rule, an area of rules, a class of failure, or the keys of a job file.
+
+    >>> import holdfast
+    >>> holdfast.explain("ARG101")["about"]["name"]
+    'renamed-argument'
+
+    Args:
+        code: A rule's code or name (`ARG101`, `renamed-argument`), an area (`ARG`), a class of failure that `diagnose`
+            names, `job`, or a key of a job file (`dataset.rows`). None lists all rules and classes.
+
+    Returns:
+        `text`, the page in Markdown, and `about`, the same for programs.
 
     Raises:
-        UsageError: There is none of that name.
+        UsageError: Nothing has that name.
     """
-    if code == "job":
+    about, text = _index() if code is None else _find(code)
+    return {"schema": 1, "verb": "explain", "about": about, "text": text}
+
+
+def names() -> list[str]:
+    """Return every name that can be explained: areas, rules, classes of failure, and keys of a job file."""
+    rules = all_rules()
+    return [
+        *AREAS,
+        *(rule.code for rule in rules),
+        *(rule.name for rule in rules),
+        *(each.name for each in all_signatures()),
+        JOB,
+        *all_keys(),
+    ]
+
+
+def _index() -> tuple[Answer, str]:
+    rules, signatures = all_rules(), all_signatures()
+    about = {"rules": [rule.as_json() for rule in rules], "classes": [_class_json(each) for each in signatures]}
+    return about, render_index(AREAS, rules, signatures)
+
+
+def _find(code: str) -> tuple[Answer, str]:
+    """Return what has a name, as JSON and as text; a rule and the failure that it prevents may share one.
+
+    Raises:
+        UsageError: Nothing has.
+    """
+    name = code.lower()
+    if name.upper() in AREAS and code != JOB:  # `JOB` is an area, `job` the job file
+        return _area(name.upper())
+    pages = [_rule_page(rule) for rule in all_rules() if name in (rule.code.lower(), rule.name)]
+    pages += [(_class_json(each), render_class(each)) for each in all_signatures() if name == each.name]
+    if pages:
+        return pages[0][0], "\n".join(text for _, text in pages)
+    if name == JOB or name in all_keys():
         schema = job_schema()
-        return {"schema": 1, "verb": "explain", "about": schema, "text": render_keys(schema)}
-    pages = [*_rule_pages(code), *_class_pages(code)]
-    if pages:  # a rule and the failure that it prevents may have one name
-        return {"schema": 1, "verb": "explain", "about": pages[0][0], "text": "\n".join(text for _, text in pages)}
-    names = [*(rule.code for rule in all_rules()), *(rule.name for rule in all_rules())]
-    names += [signature.name for signature in all_signatures()]
-    near = nearest(code, tuple(names))
-    fix = f"did you mean {near}?" if near else "name a rule, a class that `diagnose` told, or `job`"
-    raise UsageError(f"nothing is called {code!r}", where="holdfast explain", fix=fix)
+        return schema, render_keys(schema, "" if name == JOB else name)
+    raise UsageError(f"nothing is called {code!r}", where="holdfast explain", fix=_suggestion(code))
 
 
-def _rule_pages(code: str) -> Iterator[tuple[Answer, str]]:
-    for rule in all_rules():
-        if code.upper() == rule.code or code.lower() == rule.name:
-            yield rule.summary(), render_page(rule, partial(objections, rule))
+def _area(area: str) -> tuple[Answer, str]:
+    rules = [rule for rule in all_rules() if rule.code.startswith(area)]
+    about = {"area": area, "title": AREAS[area], "rules": [rule.as_json() for rule in rules]}
+    return about, render_area(area, AREAS[area], rules)
 
 
-def _class_pages(name: str) -> Iterator[tuple[Answer, str]]:
-    for signature in all_signatures():
-        if name.lower() == signature.name:
-            about = {"class": signature.name, "title": signature.title, "retry": signature.retry}
-            yield about, render_class(signature)
+def _rule_page(rule: Rule) -> tuple[Answer, str]:
+    about = {**rule.as_json(), "why": rule.why, "source": rule.source}
+    return about, render_short_page(rule, partial(objections, rule))
+
+
+def _class_json(signature: Signature) -> Answer:
+    return {
+        "class": signature.name,
+        "title": signature.title,
+        "phase": signature.phase,
+        "retry": signature.retry,
+        "prevented_by": list(signature.prevented_by),
+    }
+
+
+def _suggestion(code: str) -> str:
+    """Return what was meant, or where the names stand."""
+    known = {name.lower(): name for name in names()}
+    near = nearest(code.lower(), tuple(known))
+    area = code[:3].upper()
+    is_code = area in AREAS and code[3:].isdigit()
+    listed = f"`holdfast explain {area if is_code else '--all'}` lists the names"
+    return f"did you mean `{known[near]}`? {listed}" if near else listed

@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
+from os import fspath
 from pathlib import Path
 from typing import Any, Final
 
 from holdfast.adapters.overrides import apply_overrides, parse_set
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.targets import read_target
+from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_texts
 from holdfast.app.inspected_rows import Sight, Source
 from holdfast.core.document import Document, Edit, Set
 from holdfast.core.errors import SourceError
@@ -31,19 +33,23 @@ TYPED: Final = Place("the command line")
 
 
 def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has options
-    data: str,
+    data: PathName,
     *,
     split: str | None = None,
     eval_split: str | None = None,
     config: str | None = None,
     method: str | None = None,
     model: str | None = None,
-    rewards: Sequence[str] = (),
-    sets: Sequence[str] = (),
+    rewards: Texts = (),
+    set: Overrides = (),  # noqa: A002 - the option's name
     rows: int = 100_000,
     offline: bool = False,
 ) -> Answer:
-    """Say what a dataset is, what is wrong with it, and what would mend it.
+    """Inspect a dataset: its format, its rows, the methods it fits.
+
+    >>> import holdfast
+    >>> answer = holdfast.inspect("examples/mistakes/chat.jsonl", method="sft")
+    >>> answer["verdict"], [finding["code"] for finding in answer["findings"]]
 
     Args:
         data: A file, a folder, the id of a dataset on the Hub, or a job file, whose dataset and settings are taken.
@@ -53,7 +59,7 @@ def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has 
         method: The method that it is for.
         model: The model whose tokenizer makes tokens of it.
         rewards: Reward functions to be called on sample rows, `FILE:FUNCTION`.
-        sets: Overrides of a job's keys, `KEY=VALUE`.
+        set: Overrides of a job's keys: a mapping, or `KEY=VALUE`.
         rows: How many are tokenized at most.
         offline: Whether the Hub is left alone.
 
@@ -68,8 +74,8 @@ def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has 
         "model": {"path": model} if model else None,
     }
     edits = [Set(key, value) for key, value in told.items() if value is not None]
-    asked = read_asked(data, edits, sets)
-    return answer_inspect(look_at(asked, Source(asked, offline=offline), rewards=tuple(rewards), limit=rows))
+    asked = read_asked(fspath(data), edits, as_overrides(set))
+    return answer_inspect(look_at(asked, Source(asked, offline=offline), rewards=as_texts(rewards), limit=rows))
 
 
 def read_asked(data: str, edits: Sequence[Edit], sets: Sequence[str]) -> Document:

@@ -140,7 +140,7 @@ def evaluates_on_trained(rows: Path) -> bool:
 def _found(path: Path, only: str, stage: StageName) -> Iterator[Objection]:
     """Yield what rules of `check` say of a file, offline."""
     try:
-        told = check([str(path)], only=(only,), offline=True)
+        told = check([str(path)], select=only, offline=True)
     except (HoldfastError, ExceptionGroup):
         return
     for target in told["targets"]:

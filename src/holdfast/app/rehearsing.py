@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from os import fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -18,7 +19,8 @@ from holdfast.adapters.programs import OWN, Program, read_program
 from holdfast.adapters.rehearsals import NoEnvironmentError
 from holdfast.adapters.targets import read_target
 from holdfast.adapters.warm import Warm
-from holdfast.app.isolating import isolate
+from holdfast.app import isolating
+from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_texts
 from holdfast.app.observing import find_environment_fault, observe, prepare, read_tokens
 from holdfast.app.playing import Again, Hear, diagnose_part, judge_parts, limit_again, play
 from holdfast.app.rendering import script_of
@@ -60,29 +62,33 @@ WITH_TRL: Final = "trackio"
 
 
 def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has options
-    target: str,
+    target: PathName,
     *,
-    sets: Sequence[str] = (),
-    arguments: Sequence[str] = (),
+    set: Overrides = (),  # noqa: A002 - the option's name
+    arguments: Texts = (),
     here: bool = False,
     gpu: bool = False,
     offline: bool = False,
     limit_s: float = LIMIT_S,
-    whose: bool = False,
+    isolate: bool = False,
     warm: Warm | None = None,
     hear: Hear = lambda _: None,
 ) -> Answer:
-    """Go a job's whole path on a tiny twin: import, data, model, steps, evaluation, save, stop, resume, push, export.
+    """Run a job end to end on a tiny twin: import, data, model, steps, evaluation, save, stop, resume, push, export.
+
+    >>> import holdfast
+    >>> holdfast.rehearse("job.yaml")["verdict"]  # doctest: +SKIP
+    'pass'
 
     Args:
         target: A job file, a script, a notebook, or `--` for a command line.
-        sets: Overrides of a job file, `KEY=VALUE`; of a script, `where.backend=local` says that it will run here.
+        set: Overrides of a job file: a mapping, or `KEY=VALUE`; of a script, `where.backend=local` says that it will run here.
         arguments: The script's own arguments, or the words of the command line.
         here: Rehearse in this environment, whatever the script declares.
         gpu: Use this machine's GPU.
         offline: Leave the Hub alone.
         limit_s: Time that each part may take.
-        whose: Ask of every failure whether data, model or code is to blame, of a machine's too.
+        isolate: Ask of every failure whether data, model or code is to blame, of a machine's too.
         warm: Keeps the process with the libraries for the next rehearsal; by default it ends with this one.
         hear: Told what goes on.
 
@@ -90,14 +96,14 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
         UsageError: The question was wrong.
     """
     began_s = time.monotonic()
-    asked = program_of(target, sets, arguments)
+    asked = program_of(fspath(target), as_overrides(set), as_texts(arguments))
     with ExitStack() as stack:
         warm = warm or stack.enter_context(Warm())
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="holdfast-rehearsal-"))).resolve()
         order = make_order(asked, folder, gpu=gpu, offline=offline)
-        found = _start(asked, order, Way(limit_s=limit_s, hear=hear, warm=warm, here=here, whose=whose))
+        found = _start(asked, order, Way(limit_s=limit_s, hear=hear, warm=warm, here=here, whose=isolate))
     found = replace(found, omitted=(*_launchers(asked), *found.omitted))
-    return answer_rehearse(found, elapsed_s=time.monotonic() - began_s, path=asked.path) | {"isolated": whose}
+    return answer_rehearse(found, elapsed_s=time.monotonic() - began_s, path=asked.path) | {"isolated": isolate}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +177,7 @@ def _rehearsed(asked: Program, order: Order, words: Sequence[str], way: Way) -> 
     objections = observe(parts["whole"], folder / "whole")
     found = judge_parts(parts, objections, imports_s=0.0 if used else ready["elapsed_s"])
     again = Again(server, found, limit_again(parts, way.limit_s), way.hear)
-    found = isolate(found, parts, order, again, forced=way.whose)
+    found = isolating.isolate(found, parts, order, again, forced=way.whose)
     learnt = learn(parts["whole"], read_tokens(folder / "whole"))
     return replace(found, versions={**ready["versions"], **found.versions}, learnt=learnt)
 

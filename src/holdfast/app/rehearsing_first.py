@@ -29,4 +29,4 @@ def rehearse_unless_passed(
         words = interpreter_of(asked)
         if passed_before(asked, words):
             return None
-    return rehearse(target, sets=sets, arguments=arguments, offline=offline, hear=hear)
+    return rehearse(target, set=sets, arguments=arguments, offline=offline, hear=hear)

@@ -1,15 +1,29 @@
 """Giving the script that a job stands for."""
 
-from collections.abc import Sequence
+from os import fspath
 
 from holdfast.adapters.targets import Target, read_referred, read_target
+from holdfast.app.arguments import Overrides, PathName, as_overrides
 from holdfast.engine.launch import name_job
 from holdfast.engine.render import referred_files, render_script
 
 
-def render(target: str, *, sets: Sequence[str] = ()) -> str:
-    """Give the self-contained training script of a job file."""
-    return script_of(read_target(target, sets))
+def render(target: PathName, *, set: Overrides = ()) -> str:  # noqa: A002 - the option's name
+    """Return the training script of a job file: plain TRL, self-contained.
+
+    >>> import holdfast
+    >>> holdfast.render("examples/quickstart.yaml").startswith("# /// script")
+    True
+
+    Args:
+        target: The job file.
+        set: Overrides of its keys: a mapping, or `KEY=VALUE`.
+
+    Raises:
+        UsageError: There is no such file.
+        GroupedError: Of a JobError for everything wrong with it.
+    """
+    return script_of(read_target(fspath(target), as_overrides(set)))
 
 
 def script_of(asked: Target) -> str:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from os import fspath
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,13 @@ from holdfast.adapters.machine import LocalMachine
 from holdfast.adapters.resolved import resolved_yaml
 from holdfast.adapters.run_folder import load_plan, make_run_folder, save_plan, supervising, write_whole
 from holdfast.adapters.targets import Target, read_target
+from holdfast.app.arguments import Overrides, PathName, Texts, as_codes, as_overrides, as_texts
 from holdfast.app.checking_one import Question, ask_rules
 from holdfast.app.outside import OFFLINE
 from holdfast.app.rehearsing_first import rehearse_unless_passed
 from holdfast.app.rendering import script_of
 from holdfast.app.reporting import write_report
-from holdfast.app.runs import Nobody, Onlooker, Run, open_backend, open_run, runs_folder
+from holdfast.app.runs import NOBODY, Onlooker, Run, open_backend, open_run, runs_folder
 from holdfast.core.errors import UsageError
 from holdfast.core.event import Asked, Stage, StopAsked
 from holdfast.core.plan import Plan
@@ -33,42 +35,47 @@ from holdfast.engine.supervise import PERSON
 from holdfast.engine.verdict import render_verdict
 
 Answer = dict[str, Any]
-NOBODY = Nobody()
 STARTED = "%Y%m%d-%H%M%S"
 
 
 def run(
-    target: str,
+    target: PathName,
     *,
-    sets: Sequence[str] = (),
-    arguments: Sequence[str] = (),
-    runs: str | None = None,
-    despite: Sequence[str] = (),
+    set: Overrides = (),  # noqa: A002 - the option's name
+    arguments: Texts = (),
+    runs: PathName | None = None,
+    despite: Texts = (),
     detach: bool = False,
     offline: bool = False,
-    rehearsed: bool = True,
+    rehearse: bool = True,
     onlooker: Onlooker = NOBODY,
 ) -> Answer:
-    """Check a job, rehearse it, start it, and stay with it to its end.
+    """Check, rehearse, start and supervise a job; return when it has ended.
+
+    >>> import holdfast
+    >>> answer = holdfast.run("job.yaml", set={"train.max_steps": 20})  # doctest: +SKIP
+    >>> answer["stage"], answer["output"]  # doctest: +SKIP
+    ('succeeded', 'runs/job-20261121-154501-x7/model')
 
     Args:
         target: A job file or a script.
-        sets: Overrides, `KEY=VALUE`.
+        set: Overrides of a job file's keys: a mapping, or `KEY=VALUE`.
         arguments: The script's own arguments.
         runs: The runs folder. Default: HOLDFAST_RUNS, else the job's `output.folder`.
         despite: Codes of the findings to go on in spite of.
         detach: Leave it to a supervisor in the background.
         offline: Whether the Hub is left alone when the job is checked and rehearsed.
-        rehearsed: Whether it is rehearsed first, unless the same has passed before.
+        rehearse: Whether it is rehearsed first, unless the same has passed before.
         onlooker: Who is there meanwhile.
 
     Raises:
         UsageError: The question was wrong, and nothing was made.
     """
-    asked = read_target(target, sets)
-    checked = ask_rules(asked, Question(path=target, unasked=OFFLINE if offline else ""))
-    refused = refusals(checked.findings, despite)
-    plan = make_plan(asked, arguments) if not refused else None  # may object too, before there is a run
+    sets = as_overrides(set)
+    asked = read_target(fspath(target), sets)
+    checked = ask_rules(asked, Question(path=fspath(target), unasked=OFFLINE if offline else ""))
+    refused = refusals(checked.findings, as_codes(despite))
+    plan = make_plan(asked, as_texts(arguments)) if not refused else None  # may object too, before there is a run
     begun = _begin(asked, runs_folder(runs, asked.job.output.folder if asked.job else None))
     told = answer_check([answer_target(checked)])
     write_whole(begun.folder / "check.json", json.dumps(told))
@@ -78,7 +85,7 @@ def run(
         write_report(begun)
         return {**answer_run(begun.name, begun.state()), "check": told}
     onlooker.hear(told)
-    if rehearsed and (answer := _rehearse(begun, asked, sets, plan, onlooker, offline=offline)):
+    if rehearse and (answer := _rehearse(begun, asked, sets, plan, onlooker, offline=offline)):
         return answer
     if (order := onlooker.take()) in ("stop", "kill"):
         begun.close(Stage.CANCELLED, "stopped before it was started")
@@ -108,13 +115,23 @@ def _rehearse(
 
 
 def resume(
-    run: str,
+    run: PathName,
     *,
-    runs: str | None = None,
+    runs: PathName | None = None,
     detach: bool = False,
     onlooker: Onlooker = NOBODY,
 ) -> Answer:
-    """Supervise a run again: go on watching an attempt that lives, else start the next from the newest whole checkpoint.
+    """Continue a run: watch an attempt that is alive, else start the next from the newest complete checkpoint.
+
+    >>> import holdfast
+    >>> holdfast.resume("quickstart-20261121-154501-x7")["stage"]  # doctest: +SKIP
+    'succeeded'
+
+    Args:
+        run: Name of the run, the beginning of it, or its folder.
+        runs: The runs folder. Default: HOLDFAST_RUNS, else `./runs`.
+        detach: Leave it to a supervisor in the background.
+        onlooker: Who is there meanwhile.
 
     Raises:
         UsageError: There is no such run, it has succeeded, or it was refused.
@@ -128,8 +145,12 @@ def resume(
     return _stay(found, onlooker, detach=detach)
 
 
-def stop(run: str, *, runs: str | None = None, onlooker: Onlooker = NOBODY) -> Answer:
-    """Ask a run to save and end, and wait until it has.
+def stop(run: PathName, *, runs: PathName | None = None, onlooker: Onlooker = NOBODY) -> Answer:
+    """Stop a run after it saves a checkpoint; return when it has ended.
+
+    >>> import holdfast
+    >>> holdfast.stop("quickstart-20261121-154501-x7")["stage"]  # doctest: +SKIP
+    'cancelled'
 
     Raises:
         UsageError: There is no such run, or it does not run.

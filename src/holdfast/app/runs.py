@@ -16,6 +16,7 @@ from holdfast.adapters.ledger import Ledger
 from holdfast.adapters.logs import log_events, log_to_run
 from holdfast.adapters.payload import load_runtime
 from holdfast.adapters.run_folder import is_supervised, load_plan, write_whole
+from holdfast.app.arguments import PathName
 from holdfast.app.delivering import verify_push
 from holdfast.core.errors import UsageError
 from holdfast.core.event import Closed, Event, Reported, RunState, Stage, fold
@@ -133,16 +134,19 @@ class Nobody:
         """Ask nothing."""
 
 
+NOBODY = Nobody()
+
+
 def _step(checkpoint: str) -> int:
     return int(checkpoint.rpartition("-")[2])
 
 
-def runs_folder(asked: str | None, of_job: str | None = None) -> Path:
+def runs_folder(asked: PathName | None, of_job: str | None = None) -> Path:
     """Return the runs folder: the one asked for, else HOLDFAST_RUNS, else the job's, else `./runs`."""
     return Path(asked or os.environ.get("HOLDFAST_RUNS") or of_job or "runs").resolve()
 
 
-def open_run(name: str, runs: str | None) -> Run:
+def open_run(name: PathName, runs: PathName | None) -> Run:
     """Return a run by its name, or by the beginning of it where only one run's begins so.
 
     Raises:

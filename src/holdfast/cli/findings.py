@@ -24,6 +24,9 @@ def render_findings(answer: Answer, sources: Mapping[str, str], *, verbose: bool
         sources: Text of the files by path; a finding in one of them shows its line.
         verbose: Name each skip, and each finding that a comment lets pass, instead of counting them.
     """
+    if "statistics" in answer:
+        yield from _statistics(answer)
+        return
     for target in answer["targets"]:
         if "diff" in target:
             yield from _diff(target["diff"])
@@ -57,6 +60,18 @@ def render_finding(finding: Answer, source: str) -> Iterator[str]:
         yield from _excerpt(finding, lines[finding["line"] - 1], colour)
     if finding["fix"]:
         yield f"    {style('fix:' if finding['fix']['safe'] else 'unsafe fix:', fg='green')} {finding['fix']['title']}"
+
+
+def _statistics(answer: Answer) -> Iterator[str]:
+    """Yield a line a rule, as ruff does: how often, which, and whether its fixes are safe; then what it comes to."""
+    counts = answer["statistics"]
+    width = max((len(str(each["count"])) for each in counts), default=0)
+    for each in counts:
+        mark = "[*]" if each["fixable"] else "[-]" if each["unsafe_fixable"] else "[ ]"
+        yield f"{each['count']:>{width}}  {style(each['code'], bold=True)}  {style(mark, fg='green')} {each['name']}"
+    if counts:
+        yield style("[*] fixable with --fix, [-] with --unsafe-fixes", dim=True)
+    yield _summary(answer)
 
 
 def _diff(diff: str) -> Iterator[str]:

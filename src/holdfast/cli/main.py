@@ -4,13 +4,16 @@ import gc
 import json
 import os
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from itertools import pairwise
 
 import click
+from click.shell_completion import CompletionItem
 
 from holdfast.app import VERBS
 from holdfast.cli.text import render_errors
+from holdfast.cli.usage import CommandGroup, translate_usage_error
 from holdfast.core.errors import HoldfastError, UsageError, flatten
 
 INTERRUPTED = 130
@@ -18,7 +21,27 @@ QUICK = frozenset({"check", "explain", "verify"})
 """Verbs that people wait for, and that leave little waste; one that is asked about many files collects it again."""
 
 
-class LazyGroup(click.Group):
+SUMMARIES: Mapping[str, str] = {
+    "check": "Check scripts, notebooks, command lines and job files.",
+    "inspect": "Inspect a dataset: its format, its rows, the methods it fits.",
+    "rehearse": "Run a job end to end on a tiny twin of its model.",
+    "render": "Write the training script of a job file.",
+    "explain": "Explain a rule, a class of failure, or the job file.",
+    "run": "Check, rehearse, start and supervise a job.",
+    "resume": "Continue a run from its newest complete checkpoint.",
+    "stop": "Stop a run after it saves a checkpoint.",
+    "runs": "List runs.",
+    "show": "Show what became of a run.",
+    "logs": "Print the output of a run's training process.",
+    "watch": "Follow a run from any terminal.",
+    "diagnose": "Find the cause of a failure in logs.",
+    "verify": "Verify that a checkpoint or model folder is complete.",
+    "catalog": "Keep the catalog of library releases up to date.",
+}
+"""The first line of each command's help: a list of commands need not import them all."""
+
+
+class LazyGroup(CommandGroup):
     """A group whose commands are the verbs, found in `cli/verbs/` by name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
@@ -34,6 +57,16 @@ class LazyGroup(click.Group):
         command: click.Command = import_module(f"holdfast.cli.verbs.{cmd_name}").command
         return command
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the verbs and options that begin so, without an import."""
+        verbs = [CompletionItem(verb, help=line) for verb, line in SUMMARIES.items() if verb.startswith(incomplete)]
+        return [*verbs, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """Write each verb with its line, whole."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(SUMMARIES.items()))
+
 
 @click.group(
     cls=LazyGroup,
@@ -42,7 +75,7 @@ class LazyGroup(click.Group):
 )
 @click.version_option(package_name="holdfast", message="holdfast %(version)s")  # looked up when it is asked for
 def cli() -> None:
-    """Fine-tuning jobs that hold: checked, supervised, resumed, explained."""
+    """Check, rehearse, run, supervise and diagnose LLM fine-tuning jobs."""
 
 
 def main(words: list[str] | None = None) -> None:
@@ -59,8 +92,7 @@ def run_command(words: list[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except click.UsageError as error:
-        fix = f"`{error.ctx.command_path} --help` tells more" if error.ctx else "`holdfast --help` tells more"
-        return tell(words, [UsageError(error.format_message(), where="the command line", fix=fix)])
+        return tell(words, [translate_usage_error(error, f"holdfast {find_verb(words) or ''}".strip())])
     except (HoldfastError, ExceptionGroup) as error:
         if not (errors := flatten(error)):
             raise
@@ -70,11 +102,16 @@ def run_command(words: list[str]) -> int:
 def tell(words: list[str], errors: list[HoldfastError]) -> int:
     """Print what went wrong, as text on standard error or as JSON on standard output; return the exit code."""
     if wants_json(words):
-        verb = next((word for word in words if word in VERBS), None)
-        click.echo(json.dumps({"schema": 1, "verb": verb, "errors": [error.as_json() for error in errors]}, indent=2))
+        told = {"schema": 1, "verb": find_verb(words), "errors": [error.as_json() for error in errors]}
+        click.echo(json.dumps(told, indent=2))
     else:
         click.echo(render_errors(errors), err=True, color=False if os.environ.get("NO_COLOR") else None)
     return 2 if all(isinstance(error, UsageError) for error in errors) else 1
+
+
+def find_verb(words: list[str]) -> str | None:
+    """Return the verb that a command line names, if it names one."""
+    return next((word for word in words if word in VERBS), None)
 
 
 def wants_json(words: list[str]) -> bool:

@@ -6,18 +6,38 @@ from typing import Any
 
 import click
 
+from holdfast.cli.completion import complete_codes, complete_folders, complete_keys, complete_runs
 from holdfast.engine.answers import exit_code
 
-sets = click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Override a key of the job file.")
-runs = click.option("--runs", metavar="FOLDER", help="The runs folder. Default: HOLDFAST_RUNS, else ./runs.")
-format_ = click.option(
-    "--format", "format_", type=click.Choice(["text", "json"]), default="text", help="How to answer."
+sets = click.option(
+    "--set",
+    "sets",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Override a key of the job file.",
+    shell_complete=complete_keys,
 )
-quiet = click.option("--quiet", "-q", is_flag=True, help="No progress, only the answer.")
-despite = click.option("--despite", multiple=True, metavar="CODE", help="Go on in spite of this finding.")
-detach = click.option("--detach", is_flag=True, help="Start it, and leave it to a supervisor in the background.")
+run = click.argument("run", shell_complete=complete_runs)
+runs = click.option(
+    "--runs",
+    shell_complete=complete_folders,
+    metavar="FOLDER",
+    help="The runs folder. Default: $HOLDFAST_RUNS, else ./runs.",
+)
+format_ = click.option(
+    "--format", "format_", type=click.Choice(["text", "json"]), default="text", help="Output format. Default: text."
+)
+quiet = click.option("--quiet", "-q", is_flag=True, help="Don't show progress.")
+despite = click.option(
+    "--despite",
+    multiple=True,
+    metavar="CODE",
+    shell_complete=complete_codes,
+    help="Don't refuse the job because of this rule.",
+)
+detach = click.option("--detach", is_flag=True, help="Return at once; a supervisor in the background continues.")
 
-offline = click.option("--offline", is_flag=True, help="Ask nobody: what the Hub would say is not known then.")
+offline = click.option("--offline", is_flag=True, help="Don't contact the Hub; skip rules that need it.")
 
 ARGUMENTS = "holdfast.arguments"
 

@@ -2,14 +2,16 @@
 
 * HoldfastError
   - UsageError        the question was wrong: bad option, missing target, missing extra
-    - JobError        a job file breaks its schema; raised in an ExceptionGroup, all at once
+    - JobError        a job file breaks its schema; raised in a GroupedError, all at once
   - SourceError       a fact could not be had: a file, a dataset, the Hub
   - BackendError      a place to run refused or broke
   - LedgerError       the ledger or a run folder could not be read or written
+  - GroupedError      several of these at once, an ExceptionGroup too
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,27 @@ class BackendError(HoldfastError):
 
 class LedgerError(HoldfastError):
     """The ledger or a run folder could not be read or written."""
+
+
+class GroupedError(ExceptionGroup[HoldfastError], HoldfastError):
+    """Several errors at once; whoever catches HoldfastError catches it, and reads them all in `str` and `exceptions`.
+
+    >>> print(GroupedError("no job", [UsageError("no model", where="job.yaml", fix="name one")]))
+    no model
+      where: job.yaml
+      fix:   name one
+    """
+
+    def __new__(cls, message: str, errors: Sequence[HoldfastError]) -> Self:
+        """Make the group."""
+        return super().__new__(cls, message, errors)
+
+    def __init__(self, message: str, errors: Sequence[HoldfastError]) -> None:
+        first = errors[0]
+        HoldfastError.__init__(self, message, where=first.where, fix=first.fix)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.exceptions))
 
 
 def flatten(error: BaseException) -> list[HoldfastError]:

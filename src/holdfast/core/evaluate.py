@@ -142,7 +142,7 @@ def compare(symbols: Sequence[ast.cmpop], operands: Sequence[Any]) -> Any:
     return True if all(result is True for result in results) else reason_among(results)
 
 
-def call_pure(function: Callable[..., Any], operands: Sequence[Any], **named: Any) -> Any:
+def call_pure(function: Callable[..., Any], operands: Sequence[Any], /, **named: Any) -> Any:
     """Return what a function without effects gives for plain values; `Unknown` if it raises, or gives something huge."""
     given = (*operands, *named.values())
     if not all(map(_is_plain, given)) or _would_grow(function, operands):

@@ -142,6 +142,7 @@ class Rule:
         bad: Examples the rule must object to.
         good: Examples it must leave alone.
         kinds: What it can be asked about. A rule that reads a job file's own keys says nothing of a script.
+        since: The release of holdfast that first had it.
     """
 
     code: str
@@ -153,6 +154,7 @@ class Rule:
     bad: tuple[Case, ...]
     good: tuple[Case, ...]
     kinds: frozenset[Kind] = JOB_FILES
+    since: str = "0.1.0"
     needs: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -164,6 +166,11 @@ class Rule:
         return any(case.fixed is not None for case in self.bad)
 
     @property
+    def summary(self) -> str:
+        """The first line of the page: what is wrong, in a sentence."""
+        return (self.explain or self.name).partition("\n")[0]
+
+    @property
     def why(self) -> str:
         """Why it is bad, in a few sentences: that part of the page."""
         _, _, text = (self.explain or "").partition("## Why is this bad\n")
@@ -172,6 +179,13 @@ class Rule:
     def __repr__(self) -> str:
         return f"<{self.code} {self.name}>"
 
-    def summary(self) -> dict[str, Any]:
-        """Return the code, name and severity, as JSON spells them."""
-        return {"code": self.code, "name": self.name, "severity": self.severity.value}
+    def as_json(self) -> dict[str, Any]:
+        """Return what the rule is, as JSON spells it."""
+        return {
+            "code": self.code,
+            "name": self.name,
+            "severity": self.severity.value,
+            "summary": self.summary,
+            "fixable": self.fixable,
+            "since": self.since,
+        }

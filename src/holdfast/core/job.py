@@ -4,7 +4,7 @@ A key with nothing after it is as good as none: its default holds.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
@@ -22,6 +22,8 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 
 from holdfast.core.document import Document, Key
+from holdfast.core.errors import GroupedError
+from holdfast.core.job_examples import EXAMPLES
 from holdfast.core.job_problems import FUNCTION, NAME, tell_problems
 from holdfast.core.methods import Method
 
@@ -155,9 +157,9 @@ class Where(_Part):
     """Where the job runs and what it may use."""
 
     backend: str = "local"
-    """`local`; other backends are named by `holdfast doctor`."""
+    """Where the job runs: `local`, this machine."""
     hardware: str | None = None
-    """Flavor or GPU kind, in the backend's words."""
+    """Flavor or GPU kind, in the backend's words. Has no effect on this machine."""
     nodes: PositiveInt = 1
     """Machines."""
     processes: Annotated[
@@ -169,7 +171,7 @@ class Where(_Part):
     timeout: Annotated[str, Field(pattern=DURATION), BeforeValidator(_duration)] | None = None
     """Longest time the run may take, such as `4h`."""
     budget_usd: Annotated[float, Field(gt=0)] | None = None
-    """Most money the run may cost."""
+    """Most money the run may cost. Has no effect yet."""
     options: dict[str, Any] = {}
     """The backend's own options, checked by it."""
 
@@ -204,7 +206,7 @@ class Output(_Part):
     private: bool = True
     """Whether that repository is made private."""
     gguf: list[str] = []
-    """GGUF quantizations to export."""
+    """GGUF quantizations to export. Has no effect yet."""
 
 
 class Evaluation(_Part):
@@ -240,7 +242,7 @@ class Notify(_Part):
     """Who is told how the run ends."""
 
     webhook: str | None = None
-    """Address that receives a JSON message."""
+    """Address that receives a JSON message. Has no effect yet."""
 
 
 class Job(_Part):
@@ -275,9 +277,9 @@ class Job(_Part):
     samples: Samples = Field(default_factory=Samples)
     """Completions to look at."""
     evaluate: list[Evaluation] = []
-    """Evaluations of the final model."""
+    """Evaluations of the final model. Has no effect yet."""
     recover: Recover = Field(default_factory=Recover)
-    """How a failed run is brought back."""
+    """How a failed run is brought back. Has no effect yet."""
     notify: Notify = Field(default_factory=Notify)
     """Who is told how it ends."""
     seed: Seed = 42
@@ -293,24 +295,45 @@ def parse_job(document: Document) -> Job:
     """Turn a job file's document into a job.
 
     Raises:
-        ExceptionGroup: Of a JobError for every problem, in the order they stand in the file.
+        GroupedError: Of a JobError for every problem, in the order they stand in the file.
     """
     try:
         return Job.model_validate(dict(document.values))
     except ValidationError as error:
         problems = tell_problems(document, error.errors(include_url=False), known_keys)
-    raise ExceptionGroup(f"{document.path} is no job", problems)
+    raise GroupedError(f"{document.path} is no job", problems)
 
 
 def job_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a job file."""
+    """Return the JSON Schema of a job file, with an example for each key."""
     schema = Job.model_json_schema(by_alias=True)
     for part in (schema, *schema["$defs"].values()):
         part.pop("title")
         required = part.get("required", ())
         for name, asked in part.get("properties", {}).items():
             part["properties"][name] = _asked(asked, may_be_empty=name not in required)
+    for key, example in EXAMPLES.items():
+        _schema_of_key(schema, key.split("."))["examples"] = [example]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "holdfast job", **schema}
+
+
+def _schema_of_key(schema: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
+    """Return the schema of a key, wherever in the job's schema its part stands."""
+    *above, name = path
+    part = schema
+    for each in above:
+        part = next(parts_of(schema, part["properties"][each]))
+    found: dict[str, Any] = part["properties"][name]
+    return found
+
+
+def parts_of(schema: Mapping[str, Any], key: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the schemas of the mappings that may stand under a key, as its items too."""
+    for one in (key, *key.get("anyOf", ())):
+        if "$ref" in one and "properties" in (part := schema["$defs"][one["$ref"].rpartition("/")[2]]):
+            yield part
+        if "items" in one:
+            yield from parts_of(schema, one["items"])
 
 
 def known_keys(key: Key) -> tuple[str, ...]:
@@ -324,6 +347,20 @@ def known_keys(key: Key) -> tuple[str, ...]:
         field = _fields(part).get(name)
         part = next(_models(field.annotation), None) if field else None
     return tuple(_fields(part))
+
+
+def all_keys(above: str = "", part: type[BaseModel] | None = None) -> list[str]:
+    """Return the dotted names of all keys of a job file.
+
+    >>> all_keys()[:4]
+    ['name', 'method', 'model', 'model.path']
+    """
+    keys: list[str] = []
+    for name, field in _fields(part or Job).items():
+        keys.append(f"{above}{name}")
+        for inner in _models(field.annotation):
+            keys += all_keys(f"{above}{name}.", inner)
+    return keys
 
 
 def _fields(part: type[BaseModel] | None) -> dict[str, FieldInfo]:

@@ -4,8 +4,9 @@ A rule that could not be asked shows nothing, and neither does silence alone: an
 job shows that it does.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 
 from holdfast.catalog.hub_jobs import submissions
@@ -55,6 +56,7 @@ def checklist(
     *,
     let_pass: Iterable[Finding] = (),
     left_out: Iterable[Rule] = (),
+    shown: Mapping[str, Seen] = MappingProxyType({}),
 ) -> tuple[Row, ...]:
     """Return the verdict on each item of the checklists.
 
@@ -64,13 +66,14 @@ def checklist(
         skips: The rules that could not be asked.
         let_pass: Findings that a comment lets pass.
         left_out: The rules that nobody asked.
+        shown: What earlier commands have shown, by item.
     """
     kinds = {document.kind for document in documents}
-    unasked = {rule.code: "was not asked" for rule in left_out if kinds & rule.kinds}
-    unasked |= {_code(each): "is let pass by a comment" for each in let_pass}
-    unasked |= {skip.rule.code: f"could not be asked: {skip.because}" for skip in skips}
+    unasked = {rule.code: "not selected" for rule in left_out if kinds & rule.kinds}
+    unasked |= {_code(each): "suppressed by a comment" for each in let_pass}
+    unasked |= {skip.rule.code: f"skipped: {skip.because}" for skip in skips}
     objections = [each for each in findings if severity_of(each) is not Severity.INFO]
-    return tuple(_row(item, documents, objections, unasked) for item in ITEMS)
+    return tuple(_row(item, documents, objections, unasked, shown) for item in ITEMS)
 
 
 def render_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
@@ -88,12 +91,18 @@ def render_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
     ]
 
 
-def _row(item: Item, documents: Sequence[Document], objections: Sequence[Finding], unasked: dict[str, str]) -> Row:
+def _row(
+    item: Item,
+    documents: Sequence[Document],
+    objections: Sequence[Finding],
+    unasked: Mapping[str, str],
+    shown: Mapping[str, Seen],
+) -> Row:
     against = [each for each in objections if _code(each) in item.codes]
     if against:
         evidence = tuple(Evidence(_code(each), each.place) for each in against)
         return Row(item, Status.FAIL, against[0].message, evidence)
-    seen = [item.look(document) for document in _judged(item, documents)]
+    seen = [shown[item.name]] if item.name in shown else [item.look(each) for each in _judged(item, documents)]
     worst = min(seen, key=lambda each: WORST_FIRST.index(each.status), default=Seen(Status.UNKNOWN, "nothing was read"))
     silent = [code for code in item.codes if code in unasked]
     if worst.status is Status.PASS and silent:

@@ -27,7 +27,7 @@ HERE = ("builtin:", ".", "/", "~")
 KEEPING: Final = frozenset(
     {"clearml", "comet_ml", "dagshub", "dvclive", "mlflow", "neptune", "swanlab", "tensorboard", "trackio", "wandb"}
 )
-NO_PLAN = "`holdfast plan`, which is to tell, does not exist yet"
+NOT_ESTIMATED = "no command estimates it"
 
 
 class Status(StrEnum):
@@ -95,17 +95,19 @@ def _repositories(job: Document) -> Seen:
     named = [value for key in ("model.path", "dataset.path") if (value := job.get(key)) is not ABSENT]
     if not named and not _trains(job):
         return _not_applicable("it names no model and no data")
-    told = " and ".join(f"`{name}`" for name in named if isinstance(name, str))
-    return _unknown(f"nobody has looked for {told}: the Hub is not asked" if told else "which they are is not known")
+    if not named or not all(isinstance(name, str) for name in named):
+        return _unknown("which they are is not known before it runs")
+    return _pass(f"{' and '.join(f'`{name}`' for name in named)} can be read")
 
 
 def _known_good(_: Document) -> Seen:
-    return _unknown("only a run can show it; `holdfast rehearse`, which is to make one, does not exist yet")
+    return _unknown("only a rehearsal or a run shows it: `holdfast rehearse`")
 
 
 def _hardware(job: Document) -> Seen:
     asked = job.get("where.hardware")
-    return _unknown(f"no rule objects to {asked}, but {NO_PLAN}" if isinstance(asked, str) else NO_PLAN)
+    told = f"no rule objects to {asked}, but how much memory it takes is not known" if isinstance(asked, str) else ""
+    return _unknown(told or f"how much memory it takes is not known: {NOT_ESTIMATED}")
 
 
 def _dependencies(job: Document) -> Seen:
@@ -165,7 +167,7 @@ def _timeout(job: Document) -> Seen:
 def _time_enough(job: Document) -> Seen:
     if job.kind == "job" and job.get("where.timeout", None) is None:
         return _not_applicable("a run on this machine has no timeout")
-    return _unknown(f"how long it will take is not known: {NO_PLAN}")
+    return _unknown(f"how long it will take is not known: {NOT_ESTIMATED}")
 
 
 def _pushed(job: Document) -> Seen:
@@ -212,7 +214,7 @@ def _errors(job: Document) -> Seen:
     if not training and not started:
         return _not_applicable("it neither trains nor starts a program by itself")
     if is_notebook(job.path):
-        return _unknown("nobody has looked into the cells for what catches errors")
+        return _unknown("cells are not searched for what catches errors")
     if training and (line := swallowing_line(job.text)):
         return _unknown("what `train()` raises may be caught", Place(job.path, line))
     for each in started:
@@ -292,7 +294,7 @@ def _variables(job: Document) -> Seen:
 def _cost(job: Document) -> Seen:
     if job.kind == "job" and job.get("where.backend", "local") == "local":
         return _not_applicable("nobody sends a bill for this machine")
-    return _unknown(f"what it will cost is not known: {NO_PLAN}")
+    return _unknown(f"what it will cost is not known: {NOT_ESTIMATED}")
 
 
 def _at(job: Document, key: str) -> Place | None:
@@ -331,7 +333,7 @@ ITEMS: Final = (
         "repositories",
         "Model, data and script are where they are looked for",
         (PREFLIGHT,),
-        ("DAT102", "DAT106", "JOB108", "JOB109", "MOD102"),
+        ("DAT102", "DAT106", "DAT107", "DAT108", "HUB117", "JOB108", "JOB109", "MOD102", "MOD108", "MOD109"),
         _repositories,
     ),
     Item("known-good", "The code has worked once, on known-good inputs", (PREFLIGHT,), (), _known_good),

@@ -1,10 +1,10 @@
-"""The answer of `diagnose` as JSON, to the letter of `contract.md` §2, and the page of a class of failure."""
+"""The answer of `diagnose` as JSON, to the letter of `contract.md` §2."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, TypeGuard
 
-from holdfast.core.diagnosis import Cause, Diagnosis, Evidence, Remedy, Signature
+from holdfast.core.diagnosis import Cause, Diagnosis, Evidence, Remedy
 
 SCHEMA = 1
 TRAIN: Final = "train."
@@ -76,32 +76,3 @@ def _remedies(remedy: Remedy, settings: Mapping[str, Any]) -> Iterator[dict[str,
 
 def _is_count(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
-
-
-def render_class(signature: Signature) -> str:
-    """Return the page of a class of failure in Markdown: what it is, how a log shows it, what is known of it."""
-    return "\n".join([*_page(signature)]).rstrip() + "\n"
-
-
-def _page(signature: Signature) -> Iterator[str]:
-    yield f"# {signature.name}"
-    yield f"\n{signature.title}.\n"
-    yield f"Strikes: {signature.phase} · another attempt helps: {signature.retry.replace('-', ' ')}"
-    yield f"\n{signature.page.strip()}"
-    if signature.prevented_by:
-        yield f"\nFound before launch by: {', '.join(signature.prevented_by)} (`holdfast explain CODE`)."
-    if signature.remedy:
-        yield "\n## What can be changed without asking\n"
-        yield from (_change(remedy) for remedy in signature.remedy)
-    if signature.seen:
-        yield "\n## How a log shows it"
-        yield from (f"\n```\n{text.strip()}\n```" for text in signature.seen)
-    if signature.not_seen:
-        yield "\n## What looks like it, and is not"
-        yield from (f"\n```\n{text.strip()}\n```" for text in signature.not_seen)
-    yield f"\nSource: {signature.source}"
-
-
-def _change(remedy: Remedy) -> str:
-    value = f" `{remedy.value}`" if remedy.value is not None else ""
-    return f"- {remedy.action} `{remedy.key}`{value}"

@@ -5,9 +5,32 @@ Those about rows, in `rows`, are for datasets and the job files that name one: a
 
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
+from pkgutil import ModuleInfo, iter_modules
+from types import MappingProxyType
+from typing import Final
 
 from holdfast.core.finding import Rule
+
+AREAS: Final = MappingProxyType(
+    {
+        "ARG": "arguments",
+        "CMB": "combinations of arguments",
+        "DAT": "datasets and their rows",
+        "DEP": "dependencies and versions",
+        "DST": "distributed training",
+        "EVL": "evaluation",
+        "HUB": "the Hub: repositories, tokens, pushes",
+        "IMP": "imports",
+        "JOB": "job files, and jobs that are sent",
+        "MOD": "models and tokenizers",
+        "PRC": "precision and kernels",
+        "REP": "reproducibility",
+        "RSM": "checkpoints and resuming",
+        "RWD": "rewards",
+        "TRK": "tracking",
+    }
+)
+"""What the rules of an area are about, by the three letters with which their codes begin."""
 
 
 @cache
@@ -28,8 +51,23 @@ def rules_of_rows() -> tuple[Rule, ...]:
     return _rules_in(f"{__name__}.rows")
 
 
+@cache
+def rule_names() -> dict[str, str]:
+    """Return the name of each rule by its code, from the files' names: no rule is imported.
+
+    >>> rule_names()["ARG101"]
+    'renamed-argument'
+    """
+    packages = (__name__, f"{__name__}.rows")
+    names = sorted(each.name for package in packages for each in _modules_in(package))
+    return {code.upper(): name.replace("_", "-") for code, _, name in (each.partition("_") for each in names)}
+
+
+def _modules_in(package: str) -> list[ModuleInfo]:
+    return [each for each in iter_modules(import_module(package).__path__) if not each.ispkg]
+
+
 def _rules_in(package: str) -> tuple[Rule, ...]:
     """Import every module of a package and return its `RULE`, sorted by code."""
-    names = (each.name for each in iter_modules(import_module(package).__path__) if not each.ispkg)
-    modules = [import_module(f"{package}.{name}") for name in names]
+    modules = [import_module(f"{package}.{each.name}") for each in _modules_in(package)]
     return tuple(sorted((module.RULE for module in modules), key=lambda rule: rule.code))

@@ -27,7 +27,7 @@ from holdfast.core.document import (
     parse_key,
     render_key,
 )
-from holdfast.core.errors import JobError, Spot
+from holdfast.core.errors import GroupedError, JobError, Spot
 from holdfast.core.methods import Method
 from holdfast.core.text import Lines, TextEdit
 
@@ -51,7 +51,7 @@ class JobFileReader:
         """Return the document.
 
         Raises:
-            ExceptionGroup: Of a JobError for every objection to the YAML.
+            GroupedError: Of a JobError for every objection to the YAML.
         """
         root = _root(text, path)
         lines = Lines(text)
@@ -117,7 +117,7 @@ def _root(text: str, path: str) -> Branch:
         where=Spot(path, 1, 1),
         fix="write lines such as `method: sft`, with a space after the colon",
     )
-    raise ExceptionGroup(f"{path} is no job", [problem])
+    raise GroupedError(f"{path} is no job", [problem])
 
 
 def _entries(branch: Branch, above: Key = ()) -> Iterator[tuple[Key, Child]]:

@@ -23,7 +23,7 @@ from ruamel.yaml.events import (
 from ruamel.yaml.reader import ReaderError
 
 from holdfast.adapters.yaml.tree import Branch, Child, Leaf, Node, after_colon, parse_plain
-from holdfast.core.errors import JobError, Spot
+from holdfast.core.errors import GroupedError, JobError, Spot
 from holdfast.core.text import Lines
 
 LONGEST = 200_000
@@ -69,7 +69,7 @@ def compose(text: str, path: str) -> Node | None:
     """Return the tree of a YAML document, or None for an empty one.
 
     Raises:
-        ExceptionGroup: Of JobErrors: everything that is left out on purpose, and the first mistake in the syntax.
+        GroupedError: Of JobErrors: everything that is left out on purpose, and the first mistake in the syntax.
     """
     composer = _Composer(text, path)
     root = None
@@ -82,7 +82,7 @@ def compose(text: str, path: str) -> Node | None:
     except (AssertionError, OverflowError, ValueError):  # ruamel.yaml: `%YAML 1.9`, an escape past the last character
         composer.object_to(composer.reached, "no YAML", "look at the escape or the `%` line after it")
     if composer.problems:
-        raise ExceptionGroup(f"{path} cannot be read", composer.problems)
+        raise GroupedError(f"{path} cannot be read", composer.problems)
     return root
 
 

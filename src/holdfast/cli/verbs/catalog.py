@@ -7,11 +7,12 @@ import click
 
 from holdfast.app.cataloguing import catalog
 from holdfast.cli import options
+from holdfast.cli.usage import CommandGroup
 
 
-@click.group("catalog")
+@click.group("catalog", cls=CommandGroup)
 def command() -> None:
-    """Keep what is known of the libraries' releases up to date."""
+    """Keep the catalog of library releases up to date."""
 
 
 @command.command("update")
@@ -20,15 +21,13 @@ def command() -> None:
     "--from",
     "source",
     metavar="FOLDER",
-    help="Build from the wheels in a folder, or add what an environment's site-packages has, instead of the registry's.",
+    help="Read a folder of wheels, or an environment's site-packages, instead of the registry.",
 )
-@click.option(
-    "--to", "target", metavar="FOLDER", help="Where to write. Default: where the catalog lies, else the cache."
-)
+@click.option("--to", "target", metavar="FOLDER", help="Folder to write to. Default: the catalog's, else the cache.")
 @options.quiet
 @options.format_
 def update(packages: tuple[str, ...], source: str | None, target: str | None, quiet: bool, format_: str) -> int:
-    """Read newly released libraries into the API history."""
+    """Add new releases of the libraries to the catalog."""
 
     def tell(what: str) -> None:
         if not quiet:

@@ -12,6 +12,7 @@ from holdfast.adapters.project import RESOLVERS
 from holdfast.adapters.targets import read_text
 from holdfast.app.checking import check
 from holdfast.cli import options
+from holdfast.cli.completion import complete_codes
 from holdfast.cli.findings import render_outcome
 from holdfast.cli.text import render_check
 from holdfast.core.errors import UsageError
@@ -23,23 +24,34 @@ WITH_EDITS = ("json", "sarif")
 
 
 @click.command("check", cls=options.WithArguments)
-@click.argument("targets", nargs=-1, metavar="TARGET… [-- ARGUMENT…]")
+@click.argument("targets", nargs=-1, type=click.Path(), metavar="TARGET… [-- ARGUMENT…]")
 @options.sets
-@click.option("--select", multiple=True, metavar="CODE", help="Ask only rules whose code begins so.")
-@click.option("--ignore", multiple=True, metavar="CODE", help="Leave out rules whose code begins so.")
-@click.option("--strict/--no-strict", default=None, help="A rule that could not be asked counts as a failure.")
 @click.option(
-    "--resolve", type=click.Choice(RESOLVERS), help="Who says which versions a script gets. Default: the catalog."
+    "--select",
+    multiple=True,
+    metavar="CODE",
+    shell_complete=complete_codes,
+    help="Check only rules whose code starts with CODE.",
 )
-@click.option("--fix", is_flag=True, help="Make the fixes that keep what was meant.")
-@click.option("--unsafe-fixes", is_flag=True, help="Make those too that may not keep it.")
-@click.option("--diff", is_flag=True, help="Show what the fixes would change, and write nothing.")
-@click.option("--force-exclude", is_flag=True, help="Pass over named files like those of a folder.")
-@click.option("--no-cache", is_flag=True, help="Check unchanged files again.")
-@click.option("--checklist", is_flag=True, help="Go through the checklists for before a job is sent, too.")
+@click.option(
+    "--ignore",
+    multiple=True,
+    metavar="CODE",
+    shell_complete=complete_codes,
+    help="Don't check rules whose code starts with CODE.",
+)
+@click.option("--strict/--no-strict", default=None, help="Fail if a rule is skipped.")
+@click.option("--resolve", type=click.Choice(RESOLVERS), help="What resolves versions. Default: catalog.")
+@click.option("--fix", is_flag=True, help="Apply safe fixes.")
+@click.option("--unsafe-fixes", is_flag=True, help="Apply fixes that may change the result, too.")
+@click.option("--diff", is_flag=True, help="Show what fixes would change; write nothing.")
+@click.option("--force-exclude", is_flag=True, help="Exclude named files as those of a folder are.")
+@click.option("--no-cache", is_flag=True, help="Don't read or write the cache.")
+@click.option("--checklist", is_flag=True, help="Show the pre-flight checklists, too.")
+@click.option("--statistics", is_flag=True, help="Show counts by rule instead of findings.")
 @options.offline
-@click.option("--verbose", "-v", is_flag=True, help="Name each rule that could not be asked, and why.")
-@click.option("--format", "format_", type=click.Choice(FORMATS), default="text", help="How to answer.")
+@click.option("--verbose", "-v", is_flag=True, help="Name each skipped rule and why.")
+@click.option("--format", "format_", type=click.Choice(FORMATS), default="text", help="Output format. Default: text.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -55,23 +67,24 @@ def command(
     force_exclude: bool,
     no_cache: bool,
     checklist: bool,
+    statistics: bool,
     offline: bool,
     verbose: bool,
     format_: str,
 ) -> int:
-    """Say what is wrong with scripts, notebooks, command lines and job files before they cost anything.
+    """Check scripts, notebooks, command lines and job files.
 
-    A TARGET is a file, a folder, or `-` for a script on standard input. Behind `--` stand a script's own arguments; without a
-    target, a command line such as `trl sft --model …`.
+    TARGET is a file, a folder, or `-` for a script on standard input. A script's own arguments follow `--`; without a
+    TARGET, a command line does: `holdfast check -- trl sft --model …`.
     """
     arguments = ctx.meta[options.ARGUMENTS]
     if not targets and not arguments:
         raise click.UsageError("name a target: a file, a folder, `-`, or a command line behind `--`", ctx)
     answer = check(
         targets,
-        sets=sets,
+        set=sets,
         arguments=arguments,
-        only=select,
+        select=select,
         ignore=ignore,
         strict=strict,
         resolve=resolve,
@@ -81,6 +94,7 @@ def command(
         unsafe_fixes=unsafe_fixes,
         diff=diff,
         checklist=checklist,
+        statistics=statistics,
         edits=format_ in WITH_EDITS,
         offline=offline,
     )

@@ -6,13 +6,23 @@ import click
 
 from holdfast.app.explaining import explain
 from holdfast.cli import options
+from holdfast.cli.completion import complete_explained
+from holdfast.cli.markdown import render_markdown
 
 
 @click.command("explain")
-@click.argument("code")
+@click.argument("code", required=False, shell_complete=complete_explained)
+@click.option("--all", "all_", is_flag=True, help="List all rules and classes of failure.")
 @options.format_
-def command(code: str, format_: str) -> int:
-    """Give the page of a rule or of a class of failure, or, for `job`, the keys of a job file."""
+@click.pass_context
+def command(ctx: click.Context, code: str | None, all_: bool, format_: str) -> int:
+    """Explain a rule, a class of failure, or the job file.
+
+    CODE is a rule (`ARG101`, `renamed-argument`), an area of rules (`ARG`), a class of failure that `diagnose` names
+    (`cuda-oom-eval`), `job` for all keys of a job file, or one of them (`dataset.rows`).
+    """
+    if (code is None) != all_:
+        raise click.UsageError("name a rule, an area, a class of failure or `job`; or give `--all` alone", ctx)
     answer = explain(code)
-    click.echo(json.dumps(answer["about"], indent=2) if format_ == "json" else answer["text"])
+    click.echo(json.dumps(answer["about"], indent=2) if format_ == "json" else render_markdown(answer["text"]))
     return 0

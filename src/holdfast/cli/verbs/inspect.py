@@ -14,16 +14,16 @@ METHODS = [method.value for method in Method]
 
 
 @click.command("inspect")
-@click.argument("data")
-@click.option("--split", help="The split, or a slice or sum of splits: `train[:10%]`. Default: train.")
-@click.option("--eval-split", help="The split that the model will be evaluated on: rows that are in both are found.")
-@click.option("--config", help="The configuration of a dataset of the Hub.")
-@click.option("--method", type=click.Choice(METHODS), help="The method that it is for.")
-@click.option("--model", help="The model whose tokenizer and chat template make tokens of it.")
+@click.argument("data", type=click.Path())
+@click.option("--split", help="Split, slice or sum of splits: `train[:10%]`. Default: train.")
+@click.option("--eval-split", help="Split to evaluate on; rows in both splits are reported.")
+@click.option("--config", help="Configuration of a Hub dataset.")
+@click.option("--method", type=click.Choice(METHODS), help="Method to train with.")
+@click.option("--model", help="Model whose tokenizer and chat template to apply.")
 @click.option("--rewards", multiple=True, metavar="FILE:FUNCTION", help="Call this reward function on sample rows.")
-@click.option("--rows", type=click.IntRange(min=1), default=100_000, help="Rows that are tokenized at most.")
+@click.option("--rows", type=click.IntRange(min=1), default=100_000, help="Most rows to tokenize. Default: 100000.")
 @click.option(
-    "--html", type=click.Path(dir_okay=False, writable=True), help="Draw lengths and masks into this page too."
+    "--html", type=click.Path(dir_okay=False, writable=True), help="Write a page with lengths and masks, too."
 )
 @options.sets
 @options.offline
@@ -42,9 +42,9 @@ def command(
     offline: bool,
     format_: str,
 ) -> int:
-    """Say what a dataset is, what is wrong with its rows, which methods can train on it, and what mends it.
+    """Inspect a dataset: its format, its rows, the methods it fits.
 
-    DATA is a file, a folder, the id of a dataset on the Hub, or a job file, whose dataset and settings are taken.
+    DATA is a file, a folder, the id of a Hub dataset, or a job file, whose dataset and settings apply.
     """
     answer = inspect(
         data,
@@ -54,7 +54,7 @@ def command(
         method=method,
         model=model,
         rewards=rewards,
-        sets=sets,
+        set=sets,
         rows=rows,
         offline=offline,
     )

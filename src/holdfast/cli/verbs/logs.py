@@ -9,12 +9,15 @@ from holdfast.cli import options
 
 
 @click.command("logs")
-@click.argument("run")
-@click.option("--attempt", type=click.IntRange(min=1), help="Which attempt. Default: the newest.")
+@options.run
+@click.option("--attempt", type=click.IntRange(min=1), help="Number of the attempt. Default: the newest.")
 @options.runs
 @options.format_
 def command(run: str, attempt: int | None, runs: str | None, format_: str) -> int:
-    """Print what a run's training process wrote: its standard error on ours."""
+    """Print the output of a run's training process.
+
+    Its standard error goes to standard error.
+    """
     answer = logs(run, attempt=attempt, runs=runs)
     if format_ == "json":
         return options.put_out(answer, format_, str)

@@ -13,13 +13,15 @@ from holdfast.cli.rehearsal import render_rehearsal
 
 
 @click.command("rehearse", cls=options.WithArguments)
-@click.argument("target", required=False, metavar="[TARGET] [-- ARGUMENT…]")
+@click.argument("target", required=False, type=click.Path(), metavar="[TARGET] [-- ARGUMENT…]")
 @options.sets
-@click.option("--here", is_flag=True, help="In this environment, whatever the script declares.")
+@click.option("--here", is_flag=True, help="Use this environment, whatever the script declares.")
 @click.option("--gpu", is_flag=True, help="Use this machine's GPU.")
-@click.option("--limit", "limit_s", type=click.FloatRange(min=1), default=LIMIT_S, help="Seconds that a part may take.")
-@click.option("--isolate", is_flag=True, help="Tell of every failure whether data, model or code is to blame.")
-@click.option("--watch", is_flag=True, help="Rehearse again, within seconds, whenever a file beside TARGET is saved.")
+@click.option(
+    "--limit", "limit_s", type=click.FloatRange(min=1), default=LIMIT_S, help="Most seconds a stage may take."
+)
+@click.option("--isolate", is_flag=True, help="Find whether data, model or code causes a failure.")
+@click.option("--watch", is_flag=True, help="Rehearse again whenever a file beside TARGET is saved.")
 @options.offline
 @options.quiet
 @options.format_
@@ -37,9 +39,10 @@ def command(
     quiet: bool,
     format_: str,
 ) -> int:
-    """Go the whole path of a job on a tiny twin of its model, in under a minute, before anything is paid for.
+    """Run a job end to end on a tiny twin of its model.
 
-    TARGET is a script, a notebook, a job file or a shell script; without one, a command line stands behind `--`.
+    TARGET is a script, a notebook, a job file or a shell script. A script's own arguments follow `--`; without a TARGET,
+    a command line does.
     """
     arguments = ctx.meta[options.ARGUMENTS]
     if target is None and not arguments:
@@ -48,13 +51,13 @@ def command(
     ask = partial(
         rehearse,
         target or "--",
-        sets=sets,
+        set=sets,
         arguments=arguments,
         here=here,
         gpu=gpu,
         offline=offline,
         limit_s=limit_s,
-        whose=isolate,
+        isolate=isolate,
         hear=hear,
     )
     if not watch:

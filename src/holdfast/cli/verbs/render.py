@@ -7,11 +7,14 @@ from holdfast.cli import options
 
 
 @click.command("render")
-@click.argument("job")
+@click.argument("job", type=click.Path())
 @options.sets
-@click.option("--output", "-o", type=click.Path(dir_okay=False, writable=True), help="Write it here instead.")
+@click.option("--output", "-o", type=click.Path(dir_okay=False, writable=True), help="Write to this file.")
 def command(job: str, sets: tuple[str, ...], output: str | None) -> int:
-    """Give the self-contained training script of a job file."""
+    """Write the training script of a job file.
+
+    The script is plain TRL and needs no holdfast; `uv run` installs what it declares.
+    """
     with click.open_file(output or "-", "w", encoding="utf-8") as file:
-        file.write(render(job, sets=sets))
+        file.write(render(job, set=sets))
     return 0

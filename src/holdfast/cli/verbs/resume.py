@@ -9,7 +9,7 @@ from holdfast.cli.text import render_run
 
 
 @click.command("resume")
-@click.argument("run")
+@options.run
 @options.detach
 @options.runs
 @options.quiet
@@ -21,7 +21,10 @@ def command(
     quiet: bool,
     format_: str,
 ) -> int:
-    """Go on with a run: watch the attempt that lives, or start the next from the newest whole checkpoint."""
+    """Continue a run from its newest complete checkpoint.
+
+    An attempt that is still alive is watched instead.
+    """
     with Face(quiet=quiet) as face:
         answer = resume(run, runs=runs, detach=detach, onlooker=face)
     return face.exit_code(options.put_out(answer, format_, render_run))

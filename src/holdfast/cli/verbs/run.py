@@ -9,13 +9,13 @@ from holdfast.cli.text import render_run
 
 
 @click.command("run", context_settings={"ignore_unknown_options": False})
-@click.argument("target")
-@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.argument("target", type=click.Path())
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENT…]")
 @options.sets
-@click.option("--on", metavar="BACKEND", help="Where it runs; the same as --set where.backend=BACKEND.")
+@click.option("--on", metavar="BACKEND", help="Backend to run on; same as --set where.backend=BACKEND.")
 @options.despite
 @options.detach
-@click.option("--no-rehearse", is_flag=True, help="Start it without going its path on a tiny twin first.")
+@click.option("--no-rehearse", is_flag=True, help="Don't rehearse the job first.")
 @options.offline
 @options.runs
 @options.quiet
@@ -33,18 +33,21 @@ def command(
     quiet: bool,
     format_: str,
 ) -> int:
-    """Take a job file, or a script with its arguments after `--`, to a trained, whole model."""
+    """Check, rehearse, start and supervise a job.
+
+    TARGET is a job file or a script; a script's own arguments follow `--`. A job that would fail is refused.
+    """
     sets = (*sets, f"where.backend={on}") if on else sets
     with Face(quiet=quiet) as face:
         answer = run(
             target,
-            sets=sets,
+            set=sets,
             arguments=arguments,
             runs=runs,
             despite=despite,
             detach=detach,
             offline=offline,
-            rehearsed=not no_rehearse,
+            rehearse=not no_rehearse,
             onlooker=face,
         )
     return face.exit_code(options.put_out(answer, format_, render_run))

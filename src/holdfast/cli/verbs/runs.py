@@ -13,7 +13,10 @@ from holdfast.cli.text import render_runs
 @options.runs
 @options.format_
 def command(runs: str | None, format_: str) -> int:
-    """List the runs; as JSON, one object a line."""
+    """List runs.
+
+    As JSON, one object per line.
+    """
     answer = list_runs(runs=runs)
     if format_ == "text":
         return options.put_out(answer, format_, render_runs)

@@ -8,10 +8,10 @@ from holdfast.cli.text import render_show
 
 
 @click.command("show")
-@click.argument("run")
+@options.run
 @options.runs
 @options.format_
 def command(run: str, runs: str | None, format_: str) -> int:
-    """Tell what became of a run."""
+    """Show what became of a run."""
     options.put_out(show(run, runs=runs), format_, render_show)
     return 0

@@ -9,12 +9,15 @@ from holdfast.cli.text import render_run
 
 
 @click.command("stop")
-@click.argument("run")
+@options.run
 @options.runs
 @options.quiet
 @options.format_
 def command(run: str, runs: str | None, quiet: bool, format_: str) -> int:
-    """Ask a run to save and end; `resume` goes on with it later."""
+    """Stop a run after it saves a checkpoint.
+
+    `holdfast resume` continues it.
+    """
     with Face(quiet=quiet) as face:
         answer = stop(run, runs=runs, onlooker=face)
     options.put_out(answer, format_, render_run)

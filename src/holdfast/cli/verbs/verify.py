@@ -4,12 +4,13 @@ import click
 
 from holdfast.app.asking import verify
 from holdfast.cli import options
+from holdfast.cli.completion import complete_folders
 from holdfast.cli.text import render_verify
 
 
 @click.command("verify")
-@click.argument("checkpoint")
+@click.argument("checkpoint", shell_complete=complete_folders)
 @options.format_
 def command(checkpoint: str, format_: str) -> int:
-    """Tell whether a checkpoint or model folder is whole."""
+    """Verify that a checkpoint or model folder is complete."""
     return options.put_out(verify(checkpoint), format_, render_verify)

@@ -9,11 +9,14 @@ from holdfast.cli.text import render_run
 
 
 @click.command("watch")
-@click.argument("run")
+@options.run
 @options.runs
 @options.format_
 def command(run: str, runs: str | None, format_: str) -> int:
-    """Look on while a run goes on, from any terminal; Ctrl-C leaves it alone."""
+    """Follow a run from any terminal.
+
+    Ctrl-C ends the view, not the run.
+    """
     with Face(listens=False) as face:
         answer = watch(run, runs=runs, onlooker=face)
     return options.put_out(answer, format_, render_run)

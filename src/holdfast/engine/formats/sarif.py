@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from holdfast.core.finding import Rule
 from holdfast.core.text import LINE_BREAK
-from holdfast.engine.pages import render_page
+from holdfast.engine.explain.rules import render_page
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}
@@ -61,7 +61,7 @@ def _describe(code: str, rule: Rule | None) -> Json:
     return {
         "id": code,
         "name": rule.name,
-        "shortDescription": {"text": (rule.explain or rule.name).partition("\n")[0]},
+        "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": rule.why or rule.name},
         "help": {"text": page, "markdown": page},
         "defaultConfiguration": {"level": LEVELS[rule.severity.value]},

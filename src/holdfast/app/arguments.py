@@ -1,0 +1,49 @@
+"""Arguments of the verbs as Python spells them: one value stands for a list of one, a mapping for `KEY=VALUE`."""
+
+import json
+from collections.abc import Iterable, Mapping
+from os import PathLike, fspath
+from typing import Any
+
+PathName = str | PathLike[str]
+PathNames = PathName | Iterable[PathName]
+Overrides = Mapping[str, Any] | Iterable[str] | str
+Texts = Iterable[str] | str
+
+
+def as_paths(paths: PathNames) -> tuple[str, ...]:
+    """Return the paths as text.
+
+    >>> as_paths("train.py"), as_paths(["a.py", "b.py"])
+    (('train.py',), ('a.py', 'b.py'))
+    """
+    return (fspath(paths),) if isinstance(paths, str | PathLike) else tuple(fspath(path) for path in paths)
+
+
+def as_overrides(overrides: Overrides) -> tuple[str, ...]:
+    """Return the overrides of a job file as `--set` takes them.
+
+    >>> as_overrides({"train.max_steps": 20, "model.dtype": None})
+    ('train.max_steps=20', 'model.dtype=null')
+    """
+    if isinstance(overrides, Mapping):
+        return tuple(f"{key}={json.dumps(value)}" for key, value in overrides.items())
+    return as_texts(overrides)
+
+
+def as_codes(codes: Texts) -> tuple[str, ...]:
+    """Return the codes of a list, in which commas separate them too.
+
+    >>> as_codes(["ARG,IMP", "DEP101"])
+    ('ARG', 'IMP', 'DEP101')
+    """
+    return tuple(code.strip() for text in as_texts(codes) for code in text.split(",") if code.strip())
+
+
+def as_texts(texts: Texts) -> tuple[str, ...]:
+    """Return the texts of a list, or the one that is given.
+
+    >>> as_texts("ARG")
+    ('ARG',)
+    """
+    return (texts,) if isinstance(texts, str) else tuple(texts)

@@ -1,0 +1,53 @@
+"""What a shell completes beside commands and options: runs, rules, classes of failure, keys, and files."""
+
+from collections.abc import Iterable
+from importlib import import_module
+
+import click
+from click.shell_completion import CompletionItem
+
+from holdfast.rules import AREAS, rule_names
+
+
+def complete_codes(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the areas and codes of rules that begin so."""
+    return _beginning(incomplete, {**AREAS, **rule_names()}.items())
+
+
+def complete_explained(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return what can be explained and begins so: areas, codes and names of rules, classes of failure, keys of a job."""
+    signatures, keys = import_module("holdfast.signatures"), import_module("holdfast.core.job").all_keys()
+    others = [*rule_names().values(), *signatures.class_names(), "job", *keys]
+    return [*complete_codes(ctx, param, incomplete), *_beginning(incomplete, ((name, "") for name in others))]
+
+
+def complete_keys(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the keys of a job file that begin so, each with its `=`; under `train`, what the config classes take."""
+    catalog = import_module("holdfast.catalog.train_arguments")
+    parts = {part: "train" if part not in ("peft", "quantization") else part for part in catalog.CLASSES}
+    inner = {f"{above}.{name}" for part, above in parts.items() for name in catalog.arguments(part)}
+    keys = [*import_module("holdfast.core.job").all_keys(), *sorted(inner)]
+    return _beginning(incomplete, ((f"{key}=", "") for key in keys))
+
+
+def complete_runs(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the names of runs that begin so, newest first, from the runs folder."""
+    folder = import_module("holdfast.app.runs").runs_folder(ctx.params.get("runs"))
+    names = import_module("holdfast.adapters.ledger").Ledger(folder).runs() if folder.is_dir() else []
+    return _beginning(incomplete, ((name, "") for name in reversed(names)))
+
+
+def complete_logs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the names of runs that begin so, else files."""
+    return complete_runs(ctx, param, incomplete) or [CompletionItem(incomplete, type="file")]
+
+
+def complete_folders(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return what makes the shell complete folders."""
+    return [CompletionItem(incomplete, type="dir")]
+
+
+def _beginning(incomplete: str, names: Iterable[tuple[str, str]]) -> list[CompletionItem]:
+    """Return the names that begin so, in capitals or not, with what each is."""
+    begin = incomplete.lower()
+    return [CompletionItem(name, help=about or None) for name, about in names if name.lower().startswith(begin)]

@@ -1,0 +1,66 @@
+"""What is wrong with a command line, in three parts, with the name that was meant."""
+
+import re
+from collections.abc import Sequence
+
+import click
+
+from holdfast.core.errors import UsageError
+from holdfast.core.nearest import nearest
+
+WHERE = "the command line"
+
+
+class CommandGroup(click.Group):
+    """A group that shows its commands where none is given, and suggests the nearest where one is misspelt."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the group's own words; without any, show the help and leave with 2."""
+        if not args and not ctx.resilient_parsing:
+            click.echo(ctx.get_help(), err=True)
+            ctx.exit(2)
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is named, and the words behind it.
+
+        Raises:
+            UsageError: There is none of that name.
+        """
+        name, commands = args[0], self.list_commands(ctx)
+        if name not in commands and not name.startswith("-") and not ctx.resilient_parsing:
+            fix = f"`{ctx.command_path} --help` lists the commands"
+            raise UsageError(f"there is no command `{name}`", where=WHERE, fix=_suggest(name, commands, fix))
+        return super().resolve_command(ctx, args)
+
+
+def translate_usage_error(error: click.UsageError, command: str) -> UsageError:
+    """Return what click objects to as an error of ours.
+
+    Args:
+        error: What click raised.
+        command: The command that was being parsed: `holdfast check`. Click knows it only sometimes.
+    """
+    help_ = f"`{error.ctx.command_path if error.ctx else command} --help` lists the options"
+    if isinstance(error, click.NoSuchOption):
+        options = [name for param in error.ctx.command.params for name in param.opts] if error.ctx else []
+        fix = _suggest(error.option_name, options, help_)
+        return UsageError(f"there is no option `{error.option_name}`", where=WHERE, fix=fix)
+    return UsageError(_as_phrase(error.format_message()), where=WHERE, fix=help_)
+
+
+def _suggest(name: str, known: Sequence[str], otherwise: str) -> str:
+    near = nearest(name, tuple(known))
+    return f"did you mean `{near}`? {otherwise}" if near else otherwise
+
+
+def _as_phrase(message: str) -> str:
+    """Return a message of click as our messages are written.
+
+    >>> _as_phrase("Option '--set' requires an argument.")
+    'option `--set` requires an argument'
+    """
+    quoted = re.sub(r"'([^']*)'", r"`\1`", message).rstrip(".")
+    return quoted[:1].lower() + quoted[1:]

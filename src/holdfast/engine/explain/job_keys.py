@@ -1,0 +1,118 @@
+"""The keys of a job file in Markdown, made from its JSON Schema."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from holdfast.core.job import parts_of
+
+Schema = Mapping[str, Any]
+TYPES: Final[Mapping[str, str]] = {
+    "string": "text",
+    "integer": "whole number",
+    "number": "number",
+    "boolean": "true or false",
+    "array": "list",
+    "object": "mapping",
+}
+PLAIN: Final = re.compile(r"[A-Za-z./][\w./ -]*")
+"""Text that YAML reads as text without quotes, between braces too."""
+READ_OTHERWISE: Final = frozenset({"true", "false", "yes", "no", "on", "off", "null"})
+
+
+def render_keys(schema: Schema, under: str = "") -> str:
+    """Return each key of a job file with its type, its default, what it means, and an example.
+
+    Args:
+        schema: The JSON Schema.
+        under: A key: only it and those under it are told.
+    """
+    head = f"# {f'`{under}` in a' if under else 'The'} job file"
+    about = "`--set KEY=VALUE` overrides a key. `docs/job.schema.json` is the JSON Schema, for editors."
+    return "\n\n".join([head, about, "\n".join(_keys(schema, under))]) + "\n"
+
+
+def _keys(schema: Schema, under: str) -> Iterator[str]:
+    for path, key, owner in _walk(schema, schema, ()):
+        name = ".".join(path)
+        if f"{name}.".startswith(f"{under}." if under else ""):
+            about = ", ".join(part for part in (_type(schema, key), _default(key, path[-1], owner)) if part)
+            yield f"- `{name}` ({about}): {key.get('description', '')}\n  - `{_example(schema, path)}`"
+
+
+def _walk(schema: Schema, part: Schema, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Schema, Schema]]:
+    """Yield each key's path, its schema, and that of the mapping in which it stands."""
+    for name, key in part.get("properties", {}).items():
+        yield (*above, name), key, part
+        for inner in parts_of(schema, key):
+            yield from _walk(schema, inner, (*above, name))
+
+
+def _type(schema: Schema, key: Schema) -> str:
+    kinds = [_kind(schema, each) for each in key.get("anyOf", (key,)) if each.get("type") != "null"]
+    return " or ".join(kinds)
+
+
+def _kind(schema: Schema, key: Schema) -> str:
+    if "$ref" in key:
+        return _kind(schema, schema["$defs"][key["$ref"].rpartition("/")[2]])
+    if "enum" in key:
+        *others, last = key["enum"]
+        return f"{', '.join(others)} or {last}"
+    if "const" in key:
+        return str(key["const"])
+    inner = key.get("items", key.get("additionalProperties"))
+    of = f" of {_kind(schema, inner)}" if isinstance(inner, Mapping) else ""
+    return TYPES[key["type"]] + of + _bounds(key)
+
+
+def _bounds(key: Schema) -> str:
+    """Return the bounds of a number, in words.
+
+    >>> _bounds({"exclusiveMinimum": 0, "exclusiveMaximum": 1}), _bounds({"minimum": 0})
+    (' above 0 and below 1', ' from 0')
+    """
+    words = {"exclusiveMinimum": "above", "minimum": "from", "exclusiveMaximum": "below"}
+    told = [f"{word} {key[name]}" for name, word in words.items() if name in key]
+    return f" {' and '.join(told)}" if told else ""
+
+
+def _default(key: Schema, name: str, owner: Schema) -> str:
+    if name in owner.get("required", ()):
+        return "required"
+    default = key.get("default")
+    return f"default {render_value(default)}" if default not in (None, [], {}) else ""
+
+
+def _example(schema: Schema, path: tuple[str, ...]) -> str:
+    """Return a line of YAML that gives a key, beside the keys that its mapping needs."""
+    *above, name = path
+    part, is_item = schema, False
+    for each in above:
+        key = part["properties"][each]
+        part, is_item = next(parts_of(schema, key)), TYPES["array"] in _type(schema, key)
+    beside = [each for each in part.get("required", ()) if above and each != name]
+    values = {each: part["properties"][each]["examples"][0] for each in (*beside, name)}
+    if not above:
+        return f"{name}: {render_value(values[name])}"
+    return f"{'.'.join(above)}: {render_value([values] if is_item else values)}"
+
+
+def render_value(value: Any) -> str:
+    """Return a value as YAML on one line.
+
+    >>> render_value({"r": 16, "names": ["a", ">=3.11"], "on": True})
+    '{r: 16, names: [a, ">=3.11"], on: true}'
+    """
+    match value:
+        case str():
+            return value if PLAIN.fullmatch(value) and value.lower() not in READ_OTHERWISE else json.dumps(value)
+        case list():
+            return f"[{', '.join(map(render_value, value))}]"
+        case dict():
+            return "{" + ", ".join(f"{name}: {render_value(inner)}" for name, inner in value.items()) + "}"
+        case float():
+            return re.sub(r"^(\d+)e", r"\1.0e", repr(value))  # YAML 1.1 reads `2e-05` as text
+        case _:
+            return json.dumps(value)
