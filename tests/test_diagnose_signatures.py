@@ -32,7 +32,7 @@ GIVEN = frozenset(
         "instead",
         "newer",
         "older",
-        "either",
+        "run",
     }
 )
 """Values that need no mark: of exceptions that nobody knows, of how far training got, of what the metrics say, of libraries' releases."""

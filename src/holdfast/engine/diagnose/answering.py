@@ -16,7 +16,7 @@ from holdfast.engine.diagnose.evidence import evidence_of
 from holdfast.engine.diagnose.judging import Candidate, read_scene, survived
 from holdfast.engine.diagnose.matching import Sign
 from holdfast.engine.diagnose.raised import Raised, told_at, versions_of
-from holdfast.engine.diagnose.renaming import DIRECTIONS, releases_with, renaming_of
+from holdfast.engine.diagnose.renaming import releases_with, renaming_of
 from holdfast.engine.diagnose.values import fill, names_in
 
 DIAGNOSED: Final = 0.5
@@ -152,7 +152,7 @@ def _sentences(candidate: Candidate, values: Mapping[str, str | None], known: Ra
     """Yield why, in the signature's words, and what the libraries' releases tell beside."""
     yield GUESSED if candidate.is_guess else ""
     yield fill(candidate.signature.cause, values)
-    yield releases_with(candidate.line.text) if candidate.line and not DIRECTIONS & set(values) else ""
+    yield releases_with(candidate.line.text) if candidate.line else ""
     yield f"It is raised by {known}." if known else ""
 
 

@@ -20,10 +20,7 @@ HAS: Final = re.compile(
     r"|No module named '(?P<above>\w+(?:\.\w+)*)\.(?P<last>\w+)'"
 )
 UNKNOWN: Final = "import what has taken its place in the installed release"
-DIRECTIONS: Final = frozenset({"newer", "older"})
-"""Values that tell in which direction the installed release is wrong: the signature's own words speak of them."""
-EITHER: Final = "the installed release"
-"""Where to look for an argument of which no release is known to take it."""
+THERE: Final = "install a release that has it"
 
 
 def renaming_of(values: Mapping[str, str | None]) -> dict[str, str]:
@@ -36,7 +33,7 @@ def renaming_of(values: Mapping[str, str | None]) -> dict[str, str]:
         Of an argument `new`, where another took its place, and where it is an argument of a config, and every value means the same under the new
         name, `same`, the same name: with it a job file can be changed without asking. Of a name `instead`, what to do, in words. Of both, in which
         direction the installed release is wrong: `newer`, the first release that has it, where the newest still does; `older`, the last one that
-        had it; of an argument of which neither is known `either`.
+        had it.
 
     >>> renaming_of({"old": "max_seq_length", "owner": "SFTConfig"})
     {'new': 'max_length', 'same': 'max_length', 'older': 'trl 0.19.1'}
@@ -45,11 +42,9 @@ def renaming_of(values: Mapping[str, str | None]) -> dict[str, str]:
     >>> renaming_of({"name": "AdamW", "module": "transformers"})
     {'instead': 'use `torch.optim.AdamW`', 'older': 'transformers 4.49.0'}
     """
-    old, name, module = values.get("old"), values.get("name"), values.get("module")
+    old, owner, name, module = (values.get(key) for key in ("old", "owner", "name", "module"))
     if old:
-        return _new_argument(old, values.get("owner")) | (
-            _direction(spans_of(values["owner"] or "", old) if values.get("owner") else ()) or {"either": EITHER}
-        )
+        return _new_argument(old, owner) | (_direction(spans_of(owner, old)) if owner else {})
     return _instead(module, name) if name and module else {}
 
 
@@ -105,8 +100,11 @@ def _change(old: str, owner: str | None) -> Renamed | None:
 
 def _instead(module: str, name: str) -> dict[str, str]:
     api = Api(newest())
-    direction = _direction(api.name_spans(module, name))
-    return direction if "newer" in direction else {"instead": instead_of(api, module, name) or UNKNOWN} | direction
+    spans = api.name_spans(module, name)
+    direction = _direction(spans)
+    if spans and spans[-1].last is None:
+        return direction or {"instead": THERE}
+    return {"instead": instead_of(api, module, name) or UNKNOWN} | direction
 
 
 def _direction(spans: Sequence[Span]) -> dict[str, str]:
