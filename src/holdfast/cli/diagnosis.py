@@ -12,6 +12,8 @@ Answer = Mapping[str, Any]
 WIDTH: Final = 110
 SHOWN: Final = 6
 """Lines of evidence that are shown for the first cause; of the others one is enough."""
+GUESSED: Final = 0.7
+"""Confidence below which an answer is called a guess: of logs that nobody had seen, a third of the answers given with 0.5 to 0.7 was right."""
 LONGEST: Final = 220  # characters of a line of evidence
 RETRY: Final = {
     "yes": "another attempt can help as it is",
@@ -39,12 +41,15 @@ def _lines(answer: Answer) -> Iterator[str]:
             yield from _other("or", cause)
         elif answer["verdict"] == "unknown":
             yield from _other("perhaps", cause)
+        elif answer["verdict"] == "healthy":
+            yield from _reassurance(cause)
         else:
             yield from _cause(cause)
 
 
 def _named(cause: Answer, **styles: Any) -> str:
-    sure = style(f"{100 * cause['confidence']:.0f} %", dim=True)
+    guess = "a guess, " if cause["confidence"] < GUESSED else ""
+    sure = style(f"{guess}{100 * cause['confidence']:.0f} %", dim=True)
     return f"{style(cause['class'], bold=True, **styles)} ({sure}): {cause['title']}"
 
 
@@ -52,6 +57,13 @@ def _other(how: str, cause: Answer) -> Iterator[str]:
     yield ""
     yield f"{style(how, dim=True)} {_named(cause)}"
     yield from _evidence(cause["evidence"][:1])
+
+
+def _reassurance(cause: Answer) -> Iterator[str]:
+    """Yield why what looks like a fault is none; of a job that is healthy no attempt is to be made again."""
+    yield from _evidence(cause["evidence"][:SHOWN])
+    yield ""
+    yield _paragraph("why", cause["cause"])
 
 
 def _cause(cause: Answer) -> Iterator[str]:

@@ -121,8 +121,10 @@ def _advice(answer: Answer) -> Iterator[tuple[str, str]]:
         case "failed" if lost := [found for found in answer.get("deliveries", ()) if found["verdict"] == "missing"]:
             for found in lost:
                 yield "push it", f"hf upload {found['repository']} {found['folder'] or answer['folder']}"
-        case "failed" | "cancelled" if started:
-            yield "why", f"holdfast logs {run}"
+        case "failed" if started:
+            yield "why", f"holdfast diagnose {run}"
+            yield "go on", f"holdfast resume {run}"
+        case "cancelled" if started:
             yield "go on", f"holdfast resume {run}"
         case "queued" | "running" if answer.get("supervised") is False:
             yield "nobody supervises it", f"holdfast resume {run}"

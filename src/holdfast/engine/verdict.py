@@ -81,7 +81,9 @@ def render_advice(progress: Progress, run: str) -> tuple[tuple[str, str], ...]:
         target = quote(str(progress.state.about.get("target", "job.yaml")))
         return ((f"holdfast check {target}", "tells what is to be mended"),)
     resumed = "continues from the newest whole checkpoint" if progress.checkpoint else "starts it again"
-    return (
-        (f"holdfast logs {run}", "shows all that the training process said"),
-        (f"holdfast resume {run}", resumed),
+    why = (
+        (f"holdfast diagnose {run}", "tells why it failed, with the lines that say so")
+        if progress.state.stage is Stage.FAILED
+        else (f"holdfast logs {run}", "shows all that the training process said")
     )
+    return why, (f"holdfast resume {run}", resumed)

@@ -6,6 +6,7 @@ A process that is killed says nothing. Its ledger knows who asked for it, its gu
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from signal import SIGKILL, Signals
 from typing import Final
 
@@ -80,7 +81,8 @@ def _stopped(state: RunState, attempt: AttemptState) -> Iterator[Known]:
     at = f"at step {attempt.steps}" + (f" of {attempt.max_steps}" if attempt.max_steps else "")
     if state.stop:
         name = "job-time-limit" if state.stop == "the timeout" else "job-cancelled-externally"
-        yield Known(f"{state.stop} asked it to stop, and it ended {at}", name, 0.97)
+        run = PurePath(state.folder).name
+        yield Known(f"{state.stop} asked it to stop, and it ended {at}", name, 0.97, {"run": run} if run else {})
         return
     end = attempt.end or {}
     signal = _signal(attempt, str(end.get("because", "")) if end.get("status") == "stopped" else "")

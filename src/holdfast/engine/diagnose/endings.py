@@ -8,7 +8,7 @@ A process that is killed writes nothing: only who waited for it knows by what.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from signal import SIGABRT, SIGBUS, SIGHUP, SIGINT, SIGSEGV, SIGTERM, Signals
 from typing import Final
 
@@ -43,11 +43,12 @@ SLURMS: Final = re.compile(r"(?P<code>\d+):(?P<signal>\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A fact in the words of people, and the class it speaks for."""
+    """A fact in the words of people, the class it speaks for, and values for the signature's words."""
 
     text: str
     name: str = ""
     weight: float = 0.0
+    values: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def read_ending(told: str) -> Known:
@@ -103,7 +104,13 @@ def as_log(facts: Sequence[Known], path: str) -> tuple[str, Iterator[bytes]]:
 def speak_of(facts: Sequence[Known], path: str) -> list[Silent]:
     """Return the facts as evidence; their lines are counted as in the log that is made of them."""
     return [
-        Silent(name=fact.name, weight=fact.weight, lines=(Line(number, fact.text, path),), explains=True)
+        Silent(
+            name=fact.name,
+            weight=fact.weight,
+            lines=(Line(number, fact.text, path),),
+            values=fact.values,
+            explains=True,
+        )
         for number, fact in enumerate(facts, start=1)
         if fact.name
     ]

@@ -12,7 +12,10 @@ from holdfast.core.words import SHORTEST, words_of
 from holdfast.engine.diagnose.alike import Likeness
 from holdfast.engine.diagnose.begun import Beginnings
 from holdfast.engine.diagnose.cleaning import bare
+from holdfast.engine.diagnose.devices import shared_devices
+from holdfast.engine.diagnose.phases import phase_of
 from holdfast.engine.diagnose.reading import Sought, joined_error
+from holdfast.engine.diagnose.steps import furthest_step
 from holdfast.engine.diagnose.values import holds
 from holdfast.engine.diagnose.waits import waits_of
 
@@ -73,7 +76,11 @@ class Marks:
 
     def signs(self, log: Log) -> Iterator[Sign]:
         """Yield every sign in a log, in the order of its lines."""
-        known = waits_of(log) | dict(zip(("step", "steps"), map(str, log.progress or ()), strict=False))
+        known = (
+            waits_of(log)
+            | shared_devices(log)
+            | dict(zip(("step", "steps"), map(str, log.progress or ()), strict=False))
+        )
         told = frozenset(
             expression
             for hit in log.hits
@@ -110,13 +117,15 @@ def match(
     Args:
         mark: What is looked for.
         hit: A line with a word of it.
-        known: Values of the log as a whole, which conditions may ask for too: `step` and `steps`, how far training got, and what `waits_of` tells.
+        known: Values of the log as a whole, which conditions may ask for too: `step` and `steps`, how far training got, and what `waits_of` and
+            `shared_devices` tell.
+            A condition may ask for the `phase` of the job as well, which the line's traceback tells.
     """
     found = _search(mark.line, hit.line.text)
     if found is None or (mark.last and not _is_exception(hit)):
         return None
     said = {name: None if value and FIELD.fullmatch(value) else value for name, value in found.groupdict().items()}
-    values: dict[str, str | None] = {**known, **said}
+    values: dict[str, str | None] = {**known, **_asked_of(hit, mark, known), **said}
     frames = _frames(hit.traceback)
     for expression, texts in ((mark.near, _near(hit)), (mark.frame, frames), (mark.raised_in, frames[:1])):
         beside = _first(expression, texts) if expression else None
@@ -129,6 +138,21 @@ def match(
     ):
         return None
     return values if not mark.when or holds(mark.when, values) else None
+
+
+def _asked_of(hit: Hit, mark: Mark, known: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Return what a mark's condition asks of the place of a line: the phase of the job, and the step."""
+    told: dict[str, str | None] = {}
+    if "phase" in mark.when:
+        told["phase"] = phase_of(hit)
+    glued = (hit.traceback.start.bar, hit.traceback.start.text) if hit.traceback else ()
+    if (
+        "step" in mark.when
+        and (found := furthest_step((*glued, *_near(hit))))
+        and found[0] > int(known.get("step") or 0)
+    ):
+        told |= {"step": str(found[0]), "steps": str(found[1]) if found[1] else None}
+    return told
 
 
 def _is_exception(hit: Hit) -> bool:

@@ -18,6 +18,7 @@ from holdfast.core.log import Hit, Line, Log, Metrics, Traceback
 from holdfast.engine.diagnose.cleaning import is_bar, prefix_of, step_in
 from holdfast.engine.diagnose.lines import Lines
 from holdfast.engine.diagnose.metrics import NOT_FINITE, STEPS, metrics_in
+from holdfast.engine.diagnose.records import whole_record
 from holdfast.engine.diagnose.restarts import RESTARTS, is_restart
 from holdfast.engine.diagnose.tracebacks import (
     ANY_ERROR,
@@ -224,7 +225,7 @@ def _read_match(reader: _Reader, lines: Lines, position: int, members: dict[int,
     if START in line.text:
         _read_traceback(reader, lines, position, line, members)
     text = line.text
-    words = _read_word(reader, line)
+    words = _read_word(reader, lines, position, line)
     kept = bool(words) and reader.sought.keeps(text, words)
     if not kept and not ERROR.match(text):
         return
@@ -239,11 +240,14 @@ def _read_match(reader: _Reader, lines: Lines, position: int, members: dict[int,
         (reader.hits if kept else reader.errors).add(hit)
 
 
-def _read_word(reader: _Reader, line: Line) -> frozenset[int]:
+def _read_word(reader: _Reader, lines: Lines, position: int, line: Line) -> frozenset[int]:
     """Take what a line tells by itself: a step, another attempt, that a rank wrote; return which of the signatures' words it has."""
     found = reader.words_in(line.text)
     if any(word >= reader.not_finite for word in found):
-        _read_step(reader, line, is_odd=any(word < reader.steps for word in found if word >= reader.not_finite))
+        is_odd = any(word < reader.steps for word in found if word >= reader.not_finite)
+        above = (each for _, each in lines.before(position) if each.writer == line.writer)
+        below = (each for _, each in lines.behind(position) if each.writer == line.writer)
+        _read_step(reader, *whole_record(line, above, below), is_odd=is_odd)
     if is_restart(line.text):
         reader.restarts.append(line)
     if line.rank is not None:
@@ -334,9 +338,9 @@ def joined_error(traceback: Traceback) -> str:
     return " ".join(line.text.strip() for line in traceback.error)
 
 
-def _read_step(reader: _Reader, line: Line, *, is_odd: bool) -> None:
+def _read_step(reader: _Reader, line: Line, text: str, *, is_odd: bool) -> None:
     """Take the metrics of a step; one with a value that is not finite is kept wherever it stands."""
-    if values := metrics_in(line.text):
+    if values := metrics_in(text):
         step = Metrics(line=line, values=values)
         reader.metrics.add(step)
         if is_odd and len(reader.odd) < MOST_ODD_STEPS:

@@ -1,7 +1,7 @@
 """What became of an argument, or of a name, that a library refused, and which of its releases have it: a log at most guesses it by the letters."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from holdfast.catalog.api import Api, newest, released
@@ -31,17 +31,21 @@ def renaming_of(values: Mapping[str, str | None]) -> dict[str, str]:
 
     Returns:
         Of an argument `new`, where another took its place, and where it is an argument of a config, and every value means the same under the new
-        name, `same`, the same name: with it a job file can be changed without asking. Of a name `instead`, what to do, in words.
+        name, `same`, the same name: with it a job file can be changed without asking. Of a name `instead`, what to do, in words. Of both, in which
+        direction the installed release is wrong: `newer`, the first release that has it, where the newest still does; `older`, the last one that
+        had it.
 
     >>> renaming_of({"old": "max_seq_length", "owner": "SFTConfig"})
-    {'new': 'max_length', 'same': 'max_length'}
+    {'new': 'max_length', 'same': 'max_length', 'older': 'trl 0.19.1'}
+    >>> renaming_of({"old": "eval_strategy", "owner": "TrainingArguments"})
+    {'newer': 'transformers 4.41.0 or later'}
     >>> renaming_of({"name": "AdamW", "module": "transformers"})
-    {'instead': 'use `torch.optim.AdamW`'}
+    {'instead': 'use `torch.optim.AdamW`', 'older': 'transformers 4.49.0'}
     """
-    old, name, module = values.get("old"), values.get("name"), values.get("module")
+    old, owner, name, module = (values.get(key) for key in ("old", "owner", "name", "module"))
     if old:
-        return _new_argument(old, values.get("owner"))
-    return {"instead": _instead(f"{module}.{name}")} if name and module else {}
+        return _new_argument(old, owner) | (_direction(spans_of(owner, old)) if owner else {})
+    return _instead(module, name) if name and module else {}
 
 
 def releases_with(text: str) -> str:
@@ -94,10 +98,23 @@ def _change(old: str, owner: str | None) -> Renamed | None:
     return renamed([owner, "TrainingArguments"] if owner.endswith(CONFIG) else [owner], old)
 
 
-def _instead(path: str) -> str:
+def _instead(module: str, name: str) -> dict[str, str]:
     api = Api(newest())
-    module, _, name = path.rpartition(".")
     spans = api.name_spans(module, name)
-    if spans and spans[-1].after is None:
-        return THERE
-    return instead_of(api, module, name) or UNKNOWN
+    direction = _direction(spans)
+    if spans and spans[-1].last is None:
+        return direction or {"instead": THERE}
+    return {"instead": instead_of(api, module, name) or UNKNOWN} | direction
+
+
+def _direction(spans: Sequence[Span]) -> dict[str, str]:
+    """Return the release to install for what the spans are of: `newer` where the newest release has it, else `older`.
+
+    Nothing where no release that is known has it, or each of them: then it is not the release that is wrong.
+    """
+    if not spans:
+        return {}
+    span = spans[-1]
+    if span.last is not None:
+        return {"older": f"{span.package} {span.last}"}
+    return {} if span.first == released(span.package)[0] else {"newer": f"{span.package} {span.first} or later"}

@@ -156,14 +156,14 @@ def _all_zero(course: Course) -> Iterator[Silent]:
 
 def _rewards(course: Course) -> Iterator[Silent]:
     """Rewards that are all alike, and the loss of zero that GRPO rightly begins with."""
-    spread = [step.values["reward_std"] for step in course.steps if "reward_std" in step.values]
-    still = not any(course.every("loss")) and not any(course.every("grad_norm"))
-    if spread and not any(spread) and (len(spread) >= FEW or still):
-        reward = course.every("reward")[-1] if course.every("reward") else 0.0
-        yield course.found("grpo-zero-advantage", 0.85 if len(spread) >= FEW else 0.6, reward=reward)
-    elif spread and any(spread) and all(abs(loss) < FLAT for loss in course.every("loss")):
-        learning = [step for step in course.steps if step.values.get("reward_std")]
-        yield course.found(HEALTHY, 0.6, learning)
+    rewarded = [step for step in course.steps if "reward_std" in step.values]
+    spread = [step for step in rewarded if step.values["reward_std"]]
+    still = not any(step.values["loss"] or step.values.get("grad_norm", 0) for step in rewarded)
+    if rewarded and not spread and (len(rewarded) >= FEW or still):
+        reward = rewarded[-1].values.get("reward", 0.0)
+        yield course.found("grpo-zero-advantage", 0.85 if len(rewarded) >= FEW else 0.6, rewarded, reward=reward)
+    elif spread and all(abs(step.values["loss"]) < FLAT for step in rewarded):
+        yield course.found(HEALTHY, 0.6, spread)
 
 
 def _tiny_rate(course: Course) -> Iterator[Silent]:

@@ -323,11 +323,17 @@ def _step_boxed(reading: Reading, line: Line) -> bool:
     closed = any(seen.text.lstrip().startswith("╰") for seen in reading.seen)
     if closed:
         return _continues(reading, line, text) if reading.error or text else False
-    if found := RICH_FRAME.match(text):
+    if found := RICH_FRAME.match(text) or _wrapped_frame(reading, text):
         reading.frames.append(Frame(found[1], int(found[2]), found[3]))
     elif text.startswith("❱"):
         _add_code(reading, re.sub(r"^❱\s*\d+\s*│?\s*", "", text))
     return True
+
+
+def _wrapped_frame(reading: Reading, text: str) -> re.Match[str] | None:
+    """Return the frame that a line of a box ends, if the box was too narrow for it; None of another line."""
+    above = reading.seen[-1].text.strip() if reading.seen else ""
+    return RICH_FRAME.match(above + text) if "/" in above and " " not in above else None
 
 
 def _step_jupyter(reading: Reading, line: Line) -> bool:

@@ -1,0 +1,27 @@
+"""Which ranks share a GPU, as NCCL tells: one that all ranks took says something else than several that are shared by turns."""
+
+import re
+from typing import Final
+
+from holdfast.core.log import Log
+
+SHARED: Final = re.compile(r"Duplicate GPU detected : rank (\d+) and rank (\d+) both on CUDA device (\w+)")
+
+
+def shared_devices(log: Log) -> dict[str, str]:
+    """Return how ranks share GPUs; nothing where NCCL does not say that they do.
+
+    A rank takes the GPU of its own number, modulo how many there are: with too few GPUs, neighbours share one only if it is the only one.
+
+    Args:
+        log: What was read.
+
+    Returns:
+        As texts, which conditions compare as numbers: `shared_gpus`, how many GPUs are shared; `neighbours_share`, 1 where two ranks that follow
+        one another share one.
+    """
+    found = [told for hit in log.hits if (told := SHARED.search(hit.line.text))]
+    if not found:
+        return {}
+    neighbours = any(abs(int(told[1]) - int(told[2])) == 1 for told in found)
+    return {"shared_gpus": str(len({told[3] for told in found})), "neighbours_share": str(int(neighbours))}
