@@ -4,9 +4,11 @@
 
 Reads orders from standard input, one JSON object a line, and writes one line for each thing that happens: `ready` when the
 imports are done, `started` with a process' id, `ended` with its exit code. Closing the input ends it, and all its children.
-A library that cannot be imported is left to the script, in a process that never tried.
+A library that cannot be imported is left to the script, in a process that never tried; so are all of them where one
+initializes CUDA while it is imported, as bitsandbytes does: a process that is forked afterwards cannot use the GPU.
 """
 
+import ctypes
 import gc
 import importlib
 import importlib.util
@@ -26,6 +28,8 @@ RUNTIME = "holdfast_runtime_source"
 LOOK_S = 0.02
 BARE = "HOLDFAST_REHEARSAL_BARE"
 """Variable of a server that imports nothing beforehand, because something could not be imported."""
+SUCCESS = 0
+"""What the driver of CUDA answers once it is initialized; before that, `CUDA_ERROR_NOT_INITIALIZED`."""
 WORKED_OUT = (("transformers.conversion_mapping", "get_checkpoint_conversion_mapping"),)
 """Functions of libraries that keep what they once worked out, in half a second, whatever model they are asked about."""
 
@@ -35,7 +39,7 @@ def main(wanted: list[str]) -> None:
     said = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what libraries print while they are imported is no answer
     began_s = time.perf_counter()
-    if not os.environ.get(BARE) and not preload(wanted):
+    if not os.environ.get(BARE) and not (preload(wanted) and can_fork()):
         os.environ[BARE] = "1"
         os.dup2(said.fileno(), 1)
         os.execv(sys.executable, [sys.executable, __file__, *wanted])  # noqa: S606 - no shell is wanted
@@ -69,6 +73,19 @@ def preload(wanted: list[str]) -> bool:
     except BaseException:  # noqa: BLE001 - whatever it is, the script is to meet it for the first time
         return False
     return True
+
+
+def can_fork() -> bool:
+    """Return whether a forked process may use the GPU: not once CUDA is initialized, which the driver alone knows.
+
+    Source: pytorch/pytorch#190708; `cuDeviceGetCount` in the reference of the driver's API.
+    """
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return True
+    count = ctypes.c_int()
+    return bool(driver.cuDeviceGetCount(ctypes.byref(count)) != SUCCESS)
 
 
 def prepare() -> None:

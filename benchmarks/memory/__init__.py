@@ -1,0 +1,1 @@
+"""What `benchmarks/memory_gpu.py` measures, and how."""

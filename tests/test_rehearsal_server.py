@@ -1,0 +1,44 @@
+"""The server of rehearsals: what it imports before it forks, and when it leaves that to the script."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from holdfast.adapters.rehearsals import Server
+from holdfast.payload.rehearsal.order import Order
+
+LIBRARY = """
+import ctypes
+
+
+class Driver:
+    def cuDeviceGetCount(self, count):
+        return {answer}
+
+
+ctypes.CDLL = lambda name: Driver()
+"""
+SCRIPT = """
+import sys
+print("imported" if "library" in sys.modules else "left to the script")
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "printed"),
+    [
+        pytest.param(3, "imported", id="not initialized"),
+        pytest.param(0, "left to the script", id="initialized by an import"),
+    ],
+)
+def test_what_initializes_cuda_is_not_imported_before_the_fork(tmp_path: Path, answer: int, printed: str) -> None:
+    """A forked process cannot use a GPU that its parent has used: "Cannot re-initialize CUDA in forked subprocess"."""
+    (tmp_path / "library.py").write_text(LIBRARY.format(answer=answer))
+    (folder := tmp_path / "whole").mkdir()
+    order = Order(script="script.py", source=SCRIPT, argv=(), folder=str(folder), gpu="here", offline=True)
+    variables = {"PYTHONPATH": str(tmp_path)}
+    with Server([sys.executable], header="", wanted=["library"], folder=tmp_path, variables=variables) as server:
+        server.wait_ready(60)
+        server.play([order], limit_s=60, limit_bytes=1 << 32)
+    assert (folder / "stdout.log").read_text().splitlines() == [printed]
