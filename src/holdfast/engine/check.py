@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal
 
 from holdfast.core.document import ABSENT, Document, Unknown
-from holdfast.core.finding import Finding, MissingFactError, Rule, Severity, Skip
+from holdfast.core.finding import Finding, Fix, MissingFactError, Rule, Severity, Skip
 
 BROKEN: Final = "the rule itself broke, which is a bug of holdfast's to report"
 
@@ -78,6 +78,11 @@ class Told(Document):
         return value
 
 
+def _is_written(document: Document, fix: Fix) -> bool:
+    """Tell whether the text holds what a fix changes: what an override gives stays as it is, whatever the file says."""
+    return not any(document.place(edit.key).origin for edit in fix.edits)
+
+
 def _ask(rule: Rule, document: Document, facts: Mapping[str, object | Missing]) -> Iterator[Finding | Skip]:
     given = {name: facts.get(name, Missing("nobody looked it up")) for name in sorted(rule.needs)}
     lacking = {name: fact.because for name, fact in given.items() if isinstance(fact, Missing)}
@@ -87,7 +92,8 @@ def _ask(rule: Rule, document: Document, facts: Mapping[str, object | Missing]) 
     try:
         for finding in rule.check(**given):
             place = finding.place or document.place(finding.key)
-            yield replace(finding, rule=rule, place=place, document=document)
+            fix = finding.fix if finding.fix and _is_written(document, finding.fix) else None
+            yield replace(finding, rule=rule, place=place, document=document, fix=fix)
     except MissingFactError as missing:
         yield Skip(rule, (missing.name,), missing.because)
     except Exception as error:  # noqa: BLE001 - one rule's mistake must not take all the others' findings away
