@@ -224,7 +224,7 @@ def _is_plain(value: Any, name: str) -> bool | Unknown:
 
 def _is_none(value: Any) -> bool | Unknown:
     if isinstance(value, Made):
-        return UNKNOWN if _is_something(value) is False else False
+        return False if _is_something(value) or _is_rows(value) else UNKNOWN
     return UNKNOWN if isinstance(value, Unknown) else value is None
 
 
@@ -257,6 +257,11 @@ def _is_something(value: Made) -> bool:
     """Tell whether what a call gave is an object of a library for certain, neither None nor text nor a number."""
     package, _, last = value.path.partition(".")
     return package in LIBRARIES and NEVER_NONE.match(last.rpartition(".")[2]) is not None
+
+
+def _is_rows(value: Made) -> bool:
+    """Tell whether a value is an item of loaded data: a split, a column or a row."""
+    return value.path.startswith("datasets.") and value.path.endswith("()[]")
 
 
 def _counts(value: Any) -> bool | Unknown:
