@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.core.columns import Type
+from holdfast.core.finding import MissingFactError
 from holdfast.core.hub import Repo
 
 
@@ -89,6 +90,17 @@ class Dataset:
     default_config: str | None = "default"
     scripted: bool = False
     repo: Repo | None = None
+
+    @property
+    def counted_rows(self) -> int:
+        """Number of rows of the split.
+
+        Raises:
+            MissingFactError: Nobody counted them.
+        """
+        if self.rows is None:
+            raise MissingFactError("dataset.rows", "nobody counted them: that would mean reading all")
+        return self.rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
