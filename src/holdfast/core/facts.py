@@ -71,7 +71,7 @@ class Dataset:
 
     Attributes:
         columns: Column names.
-        rows: Number of rows of the split, or None where counting them would mean reading all.
+        rows: Number of rows of the split, at least; None where counting them would mean reading all.
         eval_columns: Columns of the evaluation split, or None if the job names none.
         problem: Why the data surely cannot be read: missing, empty, malformed. Empty text for good data.
         types: Type of each column, where that is known.
