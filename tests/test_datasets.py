@@ -14,8 +14,7 @@ import pytest
 
 from holdfast.adapters.datasets import LocalDatasets
 from holdfast.adapters.models import LocalModels
-from holdfast.catalog.builtin import ROWS
-from holdfast.catalog.builtin.stdlib_docstrings import rows
+from holdfast.catalog.builtin import ROWS, stdlib_docstrings
 from holdfast.core.columns import Scalar
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset
@@ -316,4 +315,4 @@ def test_models(tmp_path: Path) -> None:
 @pytest.mark.parametrize("split", sorted(ROWS))
 def test_a_builtin_dataset_has_the_rows_that_are_claimed(split: str) -> None:
     """At least."""
-    assert len(rows("messages", split)) >= ROWS[split]
+    assert len(stdlib_docstrings.rows("messages", split)) >= ROWS[split]

@@ -122,6 +122,8 @@ def fix(documents: Sequence[Document], findings: Sequence[Finding]) -> str:
     for document in documents:
         mine = [edit for each in findings if each.fix and each.document is document for edit in each.fix.edits]
         edits |= dict.fromkeys(places(document, mine))
+        own = [each.fix for each in findings if each.fix and each.document is document]
+        edits |= dict.fromkeys(edit for fix in own for edit in fix.text_edits)
     return apply_text_edits(documents[0].text, edits)
 
 

@@ -160,13 +160,13 @@ def _overridden(path: str, origin: str) -> dict[str, str]:
 def _fix(checked: Checked, finding: Finding, fix: Fix, *, edits: bool) -> dict[str, Any] | None:
     """Return a fix as edits of the text; None where its key is not written there, but came from `--set`, say."""
     document, told = finding.document or checked.document, {"safe": fix.safe, "title": fix.title}
-    if checked.can_place and not edits:
+    if checked.can_place and fix.edits and not edits:
         return told if checked.can_place(document, fix.edits) else None
     try:
-        placed = checked.place_edits(document, fix.edits)
+        placed = checked.place_edits(document, fix.edits) if fix.edits else ()
     except UsageError:
         return None
-    return {**told, "edits": [_edit(edit) for edit in placed]}
+    return {**told, "edits": [_edit(edit) for edit in (*placed, *fix.text_edits)]}
 
 
 def _edit(edit: TextEdit) -> dict[str, Any]:
