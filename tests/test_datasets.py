@@ -14,6 +14,7 @@ import pytest
 
 from holdfast.adapters.datasets import LocalDatasets
 from holdfast.adapters.models import LocalModels
+from holdfast.catalog.builtin import ROWS, stdlib_docstrings
 from holdfast.core.columns import Scalar
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset
@@ -309,3 +310,9 @@ def test_models(tmp_path: Path) -> None:
     assert models.fetch(Model(path="builtin:tiny-chat")).files
     with pytest.raises(SourceError, match="not looked up yet"):
         models.fetch(Model(path="Qwen/Qwen2.5-0.5B"))
+
+
+@pytest.mark.parametrize("split", sorted(ROWS))
+def test_a_builtin_dataset_has_the_rows_that_are_claimed(split: str) -> None:
+    """At least."""
+    assert len(stdlib_docstrings.rows("messages", split)) >= ROWS[split]

@@ -189,3 +189,50 @@ def test_a_jobs_data_on_the_hub_is_read_by_its_columns() -> None:
             usable_dataset(found, evaluated=False)
     with pytest.raises(SourceError):
         usable_model(Model(files=None, repo=Repo(name="a/b", readable=False)))
+
+
+HIDDEN = """
+import sys
+from datasets import load_dataset
+from transformers import AutoModelForCausalLM
+from trl import SFTConfig, SFTTrainer
+
+rows = load_dataset(sys.argv[1], split="train")
+model = AutoModelForCausalLM.from_pretrained("acme/small", revision=sys.argv[2])
+args = SFTConfig(push_to_hub=True, hub_model_id=sys.argv[3])
+SFTTrainer(model, args=args, train_dataset=rows)
+"""
+
+
+def test_what_is_named_in_secret_is_not_passed_over() -> None:
+    """A name that comes from the command line is seen by nobody, and whoever is asked about it is skipped."""
+    facts = facts_of(HIDDEN, FakeHub())
+
+    assert [each.mention.key for each in (*facts.datasets, *facts.models, *facts.targets)] == [
+        "dataset.0",
+        "model.0",
+        "train.hub_model_id",
+    ]
+    assert not any(each.found for each in (*facts.datasets, *facts.models, *facts.targets))
+    assert facts.has("account")
+    for name in ("dataset", "model", "account", "tensors"):
+        with pytest.raises(SourceError, match="command line"):
+            getattr(facts, name)
+
+
+def test_what_is_shown_is_judged_beside_what_is_not() -> None:
+    """One name that is hidden takes no finding away about another."""
+    facts = facts_of(HIDDEN + 'load_dataset("acme/chats", split="train")\n', FakeHub())
+
+    assert [each.found is not None for each in facts.datasets] == [True, False]
+    assert facts.has("dataset")
+
+
+def test_files_on_this_machine_hide_no_name() -> None:
+    """`json` is no dataset, whatever its files are called."""
+    facts = facts_of(
+        'import sys\nfrom datasets import load_dataset\nload_dataset("json", data_files=sys.argv[1])\n', FakeHub()
+    )
+
+    assert facts.datasets == []
+    assert not facts.has("account")

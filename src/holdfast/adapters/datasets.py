@@ -10,7 +10,7 @@ from pathlib import Path
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.splits import Splits, find_splits
 from holdfast.adapters.tables import Head, read_head
-from holdfast.catalog.builtin import builtin_columns
+from holdfast.catalog.builtin import ROWS, builtin_columns
 from holdfast.catalog.data_files import READ, ending_of
 from holdfast.catalog.repositories import is_path
 from holdfast.catalog.slices import ALL, Slice, parse_slices
@@ -20,8 +20,6 @@ from holdfast.core.job import Data
 from holdfast.core.methods import Method
 
 BUILTIN = "builtin:"
-# The splits that each dataset has which holdfast makes.
-BUILTIN_SPLITS = ("train", "test")
 
 
 class LocalDatasets:
@@ -93,9 +91,10 @@ def _builtin(data: Data, method: Method) -> Dataset:
     if not columns:
         raise BadDataError(f"holdfast makes no dataset {data.path} {data.config or ''}".rstrip(), path)
     for split in filter(None, (data.split, data.eval_split)):
-        if split not in BUILTIN_SPLITS:
-            raise BadDataError(f"{data.path} has no split `{split}`; it has {', '.join(BUILTIN_SPLITS)}", path)
-    return Dataset(columns=columns, types=types, eval_columns=columns if data.eval_split else None)
+        if split not in ROWS:
+            raise BadDataError(f"{data.path} has no split `{split}`; it has {', '.join(ROWS)}", path)
+    rows = ROWS[data.split]
+    return Dataset(columns=columns, rows=rows, types=types, eval_columns=columns if data.eval_split else None)
 
 
 def _absent(name: str, path: Path) -> SourceError:

@@ -1,7 +1,7 @@
 """What overrides a job file: the environment, then `--set`. Values are YAML, as in the file."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from holdfast.adapters.yaml.compose import compose
 from holdfast.adapters.yaml.tree import value_of
@@ -29,6 +29,10 @@ NOT_KEYS = frozenset(
 """Variables that holdfast itself reads or sets."""
 ALIASES = {"NUM_GPUS_OVERRIDE": "where.processes"}
 """Variables of other launchers that stand for a key."""
+TYPED: Final = "on the command line"
+EXPORTED: Final = "in the environment"
+LOCAL: Final = ("where.backend", "local")
+"""What may be said of a script too: that it will run on this machine."""
 AS_WRITTEN = ("environment", "variables")
 """The mapping whose keys are names in capitals."""
 
@@ -53,7 +57,7 @@ def parse_set(text: str) -> Override:
     if not equals or not all(key.split(".")):
         raise UsageError(f"{key!r} sets nothing", where="--set", fix="write `--set train.learning_rate=1e-5`")
     origin = f"--set {key}"
-    return Override(Set(key, _parse_value(value, origin)), Place(origin))
+    return Override(Set(key, _parse_value(value, origin)), Place(origin, origin=TYPED))
 
 
 def environment_edits(environ: Mapping[str, str]) -> tuple[Override, ...]:
@@ -71,7 +75,10 @@ def environment_edits(environ: Mapping[str, str]) -> tuple[Override, ...]:
     for name in sorted(environ):
         if name.startswith(PREFIX) and name not in NOT_KEYS and environ[name]:
             keys[name] = _spelled_key(name)
-    return tuple(Override(Set(key, _parse_value(environ[name], name)), Place(name)) for name, key in keys.items())
+    return tuple(
+        Override(Set(key, _parse_value(environ[name], name)), Place(name, origin=EXPORTED))
+        for name, key in keys.items()
+    )
 
 
 def apply_overrides(document: Document, overrides: Iterable[Override]) -> Document:
@@ -87,10 +94,25 @@ def apply_overrides(document: Document, overrides: Iterable[Override]) -> Docume
         except KeyError:
             parent = edit.key.rpartition(".")[0]
             what = f"`{edit.key}` cannot be set: `{parent}` is no mapping, and no list of that length"
-            problems.append(JobError(what, where=Spot(origin.path), fix=f"set `{parent}` as a whole"))
+            problems.append(
+                JobError(what, where=Spot(origin.path, origin=origin.origin), fix=f"set `{parent}` as a whole")
+            )
     if problems:
         raise GroupedError(f"{document.path} is no job", problems)
     return document
+
+
+def require_no_overrides(path: str, sets: Iterable[str]) -> None:
+    """Object to overrides of what is no job file; where a script will run may be said of it.
+
+    Raises:
+        UsageError: There is one.
+    """
+    for text in sets:
+        edit = parse_set(text).edit
+        if (edit.key, edit.value) != LOCAL:
+            what = f"`{edit.key}` cannot be set: {path} is no job file"
+            raise UsageError(what, where="--set", fix="give a script its own arguments behind `--`")
 
 
 def _spelled_key(name: str) -> str:

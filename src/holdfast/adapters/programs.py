@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from holdfast.adapters.overrides import parse_set
+from holdfast.adapters.overrides import require_no_overrides
 from holdfast.adapters.readers.command_line import CommandLine, read_commands, read_exports
 from holdfast.adapters.readers.command_line.launched import REQUIREMENTS
 from holdfast.adapters.readers.notebook import clean_cell
@@ -16,7 +16,6 @@ from holdfast.core.errors import UsageError
 from holdfast.core.notebook import NOTEBOOK, read_cells
 
 COMMAND: Final = "--"
-LOCAL: Final = ("where.backend", "local")
 SHELLS: Final = (".sh", ".bash", ".slurm", ".sbatch")
 TRL: Final = "trl"
 VARIABLES: Final = "environment.variables."
@@ -65,7 +64,8 @@ def read_program(target: str, arguments: Sequence[str], sets: Sequence[str]) -> 
     Raises:
         UsageError: There is no such file, or nothing in it trains.
     """
-    local = LOCAL in {_plain(each) for each in sets}
+    require_no_overrides(target, sets)
+    local = bool(sets)
     suffix = Path(target).suffix
     if target == COMMAND:
         return _of_shell(shlex.join(arguments), "the command line", local=local)
@@ -128,9 +128,3 @@ def _variables(line: CommandLine, text: str, where: str) -> dict[str, str]:
     said = {name: value for name, value in line.launch.values.items() if name.startswith(VARIABLES)}
     own = {name.removeprefix(VARIABLES): value for name, value in said.items() if isinstance(value, str)}
     return {name: value for name, value in (read_exports(text, where) | own).items() if name not in NUMBERED}
-
-
-def _plain(text: str) -> tuple[str, str]:
-    """Return an override's key and value as text."""
-    edit = parse_set(text).edit
-    return str(edit.key), str(edit.value)

@@ -8,7 +8,7 @@ from holdfast.adapters.datasets import LocalDatasets
 from holdfast.adapters.machine import LocalMachine
 from holdfast.adapters.models import LocalModels
 from holdfast.adapters.targets import Target
-from holdfast.app.checking_one import rows_at_hand
+from holdfast.app.checking_one import INSPECTED, rows_at_hand
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Rule, Skip
 from holdfast.core.scan import Scan
@@ -19,8 +19,6 @@ from holdfast.engine.hub_facts import HUB_FACTS, Outside, asked_about
 from holdfast.engine.job_facts import JobFacts, Sources
 
 TOLD = ("trl", "transformers", "peft")
-INSPECTED = frozenset({"tokens", "rewarded"})
-"""What `holdfast inspect` alone finds out: it takes longer than a check may."""
 
 
 def check(asked: Target, rules: Sequence[Rule], _: str, outside: Outside) -> Checked:

@@ -15,12 +15,16 @@ from holdfast.engine.answers import Checked, Unread, answer_target
 from holdfast.engine.check import select
 from holdfast.engine.hub_facts import HUB_FACTS, Outside
 from holdfast.engine.mentions import mentions
-from holdfast.engine.suppress import part_findings
+from holdfast.engine.suppress import MARK, part_findings
 from holdfast.rules import all_rules, rules_of_jobs
 
 PROGRAMS = (".py", ".ipynb")
 STANDARD_INPUT = "-"
 CATALOG = "catalog"
+INSPECTED = frozenset({"tokens", "rewarded"})
+"""What `holdfast inspect` alone finds out: it takes longer than a check may."""
+IGNORES = "unused_ignores"
+"""What is known only after all else was asked."""
 COMMAND_LINE = "command line"
 """In the place of a target's path: what is asked about is a command line itself."""
 
@@ -135,8 +139,12 @@ def ask_rules(asked: Target, question: Question) -> Checked:
     # What a job file needs, its schema and its facts, takes longer to import than a script takes to check.
     kind = "jobs" if asked.job else "programs"
     check: Checker = import_module(f"holdfast.app.checking_{kind}").check
-    checked = check(asked, rules, question.resolve, open_outside(asked.document, question.unasked))
+    first = [rule for rule in rules if IGNORES not in rule.needs]
+    checked = check(asked, first, question.resolve, open_outside(asked.document, question.unasked))
     standing, passed = part_findings(checked.findings, asked.documents)
+    if any(MARK in document.text for document in asked.documents):
+        # Few files have such a comment, and only for them every rule is imported.
+        standing += import_module("holdfast.app.checking_ignores").find_unused(asked, rules, checked, passed)
     return replace(
         checked, findings=tuple(sorted(standing, key=_position)), let_pass=tuple(passed), can_place=asked.can_place
     )

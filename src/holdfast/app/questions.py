@@ -11,6 +11,7 @@ from holdfast.app.checking_one import CATALOG, COMMAND_LINE, STANDARD_INPUT, Que
 from holdfast.app.outside import OFFLINE, WALKED
 from holdfast.core.errors import UsageError
 from holdfast.core.nearest import nearest
+from holdfast.engine.answers import JOB_FILES
 from holdfast.rules import all_rules
 
 UNREADABLE = "SYN001"
@@ -71,7 +72,7 @@ def find_questions(targets: Sequence[str], options: Options) -> Asked:
     """Return what to ask about the targets, in their order.
 
     Raises:
-        UsageError: A folder cannot be read, or a code begins like that of no rule.
+        UsageError: A folder cannot be read, a code begins like that of no rule, or overrides are given and no job file.
         ExceptionGroup: Of a UsageError for everything wrong with a project's settings.
     """
     projects, asked = Projects(), Asked()
@@ -81,6 +82,8 @@ def find_questions(targets: Sequence[str], options: Options) -> Asked:
     for target in targets:
         for path in _files(target, projects, asked, judged=options.force_exclude):
             _add(asked, path, projects.find(path), options, _unasked(options, walked=path != target))
+    if options.sets and asked.questions and not any(question.sets for question in asked.questions.values()):
+        import_module("holdfast.adapters.overrides").require_no_overrides(next(iter(asked.questions)), options.sets)
     asked.alone = len(asked.questions) == 1 and not options.force_exclude and {*targets} <= asked.questions.keys()
     return asked
 
@@ -129,7 +132,7 @@ def _add(asked: Asked, path: str, project: Project, options: Options, unasked: s
         path=path,
         only=options.only or project.select,
         ignore=(*options.ignore, *project_ignores, *project.ignored_in(path)),
-        sets=options.sets,
+        sets=options.sets if path.endswith(JOB_FILES) else (),
         arguments=options.arguments,
         strict=project.strict if options.strict is None else options.strict,
         resolve=options.resolve or project.resolve or CATALOG,

@@ -5,7 +5,7 @@ number of processes, is `Unknown` to them.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,6 +15,8 @@ from holdfast.catalog.renames import renamed
 from holdfast.core.api import Required, Signature
 from holdfast.core.calls import Call, Made
 from holdfast.core.document import Document, Unknown
+from holdfast.core.finding import MissingFactError
+from holdfast.core.hidden import hidden_in, plain, unwatched
 from holdfast.core.lately import lately
 from holdfast.core.program import BLANK, Instance, Known, Notice, Outcome, construct
 
@@ -65,10 +67,12 @@ class Construction:
     Attributes:
         call: The call.
         outcome: What its class's checks say.
+        hidden: The arguments that the source hides, by key, of all constructions of the program.
     """
 
     call: Call
     outcome: Outcome
+    hidden: Mapping[str, Unknown] = field(default_factory=dict[str, Unknown])
 
     def versions(self, api: Api) -> str:
         """Return the versions that an error of it depends on: `trl 1.16.0, transformers 5.23.0`."""
@@ -80,23 +84,41 @@ class Construction:
         read = notice.reads[0] if notice.reads else frozenset({self.call.key})
         return max(sorted(read), key=lambda key: _position(job, key))
 
+    def require_decided(self, concerns: Callable[[Notice], object]) -> None:
+        """Object where hidden arguments decide whether the class raises an error of some kind.
+
+        Raises:
+            MissingFactError: They do.
+        """
+        for notice in self.outcome.doubted:
+            read = sorted(frozenset[str]().union(*notice.reads) & self.hidden.keys())
+            if read and concerns(notice) and not self.call.guard.holds(notice.exception):
+                raise MissingFactError(read[0], self.hidden[read[0]].because)
+
 
 @lately
 def constructions(job: Document, api: Api) -> Iterator[Construction]:
     """Yield the constructions of a program whose checks are known."""
-    constructor = _Constructor(job, api, {call.key: call for call in job.calls})
+    constructor = _Constructor(job, api, {call.key: unwatched(call) for call in job.calls})
     for call in job.calls:
         outcome = constructor.outcome(call.key)
         if outcome is not None:
-            yield Construction(call, outcome)
+            yield Construction(call, outcome, constructor.hidden)
 
 
 def refusals(job: Document, api: Api, rule: str) -> Iterator[tuple[Construction, Notice]]:
-    """Yield the constructions that raise, of whose error the rule of that name tells."""
-    for made in constructions(job, api):
+    """Yield the constructions that raise, of whose error the rule of that name tells.
+
+    Raises:
+        MissingFactError: What the source hides decides whether one raises; after all others.
+    """
+    every = constructions(job, api)
+    for made in every:
         raised = made.outcome.raised
         if raised and ELSEWHERE[rule].search(raised.message) and not made.call.guard.holds(raised.exception):
             yield made, raised
+    for made in every:
+        made.require_decided(lambda notice: ELSEWHERE[rule].search(notice.message))
 
 
 def is_told_elsewhere(notice: Notice, job: Document) -> bool:
@@ -113,6 +135,7 @@ class _Constructor:
     api: Api
     calls: Mapping[str, Call]
     made: dict[str, Outcome | None] = field(default_factory=dict[str, "Outcome | None"])
+    hidden: dict[str, Unknown] = field(default_factory=dict[str, Unknown])
 
     def outcome(self, key: str) -> Outcome | None:
         """Return what comes of the call with a key; None where its checks are not known."""
@@ -147,6 +170,8 @@ class _Constructor:
             name = signature.shims.get(written, written)
             if name is None:
                 continue
+            if hidden := hidden_in(value):
+                self.hidden[f"{call.key}.{written}"] = hidden
             key = frozenset({f"{call.key}.{written}"})
             outcome = self.outcome(value.key) if isinstance(value, Made) else None
             if outcome is not None and isinstance(value, Made):
@@ -192,6 +217,7 @@ def _changed(job: Document, key: str, made: Instance) -> Instance:
     now = job.get(key, None)
     if not isinstance(now, Mapping):
         return made
+    now = plain(now)
     later = {name: value for name, value in now.items() if name not in call.arguments or call.arguments[name] != value}
     changed = {name: Known(value, frozenset({f"{key}.{name}"})) for name, value in later.items()}
     return Instance(made.path, {**made.attributes, **changed})

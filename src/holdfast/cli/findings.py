@@ -81,9 +81,8 @@ def _diff(diff: str) -> Iterator[str]:
 
 def _place(finding: Answer) -> str:
     cell = f"cell {finding['cell']}" if finding.get("cell") else None
-    return ":".join(
-        str(part) for part in (finding["path"], cell, finding["line"], finding["column"]) if part is not None
-    )
+    path = f"{finding['path']} ({finding['origin']})" if finding.get("origin") else finding["path"]
+    return ":".join(str(part) for part in (path, cell, finding["line"], finding["column"]) if part is not None)
 
 
 def _text(finding: Answer, source: str) -> str:

@@ -67,10 +67,10 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A value that another call of the program gave.
+    """A value that another call of the program gave, or an item of it.
 
     Attributes:
-        path: What was called: `trl.SFTConfig`, `datasets.load_dataset`.
+        path: What was called: `trl.SFTConfig`, `datasets.load_dataset`; of an item `datasets.load_dataset()[]`.
         key: That call's key.
     """
 

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any, Final, Literal
 
 from holdfast.core.calls import Call, Import
+from holdfast.core.job_calls import job_calls
 from holdfast.core.text import Place
 
 Key = tuple[str | int, ...]
@@ -147,6 +148,11 @@ class Document:
         """Return the call whose arguments stand under a key; None where there is none."""
         return next((call for call in self.calls if call.key == key), None)
 
+    def with_own_calls(self) -> "Document":
+        """Return a copy of a job file's document with the calls that its values stand for."""
+        made = job_calls(self.values, lambda key: self.places.get((key,)), self.place)
+        return replace(self, calls=tuple(made))
+
     def place(self, key: str | Key) -> Place:
         """Return where a key is written, or its nearest parent that is."""
         path = parse_key(key) if isinstance(key, str) else key
@@ -157,7 +163,7 @@ class Document:
         return Place(self.path)
 
     def with_values(self, edits: Iterable[Edit], origin: Place) -> "Document":
-        """Return a copy with edits made that came from elsewhere, such as `--set`.
+        """Return a copy with edits made that came from elsewhere, such as `--set`; the calls of a job file are those of its new values.
 
         Raises:
             KeyError: See `apply_edits`.
@@ -169,12 +175,13 @@ class Document:
         def kept(places: Mapping[Key, Place]) -> dict[Key, Place]:
             return {key: place for key, place in places.items() if touched.isdisjoint(_with_parents(key))}
 
-        return replace(
+        changed = replace(
             self,
             values=apply_edits(self.values, made),
             places={**kept(self.places), **moved},
             key_places={**kept(self.key_places), **moved},
         )
+        return changed.with_own_calls() if self.kind == "job" else changed
 
 
 def parse_key(key: str) -> Key:

@@ -16,11 +16,12 @@ from typing import Any, Self
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where in a source a mistake stands. Lines and columns count from 1, in characters."""
+    """Where in a source a mistake stands. Lines and columns count from 1, in characters; `origin` is a Place's."""
 
     path: str
     line: int | None = None
     column: int | None = None
+    origin: str = ""
 
     def __str__(self) -> str:
         return ":".join(str(part) for part in (self.path, self.line, self.column) if part is not None)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.core.columns import Type
+from holdfast.core.finding import MissingFactError
 from holdfast.core.hub import Repo
 
 
@@ -70,7 +71,7 @@ class Dataset:
 
     Attributes:
         columns: Column names.
-        rows: Number of rows of the split, or None where counting them would mean reading all.
+        rows: Number of rows of the split, at least; None where counting them would mean reading all.
         eval_columns: Columns of the evaluation split, or None if the job names none.
         problem: Why the data surely cannot be read: missing, empty, malformed. Empty text for good data.
         types: Type of each column, where that is known.
@@ -89,6 +90,17 @@ class Dataset:
     default_config: str | None = "default"
     scripted: bool = False
     repo: Repo | None = None
+
+    @property
+    def counted_rows(self) -> int:
+        """Number of rows of the split.
+
+        Raises:
+            MissingFactError: Nobody counted them.
+        """
+        if self.rows is None:
+            raise MissingFactError("dataset.rows", "nobody counted them: that would mean reading all")
+        return self.rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from inspect import signature
 from typing import Any, Final
 
 from holdfast.core.document import Document, Edit, Kind
-from holdfast.core.text import Place
+from holdfast.core.text import Place, TextEdit
 
 JOB_FILES: Final[frozenset[Kind]] = frozenset({"job"})
 PROGRAMS: Final[frozenset[Kind]] = frozenset({"script", "command"})
@@ -45,11 +45,13 @@ class Fix:
         title: What the fix does, in the imperative.
         edits: Changes to the document, by key path.
         safe: Whether they keep what the user meant.
+        text_edits: Changes to the text, of what is no value: a comment.
     """
 
     title: str
     edits: tuple[Edit, ...]
     safe: bool = True
+    text_edits: tuple[TextEdit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ def _meant(key: Key, known: KnownKeys) -> tuple[Key, ...]:
 def _problem(document: Document, error: Mapping[str, Any], meant: tuple[Key, ...], known: KnownKeys) -> JobError:
     key: Key = error["loc"]
     name, place = render_key(key), document.place(key)
-    where = Spot(place.path, place.line, place.column)
+    where = Spot(place.path, place.line, place.column, place.origin)
     if error["type"] == "extra_forbidden":
         return JobError(f"unknown key `{name}`", where=where, fix=_right_key(key, meant, known))
     if error["type"] == "missing":

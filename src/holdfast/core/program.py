@@ -60,11 +60,13 @@ class Outcome:
         made: What was made, with the attributes that are known of it; None where it raises.
         raised: The error that it certainly raises.
         warned: What it certainly warns of before that.
+        doubted: The errors that it may raise, by conditions on the way there that are not certain.
     """
 
     made: Instance | None
     raised: Notice | None = None
     warned: tuple[Notice, ...] = ()
+    doubted: tuple[Notice, ...] = ()
 
 
 def construct(
@@ -98,8 +100,8 @@ def construct(
     try:
         state, _ = run.call(method, -1, state, _bound(made, given if method == "__init__" else {}))
     except _RaisedError as error:
-        return Outcome(None, error.notice, tuple(run.warned))
-    return Outcome(run.values.pack(made, state), None, tuple(run.warned))
+        return Outcome(None, error.notice, tuple(run.warned), tuple(run.doubted))
+    return Outcome(run.values.pack(made, state), None, tuple(run.warned), tuple(run.doubted))
 
 
 class _RaisedError(Exception):
@@ -116,7 +118,7 @@ class _Frame:
 
     index: int
     returned: list[tuple[State, Known]] = field(default_factory=list[tuple[State, Known]])
-    doubtful: bool = False
+    doubts: list[tuple[ast.expr, State]] = field(default_factory=list[tuple[ast.expr, State]])
     tests: list[tuple[ast.expr, State]] = field(default_factory=list[tuple[ast.expr, State]])
 
 
@@ -125,6 +127,7 @@ class _Run:
     programs: Sequence[Program]
     values: Values
     warned: list[Notice] = field(default_factory=list[Notice])
+    doubted: list[Notice] = field(default_factory=list[Notice])
     frames: list[_Frame] = field(default_factory=list[_Frame])
     unsure: int = 0
 
@@ -240,10 +243,10 @@ class _Run:
         one = self._branch(node, node.body, state)
         other = self._branch(node, node.orelse, state)
         self.unsure -= 1
-        frame.doubtful = frame.doubtful or len(frame.returned) > returned
+        frame.doubts += [(node.test, state)] * (len(frame.returned) > returned)
         if one is None or other is None:
             return other if one is None else one
-        return self.values.join(one, other)
+        return self.values.join(one, other, self.values.keys(node.test, state))
 
     def _branch(self, node: ast.If, body: Sequence[ast.stmt], state: State) -> State | None:
         tests = self.frames[-1].tests
@@ -264,9 +267,12 @@ class _Run:
         self._note(name, message, state, _give_up)
 
     def _note(self, exception: str, message: ast.expr, state: State, tell: Callable[[Notice], None]) -> None:
-        if self.unsure or any(frame.doubtful for frame in self.frames):
-            return
-        tests = (test for frame in reversed(self.frames) for test in reversed(frame.tests))
+        tests = [test for frame in reversed(self.frames) for test in reversed(frame.tests)]
+        doubts = [test for frame in self.frames for test in frame.doubts]
+        if self.unsure or doubts:
+            if not exception:
+                return
+            tell, tests = self.doubted.append, [*tests, *doubts]
         reads = tuple(keys for test in tests if (keys := self.values.keys(*test)))
         home = self.programs[self.frames[-1].index].home
         tell(Notice(exception, self.values.rendered(message, state), reads, home))

@@ -38,10 +38,11 @@ class Known:
     value: Any
     keys: frozenset[str] = frozenset()
 
-    def join(self, other: "Known") -> "Known":
-        """Return what is known of it if it may be either of two."""
+    def join(self, other: "Known", decided_by: frozenset[str] = frozenset()) -> "Known":
+        """Return what is known of it if it may be either of two; where they differ, it comes from what decides, too."""
         same = type(self.value) is type(other.value) and self.value == other.value
-        return Known(self.value if same else UNKNOWN, self.keys | other.keys)
+        keys = self.keys | other.keys
+        return Known(self.value, keys) if same else Known(UNKNOWN, keys | decided_by)
 
 
 BLANK: Final = Known(UNKNOWN)
@@ -124,12 +125,18 @@ class Values:
         held = {key[1]: known for key, known in state.items() if not isinstance(key, str) and key[0] == id(made)}
         return Instance(made.path, held)
 
-    def join(self, one: State, other: State) -> State:
-        """Return what is known after one of two ways was gone. States are never changed: on many ways nothing was assigned."""
+    def join(self, one: State, other: State, decided_by: frozenset[str] = frozenset()) -> State:
+        """Return what is known after one of two ways was gone. States are never changed: on many ways nothing was assigned.
+
+        Args:
+            one: The state after the one.
+            other: The state after the other.
+            decided_by: The user's arguments that decide which of them is gone.
+        """
         if one is other:
             return one
         return {
-            key: known.join(other[key]) if known is not other[key] else known
+            key: known.join(other[key], decided_by) if known is not other[key] else known
             for key, known in one.items()
             if key in other
         }
@@ -217,7 +224,7 @@ def _is_plain(value: Any, name: str) -> bool | Unknown:
 
 def _is_none(value: Any) -> bool | Unknown:
     if isinstance(value, Made):
-        return UNKNOWN if _is_something(value) is False else False
+        return False if _is_something(value) or _is_rows(value) else UNKNOWN
     return UNKNOWN if isinstance(value, Unknown) else value is None
 
 
@@ -250,6 +257,11 @@ def _is_something(value: Made) -> bool:
     """Tell whether what a call gave is an object of a library for certain, neither None nor text nor a number."""
     package, _, last = value.path.partition(".")
     return package in LIBRARIES and NEVER_NONE.match(last.rpartition(".")[2]) is not None
+
+
+def _is_rows(value: Made) -> bool:
+    """Tell whether a value is an item of loaded data: a split, a column or a row."""
+    return value.path.startswith("datasets.") and value.path.endswith("()[]")
 
 
 def _counts(value: Any) -> bool | Unknown:

@@ -17,6 +17,7 @@ class Place:
         path: The file, or what else said so: `--set`, an environment variable.
         line: None where the origin has no lines. In a notebook, counted in its cell.
         cell: Of a notebook, counted from 1.
+        origin: Of a value that an override gives, what kind: `on the command line`. Empty for a file.
     """
 
     path: str
@@ -25,6 +26,7 @@ class Place:
     end_line: int | None = None
     end_column: int | None = None
     cell: int | None = None
+    origin: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,6 +105,7 @@ def _unread(target: Unread) -> dict[str, Any]:
             "why": "What cannot be read can be neither checked nor run.",
             "source": "the grammar of Python, or the schema of a job file: `holdfast explain job`",
             "fix": None,
+            **_overridden(target.path, error.spot.origin),
         }
         for error in target.errors
     ]
@@ -147,19 +148,25 @@ def _finding(checked: Checked, finding: Finding, *, edits: bool) -> dict[str, An
         "source": rule.source if rule else "",
         "fix": _fix(checked, finding, finding.fix, edits=edits) if finding.fix else None,
         **({"cell": place.cell} if place.cell else {}),
+        **_overridden(checked.document.path, place.origin),
     }
+
+
+def _overridden(path: str, origin: str) -> dict[str, str]:
+    """Return what is told of a value that an override gives: what kind of override, and which file it goes before."""
+    return {"origin": origin, "overrides": path} if origin else {}
 
 
 def _fix(checked: Checked, finding: Finding, fix: Fix, *, edits: bool) -> dict[str, Any] | None:
     """Return a fix as edits of the text; None where its key is not written there, but came from `--set`, say."""
     document, told = finding.document or checked.document, {"safe": fix.safe, "title": fix.title}
-    if checked.can_place and not edits:
+    if checked.can_place and fix.edits and not edits:
         return told if checked.can_place(document, fix.edits) else None
     try:
-        placed = checked.place_edits(document, fix.edits)
+        placed = checked.place_edits(document, fix.edits) if fix.edits else ()
     except UsageError:
         return None
-    return {**told, "edits": [_edit(edit) for edit in placed]}
+    return {**told, "edits": [_edit(edit) for edit in (*placed, *fix.text_edits)]}
 
 
 def _edit(edit: TextEdit) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """Asking the rules: each is handed the facts that its parameters name, and passes, objects or is skipped."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Literal
 
 from holdfast.core.document import ABSENT, Document, Unknown
-from holdfast.core.finding import Finding, MissingFactError, Rule, Severity, Skip
+from holdfast.core.finding import Finding, Fix, MissingFactError, Rule, Severity, Skip
+from holdfast.core.hidden import hidden_in, watched, watched_settings
 
 BROKEN: Final = "the rule itself broke, which is a bug of holdfast's to report"
 
@@ -39,10 +40,12 @@ def run_rules(
         document: What they are asked about.
         facts: What is known of the world outside, by the rules' parameter names.
     """
-    known = {**facts, "job": Told.of(document)}
+    told = Told.of(document)
+    known = {**facts, "job": told}
     for rule in rules:
         if document.kind in rule.kinds:
-            yield from _ask(rule, document, known)
+            told.reads.clear()
+            yield from _ask(rule, document, known, told.reads)
 
 
 def verdict(results: Iterable[Finding | Skip]) -> Literal["pass", "fail"]:
@@ -56,15 +59,23 @@ def severity_of(finding: Finding) -> Severity:
     return finding.severity or (finding.rule.severity if finding.rule else Severity.ERROR)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Told(Document):
-    """A document that lets nobody guess: reading a value that its source hides raises MissingFactError."""
+    """A document that lets nobody guess: reading a value that its source hides raises MissingFactError, or is noted.
 
-    __slots__ = ()
+    Attributes:
+        reads: The hidden values that were read, by key: those of calls, and those with something hidden inside.
+    """
+
+    reads: dict[str, Unknown] = field(default_factory=dict[str, Unknown], compare=False, repr=False)
 
     @classmethod
     def of(cls, document: Document) -> "Told":
         """Return the same document, told so."""
-        return cls(**{field.name: getattr(document, field.name) for field in fields(document)})
+        reads: dict[str, Unknown] = {}
+        given = {each.name: getattr(document, each.name) for each in fields(document)}
+        calls = tuple(watched(call, reads.setdefault) for call in document.calls)
+        return cls(**{**given, "calls": calls}, reads=reads)
 
     def get(self, key: str, default: Any = ABSENT) -> Any:
         """Return the value under a dotted key, or the default.
@@ -72,23 +83,42 @@ class Told(Document):
         Raises:
             MissingFactError: The source sets the key, but does not say to what.
         """
-        value = super().get(key, default)
+        value = Document.get(self, key, default)  # a class with slots is made anew, which `super()` does not know
         if isinstance(value, Unknown):
             raise MissingFactError(key, value.because)
+        if isinstance(value, dict):
+            return watched_settings(key, value, self.reads.setdefault)
+        if hidden := hidden_in(value):
+            self.reads.setdefault(key, hidden)
         return value
 
 
-def _ask(rule: Rule, document: Document, facts: Mapping[str, object | Missing]) -> Iterator[Finding | Skip]:
+def _is_written(document: Document, fix: Fix) -> bool:
+    """Tell whether the text holds what a fix changes: what an override gives stays as it is, whatever the file says."""
+    return not any(document.place(edit.key).origin for edit in fix.edits)
+
+
+def _ask(
+    rule: Rule, document: Document, facts: Mapping[str, object | Missing], reads: Mapping[str, Unknown]
+) -> Iterator[Finding | Skip]:
+    """Yield what a rule says; a rule that says nothing after it has read something hidden has decided nothing."""
     given = {name: facts.get(name, Missing("nobody looked it up")) for name in sorted(rule.needs)}
     lacking = {name: fact.because for name, fact in given.items() if isinstance(fact, Missing)}
     if lacking:
         yield Skip(rule, tuple(lacking), "; ".join(dict.fromkeys(lacking.values())))
         return
+    silent = True
     try:
         for finding in rule.check(**given):
+            silent = False
             place = finding.place or document.place(finding.key)
-            yield replace(finding, rule=rule, place=place, document=document)
+            fix = finding.fix if finding.fix and _is_written(document, finding.fix) else None
+            yield replace(finding, rule=rule, place=place, document=document, fix=fix)
     except MissingFactError as missing:
         yield Skip(rule, (missing.name,), missing.because)
     except Exception as error:  # noqa: BLE001 - one rule's mistake must not take all the others' findings away
         yield Skip(rule, (), f"{BROKEN}: {type(error).__name__}: {error}")
+    else:
+        if silent and reads:
+            key, hidden = next(iter(reads.items()))
+            yield Skip(rule, (key,), hidden.because)

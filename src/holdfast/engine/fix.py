@@ -58,6 +58,8 @@ class _Made:
 
     def adds(self, document: Document, fix: Fix) -> bool:
         """Make a fix too, and tell whether it can be, together with the others."""
+        if fix.text_edits:
+            return self._adds_text(fix)
         known = self.edits.get(id(document), [])
         new = [edit for edit in fix.edits if edit not in known]
         if any(_quarrel(edit, other) for edit in new for other in known):
@@ -70,6 +72,14 @@ class _Made:
         if not placed or any(_meet(edit, other) for edit in placed for other in others - set(placed)):
             return False
         self.edits[id(document)], self.placed[id(document)] = [*known, *new], placed
+        return True
+
+    def _adds_text(self, fix: Fix) -> bool:
+        """Make a fix that says itself what becomes of the text; of several documents of one text, once."""
+        others = {each for edits in self.placed.values() for each in edits} - set(fix.text_edits)
+        if any(_meet(edit, other) for edit in fix.text_edits for other in others):
+            return False
+        self.placed[id(fix)] = fix.text_edits
         return True
 
     def text_edits(self) -> tuple[TextEdit, ...]:

@@ -17,6 +17,7 @@ from holdfast.core.hub import Account, Link, Repo, Target
 from holdfast.core.mention import Mention, Role, Seen
 from holdfast.engine.gather import together
 from holdfast.engine.mentions import mentions
+from holdfast.engine.mentions.hidden import hidden_mentions
 
 if TYPE_CHECKING:
     from holdfast.ports import Here, Hub  # for the types alone: its own take longer to import than a script to check
@@ -68,13 +69,18 @@ class HubFacts:
             return ()
         return tuple(each for each in mentions(self._asked) if not each.guard.because)
 
+    @cached_property
+    def hidden(self) -> tuple[Mention, ...]:
+        """What the job names without showing it."""
+        return hidden_mentions(self._asked) if self._outside is not None else ()
+
     def concerns(self, rule: Rule) -> bool:
         """Tell whether there is anything to ask a rule about: one that needs the account is not asked of a job without mentions."""
         return all(self.has(name) for name in rule.needs & OF_THE_WHOLE.keys())
 
     def has(self, name: str) -> bool:
         """Tell whether the job names what a fact of the whole is about."""
-        return any(each.role in OF_THE_WHOLE[name] for each in self.mentions)
+        return any(each.role in OF_THE_WHOLE[name] for each in (*self.mentions, *self.hidden))
 
     @property
     def datasets(self) -> Sequence[Seen[Dataset]]:
@@ -110,7 +116,7 @@ class HubFacts:
     def account(self) -> Account:
         """Whose token is at hand."""
         if not self.mentions:
-            raise SourceError(NOTHING, where=self._asked.path, fix="nothing is to be done")
+            raise self._nothing(NOTHING, self.hidden)
         return self._places.hub.account()
 
     @cached_property
@@ -136,10 +142,14 @@ class HubFacts:
         # Another split of the same data is no other dataset; the first is trained on.
         named = {(each.name, each.revision, each.config): each for each in reversed(asked)}
         if len(named) != 1:
-            raise SourceError(
-                f"the job names {len(named)} {role}s", where=self._asked.path, fix="nothing is to be done"
-            )
+            hidden = [each for each in self.hidden if each.role == role and not named]
+            raise self._nothing(f"the job names {len(named)} {role}s", hidden)
         return next(iter(named.values()))
+
+    def _nothing(self, what: str, hidden: Sequence[Mention]) -> SourceError:
+        """Return the error of a fact that there is none of: what the job names is hidden, or there is nothing."""
+        because = next((each.hidden for each in hidden), what)
+        return SourceError(because, where=self._asked.path, fix="nothing is to be done")
 
     @property
     def _places(self) -> Outside:
@@ -168,7 +178,8 @@ class HubFacts:
         """Return what is found of the mentions with some roles, those that are known first."""
         named = [each for each in self.mentions if each.role in roles]
         found = together([partial(_look, each, find) for each in named])
-        return sorted(found, key=lambda seen: seen.found is None)
+        hidden: list[Seen[Found]] = [Seen(each, None, each.hidden) for each in self.hidden if each.role in roles]
+        return sorted([*found, *hidden], key=lambda seen: seen.found is None)
 
 
 def _look(mention: Mention, find: Callable[[Mention], Found]) -> Seen[Found]:

@@ -35,7 +35,7 @@ class Ignore:
     Attributes:
         codes: Beginnings of rule codes.
         reason: Why, in the user's words; may be empty.
-        line: Where the comment stands.
+        place: The comment.
         first: The first line that it speaks of.
         last: The last line that it speaks of.
         cell: Of a notebook, the cell it speaks of; None for the whole file.
@@ -43,10 +43,15 @@ class Ignore:
 
     codes: tuple[str, ...]
     reason: str
-    line: int
+    place: Place
     first: int
     last: int
     cell: int | None = None
+
+    @property
+    def line(self) -> int:
+        """The line in which the comment stands."""
+        return self.place.line or 0
 
     def covers(self, code: str, place: Place) -> bool:
         """Tell whether a finding is let pass."""
@@ -86,11 +91,18 @@ def find_ignores(document: Document) -> tuple[Ignore, ...]:
     if document.kind == "job":
         return tuple(_in_yaml(document))
     if document.kind == "command":
-        return tuple(_in_shell(document.text))
+        return tuple(_in_shell(document))
     if is_notebook(document.path):
         cells = read_cells(document.text).items()
-        return tuple(ignore for number, text in cells for ignore in _in_python(MAGIC.sub("", text), number))
-    return tuple(_in_python(document.text, None))
+        return tuple(
+            ignore for number, text in cells for ignore in _in_python(document.path, MAGIC.sub("", text), number)
+        )
+    return tuple(_in_python(document.path, document.text, None))
+
+
+def lines_of(document: Document, cell: int | None) -> list[str]:
+    """Return the lines of a document, or of one of a notebook's cells."""
+    return LINE_BREAK.split(document.text if cell is None else read_cells(document.text)[cell])
 
 
 def _lets_pass(ignore: Ignore, finding: Finding) -> bool:
@@ -101,11 +113,11 @@ def _lets_pass(ignore: Ignore, finding: Finding) -> bool:
     return (whole_file or place.line is not None) and ignore.covers(finding.rule.code, place)
 
 
-def _in_python(text: str, cell: int | None) -> Iterator[Ignore]:
+def _in_python(path: str, text: str, cell: int | None) -> Iterator[Ignore]:
     """Yield the ignores of Python source; those before the first error where it is none."""
     if MARK not in text:
         return
-    comments: list[tuple[int, re.Match[str], bool]] = []
+    comments: list[tuple[Place, re.Match[str], bool]] = []
     statements: dict[int, int] = {}
     lines = LINE_BREAK.split(text)
     first: int | None = None
@@ -117,9 +129,10 @@ def _in_python(text: str, cell: int | None) -> Iterator[Ignore]:
         elif token.type != tokenize.COMMENT:
             first = first or row
         elif found := COMMENT.search(token.string):
-            comments.append((row, found, not lines[row - 1][:column].strip()))
-    for row, found, alone in comments:
-        yield _ignore(found, row, cell, lines, statements, alone=alone)
+            place = _place(path, row, found, column, cell)
+            comments.append((place, found, not lines[row - 1][:column].strip()))
+    for place, found, alone in comments:
+        yield _ignore(found, place, lines, statements, alone=alone)
 
 
 def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:
@@ -140,12 +153,12 @@ def _in_yaml(document: Document) -> Iterator[Ignore]:
         if found and not any(_holds(place, row, found.start() + 1) for place in values):
             alone = not line[: found.start()].strip()
             if alone or line[found.start() - 1] in " \t":
-                yield _ignore(found, row, None, lines, {}, alone=alone)
+                yield _ignore(found, _place(document.path, row, found), lines, {}, alone=alone)
 
 
-def _in_shell(text: str) -> Iterator[Ignore]:
+def _in_shell(document: Document) -> Iterator[Ignore]:
     """Yield the ignores of a shell script or a Makefile; a command goes on behind a backslash at the end of a line."""
-    lines = LINE_BREAK.split(text)
+    lines = LINE_BREAK.split(document.text)
     statements: dict[int, int] = {}
     first = 1
     for row, line in enumerate(lines, start=1):
@@ -155,7 +168,8 @@ def _in_shell(text: str) -> Iterator[Ignore]:
         found = COMMENT.search(line)
         before = line[: found.start()] if found else ""
         if found and not before[-1:].strip() and before.count("'") % 2 == before.count('"') % 2 == 0:
-            yield _ignore(found, row, None, lines, statements, alone=not before.strip())
+            place = _place(document.path, row, found)
+            yield _ignore(found, place, lines, statements, alone=not before.strip())
 
 
 def _holds(place: Place, line: int, column: int) -> bool:
@@ -164,16 +178,20 @@ def _holds(place: Place, line: int, column: int) -> bool:
     return start <= (line, column) < end
 
 
-def _ignore(
-    found: re.Match[str], row: int, cell: int | None, lines: list[str], statements: dict[int, int], *, alone: bool
-) -> Ignore:
+def _place(path: str, row: int, found: re.Match[str], column: int = 0, cell: int | None = None) -> Place:
+    """Return where a comment stands that was found in a line, or in what begins at a column of it, counted from 0."""
+    return Place(path, row, column + found.start() + 1, row, column + found.end() + 1, cell)
+
+
+def _ignore(found: re.Match[str], place: Place, lines: list[str], statements: dict[int, int], *, alone: bool) -> Ignore:
+    row, cell = place.line or 0, place.cell
     if found["file"]:
         first, last, cell = 0, LAST_LINE, None
     else:
         first = _next_code(lines, row) if alone else row
         last = statements.get(first, first)
     codes = ALL if found["codes"] is None else tuple(code.strip() for code in found["codes"].split(",") if code.strip())
-    return Ignore(codes=codes, reason=(found["reason"] or "").strip(), line=row, first=first, last=last, cell=cell)
+    return Ignore(codes=codes, reason=(found["reason"] or "").strip(), place=place, first=first, last=last, cell=cell)
 
 
 def _next_code(lines: list[str], row: int) -> int:

@@ -34,7 +34,7 @@ SCALARS = {"bool", "int", "float", "null"}
 WORDS = {"bool": "`True` or `False`", "float": "a number", "int": "a whole number"}
 IN_YAML = {"bool": "`true` or `false`"}
 LORA = {"r", "lora_alpha", "lora_dropout"}
-"""What an adapter calculates with as soon as it is put on a model."""
+"""What an adapter calculates with as soon as it is put on a model; with a decimal number as well."""
 # What does no harm although it is declared otherwise: a decimal number, or none.
 DECIMAL = {"ddp_bucket_cap_mb", "ddp_timeout", "eval_accumulation_steps", "save_total_limit"}
 NONE = {"ddp_timeout", "local_rank", "repetition_penalty", "save_steps", "top_k", "top_p"}
@@ -46,11 +46,15 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         names = names_of(api, call.path)
         if call.via != "parser" and "TrainingArguments" not in names and "LoraConfig" not in names:
             continue
-        yield from _no_rank(call, names)
-        for name, value in call.arguments.items():
+        adapts = "LoraConfig" in names
+        yield from _no_rank(call) if adapts else ()
+        for name in call.arguments:
             parameter = signature.parameters.get(name)
-            judged = _is_calculated(name, value) if "LoraConfig" in names else name not in call.own
-            if parameter is not None and judged and parameter.types and parameter.types <= SCALARS:
+            judged = name in LORA if adapts else name not in call.own
+            if parameter is None or not judged or not parameter.types or not parameter.types <= SCALARS:
+                continue
+            value = call.arguments[name]
+            if not (adapts and isinstance(value, float)):
                 yield from _judged(job, call, parameter, value)
 
 
@@ -73,16 +77,11 @@ def _judged(job: Document, call: Call, parameter: Parameter, value: Any) -> Iter
     yield Finding(key, f"`{parameter.name}` is {given}, not {wanted}{silently}", fix, _severity(call, value, parameter))
 
 
-def _no_rank(call: Call, names: tuple[str, ...]) -> Iterator[Finding]:
+def _no_rank(call: Call) -> Iterator[Finding]:
     """Object to an adapter without a rank: a matrix has a row at least."""
     rank = call.arguments.get("r")
-    if "LoraConfig" in names and isinstance(rank, int) and not isinstance(rank, bool) and rank < 1:
+    if isinstance(rank, int) and not isinstance(rank, bool) and rank < 1:
         yield Finding(f"{call.key}.r", f"`r` is {rank}, not a whole number above 0")
-
-
-def _is_calculated(name: str, value: Any) -> bool:
-    """Tell whether an adapter calculates with an argument, which it does with a decimal number as well."""
-    return name in LORA and not isinstance(value, float)
 
 
 def _is_collection(call: Call, value: Any, parameter: Parameter) -> bool:

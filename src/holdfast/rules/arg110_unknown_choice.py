@@ -34,10 +34,11 @@ REFUSED_LATER = {"peft.tuners.lora.config.LoraConfig.bias"}
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each word that its argument does not know."""
     for call, signature in signatures(job, api):
-        for name, value in call.arguments.items():
+        for name in call.arguments:
             parameter = signature.parameters.get(name)
             if parameter is None or not parameter.choices or name in call.own:
                 continue
+            value = call.arguments[name]
             if _is_none_of(value, parameter):
                 yield _finding(job, api, call, parameter, value)
             elif value is False and name in call.defaults and parameter.enforced and "no" in parameter.choices:

@@ -26,11 +26,14 @@ from holdfast.core.program import Notice
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Tell of each class that refuses its arguments, and of arguments that it ignores."""
-    for each in constructions(job, api):
+    every = constructions(job, api)
+    for each in every:
         raised = each.outcome.raised
         for notice in (raised,) if raised else each.outcome.warned:
             if not is_told_elsewhere(notice, job) and not each.call.guard.holds(notice.exception or "Warning"):
                 yield _finding(job, api, each, notice)
+    for each in every:
+        each.require_decided(lambda notice: not is_told_elsewhere(notice, job))
 
 
 def _finding(job: Document, api: Api, made: Construction, notice: Notice) -> Finding:

@@ -26,10 +26,10 @@ def check(job: Document, dataset: Dataset) -> Iterator[Finding]:
         yield Finding("dataset", dataset.problem)
         return
     fraction = job.get("dataset.eval_fraction", None)
-    if dataset.rows is None or not isinstance(fraction, float) or not 0 < fraction < 1:
+    if not isinstance(fraction, float) or not 0 < fraction < 1:
         return
     wanted = job.get("dataset.rows", None)
-    rows = min(dataset.rows, wanted) if isinstance(wanted, int) else dataset.rows
+    rows = min(dataset.counted_rows, wanted) if isinstance(wanted, int) else dataset.counted_rows
     held_out = round(rows * fraction)
     if not 0 < held_out < rows:
         yield Finding("dataset.eval_fraction", f"{fraction:g} of {rows} rows is {held_out}: one part would be empty")

@@ -26,12 +26,13 @@ SIZE, ACCUMULATED, DROPS = "per_device_train_batch_size", "gradient_accumulation
 
 def check(job: Document, dataset: Dataset, processes: int) -> Iterator[Finding]:
     """Object to a batch that the data cannot fill."""
-    rows = _rows(job, dataset)
     size, accumulated = setting(job, SIZE), setting(job, ACCUMULATED)
     apart = job.get("dataset.streaming", None) is True or job.get("train.packing", None) not in (None, False)
-    if job.get("method") not in METHODS or apart or not rows or not _is_count(size) or not _is_count(accumulated):
+    if job.get("method") not in METHODS or apart or not _is_count(size) or not _is_count(accumulated):
         return
-    once = size * processes
+    rows, once = _rows(job, dataset), size * processes
+    if not rows:
+        return
     if rows < once and setting(job, DROPS) is True:
         yield Finding(f"train.{DROPS}", f"{rows} rows do not fill one batch of {once}, and it is dropped")
     elif rows < once * accumulated:
@@ -42,12 +43,16 @@ def check(job: Document, dataset: Dataset, processes: int) -> Iterator[Finding]:
         yield Finding(key, fault, severity=Severity.WARNING)
 
 
-def _rows(job: Document, dataset: Dataset) -> int | None:
-    """Return how many rows are trained on; None where that is not known."""
+def _rows(job: Document, dataset: Dataset) -> int:
+    """Return how many rows are trained on; none where they cannot be read.
+
+    Raises:
+        MissingFactError: Nobody counted them.
+    """
     wanted, fraction = job.get("dataset.rows", None), job.get("dataset.eval_fraction", None)
-    if dataset.rows is None or dataset.problem:
-        return None
-    rows = min(dataset.rows, wanted) if _is_count(wanted) else dataset.rows
+    if dataset.problem:
+        return 0
+    rows = min(dataset.counted_rows, wanted) if _is_count(wanted) else dataset.counted_rows
     return rows - round(rows * fraction) if isinstance(fraction, float) and 0 < fraction < 1 else rows
 
 

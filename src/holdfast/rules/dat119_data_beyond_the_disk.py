@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from holdfast.catalog.named import finding, once, told
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Machine, Split
-from holdfast.core.finding import JOB_FILES, Case, Finding, Rule, Severity
+from holdfast.core.finding import JOB_FILES, Case, Finding, MissingFactError, Rule, Severity
 from holdfast.core.mention import Mention, Seen
 
 GB = 1_000_000_000
@@ -27,6 +27,7 @@ def check(job: Document, datasets: Sequence[Seen[Dataset]], machine: Machine) ->
     """Object to the first dataset for which there is no room."""
     if job.get("dataset.streaming", None) is True or not machine.free_disk_bytes:
         return
+    unmeasured = ""
     for mention, dataset in once(told(job, datasets)):
         splits = dataset.configs.get(mention.config or dataset.default_config or "", {})
         size = sum(split.bytes or 0 for split in splits.values())
@@ -34,6 +35,10 @@ def check(job: Document, datasets: Sequence[Seen[Dataset]], machine: Machine) ->
             free = f"{machine.free_disk_bytes / GB:.1f} GB are free"
             yield finding(mention, f"`{mention.name}` is a download of {size / GB:.1f} GB, and {free}")
             return
+        if any(split.bytes is None for split in splits.values()):
+            unmeasured = unmeasured or mention.name
+    if unmeasured:
+        raise MissingFactError(unmeasured, "the Hub does not say how large it is")
 
 
 JOB = """

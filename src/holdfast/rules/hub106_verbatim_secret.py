@@ -15,9 +15,11 @@ There is no automatic fix: write `secrets={"HF_TOKEN": get_token()}` with `from 
 
 import re
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.document import Document, Unknown
+from holdfast.core.finding import PROGRAMS, Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.hidden import plain
 
 STARTING = ("run_job", "run_uv_job", "create_scheduled_job", "create_scheduled_uv_job")
 NAME = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})")
@@ -29,13 +31,17 @@ def check(job: Document) -> Iterator[Finding]:
         if call.package != "huggingface_hub" or call.name not in STARTING or call.guard.because:
             continue
         for argument in ("secrets", "env"):
-            if isinstance(call.arguments.get(argument), Mapping):
-                yield from _verbatim(job, f"{call.key}.{argument}", call.label)
+            given = plain(call.arguments).get(
+                argument
+            )  # a value in it that the source hides is no text that stands there
+            if isinstance(given, Unknown):
+                raise MissingFactError(f"{call.key}.{argument}", given.because)
+            if isinstance(given, Mapping):
+                yield from _verbatim(f"{call.key}.{argument}", call.label, given)
 
 
-def _verbatim(job: Document, key: str, label: str) -> Iterator[Finding]:
-    given = job.get(key)
-    for name, value in given.items() if isinstance(given, Mapping) else ():
+def _verbatim(key: str, label: str, given: Mapping[str, Any]) -> Iterator[Finding]:
+    for name, value in given.items():
         if isinstance(value, str) and NAME.fullmatch(value):
             fault = f"`{label}` sends {value!r} as it stands, and the job's {name} is that text: use `get_token()`"
             yield Finding(key, fault)

@@ -4,8 +4,7 @@ Covered: everything YAML 1.2 has for plain values, in block and flow style, with
 Not covered: anchors and aliases, tags, several documents in a file; see `adapters.yaml.compose`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 
 from ruamel.yaml.representer import RepresenterError
 
@@ -13,7 +12,6 @@ from holdfast.adapters.yaml.compose import compose
 from holdfast.adapters.yaml.page import Draft, Page
 from holdfast.adapters.yaml.splice import rename, steps
 from holdfast.adapters.yaml.tree import Branch, Child, Leaf, value_of
-from holdfast.core.calls import Call
 from holdfast.core.document import (
     CallAs,
     Document,
@@ -28,11 +26,7 @@ from holdfast.core.document import (
     render_key,
 )
 from holdfast.core.errors import GroupedError, JobError, Spot
-from holdfast.core.methods import Method
 from holdfast.core.text import Lines, TextEdit
-
-CLASSES = {"peft": "peft.LoraConfig", "quantization": "transformers.BitsAndBytesConfig"}
-"""The classes whose arguments stand under two keys."""
 
 NOT_THERE: dict[type[Edit], str] = {
     Set: "what it would stand in is no mapping, and no list of that length",
@@ -65,7 +59,7 @@ class JobFileReader:
             places={key: lines.place(path, child.node.start, child.node.end) for key, child in entries.items()},
             key_places={key: lines.place(path, leaf.start, leaf.end) for key, leaf in keys.items()},
         )
-        return replace(document, calls=tuple(_calls(document)))
+        return document.with_own_calls()
 
     def place_edits(self, document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:
         """Return the text edits that make the edits and touch nothing else.
@@ -85,26 +79,6 @@ class JobFileReader:
             except ExceptionGroup:  # what came out is no YAML
                 raise _refusal(document, edit, UNCLEAR) from None
         return draft.edits()
-
-
-def _calls(document: Document) -> Iterator[Call]:
-    """Yield the calls that a job file stands for: of its method's config, and of those that go with it."""
-    method = document.values.get("method")
-    config = {"train": Method(method).config} if method in list(Method) else {}
-    for key, path in {**config, **CLASSES}.items():
-        arguments = document.values.get(key)
-        if isinstance(arguments, Mapping):
-            place, name_place = document.places.get((key,)), document.place(key)
-            given = {str(name): value for name, value in arguments.items()}
-            yield Call(
-                path=path,
-                label=key,
-                key=key,
-                arguments=given,
-                place=place or name_place,
-                name_place=name_place,
-                via="file",
-            )
 
 
 def _root(text: str, path: str) -> Branch:

@@ -25,6 +25,7 @@ READERS: Final[Mapping[str, str]] = {
     **dict.fromkeys((".sh", ".bash", ".slurm", ".sbatch", ".mk"), "holdfast.adapters.targets.commands"),
 }
 JOBS: Final = "holdfast.adapters.targets.jobs"
+OVERRIDES: Final = "holdfast.adapters.overrides"
 
 
 class PlaceEdits(Protocol):
@@ -77,11 +78,13 @@ def read_target(
         text: What is taken for the file's text; what it holds if None.
 
     Raises:
-        UsageError: There is no such file, or it cannot be read.
+        UsageError: There is no such file, it cannot be read, or it is no job file and overrides are given.
         ExceptionGroup: Of a JobError for every problem of a job file.
     """
     suffix = ".py" if path == "-" else ".mk" if Path(path).name == "Makefile" else Path(path).suffix
     reader = READERS.get(suffix, JOBS)
+    if sets and reader != JOBS:
+        import_module(OVERRIDES).require_no_overrides(path, sets)
     target: Target = import_module(reader).read(
         read_text(path) if text is None else text, path, tuple(sets), tuple(arguments)
     )

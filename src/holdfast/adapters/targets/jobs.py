@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from holdfast.adapters.overrides import apply_overrides, environment_edits, parse_set
+from holdfast.adapters.overrides import apply_overrides, environment_edits, parse_set, require_no_overrides
 from holdfast.adapters.readers.foreign import find_reader
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.targets import KNOWN, Target
@@ -37,6 +37,7 @@ def read(text: str, path: str, sets: tuple[str, ...], _: tuple[str, ...]) -> Tar
             raise
         return Target(documents=(unread,), place_edits=place_foreign_edits)
     if foreign := find_reader(document.values):
+        require_no_overrides(path, sets)
         return Target(documents=(foreign(document),), place_edits=place_foreign_edits)
     overrides = (*environment_edits(os.environ), *map(parse_set, sets))
     if not overrides and _is_anothers(document.values):

@@ -39,6 +39,9 @@ COLUMNS: Final[Mapping[str, Mapping[str, Type]]] = {
 }
 """Columns of each configuration of the built-in dataset, with their types."""
 
+ROWS: Final[Mapping[str, int]] = {"train": 3_000, "test": 200}
+"""Rows that each of its splits has at least: how many there are, the release of Python decides."""
+
 CONFIG_FOR = {
     Method.SFT: "messages",
     Method.DPO: "preference",

@@ -28,12 +28,14 @@ def render_annotation(finding: Mapping[str, Any]) -> str:
     """
     fix = f" Fix: {finding['fix']['title']}." if finding["fix"] else ""
     message = f"{_where(finding)}{finding['message']}{fix}"
-    told = {"file": finding["path"], **_lines(finding), "title": finding["code"]}
+    told = {"file": finding.get("overrides", finding["path"]), **_lines(finding), "title": finding["code"]}
     properties = ",".join(f"{name}={str(value).translate(IN_PROPERTY)}" for name, value in told.items())
     return f"::{COMMANDS[finding['severity']]} {properties}::{message.translate(IN_MESSAGE)}"
 
 
 def _where(finding: Mapping[str, Any]) -> str:
+    if finding.get("origin"):
+        return f"{finding['path']} ({finding['origin']}): "
     return f"cell {finding['cell']}, line {finding['line']}: " if finding.get("cell") else ""
 
 

@@ -21,7 +21,7 @@ def render_sarif(answer: Mapping[str, Any], rules: Iterable[Rule], texts: Mappin
     """Return an answer of `check` as a SARIF log.
 
     A finding in a notebook stands in its file without a line, since lines are counted in cells: the cell is a logical
-    location, and the message names it. What a comment lets pass is a suppressed result; what could not be asked is a
+    location, and the message names it; likewise one about an override of a job file. What a comment lets pass is a suppressed result; what could not be asked is a
     notification of the run.
 
     Args:
@@ -85,12 +85,11 @@ def _note(path: str, text: str) -> Json:
 
 def _result(finding: Mapping[str, Any], index: int, texts: Mapping[str, str]) -> Json:
     cell = finding.get("cell")
-    where = f"Cell {cell}, line {finding['line']}: " if cell else ""
     result: Json = {
         "ruleId": finding["code"],
         "ruleIndex": index,
         "level": LEVELS[finding["severity"]],
-        "message": {"text": where + finding["message"]},
+        "message": {"text": _where(finding) + finding["message"]},
         "locations": [_location(finding, texts)],
         "suppressions": [],
     }
@@ -102,12 +101,21 @@ def _result(finding: Mapping[str, Any], index: int, texts: Mapping[str, str]) ->
     return result
 
 
+def _where(finding: Mapping[str, Any]) -> str:
+    """Return what a message has to name, since a region of a file does not."""
+    if finding.get("origin"):
+        return f"{finding['path']} ({finding['origin']}): "
+    return f"Cell {finding['cell']}, line {finding['line']}: " if finding.get("cell") else ""
+
+
 def _location(finding: Mapping[str, Any], texts: Mapping[str, str]) -> Json:
-    path, cell = finding["path"], finding.get("cell")
+    path, cell = finding.get("overrides", finding["path"]), finding.get("cell")
     physical: Json = {"artifactLocation": _artifact(path)}
     location: Json = {"physicalLocation": physical}
     if cell:
         location["logicalLocations"] = [{"name": f"cell {cell}", "kind": "module"}]
+    elif finding.get("origin"):
+        location["logicalLocations"] = [{"name": finding["path"], "kind": "parameter"}]
     elif finding["line"]:
         start = (finding["line"], finding["column"])
         physical["region"] = _region(start, (finding["end_line"], finding["end_column"]), texts.get(path, ""))

@@ -86,7 +86,7 @@ def mentions_of_calls(document: Document) -> Iterator[Mention]:
     for call in document.calls:
         if call.via == "partial" or call.guard.because:
             continue
-        naming = _naming(call)
+        naming = naming_of(call)
         if naming is not None:
             yield from _named(Given(document, call, naming.positions), naming)
         elif call.name.endswith("Trainer"):
@@ -115,7 +115,8 @@ def is_true(value: Any) -> bool:
     return value is True or (isinstance(value, str) and value.lower() in YES)
 
 
-def _naming(call: Call) -> Naming | None:
+def naming_of(call: Call) -> Naming | None:
+    """Return how a call names something; None where it names nothing."""
     path = call.path.replace(".HfApi.", ".")
     if path in FUNCTIONS:
         return FUNCTIONS[path]
@@ -142,7 +143,7 @@ def _named(given: Given, naming: Naming) -> Iterator[Mention]:
     details = {key: given.value(parameter) for key, parameter in _details(naming)}
     kind = _kind(given, naming)
     hidden = any(isinstance(value, Unknown) for value in (files, kind, *details.values()))
-    if not isinstance(name, str) or hidden or not isinstance(files, tuple) or not _fits(name, naming.role):
+    if not isinstance(name, str) or hidden or not isinstance(files, tuple) or not fits(name, naming.role):
         return
     if naming.role == "target" and given.value("create_pr") not in (None, False):
         return  # a pull request may be opened by anyone
@@ -194,7 +195,8 @@ def _files(given: Given, naming: Naming) -> tuple[str, ...] | Unknown:
     return tuple(f"{inside}/{name}" for name in found) or (f"{inside}/**",)
 
 
-def _fits(name: str, role: Role) -> bool:
+def fits(name: str, role: Role) -> bool:
+    """Tell whether a name may be that of a thing of some role on the Hub."""
     if role == "link":
         return name.startswith(ADDRESS)
     if role in ("target", "space"):
@@ -245,7 +247,7 @@ def _reports_to(call: Call, tracker: str) -> bool:
 
 def _set(given: Given, name: str, setting: Setting) -> Iterator[Mention]:
     value, revision, config = (given.value(each) for each in (name, setting.revision, setting.config))
-    if not isinstance(value, str) or not _fits(value, setting.role) or _any_hidden(revision, config):
+    if not isinstance(value, str) or not fits(value, setting.role) or _any_hidden(revision, config):
         return
     yield replace(
         _mention(given, name, setting),

@@ -16,6 +16,7 @@ from holdfast.adapters.readers.script.values import (
     Draft,
     Function,
     Method,
+    Part,
     Partial,
     Ref,
     Thing,
@@ -71,10 +72,16 @@ class Draughtsman:
             if entries.open or depth > DEEPEST:  # a dict may hold itself
                 return UNKNOWN
             return {name: self.plain(slot.value, depth + 1) for name, slot in entries.slots.items()}
-        if isinstance(value, Thing):
-            known = value.draft is not None and id(value.draft) in self.keys
-            return Made(value.path, self.keys[id(value.draft)]) if known else UNKNOWN
+        if isinstance(value, Thing | Part):
+            return self._made(value)
         return _own(value)
+
+    def _made(self, value: Thing | Part) -> Made | Unknown:
+        """Return what a call gave, or an item of it; of what else is reached from there, nothing is known."""
+        thing = value.thing if isinstance(value, Part) else value
+        known = thing.draft is not None and id(thing.draft) in self.keys
+        is_item = isinstance(value, Part) and value.path.endswith("()[]")
+        return Made(value.path, self.keys[id(thing.draft)]) if known and (value is thing or is_item) else UNKNOWN
 
     def call(self, draft: Draft) -> Call:
         """Return a call as a Document holds it, and put its arguments under its key."""

@@ -1,0 +1,63 @@
+"""What a program names without showing it: a name that is computed, comes from a command line, or is handed on from elsewhere."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from holdfast.core.calls import Call
+from holdfast.core.document import Document, Unknown
+from holdfast.core.hidden import hidden_in
+from holdfast.core.mention import Mention, Role
+from holdfast.engine.mentions.calls import Given, fits, is_config, naming_of, pushes
+from holdfast.engine.mentions.table import SETTINGS, TRAINER, TRAINER_POSITIONS, Naming
+
+PARTS: Final[Mapping[Role, str]] = {"model": "model.path", "dataset": "dataset.path"}
+"""Keys of other programs' files that name something."""
+
+
+def hidden_mentions(document: Document) -> tuple[Mention, ...]:
+    """Return what a job names outside itself, where the source does not show what.
+
+    Args:
+        document: The script, command or foreign job file; a job file hides nothing.
+    """
+    found = [each for call in document.calls for each in _of_call(document, call)]
+    if document.kind == "command":
+        found += [each for role, key in PARTS.items() for each in _hiding(role, key, document.get(key, None))]
+    return tuple({(each.role, each.name): each for each in found}.values())
+
+
+def _of_call(document: Document, call: Call) -> Iterator[Mention]:
+    if call.via == "partial" or call.guard.because:
+        return
+    naming = naming_of(call)
+    if naming is not None:
+        yield from _of_loader(Given(document, call, naming.positions), naming)
+        return
+    written = replace(call, open=False)  # what else may be given to it names nothing that can be spoken of
+    if call.name.endswith("Trainer"):
+        yield from _of_arguments(Given(document, written, TRAINER_POSITIONS), TRAINER)
+    elif is_config(call):
+        target: dict[str, Role] = {"hub_model_id": "target"} if pushes(document) else {}
+        yield from _of_arguments(
+            Given(document, written), {name: each.role for name, each in SETTINGS.items()} | target
+        )
+
+
+def _of_loader(given: Given, naming: Naming) -> Iterator[Mention]:
+    name = given.value(naming.name)
+    if isinstance(name, str) and not fits(name, naming.role):
+        return
+    details = (naming.kind_by, naming.revision, naming.config, naming.split, *naming.files, naming.folder)
+    yield from _hiding(naming.role, given.key(naming.name), [name, *map(given.value, details)])
+
+
+def _of_arguments(given: Given, roles: Mapping[str, Role]) -> Iterator[Mention]:
+    for name, role in roles.items():
+        yield from _hiding(role, given.key(name), given.value(name))
+
+
+def _hiding(role: Role, key: str, value: Any) -> Iterator[Mention]:
+    hidden: Unknown | None = hidden_in(value)
+    if hidden:
+        yield Mention(role=role, name=key, key=key, hidden=hidden.because)

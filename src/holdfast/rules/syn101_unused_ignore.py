@@ -1,0 +1,87 @@
+"""Comments that let nothing pass.
+
+## What it does
+Looks for `# holdfast: ignore[…]` with a code that no rule has, with a code of a rule that finds nothing there, and for a comment with its
+codes behind it instead of in brackets. Nothing is said of a code where one of its rules was not asked, or was skipped: what it would have
+found, nobody knows.
+
+## Why is this bad
+A comment with a misspelt code lets nothing pass. One whose finding is gone hides the next, which may be another. And one without brackets
+lets everything pass, whatever stands behind it.
+
+## Fix safety
+What is of no use is taken out: the code, or the whole comment with its reason. Codes that stand behind a comment are put in brackets. No
+finding of today comes of that but those that the comment did not mean.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.core.document import Document
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.ignore import UnusedIgnore
+from holdfast.core.text import Place, TextEdit
+
+
+def check(job: Document, unused_ignores: Sequence[UnusedIgnore]) -> Iterator[Finding]:
+    """Tell of each comment that is of no use."""
+    for each in unused_ignores:
+        if each.place.path == job.path and each.text in job.text:
+            fix = Fix(each.remedy, (), text_edits=each.edits) if each.edits else None
+            yield Finding("", _fault(each), fix, place=each.place)
+
+
+def _fault(each: UnusedIgnore) -> str:
+    if each.meant:
+        codes = ", ".join(each.meant)
+        return f"this comment lets every rule's findings pass; for those of {codes} write `ignore[{codes}]`"
+    unknown = [f"no rule's code begins with {code!r}" for code in each.unknown]
+    unused = [f"{', '.join(each.unused)} find{'s' * (len(each.unused) == 1)} nothing here"] if each.unused else []
+    return "; ".join([*unknown, *unused]) or "this comment lets nothing pass"
+
+
+SCRIPT = """from trl import SFTConfig
+
+args = SFTConfig(
+    output_dir="out",
+    max_length=1024,  # holdfast: ignore[{}] this script is only run with trl 0.12
+)
+"""
+COMMENT = "  # holdfast: ignore[ARG101] this script is only run with trl 0.12"
+LINE, START = 5, 21
+
+
+def _example(code: str, **said: tuple[str, ...]) -> dict[str, object]:
+    end = START + len(COMMENT) - len("ARG101") + len(code)
+    edit = TextEdit((LINE, START), (LINE, end), "")
+    place = Place("train.py", LINE, START + 2, LINE, end)
+    text = COMMENT.strip().replace("ARG101", code)
+    return {"unused_ignores": (UnusedIgnore(place=place, text=text, edits=(edit,), **said),)}
+
+
+RULE = Rule(
+    code="SYN101",
+    name="unused-ignore",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "What `holdfast check` itself found: the comments of a file, and the findings that they let pass. `ruff` has the same as RUF100, "
+        "and holds it for a fault of the file, too."
+    ),
+    bad=(
+        Case(
+            script=SCRIPT.format("ARG101"),
+            facts=_example("ARG101", unused=("ARG101",)),
+            at="",
+            fixed=SCRIPT.format("ARG101").replace(COMMENT, ""),
+        ),
+        Case(
+            script=SCRIPT.format("ARG999"),
+            facts=_example("ARG999", unknown=("ARG999",)),
+            at="",
+            fixed=SCRIPT.format("ARG101").replace(COMMENT, ""),
+        ),
+    ),
+    good=(Case(script=SCRIPT.format("ARG101").replace("max_length", "max_seq_length"), facts={"unused_ignores": ()}),),
+    kinds=ANY_KIND,
+)
