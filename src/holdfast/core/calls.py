@@ -96,6 +96,29 @@ class Local:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """One attribute that a program reads of the settings that a library's class holds: `args.max_length`.
+
+    Attributes:
+        path: The class: `trl.SFTConfig`; empty where it is one of several.
+        name: The attribute.
+        key: The key path in the Document under which it stands: `reads.0`.
+        calls: Keys of the calls that made the settings.
+        place: Where the attribute is named.
+        guard: What stands around it.
+        exposed: Whether code that is not seen was handed the settings, and may have given them attributes of its own.
+    """
+
+    path: str
+    name: str
+    key: str
+    calls: tuple[str, ...] = ()
+    place: Place
+    guard: Guard = field(default_factory=Guard)
+    exposed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """One call of something that a library provides.
 

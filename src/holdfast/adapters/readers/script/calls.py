@@ -131,6 +131,8 @@ def _of_plain(reading: Reading, site: Site, given: Given) -> Any:
         for value in given.values:
             if isinstance(value, Ref):
                 reading.store[value.address] = reading.entries(value.address).opened(CHANGED)
+            elif isinstance(value, Thing):
+                reading.exposed.add(value.address)
     return why([site.receiver, site.callee, *(value for value in given.values if value in INSTALLED)])
 
 

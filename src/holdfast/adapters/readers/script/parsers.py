@@ -279,6 +279,8 @@ def _parsed(reading: Reading, site: Site, cls: Any, share: Entries) -> Any:
 def _vars(reading: Reading, _: Site, given: Given) -> Any:
     value = given.argument(0, "")
     hidden = value if isinstance(value, Unknown) else COMMAND_LINE
+    if isinstance(value, Thing):
+        reading.exposed.add(value.address)
     return reading.fresh(Entries(open=True)) if isinstance(value, Thing | Ref) else hidden
 
 

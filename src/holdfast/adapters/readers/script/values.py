@@ -102,6 +102,23 @@ class Draft:
 
 
 @dataclass(slots=True, eq=False, repr=False)
+class AttributeRead:
+    """An attribute of settings that the program reads, while it is read itself.
+
+    Attributes:
+        name: The attribute.
+        place: Where it is named.
+        guard: What stands around it, on every way on which it was come upon.
+        things: What it was read of, on each of these ways.
+    """
+
+    name: str
+    place: Place
+    guard: Guard
+    things: "list[Thing]" = field(default_factory=list["Thing"])
+
+
+@dataclass(slots=True, eq=False, repr=False)
 class Thing:
     """What a call made: an instance of a library's class or of one of the program's own, or what a function gave.
 
