@@ -11,9 +11,18 @@ from holdfast.core.calls import Read
 from holdfast.core.document import Document
 from holdfast.core.text import Place
 
-pytestmark = pytest.mark.train
+pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore::FutureWarning")]
 SETTINGS = {
-    "trl": ("SFTConfig", "DPOConfig", "GRPOConfig", "KTOConfig", "RewardConfig", "RLOOConfig", "ModelConfig", "ScriptArguments"),
+    "trl": (
+        "SFTConfig",
+        "DPOConfig",
+        "GRPOConfig",
+        "KTOConfig",
+        "RewardConfig",
+        "RLOOConfig",
+        "ModelConfig",
+        "ScriptArguments",
+    ),
     "transformers": ("TrainingArguments", "Seq2SeqTrainingArguments"),
     "peft": ("LoraConfig", "AdaLoraConfig", "PromptTuningConfig"),
 }
@@ -26,7 +35,9 @@ GIVEN: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize(("package", "name"), [(package, each) for package, names in SETTINGS.items() for each in names])
+@pytest.mark.parametrize(
+    ("package", "name"), [(package, each) for package, names in SETTINGS.items() for each in names]
+)
 def test_missing_attributes_are_missing(package: str, name: str) -> None:
     """No attribute that an instance has is called missing, and what is called missing raises AttributeError."""
     api, path = Api(newest()), f"{package}.{name}"

@@ -159,12 +159,15 @@ def _fix(checked: Checked, finding: Finding, fix: Fix, *, edits: bool) -> dict[s
         placed = checked.place_edits(document, fix.edits)
     except UsageError:
         return None
-    return {**told, "edits": [_edit(edit) for edit in placed]}
+    place = finding.place or document.place(finding.key)
+    return {**told, "edits": [_edit(edit, document.path, place.path) for edit in placed]}
 
 
-def _edit(edit: TextEdit) -> dict[str, Any]:
+def _edit(edit: TextEdit, document: str, finding: str) -> dict[str, Any]:
+    """Return an edit with its path, where that is not the finding's."""
     told = {"start": list(edit.start), "end": list(edit.end), "text": edit.text}
-    return {**told, "cell": edit.cell} if edit.cell else told
+    path = edit.path or document
+    return {**told, **({"cell": edit.cell} if edit.cell else {}), **({"path": path} if path != finding else {})}
 
 
 def exit_code(answer: Mapping[str, Any]) -> int:

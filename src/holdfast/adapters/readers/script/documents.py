@@ -203,9 +203,8 @@ def _shown_reads(reading: Reading, keys: Mapping[int, str]) -> Iterator[Attribut
 
     An attribute that the program sets, on whatever, may be one of its own.
     """
-    path = reading.frame.places.path
     for read in reading.reads.values() if "*" not in reading.written else ():
-        ours = read.place.path == path or any(id(thing.draft) in keys for thing in read.things)
+        ours = read.place.path == reading.path or any(id(thing.draft) in keys for thing in read.things)
         if ours and read.name not in reading.written and any(thing.path for thing in read.things):
             yield read
 

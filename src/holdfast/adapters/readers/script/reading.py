@@ -89,6 +89,7 @@ class Reading:
         specs: What parsers of a command line were told, by the parser's address.
         trees: Syntax trees of modules beside the script, kept so that no two nodes share an identity.
         loops: How many loops are being read.
+        path: Name of the script.
     """
 
     expressions: Mapping[type[ast.AST], Rule]
@@ -115,7 +116,11 @@ class Reading:
     specs: dict[int, Any] = field(default_factory=dict[int, Any])
     trees: list[ast.Module] = field(default_factory=list[ast.Module])
     loops: int = 0
+    path: str = field(init=False)
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def __post_init__(self) -> None:
+        self.path = self.frame.places.path
 
     def value(self, node: ast.expr) -> Any:
         """Return what an expression is, and note the calls in it."""

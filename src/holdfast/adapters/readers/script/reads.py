@@ -1,6 +1,7 @@
 """Attributes that a program reads of settings: of what a library's config class, or one of its own that extends it, made."""
 
 import ast
+from collections.abc import Iterable
 from typing import Any, Final
 
 from holdfast.adapters.readers.script.objects import SETTINGS, lineage
@@ -32,6 +33,11 @@ def note_getattr(reading: Reading, owner: Any, node: ast.Call) -> None:
             pass
 
 
+def expose(reading: Reading, values: Iterable[Any]) -> None:
+    """Note that code which is not seen is handed some values, and may give them attributes."""
+    reading.exposed.update(value.address for value in values if isinstance(value, Thing))
+
+
 def settings_in(owner: Any) -> Thing | None:
     """Return the settings that a value is: an instance of a config's class, or what a trainer was given as `args`."""
     if isinstance(owner, Part) and owner.path.endswith(TRAINERS_SETTINGS):
@@ -52,8 +58,10 @@ def _given_settings(part: Part) -> Thing | None:
 
 
 def _note(reading: Reading, settings: Thing, name: str, node: ast.expr) -> None:
-    if settings.cls is not None and _defines(reading, settings.cls, name):
-        return
+    """Note a read; of what has attributes of its own that nobody can tell of, or this one, it is one of something else."""
+    own = settings.cls is not None and _defines(reading, settings.cls, name)
+    if own or reading.entries(settings.address).open:
+        settings = Thing("", settings.draft, settings.address)
     known = reading.reads.get(id(node))
     if known is None:
         known = AttributeRead(name, reading.frame.places.last_name(node), reading.standing())
