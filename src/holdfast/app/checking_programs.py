@@ -60,7 +60,7 @@ def stand(path: str, documents: Sequence[Document], resolve: str) -> Footing:
         resolution, assumed = _by_uv(declared), dict[str, str]()
     else:
         resolution = resolve_once(declared)
-        assumed = assume_versions(declared, resolution, sorted(_used(documents)))
+        assumed = assume_versions(declared, resolution, sorted(_used(documents), key=_importance))
     return Footing(
         resolution=resolution,
         declared=declared,
@@ -96,8 +96,12 @@ def _by_path(documents: Iterable[Document]) -> Iterator[tuple[str, list[Document
 
 def _named(versions: Mapping[str, str], documents: Sequence[Document]) -> Mapping[str, str]:
     """Return the versions of the libraries that matter to a program: those it uses, and what they rest on."""
-    named = sorted(_used(documents) & versions.keys(), key=lambda name: (name not in IMPORTANCE, name != "trl", name))
-    return {package: versions[package] for package in named}
+    return {package: versions[package] for package in sorted(_used(documents) & versions.keys(), key=_importance)}
+
+
+def _importance(package: str) -> tuple[bool, bool, str]:
+    """Return what orders libraries, those that matter most first."""
+    return package not in IMPORTANCE, package != "trl", package
 
 
 def _used(documents: Sequence[Document]) -> set[str]:
