@@ -10,7 +10,15 @@ from holdfast.catalog.api.commands import HANDED_ON
 from holdfast.catalog.commands import calls_of, is_command
 from holdfast.catalog.moving import config_of, moving_fix, trainer_of
 from holdfast.catalog.renames import former_names, job_key, job_note, open_arguments, renamed
-from holdfast.catalog.renaming import noted, reads_of, renamed_reads, renaming_fix, spelled_renaming, spelled_since
+from holdfast.catalog.renaming import (
+    note_for,
+    noted,
+    reads_of,
+    renamed_reads,
+    renaming_fix,
+    spelled_renaming,
+    spelled_since,
+)
 from holdfast.catalog.since import since
 from holdfast.catalog.spans import comes_with, gone_since
 from holdfast.core.api import Signature, Span
@@ -19,7 +27,7 @@ from holdfast.core.document import ABSENT, Document, Remove, Rename, Set, Unknow
 from holdfast.core.finding import Fix
 from holdfast.core.lately import lately
 from holdfast.core.methods import Method
-from holdfast.core.nearest import nearest
+from holdfast.core.nearest import nearest, plays_same_role
 
 NEAR: Final = 0.7
 """How alike two names are, from 0 to 1, of which one may be meant for the other."""
@@ -193,7 +201,7 @@ class _Argument:
             return None
         gone = gone_since(self.api, self.call.path, self.name)
         packages = (gone.package,) if gone else ()
-        what = f"{spelled_renaming(change)}{spelled_since(self.api, self.call.path, change, gone)}{noted(change.note)}"
+        what = f"{spelled_renaming(change)}{spelled_since(self.api, self.call.path, change, gone)}{noted(note_for(change, self.call.arguments[self.name]))}"
         return self._told(Became.RENAMED, what, renaming_fix(self.job, self.call, change), *packages)
 
     def _moved(self) -> Refused | None:
@@ -281,7 +289,8 @@ class _Argument:
         others = self._others()
         if others:
             return self._told(Became.UNKNOWN, f"it belongs to {', '.join(f'`{other}`' for other in others)}")
-        meant = nearest(self.name, tuple(self.signature.parameters), cutoff=NEAR)
+        alike = tuple(each for each in self.signature.parameters if plays_same_role(self.name, each))
+        meant = nearest(self.name, alike, cutoff=NEAR)
         if meant is None:
             return self._told(Became.UNKNOWN, "nothing there is called like that")
         edits = (Rename(f"{self.call.key}.{self.name}", meant), *renamed_reads(self.job, self.call, self.name, meant))

@@ -17,7 +17,7 @@ from holdfast.core.api import Signature, Span
 from holdfast.core.calls import Read
 from holdfast.core.document import Document, Rename
 from holdfast.core.finding import Finding, Fix
-from holdfast.core.nearest import nearest
+from holdfast.core.nearest import nearest, plays_same_role
 
 PLAIN: Final = "TrainingArguments"
 
@@ -89,7 +89,8 @@ def _unknown(job: Document, api: Api, signature: Signature, read: Read) -> Findi
     owner = next((path for path in _settings_of(job) if _has(api, path, read.name)), "")
     if owner:
         return _finding(api, read, f"it belongs to `{owner.rpartition('.')[2]}`", None)
-    meant = nearest(read.name, tuple(signature.parameters), cutoff=NEAR)
+    alike = tuple(each for each in signature.parameters if plays_same_role(read.name, each))
+    meant = nearest(read.name, alike, cutoff=NEAR)
     if meant:
         return _finding(api, read, f"did you mean `{meant}`?", _renamed(read, meant, safe=False))
     return _finding(api, read, "nothing there is called like that", None)

@@ -16,6 +16,8 @@ def renaming_fix(job: Document, call: Call, change: Renamed) -> Fix | None:
     if not change.new or change.new in call.arguments:
         return None
     value, key = call.arguments[change.old], f"{call.key}.{change.old}"
+    if value is None and change.none:
+        return Fix(f"take `{change.old}` out", (Remove(key),), safe=False)
     if change.switch is None:
         edits = (Rename(key, change.new), *renamed_reads(job, call, change.old, change.new))
         read = _number(value) if call.via == "parser" else value
@@ -53,6 +55,11 @@ def spelled_since(api: Api, path: str, change: Renamed, gone: Span | None) -> st
     if came is None or came == released(gone.package)[0] or came == gone.after or change.switch is not None:
         return f", gone since {gone.package} {gone.after}"
     return f" in {gone.package} {came}, gone since {gone.after}"
+
+
+def note_for(change: Renamed, value: object) -> str:
+    """Return what is to be known of a renamed argument with a value."""
+    return "; ".join(filter(None, (change.note, change.none if value is None else "")))
 
 
 def noted(note: str) -> str:
