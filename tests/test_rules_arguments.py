@@ -338,7 +338,7 @@ def test_a_reward_is_not_written_as_a_reference(script: str, new: str) -> None:
     """Two arguments of one ending play different roles."""
     at = api(**{**newest(), "trl": "1.10.0"})
 
-    assert fix_of(script, "ARG101", at).edits == (Rename("calls.0.reward_model", new),)
+    assert fix_of(script, "ARG101", at).edits == (Rename("trainer.reward_model", new),)
 
 
 @pytest.mark.parametrize(
