@@ -360,3 +360,10 @@ def test_a_fix_says_what_it_writes() -> None:
     )
     assert fix_of(beta, "ARG107").title.endswith("and move it there")
     assert "`DPOConfig`" in fix_of(beta, "ARG107").title
+
+
+def test_a_method_called_on_its_class_is_given_its_instance_too() -> None:
+    """Whatever name the class was imported under."""
+    script = "from transformers import Trainer as Base\n\nclass Mine(Base):\n    def save(self, out):\n        Base.save_model(self, out, True)\n"
+
+    assert codes(script) == []

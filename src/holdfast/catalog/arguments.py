@@ -110,11 +110,8 @@ def signatures(job: Document, api: Api) -> Iterator[tuple[Call, Signature]]:
 
 
 def _gives_itself(call: Call) -> bool:
-    """Tell whether a method is called on its class, `Trainer.train(mine)`: what it is called for is one more argument."""
-    owner, _, name = call.path.rpartition(".")
-    kind = owner.rpartition(".")[2]
-    written = call.label.rpartition(".")[0].rpartition(".")[2]
-    return kind[:1].isupper() and written == kind and not name.startswith("from_") and bool(call.positional)
+    """Tell whether a method is called on its class: what it is called for is one more argument."""
+    return call.unbound and bool(call.positional) and not call.name.startswith("from_")
 
 
 def names_of(api: Api, path: str) -> tuple[str, ...]:

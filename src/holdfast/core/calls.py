@@ -138,6 +138,7 @@ class Call:
         guard: What stands around it.
         via: How it comes to be called. `partial` gives only some arguments; `parser` reads them from a command line
             or a file, all as text or plain YAML values, and raises for names that it does not know.
+        unbound: Whether a method is called on its class, `Trainer.save_model(mine)`: the first argument is what it is called for.
         defaults: Arguments that a parser takes from a file, as its own defaults: it does not compare them with choices.
     """
 
@@ -152,6 +153,7 @@ class Call:
     name_place: Place
     guard: Guard = field(default_factory=Guard)
     via: Literal["call", "partial", "super", "parser", "file"] = "call"
+    unbound: bool = False
     defaults: frozenset[str] = frozenset()
 
     @property

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.core.document import Document, Edit
-from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.core.errors import HoldfastError, LaterPythonError, UsageError
 from holdfast.core.finding import Finding, Fix, Severity, Skip
 from holdfast.core.text import TextEdit
 from holdfast.engine.check import severity_of
@@ -89,7 +89,7 @@ def _fails(target: Mapping[str, Any], *, strict: bool) -> bool:
 
 
 def _unread(target: Unread) -> dict[str, Any]:
-    """Return a target's errors as findings, so that they stand beside those of the others."""
+    """Return a target's errors as findings, so that they stand beside those of the others; what is too new is skipped."""
     findings = [
         {
             "code": "SYN001",
@@ -107,9 +107,15 @@ def _unread(target: Unread) -> dict[str, Any]:
             "fix": None,
         }
         for error in target.errors
+        if not isinstance(error, LaterPythonError)
+    ]
+    skipped = [
+        {"code": "SYN001", "missing": ["a newer Python"], "because": error.what}
+        for error in target.errors
+        if isinstance(error, LaterPythonError)
     ]
     kind = "job" if target.path.endswith(JOB_FILES) else "script"
-    return {"path": target.path, "kind": kind, "method": None, "resolved": {}, "findings": findings, "skipped": []}
+    return {"path": target.path, "kind": kind, "method": None, "resolved": {}, "findings": findings, "skipped": skipped}
 
 
 def _target(checked: Checked, *, edits: bool) -> dict[str, Any]:

@@ -81,6 +81,7 @@ class Draft:
         positional_places: Where those that are given by position stand; none where some are spread.
         receiver: For a method, the thing it was called on.
         order: By which the calls stand in the source: the line and the column of the name.
+        unbound: Whether it is a method that is called on its class.
         main: Whether it stands in the script itself, not in a file beside it.
     """
 
@@ -96,6 +97,7 @@ class Draft:
     guard: Guard
     via: Via
     receiver: "Thing | Part | None" = None
+    unbound: bool = False
     main: bool = True
     order: tuple[int, int] = (0, 0)
     positional_places: tuple[Place | None, ...] = ()
