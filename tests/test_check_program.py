@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.targets import read_target
+from holdfast.app.checking import check
 from holdfast.app.checking_programs import stand
 from holdfast.catalog.api import Api, released
 from holdfast.core.document import Document
@@ -104,6 +105,78 @@ def test_what_needs_no_version_is_as_certain_as_ever() -> None:
         yield Finding("train", f"{job.path} is wrong", place=HERE)
 
     assert told(check_program([rule(check)], [SCRIPT], footing(Declared()))) == [("error", "train.py is wrong")]
+
+
+OLD_SCRIPT = 'from trl import SFTConfig\n\nSFTConfig("out", max_seq_length=512, evaluation_strategy="steps")\n'
+UNPINNED = "(nothing pins {0}: checked against the newest, {0} "
+
+
+def judged(folder: Path, requirements: str) -> tuple[dict[str, list[str]], list[str]]:
+    """The messages about two old arguments, by severity, and what is skipped: the codes."""
+    (folder / ".git").mkdir()
+    (folder / "requirements.txt").write_text(requirements)
+    (folder / "train.py").write_text(OLD_SCRIPT)
+    (target,) = check([str(folder / "train.py")], only=["ARG101"], offline=True)["targets"]
+    found: dict[str, list[str]] = {}
+    for each in target["findings"]:
+        found.setdefault(each["severity"], []).append(each["message"])
+    return found, [skip["code"] for skip in target["skipped"]]
+
+
+@pytest.mark.parametrize(
+    "requirements",
+    [
+        "trl @ git+https://github.com/huggingface/trl.git\ntransformers",
+        "git+https://github.com/huggingface/trl.git@main\ntransformers",
+        "transformers",
+        "trl @ git+https://github.com/huggingface/trl\ntransformers @ git+https://github.com/huggingface/transformers",
+    ],
+)
+def test_a_branch_or_nothing_is_judged_against_the_newest(tmp_path: Path, requirements: str) -> None:
+    """As warnings that say so; it does not pass in silence."""
+    found, skipped = judged(tmp_path, requirements)
+
+    assert [*found] == ["warning"]
+    assert len(found["warning"]) == 2
+    assert all("nothing pins trl" in each for each in found["warning"])
+    assert not skipped
+
+
+@pytest.mark.parametrize(
+    "requirements",
+    ["trl[vllm]", "trl==1.16.0\ntransformers @ git+https://github.com/huggingface/transformers", "trl==1.16.0\nvllm"],
+)
+def test_what_depends_on_trl_alone_is_certain_where_trl_is_known(tmp_path: Path, requirements: str) -> None:
+    """What depends on transformers, which is not, is a warning."""
+    found, skipped = judged(tmp_path, requirements)
+
+    (error,), (warning,) = found["error"], found["warning"]
+    assert "takes no `max_seq_length`" in error
+    assert "takes no `evaluation_strategy`" in warning
+    assert UNPINNED.format("transformers") in warning
+    assert not skipped
+
+
+def test_the_tag_of_a_release_is_the_release(tmp_path: Path) -> None:
+    """Of 0.19.0, which takes `max_seq_length` still."""
+    found, skipped = judged(tmp_path, "trl @ git+https://github.com/huggingface/trl.git@v0.19.0\ntransformers==4.53.3")
+
+    assert [each for each in found["error"] if "max_seq_length" in each] == []
+    assert not skipped
+
+
+@pytest.mark.parametrize(
+    "requirements",
+    [
+        "trl @ git+https://github.com/huggingface/trl.git@0f88c179e30b3439467942a08c3190f624d5c423",
+        "trl==99.0",
+        "trl @ https://example.org/trl-1.0-py3-none-any.whl",
+        "trl==${VERSION}",
+    ],
+)
+def test_what_remains_unknown_is_skipped(tmp_path: Path, requirements: str) -> None:
+    """A commit, a wheel from elsewhere, an unknown release: nothing is claimed, and it is no pass."""
+    assert judged(tmp_path, requirements) == ({}, ["ARG101"])
 
 
 def test_a_version_that_is_not_known_is_claimed_nothing_of() -> None:

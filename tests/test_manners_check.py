@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from click import unstyle
 
+from holdfast.app.checking import check
 from holdfast.app.checking_many import share_out
 from holdfast.app.checking_one import Question, Told
 from holdfast.cli.findings import render_finding, render_findings
@@ -456,3 +457,17 @@ def test_a_quick_check_imports_nothing_that_it_does_not_need(here: Path) -> None
     told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=here)
 
     assert told.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="it reads what is new in 3.12")
+@pytest.mark.parametrize("line", ['print(f"{names["a"]}")', "type Name = str", "def first[T](each: T) -> T: ..."])
+def test_syntax_of_a_newer_python_is_skipped(tmp_path: Path, line: str) -> None:
+    """Nothing is said of such a script, for or against: no error, and no pass."""
+    script = tmp_path / "train.py"
+    script.write_text(f"{line}\n")
+
+    answer = check([str(script)], offline=True)
+
+    assert answer["verdict"] == "pass"
+    assert [skip["code"] for skip in answer["targets"][0]["skipped"]] == ["SYN001"]
+    assert check([str(script)], offline=True, strict=True)["verdict"] == "fail"

@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.adapters.readers.notebook import clean_cell, read_notebook
-from holdfast.core.document import Document
+from holdfast.adapters.readers.script.edits import place_edits
+from holdfast.core.document import Document, Remove, Rename
 from holdfast.core.errors import UsageError
+from holdfast.core.text import apply_text_edits
 
 
 def notebook(*cells: str | list[str], **extra: Any) -> str:
@@ -133,3 +135,16 @@ def test_any_json_is_read_or_refused(value: Any) -> None:
 @given(st.text(alphabet="x=!%?\n\\ \"'#()pipinstall", max_size=60))
 def test_a_clean_cell_has_as_many_lines(cell: str) -> None:
     assert clean_cell(cell).count("\n") == cell.count("\n")
+
+
+def test_a_cell_that_is_indented_as_a_whole_is_read_as_ipython_does() -> None:
+    """It takes the first line's indentation from all lines; places and fixes count in the cell as it is written."""
+    cell = "    from trl import SFTConfig\n    args = SFTConfig('out',\n                     max_seq_length=512)\n"
+    text = json.dumps({"cells": [{"cell_type": "code", "source": cell}]})
+
+    (document,) = read_notebook(text, "n.ipynb")
+    (edit,) = place_edits(document, [Rename("calls.0.max_seq_length", "max_length")])
+    (gone,) = place_edits(document, [Remove("calls.0.max_seq_length")])
+
+    assert (edit.start, edit.end, edit.cell) == ((3, 22), (3, 36), 1)
+    assert apply_text_edits(cell, [gone]) == "    from trl import SFTConfig\n    args = SFTConfig('out')\n"

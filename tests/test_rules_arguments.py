@@ -20,7 +20,8 @@ from holdfast.catalog.arguments import Became, names_of, refused
 from holdfast.catalog.import_failures import import_failures
 from holdfast.catalog.moving import config_of, trainer_of
 from holdfast.catalog.renames import Renamed, renamed, replaced
-from holdfast.core.finding import Finding, Rule
+from holdfast.core.document import Remove, Rename
+from holdfast.core.finding import Finding, Fix, Rule
 from holdfast.engine.check import run_rules
 from holdfast.rules import all_rules
 
@@ -294,3 +295,75 @@ def test_any_name_is_taken_or_has_one_fate(name: str, path: str) -> None:
 
     assert signature is not None
     assert len(found) == (f"{name}_" not in signature.parameters)
+
+
+def fix_of(script: str, code: str, at: Api | None = None) -> Fix:
+    """The one fix that a rule offers."""
+    (found,) = [each.fix for each in ask(script, at) if each.rule and each.rule.code == code and each.fix]
+    return found
+
+
+def test_none_is_not_carried_to_a_name_where_it_means_something_else() -> None:
+    """`max_seq_length=None` was 1024; `max_length=None` cuts nothing."""
+    script = "from trl import SFTConfig\nSFTConfig('out', max_seq_length={})\n"
+
+    assert fix_of(script.format(512), "ARG101").safe
+    assert not fix_of(script.format(None), "ARG101").safe
+    assert fix_of(script.format(None), "ARG101").edits == (Remove("calls.0.max_seq_length"),)
+
+
+def test_a_name_of_the_newest_releases_alone_is_not_written_without_asking() -> None:
+    """A script that has it runs with no other."""
+    script = "from trl import SFTConfig\nSFTConfig('out', gradient_checkpointing=True)\n"
+
+    assert not fix_of(script, "ARG109").safe
+
+
+def test_a_reference_model_is_not_taken_away_without_asking() -> None:
+    """RLOO makes its own of the model, which need not be the one that is given."""
+    script = "from trl import RLOOTrainer\nRLOOTrainer('m', ref_policy={}, reward_funcs=f)\n"
+
+    assert not fix_of(script.format("reference"), "ARG105").safe
+    assert fix_of(script.format(None), "ARG105").safe
+
+
+@pytest.mark.parametrize(
+    ("script", "new"),
+    [
+        ("from trl.experimental.online_dpo import OnlineDPOTrainer as T\nT('m', reward_model=f)\n", "reward_funcs"),
+        ("from trl.experimental.xpo import XPOTrainer as T\nT('m', reward_model=f)\n", "reward_funcs"),
+    ],
+)
+def test_a_reward_is_not_written_as_a_reference(script: str, new: str) -> None:
+    """Two arguments of one ending play different roles."""
+    at = api(**{**newest(), "trl": "1.10.0"})
+
+    assert fix_of(script, "ARG101", at).edits == (Rename("trainer.reward_model", new),)
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["peft.LoraConfig(peft_config=x)", "trl.DPOTrainer('m', loftq_config=x)", "trl.SFTTrainer('m', test_dataset=x)"],
+)
+def test_no_name_of_another_role_is_proposed(call: str) -> None:
+    """What shares its last word only is something else."""
+    assert not any("did you mean" in each.message for each in ask(f"import peft, trl\n{call}\n"))
+
+
+def test_a_fix_says_what_it_writes() -> None:
+    """A config of a trainer's own has other defaults: those that are written out are in the title."""
+    script = "from trl import DPOTrainer\nfrom transformers import TrainingArguments\nDPOTrainer('m', args=TrainingArguments('out'))\n"
+    beta = script.replace("'m', ", "'m', beta=0.1, ")
+
+    assert "make it a `DPOConfig`, with the defaults of `TrainingArguments` that differ (learning_rate=5e-05" in (
+        fix_of(script, "ARG116").title
+    )
+    assert fix_of(beta, "ARG107").title.endswith("and move it there")
+    assert "`DPOConfig`" in fix_of(beta, "ARG107").title
+
+
+def test_a_method_called_on_its_class_is_given_its_instance_too() -> None:
+    """Whatever name the class was imported under."""
+    script = "from transformers import Trainer as Base\n\nclass Mine(Base):\n    def save(self, out):\n        Base.save_model(self, out, True)\n"
+
+    assert codes(script) == []

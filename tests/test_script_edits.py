@@ -33,8 +33,8 @@ GAPS = st.sampled_from(["", " ", "\n", "\n    ", "  # note\n    ", "\n    # abov
         ("f(a=1,\n  b=2)", Remove("t.a"), "f(b=2)"),
         ("f(a=1,\n  b=2)", Set("t.c", 3), "f(a=1,\n  b=2,\n  c=3)"),
         ("f(\n    a=1\n)", Set("t.c", [1]), "f(\n    a=1,\n    c=[1]\n)"),
-        (TALL, Remove("t.a"), "SFTConfig(\n    # more\n    b=2,\n)"),
-        (TALL, Remove("t.b"), "SFTConfig(\n    # why\n    a=1,  # one\n)"),
+        (TALL, Remove("t.a"), "SFTConfig(\n    # why\n    # more\n    b=2,\n)"),
+        (TALL, Remove("t.b"), "SFTConfig(\n    # why\n    a=1,  # one\n    # more\n)"),
         (TALL, Set("t.c", 3), TALL.replace("b=2,\n", "b=2,\n    c=3,\n")),
     ],
 )

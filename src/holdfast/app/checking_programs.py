@@ -17,6 +17,7 @@ from holdfast.engine.check_program import Footing, check_program
 from holdfast.engine.hub_facts import Outside
 from holdfast.engine.launched import with_launched
 from holdfast.engine.resolve import IMPORTANCE, Resolution, choose_python, resolved_by
+from holdfast.engine.resolve.assuming import assume_versions
 from holdfast.engine.resolve_once import resolve_once
 
 UV = "uv"
@@ -30,7 +31,7 @@ def check(asked: Target, rules: Sequence[Rule], resolve: str, outside: Outside) 
     for path, documents in _by_path(asked.documents):
         footing = replace(stand(path, documents, resolve), outside=outside)
         results += check_program(rules, documents, footing)
-        resolved |= _named(footing.resolution, documents)
+        resolved |= _named(footing.versions, documents)
         as_uv = f"by {footing.declared.origin}; as uv resolves it"
         because[as_uv if _asks_uv(footing.declared, resolve) else footing.because] = None
     return Checked(
@@ -55,8 +56,20 @@ def stand(path: str, documents: Sequence[Document], resolve: str) -> Footing:
     if declared.kind == "environment" and not all(declared.named(package) for package in _used(documents)):
         declared = Declared()
     declared = with_launched(declared, documents[0])
-    resolution = _by_uv(declared) if _asks_uv(declared, resolve) else resolve_once(declared)
-    return Footing(resolution=resolution, declared=declared)
+    if _asks_uv(declared, resolve):
+        resolution, assumed = _by_uv(declared), dict[str, str]()
+    else:
+        resolution = resolve_once(declared)
+        assumed = assume_versions(declared, resolution, sorted(_used(documents), key=_importance))
+    return Footing(
+        resolution=resolution,
+        declared=declared,
+        assumed=assumed,
+        unknown={
+            name: resolution.unknown.get(name) or f"{declared.origin} does not say which {name} there will be"
+            for name in sorted(_used(documents) - resolution.newest.keys() - assumed.keys())
+        },
+    )
 
 
 def _asks_uv(declared: Declared, resolve: str) -> bool:
@@ -81,17 +94,18 @@ def _by_path(documents: Iterable[Document]) -> Iterator[tuple[str, list[Document
         yield path, list(group)
 
 
-def _named(resolution: Resolution, documents: Sequence[Document]) -> Mapping[str, str]:
+def _named(versions: Mapping[str, str], documents: Sequence[Document]) -> Mapping[str, str]:
     """Return the versions of the libraries that matter to a program: those it uses, and what they rest on."""
-    used = _used(documents)
-    if "trl" in used:
-        used.add("transformers")
-    named = sorted(used & resolution.newest.keys(), key=lambda name: (name not in IMPORTANCE, name != "trl", name))
-    return {package: resolution.newest[package] for package in named}
+    return {package: versions[package] for package in sorted(_used(documents) & versions.keys(), key=_importance)}
+
+
+def _importance(package: str) -> tuple[bool, bool, str]:
+    """Return what orders libraries, those that matter most first."""
+    return package not in IMPORTANCE, package != "trl", package
 
 
 def _used(documents: Sequence[Document]) -> set[str]:
-    """Return the libraries that a program imports or calls, of those whose history is known."""
+    """Return the libraries that a program imports or calls, and what they rest on, of those whose history is known."""
     used = {imported.module.partition(".")[0] for document in documents for imported in document.imports}
     used |= {call.package for document in documents for call in document.calls}
-    return used & set(packages())
+    return (used | ({"transformers"} if "trl" in used else set())) & set(packages())

@@ -1,10 +1,11 @@
 """Mending what was found: every fix that can be made at once, and again until none is left."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+from holdfast.adapters.targets import read_text
 from holdfast.adapters.write_back import write_back
 from holdfast.app.checking_one import STANDARD_INPUT, Question, answer_question, ask_rules, read_question
 from holdfast.core.errors import UsageError
@@ -26,11 +27,20 @@ class Mending:
         before: The text.
         after: The text with the fixes in it.
         fixed: What they mend.
+        beside: The edits of modules beside it, by path. Those are read from the disk each time, and change at the end.
     """
 
     before: str
     after: str
     fixed: list[Finding] = field(default_factory=list[Finding])
+    beside: dict[str, set[TextEdit]] = field(default_factory=dict[str, set[TextEdit]])
+
+    def texts(self, path: str) -> Iterator[tuple[str, str, str]]:
+        """Yield each file that changes: its path, its text before and after."""
+        yield path, self.before, self.after
+        for other, edits in self.beside.items():
+            text = read_text(other)
+            yield other, text, apply_text_edits(text, edits)
 
 
 def answer_mended(question: Question, *, unsafe: bool, write: bool, alone: bool = False) -> Json:
@@ -49,12 +59,13 @@ def answer_mended(question: Question, *, unsafe: bool, write: bool, alone: bool 
     if write and question.path == STANDARD_INPUT:
         raise UsageError("standard input cannot be written", where="-", fix="use `--diff`")
     mending = _mended(question, unsafe=unsafe)
-    if mending and write and mending.fixed:
-        write_back(question.path, mending.after)
+    texts = list(mending.texts(question.path)) if mending and mending.fixed else []
+    for path, _, after in texts if write else ():
+        write_back(path, after)
     answer = answer_question(question, alone=alone).answer
     if mending is None:
         return answer
-    diff = render_diff(question.path, mending.before, mending.after)
+    diff = "".join(render_diff(path, before, after) for path, before, after in texts)
     return {**answer, "fixed": [_told(finding) for finding in mending.fixed], **({} if write else {"diff": diff})}
 
 
@@ -67,9 +78,9 @@ def _mended(question: Question, *, unsafe: bool) -> Mending | None:
     mending = Mending(asked.document.text, asked.document.text)
     for _ in range(ROUNDS):
         found = ask_rules(asked, question).findings
-        made = mend(_own(found, question.path), asked.place_edits, unsafe=unsafe)
-        text = _applied(question.path, mending.after, made.edits)
-        if text == mending.after:
+        made = mend(_open(found, question.path, mending.fixed), asked.place_edits, unsafe=unsafe)
+        text = _applied(question.path, mending.after, (edit for edit in made.edits if not edit.path))
+        if text == mending.after and not made.fixed:
             break
         try:
             asked = read_question(question, text)
@@ -77,11 +88,17 @@ def _mended(question: Question, *, unsafe: bool) -> Mending | None:
             break
         mending.after = text
         mending.fixed += made.fixed
+        for edit in made.edits:
+            if edit.path:
+                mending.beside.setdefault(edit.path, set()).add(edit)
     return mending
 
 
-def _own(findings: Iterable[Finding], path: str) -> list[Finding]:
-    return [each for each in findings if each.document is not None and each.document.path == path]
+def _open(findings: Iterable[Finding], path: str, fixed: Iterable[Finding]) -> list[Finding]:
+    """Return a file's own findings, without those in modules beside it that are mended already."""
+    done = {each.place for each in fixed if each.place and each.place.path != path}
+    own = (each for each in findings if each.document is not None and each.document.path == path)
+    return [each for each in own if each.place not in done]
 
 
 def _applied(path: str, text: str, edits: Iterable[TextEdit]) -> str:

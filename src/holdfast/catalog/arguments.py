@@ -3,22 +3,31 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final
+from typing import Final
 
-from holdfast.catalog.api import Api, released
+from holdfast.catalog.api import Api
 from holdfast.catalog.api.commands import HANDED_ON
 from holdfast.catalog.commands import calls_of, is_command
 from holdfast.catalog.moving import config_of, moving_fix, trainer_of
-from holdfast.catalog.renames import Renamed, former_names, job_key, job_note, open_arguments, renamed
+from holdfast.catalog.renames import former_names, job_key, job_note, open_arguments, renamed
+from holdfast.catalog.renaming import (
+    note_for,
+    noted,
+    reads_of,
+    renamed_reads,
+    renaming_fix,
+    spelled_renaming,
+    spelled_since,
+)
 from holdfast.catalog.since import since
 from holdfast.catalog.spans import comes_with, gone_since
 from holdfast.core.api import Signature, Span
 from holdfast.core.calls import Call
-from holdfast.core.document import ABSENT, Document, Edit, Remove, Rename, Set, Unknown
+from holdfast.core.document import ABSENT, Document, Remove, Rename, Set, Unknown
 from holdfast.core.finding import Fix
 from holdfast.core.lately import lately
 from holdfast.core.methods import Method
-from holdfast.core.nearest import nearest
+from holdfast.core.nearest import nearest, plays_same_role
 
 NEAR: Final = 0.7
 """How alike two names are, from 0 to 1, of which one may be meant for the other."""
@@ -87,33 +96,9 @@ def _refused_inside(job: Document, api: Api, became: Became) -> Iterator[Refused
             here = change.refused and change.old in call.arguments and not call.guard.holds("TypeError")
             if here and fate is became and since(api, *change.refused):
                 whose = f"`{called(call)}` of {change.refused[0]} {api.versions[change.refused[0]]}"
-                what = _renaming(change) if change.new else change.note
-                fix = renaming_fix(call, change) if has_edits(job, call) else None
+                what = spelled_renaming(change) if change.new else change.note
+                fix = renaming_fix(job, call, change) if has_edits(job, call) else None
                 yield Refused(call, change.old, fate, f"{whose} takes no `{change.old}`: {what}", fix)
-
-
-def renaming_fix(call: Call, change: Renamed) -> Fix | None:
-    """Return the edit that writes a call's argument under its new name, as far as the value is known to mean the same."""
-    if not change.new or change.new in call.arguments:
-        return None
-    value, key = call.arguments[change.old], f"{call.key}.{change.old}"
-    if change.switch is None:
-        edits: tuple[Edit, ...] = (Rename(key, change.new),)
-        read = _number(value) if call.via == "parser" else value
-        return Fix(f"rename `{change.old}` to `{change.new}`", edits, safe=change.keeps(read))
-    if not isinstance(value, bool):
-        return None
-    switch = list(change.switch) if isinstance(change.switch, tuple) else change.switch
-    edits = (Remove(key), Set(f"{call.key}.{change.new}", switch))
-    return Fix(f"write `{change.new}`", edits if value else edits[:1])
-
-
-def _number(value: Any) -> Any:
-    """Return the number that a command line's text is, or the text."""
-    try:
-        return float(value) if isinstance(value, str) else value
-    except ValueError:
-        return value
 
 
 def signatures(job: Document, api: Api) -> Iterator[tuple[Call, Signature]]:
@@ -125,11 +110,8 @@ def signatures(job: Document, api: Api) -> Iterator[tuple[Call, Signature]]:
 
 
 def _gives_itself(call: Call) -> bool:
-    """Tell whether a method is called on its class, `Trainer.train(mine)`: what it is called for is one more argument."""
-    owner, _, name = call.path.rpartition(".")
-    kind = owner.rpartition(".")[2]
-    written = call.label.rpartition(".")[0].rpartition(".")[2]
-    return kind[:1].isupper() and written == kind and not name.startswith("from_") and bool(call.positional)
+    """Tell whether a method is called on its class: what it is called for is one more argument."""
+    return call.unbound and bool(call.positional) and not call.name.startswith("from_")
 
 
 def names_of(api: Api, path: str) -> tuple[str, ...]:
@@ -216,18 +198,8 @@ class _Argument:
             return None
         gone = gone_since(self.api, self.call.path, self.name)
         packages = (gone.package,) if gone else ()
-        what = f"{_renaming(change)}{self._since(change, gone)}{_noted(change.note)}"
-        return self._told(Became.RENAMED, what, renaming_fix(self.call, change), *packages)
-
-    def _since(self, change: Renamed, gone: Span | None) -> str:
-        """Return when the new name came and the old one went: ` in trl 0.16.0, gone since 0.20.0`."""
-        if gone is None:
-            return ""
-        spans = self.api.parameter_spans(self.call.path, change.new)
-        came = next((span.first for span in spans if span.package == gone.package), None)
-        if came is None or came == released(gone.package)[0] or came == gone.after or change.switch is not None:
-            return f", gone since {gone.package} {gone.after}"
-        return f" in {gone.package} {came}, gone since {gone.after}"
+        what = f"{spelled_renaming(change)}{spelled_since(self.api, self.call.path, change, gone)}{noted(note_for(change, self.call.arguments[self.name]))}"
+        return self._told(Became.RENAMED, what, renaming_fix(self.job, self.call, change), *packages)
 
     def _moved(self) -> Refused | None:
         if self.call.via == "file":
@@ -289,8 +261,9 @@ class _Argument:
         change = renamed(names_of(self.api, self.call.path), self.name)
         key, value = f"{self.call.key}.{self.name}", self.call.arguments[self.name]
         in_job_file = self.call.via == "file" and self.name in ("logging_dir", "generate_during_eval")
-        safe = in_job_file or (change is not None and change.may_go(value))
-        may_go = safe or (change is not None and change.dispensable)
+        idle = in_job_file or (change is not None and change.may_go(value))
+        may_go = idle or (change is not None and change.dispensable)
+        safe = idle and not any(reads_of(self.job, self.call, self.name))
         return Fix(f"take `{self.name}` out", (Remove(key),), safe=safe) if may_go else None
 
     def _later(self, comes: Span) -> Refused:
@@ -299,7 +272,10 @@ class _Argument:
             if change.old in self.signature.parameters:
                 fix = None
                 if change.old not in self.call.arguments:
-                    edits = (Rename(f"{self.call.key}.{self.name}", change.old),)
+                    edits = (
+                        Rename(f"{self.call.key}.{self.name}", change.old),
+                        *renamed_reads(self.job, self.call, self.name, change.old),
+                    )
                     fix = Fix(f"rename `{self.name}` to `{change.old}`", edits, safe=change.same)
                 return self._told(Became.LATER, f"{what}; until then it is called `{change.old}`", fix, comes.package)
         return self._told(Became.LATER, what, None, comes.package)
@@ -310,10 +286,11 @@ class _Argument:
         others = self._others()
         if others:
             return self._told(Became.UNKNOWN, f"it belongs to {', '.join(f'`{other}`' for other in others)}")
-        meant = nearest(self.name, tuple(self.signature.parameters), cutoff=NEAR)
+        alike = tuple(each for each in self.signature.parameters if plays_same_role(self.name, each))
+        meant = nearest(self.name, alike, cutoff=NEAR)
         if meant is None:
             return self._told(Became.UNKNOWN, "nothing there is called like that")
-        edits = (Rename(f"{self.call.key}.{self.name}", meant),)
+        edits = (Rename(f"{self.call.key}.{self.name}", meant), *renamed_reads(self.job, self.call, self.name, meant))
         fix = None if meant in self.call.arguments else Fix(f"write `{meant}`", edits, safe=False)
         return self._told(Became.UNKNOWN, f"did you mean `{meant}`?", fix)
 
@@ -328,18 +305,3 @@ class _Argument:
     def _is_adapter(self) -> bool:
         quantizes = self.signature.home.rpartition(".")[2] == QUANTIZES
         return quantizes or (self.call.package == "peft" and self.signature.kind == "class")
-
-
-def _renaming(change: Renamed) -> str:
-    if change.switch is None:
-        return f"renamed to `{change.new}`"
-    return f"it is `{change.new}={_shown(change.switch)}` now"
-
-
-def _shown(value: Any) -> str:
-    shown = list(value) if isinstance(value, tuple) else value
-    return f'"{shown}"' if isinstance(shown, str) else str(shown).replace("'", '"')
-
-
-def _noted(note: str) -> str:
-    return f"; {note}" if note else ""

@@ -1,5 +1,6 @@
 """The fixes by which an argument of a trainer gets to its config: to the one it is given, or to one that is made for it."""
 
+from collections.abc import Iterable
 from typing import Final
 
 from holdfast.catalog.api import Api
@@ -33,7 +34,8 @@ def moving_fix(job: Document, api: Api, call: Call, name: str, new: str) -> Fix 
     if recast is None or new in made.arguments or made.via != "call" or made.open:
         return None
     edits = (*recast, Remove(f"trainer.{name}"), Set(f"train.{new}", value, of=f"trainer.{name}"))
-    return Fix(f"move it to `{made.label}`", edits, safe=is_of_one(job, made))
+    title = f"{spelled_recast(made, config, recast)}, and move it there" if recast else f"move it to `{made.label}`"
+    return Fix(title, edits, safe=is_of_one(job, made))
 
 
 def _making_fix(call: Call, name: str, config: str, new: str) -> Fix | None:
@@ -69,6 +71,13 @@ def recasting(api: Api, made: Call, config: str) -> tuple[Edit, ...] | None:
     return CallAs(made.key, f"{name}(…)", (config,)), *(
         Set(f"{made.key}.{each}", value) for each, value in said.items()
     )
+
+
+def spelled_recast(made: Call, config: str, edits: Iterable[Edit]) -> str:
+    """Return in words what the edits of a recast do: what they make, and which defaults they write out."""
+    said = [f"{edit.key.rpartition('.')[2]}={render_value(edit.value)}" for edit in edits if isinstance(edit, Set)]
+    defaults = f", with the defaults of `{made.name}` that differ ({', '.join(said)})" if said else ""
+    return f"make it a `{config.rpartition('.')[2]}`{defaults}"
 
 
 def is_of_one(job: Document, made: Call) -> bool:

@@ -21,6 +21,7 @@ class Renamed:
         old: Its name.
         new: The argument that took its place; empty where none did.
         same: Whether every value means the same there.
+        none: What None meant, where it means something else under the new name; empty where it does not.
         below: Only numbers from 0 up to this one mean the same; None where there is no such bound.
         switch: What `new` gets where `old` was true; None where `old` is no switch.
         harmless: Whether taking it out changes nothing: always, or with these values.
@@ -36,6 +37,7 @@ class Renamed:
     old: str
     new: str = ""
     same: bool = False
+    none: str = ""
     below: float | None = None
     switch: Any = None
     harmless: bool | tuple[Any, ...] = False
@@ -56,6 +58,8 @@ class Renamed:
         >>> Renamed(of=("A",), old="warmup_ratio", new="warmup_steps", below=1, source="").keeps(0.1)
         True
         """
+        if value is None and self.none:
+            return False
         if self.below is not None:
             return isinstance(value, int | float) and 0 <= value < self.below
         return self.same

@@ -96,6 +96,29 @@ class Local:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Read:
+    """One attribute that a program reads of the settings that a library's class holds: `args.max_length`.
+
+    Attributes:
+        path: The class: `trl.SFTConfig`; empty where it is one of several.
+        name: The attribute.
+        key: The key path in the Document under which it stands: `reads.0`.
+        calls: Keys of the calls that made the settings.
+        place: Where the attribute is named.
+        guard: What stands around it.
+        exposed: Whether code that is not seen was handed the settings, and may have given them attributes of its own.
+    """
+
+    path: str
+    name: str
+    key: str
+    calls: tuple[str, ...] = ()
+    place: Place
+    guard: Guard = field(default_factory=Guard)
+    exposed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """One call of something that a library provides.
 
@@ -115,6 +138,7 @@ class Call:
         guard: What stands around it.
         via: How it comes to be called. `partial` gives only some arguments; `parser` reads them from a command line
             or a file, all as text or plain YAML values, and raises for names that it does not know.
+        unbound: Whether a method is called on its class, `Trainer.save_model(mine)`: the first argument is what it is called for.
         defaults: Arguments that a parser takes from a file, as its own defaults: it does not compare them with choices.
     """
 
@@ -129,6 +153,7 @@ class Call:
     name_place: Place
     guard: Guard = field(default_factory=Guard)
     via: Literal["call", "partial", "super", "parser", "file"] = "call"
+    unbound: bool = False
     defaults: frozenset[str] = frozenset()
 
     @property

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final, Literal
 
-from holdfast.core.calls import Call, Import
+from holdfast.core.calls import Call, Import, Read
 from holdfast.core.job_calls import job_calls
 from holdfast.core.text import Place
 
@@ -114,6 +114,7 @@ class Document:
         key_places: Where each key itself is written.
         imports: What it imports, in order.
         calls: What it calls of libraries, in order.
+        reads: Which attributes it reads of libraries' settings, in order.
     """
 
     path: str
@@ -124,6 +125,7 @@ class Document:
     key_places: Mapping[Key, Place] = field(default_factory=dict[Key, Place])
     imports: tuple[Import, ...] = ()
     calls: tuple[Call, ...] = ()
+    reads: tuple[Read, ...] = ()
 
     def get(self, key: str, default: Any = ABSENT) -> Any:
         """Return the value under a dotted key, `Unknown` if the source hides it, or the default.

@@ -3,6 +3,7 @@
 * HoldfastError
   - UsageError        the question was wrong: bad option, missing target, missing extra
     - JobError        a job file breaks its schema; raised in a GroupedError, all at once
+    - LaterPythonError  a script is written for a newer Python than this one
   - SourceError       a fact could not be had: a file, a dataset, the Hub
   - BackendError      a place to run refused or broke
   - LedgerError       the ledger or a run folder could not be read or written
@@ -61,6 +62,10 @@ class UsageError(HoldfastError):
 
 class JobError(UsageError):
     """A job file breaks its schema."""
+
+
+class LaterPythonError(UsageError):
+    """A script has syntax that the Python at hand does not read: nothing is said of it, for or against."""
 
 
 class SourceError(HoldfastError):

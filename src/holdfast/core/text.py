@@ -31,12 +31,17 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class TextEdit:
-    """Replace the characters from `start` up to `end`; both are (line, column), counted from 1; in a notebook's cell."""
+    """Replace the characters from `start` up to `end`; both are (line, column), counted from 1; in a notebook's cell.
+
+    Attributes:
+        path: Of an edit in another file than the document's own, such as a module beside a script; else empty.
+    """
 
     start: tuple[int, int]
     end: tuple[int, int]
     text: str
     cell: int | None = None
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)

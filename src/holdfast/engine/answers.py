@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.core.document import Document, Edit
-from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.core.errors import HoldfastError, LaterPythonError, UsageError
 from holdfast.core.finding import Finding, Fix, Severity, Skip
 from holdfast.core.text import TextEdit
 from holdfast.engine.check import severity_of
@@ -89,7 +89,7 @@ def _fails(target: Mapping[str, Any], *, strict: bool) -> bool:
 
 
 def _unread(target: Unread) -> dict[str, Any]:
-    """Return a target's errors as findings, so that they stand beside those of the others."""
+    """Return a target's errors as findings, so that they stand beside those of the others; what is too new is skipped."""
     findings = [
         {
             "code": "SYN001",
@@ -108,9 +108,15 @@ def _unread(target: Unread) -> dict[str, Any]:
             **_overridden(target.path, error.spot.origin),
         }
         for error in target.errors
+        if not isinstance(error, LaterPythonError)
+    ]
+    skipped = [
+        {"code": "SYN001", "missing": ["a newer Python"], "because": error.what}
+        for error in target.errors
+        if isinstance(error, LaterPythonError)
     ]
     kind = "job" if target.path.endswith(JOB_FILES) else "script"
-    return {"path": target.path, "kind": kind, "method": None, "resolved": {}, "findings": findings, "skipped": []}
+    return {"path": target.path, "kind": kind, "method": None, "resolved": {}, "findings": findings, "skipped": skipped}
 
 
 def _target(checked: Checked, *, edits: bool) -> dict[str, Any]:
@@ -166,12 +172,16 @@ def _fix(checked: Checked, finding: Finding, fix: Fix, *, edits: bool) -> dict[s
         placed = checked.place_edits(document, fix.edits) if fix.edits else ()
     except UsageError:
         return None
-    return {**told, "edits": [_edit(edit) for edit in (*placed, *fix.text_edits)]}
+    place = finding.place or document.place(finding.key)
+    every = (*placed, *fix.text_edits)
+    return {**told, "edits": [_edit(edit, document.path, place.path) for edit in every]}
 
 
-def _edit(edit: TextEdit) -> dict[str, Any]:
+def _edit(edit: TextEdit, document: str, finding: str) -> dict[str, Any]:
+    """Return an edit with its path, where that is not the finding's."""
     told = {"start": list(edit.start), "end": list(edit.end), "text": edit.text}
-    return {**told, "cell": edit.cell} if edit.cell else told
+    path = edit.path or document
+    return {**told, **({"cell": edit.cell} if edit.cell else {}), **({"path": path} if path != finding else {})}
 
 
 def exit_code(answer: Mapping[str, Any]) -> int:

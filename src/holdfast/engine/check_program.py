@@ -34,12 +34,21 @@ class Footing:
     Attributes:
         resolution: The versions of the libraries that it will get, or may get.
         declared: What says so.
+        assumed: The versions of the libraries that it uses and nothing pins: the newest that fit.
+        unknown: Why nobody knows the version of another library that it uses.
         outside: Where what it names is looked for; None where nobody looks.
     """
 
     resolution: Resolution
     declared: Declared
+    assumed: Mapping[str, str] = field(default_factory=dict[str, str])
+    unknown: Mapping[str, str] = field(default_factory=dict[str, str])
     outside: Outside | None = None
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """The versions that the rules are asked about first."""
+        return {**self.resolution.newest, **self.assumed}
 
     @property
     def firm(self) -> bool:
@@ -50,7 +59,8 @@ class Footing:
     def because(self) -> str:
         """Where the versions come from, for people."""
         origin = f"by {self.declared.origin}" if self.firm else "nothing declares them: the newest"
-        return f"{origin}; catalog of {self.resolution.date}"
+        guessed = f"; nothing pins {' or '.join(self.assumed)}: the newest" if self.firm and self.assumed else ""
+        return f"{origin}{guessed}; catalog of {self.resolution.date}"
 
 
 @lru_cache(maxsize=256)
@@ -117,11 +127,55 @@ def check_program(rules: Iterable[Rule], documents: Sequence[Document], footing:
         footing: What they are asked about it against.
     """
     rules = list(rules)
-    results = _ask(rules, documents, footing, footing.resolution.newest)
-    if not footing.firm:
-        results = [_unsure(result, footing) if isinstance(result, Finding) else result for result in results]
+    results = _ask(rules, documents, footing, footing.versions)
+    guessed = _resting_on_guesses(results, documents, footing)
+    results = [
+        _unsure(result, footing) if isinstance(result, Finding) and _identity(result) in guessed else result
+        for result in results
+    ]
+    results += _unasked(rules, documents, footing)
     told = {_identity(result) for result in results}
     return [*results, *(each for each in _older(rules, documents, footing) if _identity(each) not in told)]
+
+
+def _resting_on_guesses(
+    results: Sequence[Finding | Skip], documents: Sequence[Document], footing: Footing
+) -> frozenset[object]:
+    """Return what tells the findings apart that may not hold for the versions that there will be.
+
+    What is found with other releases in the place of those that are assumed does not depend on them.
+    """
+    found = frozenset(_identity(result) for result in results)
+    if not footing.firm:
+        return found
+    rules = list(
+        {result.rule.code: result.rule for result in results if isinstance(result, Finding) and result.rule}.values()
+    )
+    certain = found
+    for sample in _other_releases(footing.assumed):
+        at = {**footing.versions, **sample}
+        certain &= {_identity(result) for result in _ask(rules, documents, footing, at)}
+    told = {f"{package} {version}" for package, version in footing.assumed.items()}
+    return frozenset(_identity(each) for each in results if _identity(each) not in certain or _tells_of(each, told))
+
+
+def _tells_of(result: Finding | Skip, versions: Iterable[str]) -> bool:
+    """Tell whether a finding speaks of one of some versions."""
+    return isinstance(result, Finding) and any(version in result.message for version in versions)
+
+
+def _other_releases(assumed: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Yield releases to try in the place of assumed ones: the oldest, and those in the middle."""
+    for part in (0, 2) if assumed else ():
+        yield {name: released(name)[len(released(name)) // part if part else 0] for name in assumed}
+
+
+def _unasked(rules: Sequence[Rule], documents: Sequence[Document], footing: Footing) -> Iterator[Skip]:
+    """Yield the rules that nothing could be told of a library that the program trains with."""
+    unknown = {name: because for name, because in footing.unknown.items() if name in TRAINING}
+    for rule in rules if unknown else ():
+        if "api" in rule.needs and any(document.kind in rule.kinds for document in documents):
+            yield Skip(rule, tuple(unknown), "; ".join(dict.fromkeys(unknown.values())))
 
 
 def _ask(rules: Sequence[Rule], documents: Sequence[Document], footing: Footing, at: Mapping[str, str]) -> Results:
@@ -151,16 +205,17 @@ def _unsure(finding: Finding, footing: Footing) -> Finding:
     """Return a finding that rests on a guess at the versions as what it is: a warning."""
     if not finding.rule or "api" not in finding.rule.needs or severity_of(finding) is not Severity.ERROR:
         return finding
-    concerned = _concerned(finding, footing.resolution.newest)
+    concerned = _concerned(finding, footing)
     newest = ", ".join(f"{package} {version}" for package, version in concerned.items())
     told = f"{finding.message} (nothing pins {' or '.join(concerned)}: checked against the newest, {newest})"
     return replace(finding, severity=Severity.WARNING, message=told)
 
 
-def _concerned(finding: Finding, versions: Mapping[str, str]) -> Mapping[str, str]:
-    """Return the versions that a finding speaks of; if it spells out none, those of the libraries that train."""
+def _concerned(finding: Finding, footing: Footing) -> Mapping[str, str]:
+    """Return the versions that a finding speaks of and nothing pins; if there is none, those of the libraries that train."""
+    versions = footing.assumed if footing.firm else footing.versions
     told = {package: version for package, version in versions.items() if f"{package} {version}" in finding.message}
-    return told or {package: version for package, version in versions.items() if package in TRAINING}
+    return told or {package: version for package, version in versions.items() if package in TRAINING} or versions
 
 
 def _older(rules: Sequence[Rule], documents: Sequence[Document], footing: Footing) -> Iterator[Finding]:

@@ -104,7 +104,7 @@ def _touched(edit: Edit) -> tuple[str, ...]:
 
 def _meet(edit: TextEdit, other: TextEdit) -> bool:
     """Tell whether two edits touch the same characters, or both write at one place."""
-    if edit.cell != other.cell:
+    if (edit.path, edit.cell) != (other.path, other.cell):
         return False
     first, second = sorted((edit, other), key=lambda each: (each.start, each.end))
     return second.start < first.end or first.start == second.start

@@ -10,19 +10,22 @@ libraries' own warnings are no guide: `evaluation_strategy` was to go in transfo
 `warmup_ratio` in 5.2 and went in 5.15.0.
 
 ## Fix safety
-The new name is written where the value means the same: safe. Where it does not, or is not known to, the fix is unsafe.
+The new name is written where the value means the same: safe. Where it does not, or is not known to, the fix is unsafe; so
+is that of a script where only the newest ten releases know the new name, since it would not run with any other.
 """
 
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from holdfast.catalog.api import Api, released
-from holdfast.catalog.arguments import called, has_edits, names_of, renaming_fix, subject
+from holdfast.catalog.arguments import called, has_edits, names_of, subject
 from holdfast.catalog.commands import calls_of
 from holdfast.catalog.moving import config_of
 from holdfast.catalog.renames import Renamed, open_arguments, renamed
+from holdfast.catalog.renaming import renaming_fix
 from holdfast.catalog.since import since
 from holdfast.core.api import REQUIRED, Deprecation, Signature
 from holdfast.core.calls import Call
@@ -30,6 +33,8 @@ from holdfast.core.document import Document, Remove, Rename, Unknown
 from holdfast.core.evaluate import UNKNOWN, evaluate, truth
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
+LATEST = 10
+"""Releases that are so new that a script should not have to have one: half a year of transformers, or less."""
 SENTENCE = re.compile(r"(?<=[.!])\s+")
 
 
@@ -98,17 +103,25 @@ def _finding(job: Document, api: Api, call: Call, name: str, deprecation: Deprec
     told = (fate, _instead(api, call, name, new, change) or _own_words(deprecation.message))
     message = "; ".join((f"{subject(api, call, package)} takes `{name}` with a warning", *filter(None, told)))
     key = f"{call.key}.{name}"
-    return Finding(key, message, _fix(key, new, call, change) if has_edits(job, call) else None)
+    return Finding(key, message, _fix(job, api, call, (name, new), change) if has_edits(job, call) else None)
 
 
 def _instead(api: Api, call: Call, name: str, new: str, change: Renamed | None) -> str:
     """Return what to write, in words; nothing where nobody knows."""
     if new:
-        return f"write `{new}`"
+        return f"write `{new}`{_newness(api, call, new)}"
     config = api.signature(config_of(call.path))
     if config and name in config.parameters:
         return f"write it in `{config.path.rpartition('.')[2]}`"
     return change.note if change else ""
+
+
+def _newness(api: Api, call: Call, new: str) -> str:
+    """Return since when there is a new name, where that is so short ago that it matters."""
+    if not _narrows(api, call, new):
+        return ""
+    came = api.parameter_spans(call.path, new)[-1]
+    return f", which is there since {came.package} {came.first}"
 
 
 def _own_words(message: str) -> str:
@@ -130,15 +143,26 @@ def _fate(api: Api, call: Call, name: str, change: Renamed | None) -> tuple[str,
     return package, f"{package} {released(package)[-1]}, the newest known, still does" if spans else ""
 
 
-def _fix(key: str, new: str, call: Call, change: Renamed | None) -> Fix | None:
-    name = key.rpartition(".")[2]
+def _fix(job: Document, api: Api, call: Call, names: tuple[str, str], change: Renamed | None) -> Fix | None:
+    """Return what takes the warning away; safe where not only the newest releases know the new name."""
+    name, new = names
+    key = f"{call.key}.{name}"
+    fix = None
     if change and change.new:
-        return renaming_fix(call, change)
-    if new and new not in call.arguments:
-        return Fix(f"rename `{name}` to `{new}`", (Rename(key, new),))
-    if change and change.may_go(call.arguments[name]):
-        return Fix(f"take `{name}` out", (Remove(key),))
-    return None
+        fix = renaming_fix(job, call, change)
+    elif new and new not in call.arguments:
+        fix = Fix(f"rename `{name}` to `{new}`", (Rename(key, new),))
+    elif change and change.may_go(call.arguments[name]):
+        fix = Fix(f"take `{name}` out", (Remove(key),))
+    return replace(fix, safe=False) if fix and fix.safe and _narrows(api, call, new) else fix
+
+
+def _narrows(api: Api, call: Call, new: str) -> bool:
+    """Tell whether a script that uses a new name runs with the newest releases alone; a job file pins its own."""
+    spans = api.parameter_spans(call.path, new) if new and call.via != "file" else ()
+    if not spans:
+        return False
+    return all(span.first in released(span.package)[-LATEST:] for span in spans)
 
 
 JOB = """

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.arguments import called, names_of, signatures, subject
-from holdfast.catalog.moving import config_of, is_of_one, recasting
+from holdfast.catalog.moving import config_of, is_of_one, recasting, spelled_recast
 from holdfast.catalog.since import since
 from holdfast.core.calls import Call, Made
 from holdfast.core.document import Document
@@ -47,7 +47,7 @@ def _fix(job: Document, api: Api, given: Made, wanted: str) -> Fix | None:
     edits = recasting(api, made, wanted) if made else None
     if made is None or edits is None:
         return None
-    return Fix(f"make it a `{wanted.rpartition('.')[2]}`", edits, safe=is_of_one(job, made))
+    return Fix(spelled_recast(made, wanted, edits), edits, safe=is_of_one(job, made))
 
 
 def _fits(api: Api, call: Call, given: Made, wanted: str) -> bool:

@@ -5,8 +5,9 @@ Looks for requirements of trl, transformers, peft, accelerate, datasets, hugging
 address, such as `trl @ git+https://…`. It says so where a branch is followed.
 
 ## Why is this bad
-What the library takes there is not in any release, so its arguments cannot be checked. And a branch moves: the same
-script gets another library tomorrow, and fails one day without a change of its own.
+What the library takes there is not in any release. A commit cannot be checked; a branch is checked against the newest
+release, as warnings. And a branch moves: the same script gets another library tomorrow, and fails one day without a change
+of its own. The tag of a release is that release.
 
 ## Fix safety
 There is no automatic fix. If the change that was needed has been released by now, pin that release; else name a commit:
@@ -22,6 +23,7 @@ from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 REQUIREMENTS = "environment.requirements"
+RELEASE = re.compile(r"v\d+(\.\d+)+")
 FIXED = re.compile(r"[0-9a-f]{7,40}|v?\d[\w.]*")
 
 
@@ -30,10 +32,19 @@ def check(job: Document) -> Iterator[Finding]:
     declared = job.get(REQUIREMENTS, None)
     for index, text in enumerate(declared if isinstance(declared, list) else ()):
         asked = parse_requirement(text) if isinstance(text, str) else None
-        if asked and asked.address and asked.name.replace("-", "_") in packages():
+        if asked and asked.address and asked.name.replace("-", "_") in packages() and not _is_release(asked.address):
             moves = asked.address.startswith("git+") and not FIXED.fullmatch(_revision(asked.address))
-            what = "follows a branch, so it is another library every day" if moves else "comes from an address"
-            yield Finding(f"{REQUIREMENTS}.{index}", f"{asked.name} {what}, and what it takes cannot be checked")
+            what = (
+                "follows a branch, so it is another library every day; the newest release is what it is checked against"
+                if moves
+                else "comes from an address, and what it takes cannot be checked"
+            )
+            yield Finding(f"{REQUIREMENTS}.{index}", f"{asked.name} {what}")
+
+
+def _is_release(address: str) -> bool:
+    """Tell whether an address is a tag of a release in Hugging Face's own repository: that release is what it gives."""
+    return "github.com/huggingface/" in address and RELEASE.fullmatch(_revision(address)) is not None
 
 
 def _revision(address: str) -> str:
@@ -68,6 +79,7 @@ RULE = Rule(
     good=(
         Case(script=SCRIPT.replace(" @ git+https://github.com/huggingface/trl", "==1.16.0")),
         Case(script=SCRIPT.replace("trl @", "my-rewards @")),
+        Case(script=SCRIPT.replace('/trl"', '/trl@v1.16.0"')),
     ),
     kinds=ANY_KIND,
 )

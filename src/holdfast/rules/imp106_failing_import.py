@@ -25,12 +25,16 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 LIKELY = frozenset({"requests", "vllm", "liger-kernel"})
 """Packages that are so often there for another reason that their absence cannot be told from the requirements."""
+REPAIRS = "unsloth"
+"""What tells trl when it is imported which optional packages there are."""
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each import that was seen to fail with these versions."""
     for failure in import_failures():
         if not failure.concerns(api) or _is_required(job.get("environment.requirements", ()), failure.lacks):
+            continue
+        if failure.lacks and any(each.module.partition(".")[0] == REPAIRS for each in job.imports):
             continue
         for each in job.imports:
             if _is_of(api, each, failure) and not each.guard.holds("ImportError"):
@@ -80,6 +84,7 @@ RULE = Rule(
         Case(script=SCRIPT),
         Case(script=SCRIPT, versions={"trl": "0.19.1", "transformers": "4.53.3"}),
         Case(script=SCRIPT.replace("DPO", "SFT"), versions={"trl": "0.19.1", "transformers": "5.23.0"}),
+        Case(script=f"import unsloth{SCRIPT}", versions={"trl": "0.24.0", "transformers": "5.23.0"}),
     ),
     kinds=PROGRAMS,
 )

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.since import since
+from holdfast.core.calls import Call
 from holdfast.core.document import ABSENT, Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
@@ -27,7 +28,7 @@ OPENING = tuple(f"{tracker}.init" for tracker in TRACKERS)
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to the first tracker that will see nothing."""
-    opened = [call for call in job.calls if call.path in OPENING and not call.guard.because]
+    opened = [call for call in job.calls if call.path in OPENING and not call.guard.because and not _asks(job, call)]
     if not since(api, "transformers", SILENT) or not opened or _logs(job):
         return
     if not any(call.key == "train" for call in job.calls) or job.get("train.report_to") is not ABSENT:
@@ -37,6 +38,22 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         fix = Fix(f"report to {first.package}", (Set("train.report_to", first.package),), safe=False)
         fault = f"transformers {api.versions['transformers']} reports to no tracker unless `report_to` names it: this run stays empty"
         yield Finding(first.key, fault, fix, place=first.name_place)
+
+
+def _asks(job: Document, call: Call) -> bool:
+    """Tell whether a tracker is opened under an `if` on `report_to`: then it is only where the trainer reports to it."""
+    lines = job.text.splitlines()[: call.place.line] if call.place.line and not call.place.cell else []
+    inside = _indent(lines[-1]) if lines else 0
+    for line in reversed(lines[:-1]):
+        if line.strip() and _indent(line) < inside:
+            inside = _indent(line)
+            if line.lstrip().startswith(("if ", "elif ")) and "report_to" in line:
+                return True
+    return False
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _logs(job: Document) -> bool:
@@ -72,6 +89,7 @@ RULE = Rule(
         Case(script=UNTOLD, versions={"transformers": "4.57.6"}),
         Case(script=UNTOLD + 'wandb.log({"score": 1.0})\n'),
         Case(script=UNTOLD.replace('"out"', '"out", report_to="none"')),
+        Case(script=UNTOLD.replace("wandb.init", 'if options.report_to == "wandb":\n    wandb.init')),
     ),
     kinds=PROGRAMS,
 )

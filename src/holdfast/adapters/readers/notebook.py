@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from holdfast.adapters.readers.script import read_program
 from holdfast.adapters.readers.script.places import Cell
-from holdfast.adapters.readers.script.source import parse
+from holdfast.adapters.readers.script.source import is_python
 from holdfast.core.document import Document
 from holdfast.core.errors import Spot, UsageError
 from holdfast.core.notebook import code_cells
@@ -41,7 +41,7 @@ def read_notebook(
     parts, cells, line = [], [], 1
     for number, source in code_cells(notebook).items():
         clean = clean_cell(source)
-        cells.append(Cell(number, line))
+        cells.append(Cell(number, line, len(indent_of(source))))
         parts.append(clean)
         line += len(LINE_BREAK.findall(clean)) + 1
     return read_program("\n".join(parts), path, cells=cells, source=text, beside=beside, argv=argv)
@@ -53,9 +53,10 @@ def clean_cell(text: str) -> str:
     >>> clean_cell("!pip install trl\nx = !ls\ny = 1")
     'pass\nx = None\ny = 1'
     """
-    if _is_valid(text):
+    if is_python(text):
         return text
-    lines = LINE_BREAK.split(text)
+    indent = indent_of(text)
+    lines = [line.removeprefix(indent) for line in LINE_BREAK.split(text)]
     first = next((line.strip() for line in lines if line.strip()), "")
     magic = re.match(r"%%\s*(\w+)", first)
     if magic and magic[1] not in PYTHON_CELLS:
@@ -68,13 +69,16 @@ def clean_cell(text: str) -> str:
     return "\n".join(result)
 
 
-def _is_valid(text: str) -> bool:
-    """Tell whether a cell is Python as it stands."""
-    try:
-        parse(text, "")
-    except UsageError:
-        return False
-    return True
+def indent_of(text: str) -> str:
+    r"""Return what IPython takes from each line of a cell: the indentation of the first, if all have it.
+
+    >>> indent_of("\n  x = 1\n\n  y = 2"), indent_of("x = 1\n  y = 2"), indent_of("  x = 1\ny = 2")
+    ('  ', '', '')
+    """
+    lines = [line for line in LINE_BREAK.split(text) if line.strip()]
+    first = lines[0] if lines else ""
+    indent = first[: len(first) - len(first.lstrip())]
+    return indent if all(line.startswith(indent) for line in lines) else ""
 
 
 def _clean(block: Sequence[str]) -> list[str]:

@@ -123,14 +123,15 @@ def _location(finding: Mapping[str, Any], texts: Mapping[str, str]) -> Json:
 
 
 def _fix(finding: Mapping[str, Any], texts: Mapping[str, str]) -> Json:
-    fix, text = finding["fix"], texts.get(finding["path"], "")
-    replacements = [
-        {"deletedRegion": _region(edit["start"], edit["end"], text), "insertedContent": {"text": edit["text"]}}
-        for edit in fix["edits"]
-    ]
+    fix = finding["fix"]
+    replacements: dict[str, list[Json]] = {}
+    for edit in fix["edits"]:
+        path = edit.get("path", finding["path"])
+        region = _region(edit["start"], edit["end"], texts.get(path, ""))
+        replacements.setdefault(path, []).append({"deletedRegion": region, "insertedContent": {"text": edit["text"]}})
     title = fix["title"] if fix["safe"] else f"{fix['title']} (unsafe: it may change what the program does)"
-    change = {"artifactLocation": _artifact(finding["path"]), "replacements": replacements}
-    return {"description": {"text": title}, "artifactChanges": [change]}
+    changes = [{"artifactLocation": _artifact(path), "replacements": each} for path, each in replacements.items()]
+    return {"description": {"text": title}, "artifactChanges": changes}
 
 
 def _region(start: Iterable[int | None], end: Iterable[int | None], text: str) -> Json:

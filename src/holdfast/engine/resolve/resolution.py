@@ -1,17 +1,22 @@
 """Which versions a project gets: the answer, what is not known of it, and how requirements are made ready for the search."""
 
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from holdfast.core.requirement import Requirement
-from holdfast.core.versions import admits, bounds, counts, spelled
+from holdfast.core.versions import admits, bounds, counts, normalized, spelled
 from holdfast.engine.resolve.shelf import environment_of
 
 USUAL_PYTHON: Final = "3.12"
 """What runs a script that does not say: the Python of the images and notebooks in which most jobs run."""
 PYTHONS: Final = ("3.14", "3.13", "3.12", "3.11", "3.10", "3.9", "3.8")
 GIT: Final = "git+"
+TAGGED: Final = re.compile(
+    r"git\+https://github\.com/huggingface/(?P<name>[\w-]+?)(\.git)?@v(?P<version>\d+(\.\d+)+)(#.*)?"
+)
+"""The address of a release in its own repository: Hugging Face's tags are `v` and the release."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,11 +112,19 @@ def wishes(requirements: Iterable[Requirement], python: str, *, limits: bool = F
     """
     environment = environment_of(python)
     found: dict[str, Wish] = {}
-    for each in requirements:
+    for each in map(_of_release, requirements):
         if each.constraint is limits and counts(each.marker, environment):
             before = found[each.package].requirements if each.package in found else ()
             found[each.package] = Wish((*before, each))
     return found
+
+
+def _of_release(each: Requirement) -> Requirement:
+    """Return a requirement by the tag of a release as one of that release; any other as it is."""
+    tagged = TAGGED.fullmatch(each.url) if each.url else None
+    if tagged is None or normalized(tagged["name"]) != each.name:
+        return each
+    return replace(each, url="", specifier=f"=={tagged['version']}")
 
 
 def choose_python(specifier: str, usual: str = USUAL_PYTHON) -> str:

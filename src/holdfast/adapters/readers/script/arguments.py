@@ -40,7 +40,7 @@ def _changed(writer: Any, row: Row[Any], names: list[str], edit: ValueEdit) -> R
     name = edit.key.rpartition(".")[2]
     at = names.index(name) if name in names else -1
     if isinstance(edit, Remove):
-        return row.drop(at)
+        return row.drop(at, remarks=True)
     if not isinstance(edit, Set):
         return row.with_item(at, writer.named(row.items[at], edit.name))
     value = libcst.parse_expression(render_value(edit.value))

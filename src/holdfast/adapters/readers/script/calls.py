@@ -1,6 +1,7 @@
 """What calls give: those of libraries are recorded, functions and classes of the program are gone into."""
 
 import ast
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -13,6 +14,7 @@ from holdfast.adapters.readers.script.known_calls import Known, installed_reason
 from holdfast.adapters.readers.script.objects import attribute_of, dotted, settled
 from holdfast.adapters.readers.script.parsers import FUNCTIONS as PARSERS
 from holdfast.adapters.readers.script.reading import Reading, Rule
+from holdfast.adapters.readers.script.reads import expose
 from holdfast.adapters.readers.script.record import Given, Site, read_arguments, record, result_of, spread_entries
 from holdfast.adapters.readers.script.values import (
     CHANGED,
@@ -34,6 +36,8 @@ from holdfast.core.calls import Named
 from holdfast.core.document import Unknown
 from holdfast.core.evaluate import FUNCTIONS, UNKNOWN, call_pure, pure_method
 
+LEAVE_SETTINGS: Final = frozenset({"trl", "transformers", "peft", "accelerate", "datasets", "torch", "wandb", "tqdm"})
+"""Libraries that give the settings which they are handed no attributes of a program's own."""
 KNOWN: Final[Mapping[str, Known]] = {**PLAIN_CALLS, **PARSERS}
 
 
@@ -89,6 +93,8 @@ def _of_library(reading: Reading, site: Site, path: str, given: Given, receiver:
         return initialise_base(reading, site.receiver, site, given) if path.endswith(".__init__") else UNKNOWN
     held = receiver if isinstance(receiver, Thing | Part) else None
     draft = record(reading, site, path, given, receiver=held)
+    if package not in sys.stdlib_module_names and package not in LEAVE_SETTINGS:
+        expose(reading, given.values)
     reason = installed_reason(path, given.values)
     if reason is not None:
         return reason
@@ -131,6 +137,7 @@ def _of_plain(reading: Reading, site: Site, given: Given) -> Any:
         for value in given.values:
             if isinstance(value, Ref):
                 reading.store[value.address] = reading.entries(value.address).opened(CHANGED)
+        expose(reading, given.values)
     return why([site.receiver, site.callee, *(value for value in given.values if value in INSTALLED)])
 
 

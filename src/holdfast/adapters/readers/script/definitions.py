@@ -111,8 +111,9 @@ def beside(reading: Reading, module: str) -> Frame | None:
     text = reading.beside(module)
     if text is None:
         return None
-    folder, _, _ = reading.frame.module.places.path.rpartition("/")
-    path = "/".join(part for part in (folder, module.replace(".", "/") + ".py") if part)
+    is_package = reading.beside(f"{module}.__init__") == text
+    folder, _, _ = reading.path.rpartition("/")
+    path = "/".join((*filter(None, (folder,)), *module.split("."), *["__init__"] * is_package)) + ".py"
     try:
         tree, text = parse(text, path)
     except UsageError:

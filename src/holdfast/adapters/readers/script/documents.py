@@ -1,6 +1,6 @@
 """What was read, as Documents: one for each trainer that the program constructs, with the job as that trainer sees it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
@@ -12,6 +12,7 @@ from holdfast.adapters.readers.script.reading import Reading
 from holdfast.adapters.readers.script.roles import Cast, cast, trainers
 from holdfast.adapters.readers.script.values import (
     CHANGED,
+    AttributeRead,
     Class,
     Draft,
     Function,
@@ -23,7 +24,7 @@ from holdfast.adapters.readers.script.values import (
     is_class,
 )
 from holdfast.adapters.readers.settings import plain
-from holdfast.core.calls import Call, Guard, Import, Local, Made, Named
+from holdfast.core.calls import Call, Guard, Import, Local, Made, Named, Read
 from holdfast.core.document import Document, Key, Kind, Unknown
 from holdfast.core.evaluate import UNKNOWN
 from holdfast.core.text import Place
@@ -101,9 +102,27 @@ class Draughtsman:
             name_place=draft.name_place,
             guard=self._guard(draft),
             via=draft.via,
+            unbound=draft.unbound,
             defaults=frozenset(name for name, slot in draft.arguments.items() if slot.key_place)
             if draft.via == "parser"
             else frozenset(),
+        )
+
+    def read(self, read: AttributeRead, number: int) -> Read:
+        """Return an attribute that is read as a Document holds it, and put its place under its key."""
+        paths = {thing.path for thing in read.things}
+        path = paths.pop() if len(paths) == 1 else ""
+        self.key_places["reads", number, read.name] = read.place
+        makers = dict.fromkeys(id(thing.draft) for thing in read.things)
+        because = read.guard.because or _patched(self.reading.patched, f"{path}.{read.name}")
+        return Read(
+            path=path,
+            name=read.name,
+            key=f"reads.{number}",
+            calls=tuple(self.keys[maker] for maker in makers if maker in self.keys),
+            place=read.place,
+            guard=Guard(read.guard.catches, because),
+            exposed=any(thing.address in self.reading.exposed for thing in read.things),
         )
 
     def _put(self, under: Key, values: dict[str, Any], draft: Draft) -> None:
@@ -169,6 +188,7 @@ def _document(
     keys = {id(draft): roles.get(id(draft), f"calls.{index}") for index, draft in enumerate(shown)}
     page = Draughtsman(reading, keys)
     calls = tuple(page.call(draft) for draft in shown)
+    reads = tuple(page.read(read, number) for number, read in enumerate(_shown_reads(reading, keys)))
     said, places, key_places = environment
     if said:
         page.values["environment"] = said
@@ -182,7 +202,19 @@ def _document(
         key_places={**page.key_places, **key_places},
         imports=tuple(sorted(reading.imports.values(), key=_written)),
         calls=calls,
+        reads=reads,
     )
+
+
+def _shown_reads(reading: Reading, keys: Mapping[int, str]) -> Iterator[AttributeRead]:
+    """Yield the reads of libraries' settings: those in the script itself, and what is read elsewhere of what it made.
+
+    An attribute that the program sets, on whatever, may be one of its own.
+    """
+    for read in reading.reads.values() if "*" not in reading.written else ():
+        ours = read.place.path == reading.path or any(id(thing.draft) in keys for thing in read.things)
+        if ours and read.name not in reading.written and any(thing.path for thing in read.things):
+            yield read
 
 
 def _written(entry: Import) -> tuple[int, int, int]:

@@ -36,6 +36,7 @@ from holdfast.core.text import Lines, Place, TextEdit
 
 QUOTES = "\"'"
 IMPORTS = "imports."
+READS = "reads."
 REQUIREMENTS = "environment.requirements"
 Plan = Callable[[], Iterable[TextEdit]]
 ROOM = "holdfast.adapters.readers.script"
@@ -50,7 +51,7 @@ def place_edits(document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ..
     edits = list(edits)
     plans = _plans(document, edits)
     placed = sorted(set(chain.from_iterable(plan() for plan in plans)), key=_order)
-    if any(_order(second) < (first.cell or 0, first.end) for first, second in pairwise(placed)):
+    if any(_order(second) < (first.path, first.cell or 0, first.end) for first, second in pairwise(placed)):
         raise _refusal(document, edits[0].key, "the changes of it overlap")
     return tuple(placed)
 
@@ -64,8 +65,8 @@ def can_place(document: Document, edits: Iterable[Edit]) -> bool:
     return True
 
 
-def _order(edit: TextEdit) -> tuple[int, tuple[int, int]]:
-    return edit.cell or 0, edit.start
+def _order(edit: TextEdit) -> tuple[str, int, tuple[int, int]]:
+    return edit.path, edit.cell or 0, edit.start
 
 
 def _plans(document: Document, edits: Sequence[Edit]) -> list[Plan]:
@@ -150,6 +151,8 @@ def _in_place(document: Document, edit: ValueEdit) -> TextEdit | None:
         UsageError: It stands in another file.
     """
     key = parse_key(edit.key)
+    if isinstance(edit, Rename) and edit.key.startswith(READS):
+        return _read_in_place(document, edit, document.key_places[key])
     place = document.key_places.get(key) if isinstance(edit, Rename) else document.places.get(key)
     if isinstance(edit, Remove) or place is None or place.end_line is None:
         return None
@@ -165,12 +168,26 @@ def _in_place(document: Document, edit: ValueEdit) -> TextEdit | None:
     return _at(place, f"{quote}{edit.name}{quote}")
 
 
+def _read_in_place(document: Document, edit: Rename, place: Place) -> TextEdit:
+    """Return the edit that gives an attribute another name where it is read, also in a module beside the script.
+
+    Raises:
+        UsageError: It is a text that is not written as its name between two quotes.
+    """
+    (line, start), (end_line, end) = start_of(place), end_of(place)
+    quotes = (end - start - len(edit.key.rpartition(".")[2])) // 2
+    if line != end_line or quotes not in (0, 1):
+        raise _refusal(document, edit.key, "it is no plain text")
+    path = "" if place.path == document.path else place.path
+    return TextEdit((line, start + quotes), (line, end - quotes), edit.name, place.cell, path)
+
+
 def _at(place: Place, text: str) -> TextEdit:
     return TextEdit(start_of(place), end_of(place), text, place.cell)
 
 
 def _holds(place: Place, edit: TextEdit) -> bool:
-    return place.cell == edit.cell and start_of(place) <= edit.start and edit.end <= end_of(place)
+    return not edit.path and place.cell == edit.cell and start_of(place) <= edit.start and edit.end <= end_of(place)
 
 
 def _home(document: Document, edit: ValueEdit) -> Place:

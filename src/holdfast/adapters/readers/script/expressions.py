@@ -9,6 +9,7 @@ from holdfast.adapters.readers.script.guards import IN_VERSION_BRANCH, INTROSPEC
 from holdfast.adapters.readers.script.join import joined
 from holdfast.adapters.readers.script.objects import attribute_of, known_not_none, settled
 from holdfast.adapters.readers.script.reading import DEAD, Reading, Rule
+from holdfast.adapters.readers.script.reads import note_read
 from holdfast.adapters.readers.script.record import Given
 from holdfast.adapters.readers.script.values import (
     BRANCHES,
@@ -54,7 +55,9 @@ def reading_of(value: Any, name: str) -> Any:
 
 
 def _attribute(reading: Reading, node: ast.Attribute) -> Any:
-    found = reading_of(attribute_of(reading, reading.value(node.value), node.attr), node.attr)
+    owner = reading.value(node.value)
+    note_read(reading, owner, node)
+    found = reading_of(attribute_of(reading, owner, node.attr), node.attr)
     if isinstance(found, Method) and found.function.kind == "property":
         return enter(reading, found.function, Given(), found.receiver)
     if isinstance(found, Named) and found.path == "sys.argv":

@@ -8,6 +8,7 @@ from typing import Any, Final
 from holdfast.adapters.readers.script.guards import PATCHERS
 from holdfast.adapters.readers.script.objects import SETTINGS, attribute_of, library_base, set_attribute, settled
 from holdfast.adapters.readers.script.reading import Reading
+from holdfast.adapters.readers.script.reads import note_getattr
 from holdfast.adapters.readers.script.record import Given, Site, record, result_of, spread_entries
 from holdfast.adapters.readers.script.values import (
     AVAILABLE,
@@ -63,12 +64,16 @@ def _dict(reading: Reading, _: Site, given: Given) -> Any:
 def _setattr(reading: Reading, _: Site, given: Given) -> Any:
     if len(given.positional) == 3:  # noqa: PLR2004  setattr(target, name, value)
         target, name, slot = given.positional
+        reading.written.add(
+            name.value if isinstance(name.value, str) else "" if isinstance(target.value, Thing) else "*"
+        )
         set_attribute(reading, target.value, name.value if isinstance(name.value, str) else None, slot)
     return None
 
 
-def _getattr(reading: Reading, _: Site, given: Given) -> Any:
+def _getattr(reading: Reading, site: Site, given: Given) -> Any:
     target, name = given.argument(0, ""), given.argument(1, "")
+    note_getattr(reading, target, site.node)
     if isinstance(target, Thing) and isinstance(name, str) and name in reading.entries(target.address).slots:
         return attribute_of(reading, target, name)
     if not isinstance(name, str):

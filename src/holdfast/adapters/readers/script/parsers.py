@@ -7,6 +7,7 @@ from typing import Any, Final
 from holdfast.adapters.readers.script.known_calls import Known
 from holdfast.adapters.readers.script.objects import library_base, own_fields, settled
 from holdfast.adapters.readers.script.reading import Reading
+from holdfast.adapters.readers.script.reads import expose
 from holdfast.adapters.readers.script.record import Given, Site, record
 from holdfast.adapters.readers.script.values import COMMAND_LINE, Class, Entries, Ref, Slot, Thing
 from holdfast.adapters.readers.settings import ENDINGS
@@ -279,6 +280,7 @@ def _parsed(reading: Reading, site: Site, cls: Any, share: Entries) -> Any:
 def _vars(reading: Reading, _: Site, given: Given) -> Any:
     value = given.argument(0, "")
     hidden = value if isinstance(value, Unknown) else COMMAND_LINE
+    expose(reading, [value])
     return reading.fresh(Entries(open=True)) if isinstance(value, Thing | Ref) else hidden
 
 

@@ -25,11 +25,13 @@ class Part:
         text: The text, as it is written.
         cell: Of a notebook, counted from 1.
         tree: What it says; of a cell, what Python makes of it.
+        indent: Columns that were taken from each line before it was parsed.
     """
 
     text: str
     cell: int | None
     tree: ast.Module
+    indent: int = 0
     lines: Lines = field(init=False)
 
     def __post_init__(self) -> None:
@@ -66,6 +68,7 @@ class Part:
         """Return the offset of a line and a column as `ast` counts it: in bytes, from 0."""
         start = self.lines.starts[line - 1]
         end = self.lines.starts[line] if line < len(self.lines.starts) else len(self.text)
+        start += self.indent
         written = self.text[start:end]
         return start + (column if written.isascii() else len(written.encode()[:column].decode(errors="replace")))
 
@@ -76,11 +79,12 @@ def read_parts(document: Document) -> Iterator[Part]:
     if not is_notebook(document.path):
         yield Part(document.text, None, parse(document.text, document.path)[0])
         return
-    clean: Callable[[str], str] = import_module("holdfast.adapters.readers.notebook").clean_cell
+    notebook = import_module("holdfast.adapters.readers.notebook")
+    clean: Callable[[str], str] = notebook.clean_cell
     for cell in read_cells(document.text):
         text = "".join(line.text for line in source_lines(document.text, cell))
         try:
-            yield Part(text, cell, parse(clean(text), document.path)[0])
+            yield Part(text, cell, parse(clean(text), document.path)[0], len(notebook.indent_of(text)))
         except UsageError:
             continue
 

@@ -16,10 +16,12 @@ class Cell:
     Attributes:
         number: Counted from 1, over all the notebook's cells.
         first: The program's line with which it begins.
+        indent: Columns by which all of its lines are indented, and which IPython takes away.
     """
 
     number: int
     first: int
+    indent: int = 0
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -51,12 +53,12 @@ class Places:
         if self.lines is None and not self.cells:  # by far the most
             return Place(self.path, line, start + 1, end_line, end + 1)
         columns = (self._column(line, start), self._column(end_line, end))
-        cell, above = self._cell(line)
-        return Place(self.path, line - above, columns[0], end_line - above, columns[1], cell)
+        cell, above, indent = self._cell(line)
+        return Place(self.path, line - above, columns[0] + indent, end_line - above, columns[1] + indent, cell)
 
     def spot(self, line: int) -> Spot:
         """Return where a line stands for its reader."""
-        cell, above = self._cell(line)
+        cell, above, _ = self._cell(line)
         return Spot(self.path if cell is None else f"{self.path}, cell {cell}", line - above)
 
     def keyword(self, node: ast.keyword) -> Place:
@@ -79,8 +81,9 @@ class Places:
             return offset + 1
         return len(written.encode()[:offset].decode(errors="replace")) + 1
 
-    def _cell(self, line: int) -> tuple[int | None, int]:
+    def _cell(self, line: int) -> tuple[int | None, int, int]:
+        """Return a line's cell, the lines above that, and the columns that were taken from it."""
         if not self.cells:
-            return None, 0
+            return None, 0, 0
         cell = self.cells[max(bisect_right(self.cells, line, key=lambda each: each.first) - 1, 0)]
-        return cell.number, cell.first - 1
+        return cell.number, cell.first - 1, cell.indent

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal
 
 from holdfast.adapters.readers.script.join import joined_stores
 from holdfast.adapters.readers.script.places import Places
-from holdfast.adapters.readers.script.values import BRANCHES, Draft, Entries, Function, Ref, Slot
+from holdfast.adapters.readers.script.values import BRANCHES, AttributeRead, Draft, Entries, Function, Ref, Slot
 from holdfast.adapters.readers.settings import SettingsFiles
 from holdfast.core.calls import Guard, Import, Named
 from holdfast.core.document import Unknown
@@ -77,6 +77,9 @@ class Reading:
         rest: What stands around everything from here on: a check of versions that ends the program.
         drafts: The calls, by node, path and kind.
         log: Every call come upon, in order, to compare the branches of an `if`.
+        reads: Attributes of settings that are read, by node.
+        written: Names of the attributes that the program sets, on whatever it sets them; `*` where any may be.
+        exposed: Addresses of the things that code was handed which is not seen.
         functions: The program's own, in order of definition.
         reached: Those that were called.
         stack: Those being called now.
@@ -86,6 +89,7 @@ class Reading:
         specs: What parsers of a command line were told, by the parser's address.
         trees: Syntax trees of modules beside the script, kept so that no two nodes share an identity.
         loops: How many loops are being read.
+        path: Name of the script.
     """
 
     expressions: Mapping[type[ast.AST], Rule]
@@ -100,6 +104,9 @@ class Reading:
     drafts: dict[Any, Draft] = field(default_factory=dict[Any, Draft])
     log: list[Draft] = field(default_factory=list[Draft])
     imports: dict[Place, Import] = field(default_factory=dict[Place, Import])
+    reads: dict[int, AttributeRead] = field(default_factory=dict[int, AttributeRead])
+    written: set[str] = field(default_factory=set[str])
+    exposed: set[int] = field(default_factory=set[int])
     functions: list[Function] = field(default_factory=list[Function])
     reached: dict[Any, int] = field(default_factory=dict[Any, int])
     stack: list[Function] = field(default_factory=list[Function])
@@ -109,7 +116,11 @@ class Reading:
     specs: dict[int, Any] = field(default_factory=dict[int, Any])
     trees: list[ast.Module] = field(default_factory=list[ast.Module])
     loops: int = 0
+    path: str = field(init=False)
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def __post_init__(self) -> None:
+        self.path = self.frame.places.path
 
     def value(self, node: ast.expr) -> Any:
         """Return what an expression is, and note the calls in it."""

@@ -7,7 +7,8 @@ from typing import Any
 from holdfast.adapters.readers.script.join import joined
 from holdfast.adapters.readers.script.objects import dotted
 from holdfast.adapters.readers.script.reading import Reading, either
-from holdfast.adapters.readers.script.values import BRANCHES, Draft, Entries, Part, Ref, Slot, Thing, Via
+from holdfast.adapters.readers.script.values import BRANCHES, Draft, Entries, Part, Ref, Slot, Thing, Via, is_class
+from holdfast.core.calls import Named
 from holdfast.core.text import Place
 
 
@@ -123,6 +124,7 @@ def record(  # noqa: PLR0913  what a call is, in six parts
         guard=reading.standing(),
         via=via,
         receiver=receiver,
+        unbound=isinstance(site.callee, Named) and is_class(path.rpartition(".")[0]),
         main=reading.frame.module.number == 0,
         order=(node.func.end_lineno or node.lineno, node.func.end_col_offset or node.col_offset),
         positional_places=_places(node, given),

@@ -50,11 +50,16 @@ class Row(Generic[Item]):
         gaps = (*self.gaps[:at], *self._split(at), *self.gaps[at + 1 :])
         return replace(self, items=(*self.items[:at], item, *self.items[at:]), gaps=gaps)
 
-    def drop(self, at: int) -> "Row[Item]":
-        """Return the row without an item and the comment on its line."""
+    def drop(self, at: int, *, remarks: bool = False) -> "Row[Item]":
+        """Return the row without an item and the comment on its line.
+
+        Args:
+            at: The item's place.
+            remarks: Whether comments on lines of their own above it stay; else they go with it.
+        """
         before, after = self.gaps[at : at + 2]
         keeps = at == 0 and not isinstance(before, libcst.ParenthesizedWhitespace) and not _remarked(after)
-        left = before if keeps else _joined(before, after, last=at == len(self.items) - 1)
+        left = before if keeps else _joined(before, after, last=at == len(self.items) - 1, remarks=remarks)
         items = (*self.items[:at], *self.items[at + 1 :])
         return replace(self, items=items, gaps=(*self.gaps[:at], left, *self.gaps[at + 2 :]))
 
@@ -108,13 +113,14 @@ def _has_comma(item: Any) -> bool:
     return isinstance(item.comma, libcst.Comma)
 
 
-def _joined(first: Gap, second: Gap, *, last: bool) -> Gap:
+def _joined(first: Gap, second: Gap, *, last: bool, remarks: bool) -> Gap:
     """Return what is left between two items when the one between them is gone."""
     if not isinstance(first, libcst.ParenthesizedWhitespace):
         return second
+    kept = [line for line in first.empty_lines if line.comment is not None and remarks]
     if isinstance(second, libcst.ParenthesizedWhitespace):
-        return second.with_changes(first_line=first.first_line)
-    return second if last and not _remarked(first) else first
+        return second.with_changes(first_line=first.first_line, empty_lines=[*kept, *second.empty_lines])
+    return second if last and not kept and not _remarked(first) else first
 
 
 def _remarked(gap: Gap) -> bool:

@@ -2,11 +2,13 @@
 
 import ast
 import re
+import sys
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from typing import Final
 
-from holdfast.core.errors import Spot, UsageError
+from holdfast.core.errors import LaterPythonError, Spot, UsageError
 
 LONGEST: Final = 3_000_000
 """Characters: no program that a person wrote is longer, and parsing takes about a second for each million."""
@@ -14,9 +16,13 @@ LONGEST: Final = 3_000_000
 # Patterns as texts: they are only compiled when something is wrong.
 PYTHON_2: Final = r"Missing parentheses in call to '(print|exec)'|multiple exception types must be|<> operator"
 PYTHON_2_LINES: Final = r"(?m)^\s*(print\s+[\"'\w]|exec\s+[\"'\w]|except\s+[\w.]+\s*,\s*\w+\s*:|raise\s+[\w.]+\s*,\s)"
-LATER_PYTHON: Final = (
-    "holdfast reads what the Python it runs on reads: if the script is for a newer one, install it there"
-)
+LATER_SYNTAX: Final = r"^\s*(type\s+\w|(async\s+)?def\s+\w+\s*\[|class\s+\w+\s*\[|except\s)|\b[rR]?[fFtT][rR]?['\"]"
+"""What came after 3.11: `type`, parameters of types, classes after `except` without brackets, texts in texts that format."""
+DEEPEST: Final = 50
+WIDEST: Final = 5_000
+"""Brackets within brackets, and characters of a line, beyond which LibCST is not asked: it is written for programs."""
+PYTHON_2_CATCH: Final = r"except\s+[\w.]+\s*,\s*[a-z_]\w*\s*:"
+"""The name of an error after a comma; classes there, which begin with a capital, are Python 3.14's."""
 
 
 def parse(text: str, path: str, at: Callable[[int], Spot] | None = None) -> tuple[ast.Module, str]:
@@ -51,12 +57,48 @@ def parse(text: str, path: str, at: Callable[[int], Spot] | None = None) -> tupl
             raise UsageError(f"the file is no text: {error}", where=path, fix="save it as UTF-8 text") from None
 
 
+def is_python(text: str) -> bool:
+    """Tell whether a text is a program as it stands."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
 def _objection(error: SyntaxError, text: str, path: str, at: Callable[[int], Spot] | None) -> UsageError:
     line = error.lineno or 1
     where = at(line) if at else Spot(path, line)
     spot = Spot(where.path, where.line, error.offset or None)
+    if _is_of_a_later_python(error, text):
+        here = ".".join(map(str, sys.version_info[:2]))
+        what = f"it is written for a newer Python than {here}, on which holdfast runs: {error.msg} in line {spot.line}"
+        return LaterPythonError(what, where=spot, fix="install holdfast in the Python that the script is for")
     if re.search(PYTHON_2, error.msg) or re.search(PYTHON_2_LINES, text):
         return UsageError(f"this is Python 2: {error.msg}", where=spot, fix="port the script to Python 3")
-    later = "f-string" in error.msg or "type" in (error.text or "").split()[:1]
-    fix = LATER_PYTHON if later else "correct the line"
-    return UsageError(f"the script is no valid Python: {error.msg}", where=spot, fix=fix)
+    return UsageError(f"the script is no valid Python: {error.msg}", where=spot, fix="correct the line")
+
+
+def _is_of_a_later_python(error: SyntaxError, text: str) -> bool:
+    """Tell whether LibCST, which knows the grammar of every Python 3, reads what this Python does not."""
+    line = error.text or ""
+    looks_new = ("f-string" in error.msg or re.search(LATER_SYNTAX, line)) and not re.search(PYTHON_2_CATCH, line)
+    if not looks_new or _nesting(text) > DEEPEST or max(map(len, text.splitlines()), default=0) > WIDEST:
+        return False
+    libcst = import_module("libcst")
+    try:
+        libcst.parse_module(text)
+    except libcst.ParserSyntaxError:
+        return False
+    return True
+
+
+def _nesting(text: str) -> int:
+    """Return how deep brackets may be nested, at most: those in texts count too."""
+    depth = deepest = 0
+    for found in re.finditer(r"[\[({]|[\])}]", text):
+        depth = depth + 1 if found[0] in "[({" else max(depth - 1, 0)
+        deepest = max(deepest, depth)
+    return deepest

@@ -81,6 +81,7 @@ class Draft:
         positional_places: Where those that are given by position stand; none where some are spread.
         receiver: For a method, the thing it was called on.
         order: By which the calls stand in the source: the line and the column of the name.
+        unbound: Whether it is a method that is called on its class.
         main: Whether it stands in the script itself, not in a file beside it.
     """
 
@@ -96,9 +97,27 @@ class Draft:
     guard: Guard
     via: Via
     receiver: "Thing | Part | None" = None
+    unbound: bool = False
     main: bool = True
     order: tuple[int, int] = (0, 0)
     positional_places: tuple[Place | None, ...] = ()
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class AttributeRead:
+    """An attribute of settings that the program reads, while it is read itself.
+
+    Attributes:
+        name: The attribute.
+        place: Where it is named.
+        guard: What stands around it, on every way on which it was come upon.
+        things: What it was read of, on each of these ways.
+    """
+
+    name: str
+    place: Place
+    guard: Guard
+    things: "list[Thing]" = field(default_factory=list["Thing"])
 
 
 @dataclass(slots=True, eq=False, repr=False)

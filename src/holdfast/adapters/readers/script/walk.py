@@ -308,6 +308,7 @@ def store_value(reading: Reading, pair: tuple[ast.expr, Any], node: ast.expr | N
             store_value(reading, (inner, UNKNOWN))
         case ast.Attribute(value=owner, attr=name):
             slot = Slot(value, reading.place(node) if node else None, reading.frame.places.last_name(target))
+            reading.written.add(name)
             set_attribute(reading, reading.value(owner), name, slot)
         case ast.Subscript():
             _store_item(reading, target, value, node)

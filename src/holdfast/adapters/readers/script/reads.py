@@ -1,0 +1,79 @@
+"""Attributes that a program reads of settings: of what a library's config class, or one of its own that extends it, made."""
+
+import ast
+from collections.abc import Iterable
+from typing import Any, Final
+
+from holdfast.adapters.readers.script.objects import SETTINGS, lineage
+from holdfast.adapters.readers.script.reading import Reading, either
+from holdfast.adapters.readers.script.values import AttributeRead, Class, Part, Thing
+from holdfast.core.calls import Guard
+
+TRAINERS_SETTINGS: Final = "Trainer.args"
+
+
+def note_read(reading: Reading, owner: Any, node: ast.Attribute) -> None:
+    """Note that an attribute is read, where it is one of settings."""
+    settings = settings_in(owner)
+    if settings is not None and node.attr == "__dict__":
+        reading.exposed.add(settings.address)
+    if settings is not None and isinstance(node.ctx, ast.Load):
+        _note(reading, settings, node.attr, node)
+
+
+def note_getattr(reading: Reading, owner: Any, node: ast.Call) -> None:
+    """Note that `getattr(settings, "name")` reads an attribute; with a default, nothing raises where it is not there."""
+    settings = settings_in(owner)
+    match node.args:
+        case [_, ast.Constant(value=str(name)) as written, *default] if settings is not None:
+            tolerated = Guard(catches=frozenset({"AttributeError"} if default else ()))
+            with reading.guarded(tolerated):
+                _note(reading, settings, name, written)
+        case _:
+            pass
+
+
+def expose(reading: Reading, values: Iterable[Any]) -> None:
+    """Note that code which is not seen is handed some values, and may give them attributes."""
+    reading.exposed.update(value.address for value in values if isinstance(value, Thing))
+
+
+def settings_in(owner: Any) -> Thing | None:
+    """Return the settings that a value is: an instance of a config's class, or what a trainer was given as `args`."""
+    if isinstance(owner, Part) and owner.path.endswith(TRAINERS_SETTINGS):
+        return _given_settings(owner)
+    if not isinstance(owner, Thing) or not owner.is_instance:
+        return None
+    return owner if owner.path.endswith(SETTINGS) or not owner.path else None
+
+
+def _given_settings(part: Part) -> Thing | None:
+    """Return the config that a trainer was given; of plain TrainingArguments TRL makes one of its own."""
+    draft = part.thing.draft
+    slot = draft.arguments.get("args") if draft else None
+    if draft is None or slot is None or not isinstance(slot.value, Thing):
+        return None
+    same = slot.value.path.partition(".")[0] == draft.path.partition(".")[0]
+    return settings_in(slot.value) if same else None
+
+
+def _note(reading: Reading, settings: Thing, name: str, node: ast.expr) -> None:
+    """Note a read; of what has attributes of its own that nobody can tell of, or this one, it is one of something else."""
+    own = settings.cls is not None and _defines(reading, settings.cls, name)
+    if own or reading.entries(settings.address).open:
+        settings = Thing("", settings.draft, settings.address)
+    known = reading.reads.get(id(node))
+    if known is None:
+        known = AttributeRead(name, reading.frame.places.last_name(node), reading.standing())
+        reading.reads[id(node)] = known
+    else:
+        known.guard = either(known.guard, reading.standing())
+    known.things.append(settings)
+
+
+def _defines(reading: Reading, cls: Class, name: str) -> bool:
+    """Tell whether a class of the program, or a base of it in the program, has an attribute itself, or makes any up."""
+    return any(
+        name in each.fields or (each.number, name) in reading.store or (each.number, "__getattr__") in reading.store
+        for each in lineage(cls)
+    )

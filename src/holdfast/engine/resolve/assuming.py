@@ -1,0 +1,92 @@
+"""Versions that are assumed of what nothing pins: a branch of a repository, or a library that is not declared at all.
+
+The newest that fit what is known. Not assumed is what is pinned to something that no release is: a commit, a wheel
+elsewhere, a release that the history does not have, a variable in the place of a version.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from holdfast.catalog.api import FOLDER, packages, released
+from holdfast.core.requirement import Declared, Requirement
+from holdfast.core.text import Place
+from holdfast.core.versions import admits
+from holdfast.engine.resolve.puzzle import Puzzle
+from holdfast.engine.resolve.resolution import Resolution, wishes
+from holdfast.engine.resolve.search import TooHardError
+from holdfast.engine.resolve.shelf import OUTSIDE
+
+GIT: Final = "git+"
+FIXED: Final = re.compile(r"[0-9a-f]{7,40}|v?\d[\w.]*|refs/.*")
+"""What a repository's address names that stays the same: a commit or a tag."""
+
+
+def assume_versions(
+    declared: Declared, resolution: Resolution, used: Iterable[str], *, folder: Path = FOLDER
+) -> dict[str, str]:
+    """Return the versions to assume of the libraries that a program uses and of which no version is known.
+
+    Args:
+        declared: What its project declares.
+        resolution: What that comes to.
+        used: The libraries, by importable name.
+        folder: Where the histories lie.
+    """
+    known = packages(folder)
+    lacking = [name for name in used if name in known and name not in resolution.newest]
+    lacking = [name for name in lacking if _may_be_assumed(declared, name)]
+    if not lacking or resolution.conflict:
+        return {}
+    found = _newest_together(_loosened(declared, lacking), resolution, folder)
+    return {name: found[name] for name in lacking if name in found}
+
+
+def _may_be_assumed(declared: Declared, package: str) -> bool:
+    """Tell whether nothing says which version of a package there will be, or the newest fits what does."""
+    asked = declared.named(package)
+    if asked is None or declared.unsure:
+        return not declared.exact
+    if asked.url:
+        return _follows_a_branch(asked.url)
+    return not asked.unknown and any(admits(asked.specifier, version) for version in released(package))
+
+
+def _follows_a_branch(url: str) -> bool:
+    _, at, revision = url.rpartition("/")[2].partition("@")
+    return url.startswith(GIT) and not (at and FIXED.fullmatch(revision.partition("#")[0]))
+
+
+def _loosened(declared: Declared, lacking: Iterable[str]) -> Declared:
+    """Return the same requirements, where those of repositories are of any release, and what is lacking is asked for."""
+    lacking = set(lacking)
+    kept = () if declared.unsure else declared.requirements
+    named = [
+        replace(each, url="") if each.package in lacking else each for each in kept if not _is_elsewhere(each, lacking)
+    ]
+    missing = lacking - {each.package for each in named}
+    added = (Requirement(name=name.replace("_", "-"), place=Place("")) for name in sorted(missing))
+    return replace(declared, requirements=(*named, *added), unsure="")
+
+
+def _is_elsewhere(each: Requirement, lacking: set[str]) -> bool:
+    return bool(each.url or each.unknown) and each.package not in lacking
+
+
+def _newest_together(declared: Declared, about: Resolution, folder: Path) -> dict[str, str]:
+    """Return the newest releases that fit together, whatever doubt there is about them; none where none do."""
+    puzzle = Puzzle(
+        wishes=wishes(declared.requirements, about.python),
+        python=about.python,
+        date=about.date,
+        folder=folder,
+        limits=wishes(declared.requirements, about.python, limits=True),
+        before=declared.before,
+    )
+    try:
+        found = puzzle.solved()
+    except TooHardError:
+        found = None
+    return {name: puzzle.version(name, choice) for name, choice in (found or {}).items() if not choice & OUTSIDE}
