@@ -23,6 +23,7 @@ from holdfast.engine.tokens.counting import sample_rows
 from holdfast.engine.tokens.packing import pack_lengths
 from holdfast.engine.tokens.picture import render_page
 from holdfast.engine.tokens.steps import count_steps
+from holdfast.engine.tokens.templating import texts_of
 from holdfast.ports import Batch
 
 BOS, EOS, TURN = 1, 2, 3
@@ -157,6 +158,62 @@ def test_rows_without_an_assistant_turn_are_counted() -> None:
     assert told(rows, sft(assistant_only=True)).marks_assistant is True
     assert told(rows, sft(assistant_only=True), Words(marks=False)).marks_assistant is False
     assert told(rows, sft()).marks_assistant is None
+
+
+class Picky(Words):
+    """A tokenizer whose template leaves out messages of other roles, and trims the others."""
+
+    def render(self, conversations: Sequence[Any], options: Mapping[str, Any]) -> list[str]:
+        known = [
+            [
+                turn | {"content": str(turn["content"]).strip()}
+                for turn in turns
+                if turn["role"] in ("user", "assistant")
+            ]
+            for turns in conversations
+        ]
+        return super().render(known, options)
+
+
+def test_messages_that_the_template_leaves_out_are_counted() -> None:
+    rows = [{"messages": [user(" one "), {"role": role, "content": "two"}]} for role in ("assistant", "gpt", "gpt")]
+    found = told(rows, sft(), Picky())
+    assert (found.omitted, found.omitted_last) == (Counted(2, (1, 2)), Counted(2, (1, 2)))
+    assert found.omitted_roles == ("gpt",)
+    assert not told(rows, sft()).omitted.count  # of a template that writes any role
+
+
+def test_a_text_that_the_template_rewrites_is_not_left_out() -> None:
+    """Thoughts of earlier turns are taken away by many templates, texts are trimmed by more."""
+
+    class Forgetful(Words):
+        def render(self, conversations: Sequence[Any], options: Mapping[str, Any]) -> list[str]:
+            kept = [
+                [turn | {"content": turn["content"].split("</think>")[-1]} for turn in turns] for turns in conversations
+            ]
+            return super().render(kept, options)
+
+    rows = [{"messages": [user("one"), assistant("<think> hm </think> two"), user("three"), assistant("four")]}]
+    assert not told(rows, sft(), Forgetful()).omitted.count
+
+
+@pytest.mark.parametrize(("content", "count"), [([{"type": "text", "text": "two"}], 1), ("two [{'a': 1}]", 0)])
+def test_lists_that_the_template_writes_as_python_spells_them_are_counted(content: Any, count: int) -> None:
+    rows = [{"messages": [{"role": role, "content": content} for role in ("user", "assistant")]}]
+    assert told(rows, sft()).spelled.count == count
+
+
+def test_parts_that_the_template_writes_as_text_are_not_counted() -> None:
+    class Parts(Words):
+        def render(self, conversations: Sequence[Any], options: Mapping[str, Any]) -> list[str]:
+            joined = [[turn | {"content": texts_of(turn)[0]} for turn in turns] for turns in conversations]
+            return super().render(joined, options)
+
+    rows = [
+        {"messages": [{"role": role, "content": [{"type": "text", "text": "one"}]} for role in ("user", "assistant")]}
+    ]
+    found = told(rows, sft(), Parts())
+    assert (found.spelled.count, found.omitted.count) == (0, 0)
 
 
 def test_only_rows_that_raise_are_lost() -> None:
