@@ -16,5 +16,21 @@ LAUNCHED: tuple[Job, ...] = (
     job("reads-its-rank", "SFT", top=RANKED),
     job("joins-a-group", "SFT", top=GROUPED),
 )
-SETTINGS = (*LAUNCHED,)
+PAIRS = '{"question": str(i), "answer": str(i + 1)}'
+FORMATS = """
+def to_text(example):
+    texts = []
+    for i in range(len(example["question"])):
+        texts.append(f"Q: {{example['question'][i]}} A: {{example['answer'][i]}}")
+    return {}
+"""
+FORMATTED: tuple[Job, ...] = tuple(
+    job(name, "SFT", fails, top=FORMATS.format(returned), row=PAIRS, given="formatting_func=to_text")
+    for name, fails, returned in (
+        ("formats-a-batch", "tokenize/user-code-error", "texts"),
+        ("formats-a-record", "tokenize/user-code-error", '{"text": texts[0]}'),
+        ("formats-a-row", "", "texts[0]"),
+    )
+)
+SETTINGS = (*LAUNCHED, *FORMATTED)
 DOUBTED_SETTINGS: dict[str, str] = {}

@@ -64,8 +64,11 @@ UNSEEN: Final[Mapping[StageName, str]] = {
     "export": "nothing was saved that could be exported",
 }
 
-GUESSED: Final[Mapping[str, str]] = {"gradient-checkpointing-no-grad-input": "no-trainable-parameters"}
-"""What a loss without a gradient looks like, and what it is where no parameter is trained."""
+GUESSED: Final[Mapping[str, str]] = {
+    "gradient-checkpointing-no-grad-input": "no-trainable-parameters",
+    "dataset-bad-row-values": "user-code-error",
+}
+"""What a failure looks like, and what it is where that was told: no parameter is trained, a function made the values."""
 ROWS: Final = "rows "
 """How the names of rows that were made fewer begin."""
 ZERO: Final = re.compile(r"^ZeroDivisionError: integer (?:division or )?modulo by zero")
