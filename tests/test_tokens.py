@@ -15,6 +15,7 @@ from holdfast.cli.inspect_pictures import draw_histogram, draw_mask
 from holdfast.core.columns import ListOf, Scalar, Type
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError
+from holdfast.core.facts import Positions
 from holdfast.core.finding import MissingFactError
 from holdfast.core.methods import Method
 from holdfast.core.scan import Broken, Counted, Lengths, MaskedRow, Piece, Tokens
@@ -37,6 +38,7 @@ class Words:
     stops: Mapping[int, str] = {EOS: "</s>"}
     special: Mapping[int, str] = {BOS: "<s>", EOS: "</s>", TURN: "<turn>"}
     embedding: int | None = 100
+    positions: Positions | None = None
 
     def __init__(self, *, marks: bool = True) -> None:
         self.marks = marks
@@ -158,6 +160,15 @@ def test_rows_without_an_assistant_turn_are_counted() -> None:
     assert told(rows, sft(assistant_only=True)).marks_assistant is True
     assert told(rows, sft(assistant_only=True), Words(marks=False)).marks_assistant is False
     assert told(rows, sft()).marks_assistant is None
+
+
+def test_rows_beyond_the_positions_are_counted_as_far_as_they_are_kept() -> None:
+    class Short(Words):
+        positions = Positions(20, raises=True)
+
+    assert told(texts(5, 30, 40), sft(), Short()).beyond_positions == Counted(2, (1, 2))
+    assert told(texts(5, 30, 40), sft(max_length=20), Short()).beyond_positions.count == 0
+    assert told(texts(5, 30, 40), sft()).beyond_positions.count == 0
 
 
 class Picky(Words):

@@ -22,7 +22,7 @@ OF_MODEL: Final = "MOD"
 OF_ENVIRONMENT: Final = "DEP"
 NO_HEADER: Final = "DEP102"
 """The rule about what was meant as a header and is read by nobody: a warning, since the script may run all the same."""
-TOKENS: Final = range(231, 244)
+TOKENS: Final = range(231, 245)
 """Numbers of the rules about rows as tokens."""
 MAY: Final = frozenset(
     ("DAT209", "DAT210", "DAT212", "DAT213", "DAT214", "DAT217", "DAT219", "DAT222", "DAT223", "DAT226", "DAT228")

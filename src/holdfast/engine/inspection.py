@@ -24,7 +24,7 @@ USUAL: Mapping[str, Method] = {
 """The method that a dataset of each type is mostly used for."""
 COUNTS = (
     "masked", "dropped", "without_end", "doubled_start", "beyond", "unmarked", "failed", "diverged", "omitted", "omitted_last",
-    "spelled",
+    "spelled", "beyond_positions",
 )  # fmt: skip
 """Of tokens, what is counted together with the first rows."""
 

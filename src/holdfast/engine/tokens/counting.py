@@ -155,6 +155,7 @@ class Tally:
         self._masked, self._dropped, self._unended = Several(), Several(), Several()
         self._diverged, self._omitted, self._omitted_last, self._spelled = Several(), Several(), Several(), Several()
         self._roles: Counter[str] = Counter()
+        self._positions, self._past = tokenizer.positions, Several()
         self._doubled, self._beyond, self._unmarked, self._failed = Several(), Several(), Several(), Several()
         self._problem = ""
 
@@ -182,6 +183,9 @@ class Tally:
         self._truncated += longer and self._recipe.cuts
         self._lengths.append(length)
         self._units.extend(len(part.ids) for part in parts)
+        kept = length if limit is None else min(length, limit)
+        if self._positions is not None and not self._recipe.method.generates and kept > self._positions.count:
+            self._past.add(number)
         if self._starts and any(part.ids[:2] == self._starts for part in parts):
             self._doubled.add(number)
         if any(part.diverged for part in parts):
@@ -268,6 +272,9 @@ class Tally:
             omitted_last=self._omitted_last.counted(),
             omitted_roles=tuple(role for role, _ in self._roles.most_common()),
             spelled=self._spelled.counted(),
+            positions=self._positions.count if self._positions else None,
+            positions_raise=self._positions is not None and self._positions.raises,
+            beyond_positions=self._past.counted(),
             failed=self._failed.counted(),
             problem=self._problem,
         )
