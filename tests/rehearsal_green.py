@@ -1,5 +1,7 @@
 """Jobs that end well and are of no use, and beside each those that look like them and are as they should be."""
 
+from tests.rehearsal_green_rows import DOUBTED_ROWS, ROWS
+from tests.rehearsal_green_settings import DOUBTED_SETTINGS, SETTINGS
 from tests.rehearsal_jobs import Job, job, plain
 
 HEADLINE = '"text": f"{i} plus 1 equals {i + 1}."'
@@ -327,7 +329,7 @@ ENDS: tuple[Job, ...] = (
         end=SAVED.format("kept_tokens") + '\ntokenizer.save_pretrained("out/own/kept_tokens")',
     ),
 )
-GREEN = {each.name: each for each in (*WEIGHTS, *LABELS, *REWARDS, *ENDS)}
+GREEN = {each.name: each for each in (*WEIGHTS, *LABELS, *ROWS, *SETTINGS, *REWARDS, *ENDS)}
 DOUBTED = {
     "peeks-at-every-hundredth-step": "user-code-error",
     "pairs-without-their-questions": "dataset-missing-column",
@@ -335,5 +337,7 @@ DOUBTED = {
     "merged-and-kept": "model-files-missing",
     "writes-elsewhere-each-time": "resume-silently-ignored",
     "checkpoints-without-optimizer": "checkpoint-incomplete",
+    **DOUBTED_ROWS,
+    **DOUBTED_SETTINGS,
 }
 """Good ones of which a class is told as a warning."""

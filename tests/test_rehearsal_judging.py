@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from holdfast.app.observing import MAY
 from holdfast.core.diagnosis import Cause, Diagnosis
 from holdfast.core.rehearsal import Objection, Part, Played, Rehearsal, StageName
 from holdfast.engine.rehearsal_answers import refuses
 from holdfast.engine.rehearse import judge
 from holdfast.engine.rehearse.naming import cause_of, name_cause
+from holdfast.rules import rules_of_rows
 from holdfast.signatures import prevented_by
 
 Telling = Mapping[str, Any]
@@ -322,3 +324,17 @@ def test_what_a_log_misleads_about(log: str, stage: StageName, guessed: str, nam
     cause = cause_of(found, part, stage)
     assert cause.signature.name == named
     assert error.partition(": ")[2] in cause.cause or not named.endswith("-error")
+
+
+def test_an_objection_that_no_class_names_is_a_warning() -> None:
+    """What a rule holds against the rows is never lost."""
+    objections = (Objection(code="DAT219", message="all rows are the same", stage="data", fails=True),)
+    found = judged(played(), stopped(), resumed(), objections=objections)
+    assert [each.code for each in found.warnings] == ["DAT219"]
+
+
+@pytest.mark.parametrize("code", [rule.code for rule in rules_of_rows()])
+def test_what_is_wrong_with_every_row_has_a_class_or_may_be_meant(code: str) -> None:
+    """A rehearsal of rows that are all damaged alike fails, unless such rows may be meant."""
+    counts_no_rows = code in ("DAT241", "RWD110")
+    assert prevented_by(code) or code in MAY or counts_no_rows

@@ -181,6 +181,14 @@ def test_imports_are_listed_with_what_they_bind() -> None:
         ("import torch\nSFTConfig(x=torch.bfloat16)", Named("torch.bfloat16")),
         ("def f(a, *, b): ...\nSFTConfig(x=f)", Local("f", "function", ("a", "b"))),
         ("class Hook: ...\nSFTConfig(x=Hook)", Local("Hook", "class")),
+        (
+            "def f(a):\n    b = []\n    for c in a:\n        b.append(c)\n    return b\nSFTConfig(x=f)",
+            Local("f", "function", ("a",), returns="list"),
+        ),
+        ("SFTConfig(x=lambda a: {'text': a})", Local("<lambda>", "function", ("a",), returns="dict")),
+        ("def f(a):\n    b = []\n    b = a\n    return b\nSFTConfig(x=f)", Local("f", "function", ("a",))),
+        ("def f(a):\n    if a:\n        return [a]\n    return a\nSFTConfig(x=f)", Local("f", "function", ("a",))),
+        ("def f(a):\n    yield a\n    return []\nSFTConfig(x=f)", Local("f", "function", ("a",))),
     ],
 )
 def test_a_value_that_the_text_decides_is_known(text: str, expected: object) -> None:

@@ -15,6 +15,7 @@ from holdfast.cli.inspect_pictures import draw_histogram, draw_mask
 from holdfast.core.columns import ListOf, Scalar, Type
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError
+from holdfast.core.facts import Positions
 from holdfast.core.finding import MissingFactError
 from holdfast.core.methods import Method
 from holdfast.core.scan import Broken, Counted, Lengths, MaskedRow, Piece, Tokens
@@ -23,6 +24,7 @@ from holdfast.engine.tokens.counting import sample_rows
 from holdfast.engine.tokens.packing import pack_lengths
 from holdfast.engine.tokens.picture import render_page
 from holdfast.engine.tokens.steps import count_steps
+from holdfast.engine.tokens.templating import texts_of
 from holdfast.ports import Batch
 
 BOS, EOS, TURN = 1, 2, 3
@@ -36,6 +38,7 @@ class Words:
     stops: Mapping[int, str] = {EOS: "</s>"}
     special: Mapping[int, str] = {BOS: "<s>", EOS: "</s>", TURN: "<turn>"}
     embedding: int | None = 100
+    positions: Positions | None = None
 
     def __init__(self, *, marks: bool = True) -> None:
         self.marks = marks
@@ -157,6 +160,71 @@ def test_rows_without_an_assistant_turn_are_counted() -> None:
     assert told(rows, sft(assistant_only=True)).marks_assistant is True
     assert told(rows, sft(assistant_only=True), Words(marks=False)).marks_assistant is False
     assert told(rows, sft()).marks_assistant is None
+
+
+def test_rows_beyond_the_positions_are_counted_as_far_as_they_are_kept() -> None:
+    class Short(Words):
+        positions = Positions(20, raises=True)
+
+    assert told(texts(5, 30, 40), sft(), Short()).beyond_positions == Counted(2, (1, 2))
+    assert told(texts(5, 30, 40), sft(max_length=20), Short()).beyond_positions.count == 0
+    assert told(texts(5, 30, 40), sft()).beyond_positions.count == 0
+
+
+class Picky(Words):
+    """A tokenizer whose template leaves out messages of other roles, and trims the others."""
+
+    def render(self, conversations: Sequence[Any], options: Mapping[str, Any]) -> list[str]:
+        known = [
+            [
+                turn | {"content": str(turn["content"]).strip()}
+                for turn in turns
+                if turn["role"] in ("user", "assistant")
+            ]
+            for turns in conversations
+        ]
+        return super().render(known, options)
+
+
+def test_messages_that_the_template_leaves_out_are_counted() -> None:
+    rows = [{"messages": [user(" one "), {"role": role, "content": "two"}]} for role in ("assistant", "gpt", "gpt")]
+    found = told(rows, sft(), Picky())
+    assert (found.omitted, found.omitted_last) == (Counted(2, (1, 2)), Counted(2, (1, 2)))
+    assert found.omitted_roles == ("gpt",)
+    assert not told(rows, sft()).omitted.count  # of a template that writes any role
+
+
+def test_a_text_that_the_template_rewrites_is_not_left_out() -> None:
+    """Thoughts of earlier turns are taken away by many templates, texts are trimmed by more."""
+
+    class Forgetful(Words):
+        def render(self, conversations: Sequence[Any], options: Mapping[str, Any]) -> list[str]:
+            kept = [
+                [turn | {"content": turn["content"].split("</think>")[-1]} for turn in turns] for turns in conversations
+            ]
+            return super().render(kept, options)
+
+    rows = [{"messages": [user("one"), assistant("<think> hm </think> two"), user("three"), assistant("four")]}]
+    assert not told(rows, sft(), Forgetful()).omitted.count
+
+
+@pytest.mark.parametrize(("content", "count"), [([{"type": "text", "text": "two"}], 1), ("two [{'a': 1}]", 0)])
+def test_lists_that_the_template_writes_as_python_spells_them_are_counted(content: Any, count: int) -> None:
+    rows = [{"messages": [{"role": role, "content": content} for role in ("user", "assistant")]}]
+    assert told(rows, sft()).spelled.count == count
+
+
+def test_parts_that_the_template_writes_as_text_are_not_counted() -> None:
+    class Parts(Words):
+        def render(self, conversations: Sequence[Any], options: Mapping[str, Any]) -> list[str]:
+            joined = [[turn | {"content": texts_of(turn)[0]} for turn in turns] for turns in conversations]
+            return super().render(joined, options)
+
+    rows = [
+        {"messages": [{"role": role, "content": [{"type": "text", "text": "one"}]} for role in ("user", "assistant")]}
+    ]
+    found = told(rows, sft(), Parts())
+    assert (found.spelled.count, found.omitted.count) == (0, 0)
 
 
 def test_only_rows_that_raise_are_lost() -> None:

@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 from holdfast.core.columns import Type
 from holdfast.core.document import Document, Edit
 from holdfast.core.event import Answer, Event
-from holdfast.core.facts import Dataset, Machine, Model
+from holdfast.core.facts import Dataset, Machine, Model, Positions
 from holdfast.core.hub import Account, Link, Repo, Shelf, Target
 from holdfast.core.job import Data
 from holdfast.core.job import Model as BaseModel
@@ -214,6 +214,11 @@ class Tokenizer(Protocol):
     @property
     def embedding(self) -> int | None:
         """How many ids the model has an embedding for; None where nobody could say."""
+        ...
+
+    @property
+    def positions(self) -> Positions | None:
+        """How many positions the model has; None where nobody could say."""
         ...
 
     @property

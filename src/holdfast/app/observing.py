@@ -31,10 +31,12 @@ OF_MODEL: Final = "MOD"
 OF_ENVIRONMENT: Final = "DEP"
 NO_HEADER: Final = "DEP102"
 """The rule about what was meant as a header and is read by nobody: a warning, since the script may run all the same."""
-TOKENS: Final = range(231, 242)
+TOKENS: Final = range(231, 245)
 """Numbers of the rules about rows as tokens."""
-MAY: Final = ("DAT209", "DAT228")
-"""Rules about what may be meant so even where every row has it: roles that the template took, one answer to everything."""
+MAY: Final = frozenset(
+    ("DAT209", "DAT210", "DAT212", "DAT213", "DAT214", "DAT217", "DAT219", "DAT222", "DAT223", "DAT226", "DAT228")
+)
+"""Rules about what may be meant so even where every row has it: roles that the template takes, one answer to everything."""
 TOLD: Final = "tokens.json"
 """A file of how long the rows are, in tokens."""
 LEAK: Final = "DAT220"

@@ -24,6 +24,7 @@ from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_
 from holdfast.app.observing import find_environment_fault, observe, prepare, read_tokens
 from holdfast.app.playing import Again, Hear, diagnose_part, judge_parts, limit_again, play
 from holdfast.app.rendering import script_of
+from holdfast.catalog.launchers import Launcher, alone, wanted_launcher
 from holdfast.core.errors import UsageError
 from holdfast.core.rehearsal import Omitted, Played, Rehearsal
 from holdfast.core.script_header import find_header, read_header
@@ -42,10 +43,6 @@ LIMIT_S: Final = 180.0
 READY_S: Final = 600.0
 """Time that making an environment may take."""
 OFFLINE: Final = {"HF_HUB_OFFLINE": "1"}
-RANKS: Final = frozenset({"torchrun", "accelerate", "deepspeed"})
-"""Launchers that start several processes of a script, and number them."""
-ALONE: Final = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1"}
-"""What they tell each: here it is the only one."""
 NO_SOLUTION: Final = "No solution found"
 """What uv says of requirements that contradict one another: on no machine would they be met."""
 NAMES: Final = re.compile(r"\b[A-Z]\w+(?:Trainer|Config)\b")
@@ -126,6 +123,8 @@ def _start(asked: Program, order: Order, way: Way) -> Rehearsal:
             return judge_unstarted(name_cause("pep723-header-invalid", error.what, {}))
     if not way.here and (wrong := find_environment_fault(asked.path)):
         return judge_unstarted(name_cause(*wrong, {}))
+    if _is_started_by_python(asked) and (launcher := wanted_launcher(asked.source)):
+        return judge_unstarted(name_cause("invalid-config-value", _unlaunched(launcher), {}))
     words = (asked.python or sys.executable,) if way.here else interpreter_of(asked)
     try:
         found = _rehearsed(asked, order, words, way)
@@ -164,8 +163,7 @@ def _rehearsed(asked: Program, order: Order, words: Sequence[str], way: Way) -> 
     """
     folder = Path(order.folder)
     header = find_header(asked.source) if words[-1] == SCRIPT else ""
-    alone = ALONE if RANKS & set(asked.launched_by) else {}
-    variables = {**asked.variables, **(OFFLINE if order.offline else {}), **alone}
+    variables = {**asked.variables, **(OFFLINE if order.offline else {})}
     way.hear("imports")
     server = way.warm.server(words, header=header, wanted=wanted(asked), variables=variables)
     prepare()  # this and the next while the libraries are imported
@@ -182,12 +180,27 @@ def _rehearsed(asked: Program, order: Order, words: Sequence[str], way: Way) -> 
     return replace(found, versions={**ready["versions"], **found.versions}, learnt=learnt)
 
 
+def _is_started_by_python(asked: Program) -> bool:
+    """Return whether `holdfast run` starts a script as a single process: it starts one for each of several GPUs by torchrun."""
+    return asked.local and not asked.launched_by and len(LocalMachine().fetch().gpus) <= 1
+
+
+def _unlaunched(launcher: Launcher) -> str:
+    """Return what is wrong with a script that is started by `python` and wants a launcher."""
+    return (
+        f"the script reads `{launcher.variable}`, which {launcher.name} sets and `python` does not: start it with "
+        f"{launcher.name}, or give it a default"
+    )
+
+
 def _launchers(asked: Program) -> Iterator[Omitted]:
-    """Yield what a command line's launchers would do beside: here one process runs the script."""
+    """Yield what launchers would do beside: those of the command line, or the one that the script wants."""
+    because = "where it will run: here one process ran the script alone"
     if asked.launched_by:
-        yield Omitted(
-            what=" ".join(asked.launched_by), because="where it will run: here one process ran the script alone"
-        )
+        yield Omitted(what=" ".join(asked.launched_by), because=because)
+    elif not asked.local and (launcher := wanted_launcher(asked.source)):
+        reads = f"the script reads `{launcher.variable}`, which {launcher.name} sets"
+        yield Omitted(what=launcher.name, because=f"{because}, as rank 0 of 1; {reads}")
 
 
 def program_of(target: str, sets: Sequence[str], arguments: Sequence[str]) -> Program:
@@ -214,8 +227,15 @@ def program_of(target: str, sets: Sequence[str], arguments: Sequence[str]) -> Pr
 def make_order(asked: Program, folder: Path, *, gpu: bool, offline: bool) -> Order:
     """Return what each part is asked, but for what part it is."""
     machine: Gpu = "here" if gpu else "none" if asked.local and not LocalMachine().fetch().gpus else "assumed"
+    variables = {} if _is_started_by_python(asked) else alone(asked.launched_by, asked.source)
     return Order(
-        script=asked.path, source=asked.source, argv=asked.arguments, folder=str(folder), gpu=machine, offline=offline
+        script=asked.path,
+        source=asked.source,
+        argv=asked.arguments,
+        folder=str(folder),
+        gpu=machine,
+        offline=offline,
+        variables=tuple(variables.items()),
     )
 
 

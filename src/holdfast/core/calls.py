@@ -87,12 +87,14 @@ class Local:
         kind: Which of the two.
         parameters: Names of the parameters it takes, in order.
         open: Whether it takes any other keyword too.
+        returns: What each of its `return` statements gives; empty where that differs, or cannot be read.
     """
 
     name: str
     kind: Literal["function", "class"]
     parameters: tuple[str, ...] = ()
     open: bool = False
+    returns: Literal["", "list", "dict"] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

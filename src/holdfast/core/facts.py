@@ -130,3 +130,16 @@ class Model:
     generation: Mapping[str, Any] | None = None
     shards: frozenset[str] = frozenset()
     problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Positions:
+    """The positions of a model.
+
+    Attributes:
+        count: How many there are, or how many it was trained with.
+        raises: Whether a longer text raises; else the model rotates its positions, and gives poor text beyond them.
+    """
+
+    count: int
+    raises: bool

@@ -123,6 +123,13 @@ class Tokens:
         packed: Share of the tokens of a packed batch that are rows and not padding; None where nothing is packed.
         steps: Optimizer steps of the whole training; None where nothing says how many there will be.
         diverged: How many begin otherwise than their prompt alone does, so that its end is not learned with.
+        omitted: How many have messages that the chat template leaves out, whatever they say.
+        omitted_last: How many of them lose their last message so.
+        omitted_roles: Roles of those messages, the most frequent first.
+        spelled: How many have a list or a record for a message, which the chat template writes as Python spells it.
+        positions: How many positions the model has; None where nobody could say.
+        positions_raise: Whether a text beyond them raises; else the model gives poor text there.
+        beyond_positions: How many have more tokens, of those that the trainer keeps.
         failed: How many the template or the tokenizer raises on.
         problem: What it raises; empty where it does not.
     """
@@ -148,6 +155,13 @@ class Tokens:
     unmarked: "Counted" = field(default_factory=lambda: Counted(0))
     units: int | None = None
     diverged: "Counted" = field(default_factory=lambda: Counted(0))
+    omitted: "Counted" = field(default_factory=lambda: Counted(0))
+    omitted_last: "Counted" = field(default_factory=lambda: Counted(0))
+    omitted_roles: tuple[str, ...] = ()
+    spelled: "Counted" = field(default_factory=lambda: Counted(0))
+    positions: int | None = None
+    positions_raise: bool = False
+    beyond_positions: "Counted" = field(default_factory=lambda: Counted(0))
     failed: "Counted" = field(default_factory=lambda: Counted(0))
 
 

@@ -22,7 +22,10 @@ USUAL: Mapping[str, Method] = {
     "prompt-only": Method.GRPO,
 }
 """The method that a dataset of each type is mostly used for."""
-COUNTS = ("masked", "dropped", "without_end", "doubled_start", "beyond", "unmarked", "failed")
+COUNTS = (
+    "masked", "dropped", "without_end", "doubled_start", "beyond", "unmarked", "failed", "diverged", "omitted", "omitted_last",
+    "spelled", "beyond_positions",
+)  # fmt: skip
 """Of tokens, what is counted together with the first rows."""
 
 

@@ -12,45 +12,33 @@ beginning, as the rows happen to lie. A model that rotates positions takes any, 
 A shorter `max_length` cuts longer texts off: unsafe.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.base_models import base_of
+from holdfast.catalog.positions import TABLES, positions_of
 from holdfast.catalog.train_arguments import setting
 from holdfast.core.document import ABSENT, Document, Set
 from holdfast.core.facts import Model
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 KEY, METHODS = "train.max_length", ("sft", "dpo", "kto", "reward")
-# Types that raise for a position beyond the last, with the name of that number in their configs.
-TABLES = {
-    "biogpt": "max_position_embeddings",
-    "codegen": "n_positions",
-    "gpt2": "n_positions",
-    "gpt_bigcode": "n_positions",
-    "gpt_neo": "max_position_embeddings",
-    "gptj": "n_positions",
-    "mpt": "max_seq_len",
-    "opt": "max_position_embeddings",
-}
-ROTATES = ("rope_theta", "rope_parameters", "rope_scaling")
-PLAIN = (None, "default")
 
 
 def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
     """Point out a length that the model was not made for."""
-    base, config = base_of(job, model), model.config or {}
+    base = base_of(job, model)
     if base is None or job.get("method", None) not in METHODS:
         return
-    name = TABLES.get(str(config.get("model_type")))
-    rotated = name is None and _rotates(config)
-    positions = config.get(name or "max_position_embeddings")
-    length = job.get(KEY) if rotated else setting(job, "max_length", api)
-    if not _is_count(positions) or not _is_count(length) or length <= positions or not (name or rotated):
+    known = positions_of(model.config or {})
+    if known is None:
         return
+    length = setting(job, "max_length", api) if known.raises else job.get(KEY)
+    if type(length) is not int or length <= known.count:
+        return
+    positions = known.count
     fix = Fix(f"cut texts at {positions} tokens", (Set(KEY, positions),), safe=False) if job.kind != "command" else None
-    if rotated:
+    if not known.raises:
         yield Finding(
             KEY, f"the model was made for {positions} positions, and gives poor text beyond: {length} is more", fix
         )
@@ -62,19 +50,6 @@ def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
         yield base.finding(f"{fault}; `max_length` is {length} where nothing says otherwise", fix)
     else:
         yield Finding(KEY, fault, fix)
-
-
-def _rotates(config: Mapping[str, Any]) -> bool:
-    """Tell whether a model surely rotates its positions, as far as it was trained and no further."""
-    if "text_config" in config or not any(config.get(name) for name in ROTATES):
-        return False
-    given = [config.get(name) for name in ("rope_parameters", "rope_scaling")]
-    kinds = [each.get("rope_type", each.get("type")) for each in given if isinstance(each, Mapping)]
-    return all(kind in PLAIN for kind in kinds)
-
-
-def _is_count(value: object) -> bool:
-    return type(value) is int and value > 0
 
 
 JOB = """

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from holdfast.core.facts import Positions
+
 GARBLED = "\N{REPLACEMENT CHARACTER}"
 LONGEST = 8
 """Tokens that one character may be made of; UTF-8 has four bytes, and some tokenizers spell each as a token."""
@@ -23,6 +25,7 @@ class LoadedTokenizer:
         *,
         stops: Sequence[int] = (),
         embedding: int | None = None,
+        positions: Positions | None = None,
         template: str | None = None,
         marks: bool = False,
     ) -> None:
@@ -32,10 +35,12 @@ class LoadedTokenizer:
             tokenizer: Of transformers.
             stops: Ids at which the model stops writing, beside the tokenizer's own.
             embedding: How many ids the model has an embedding for.
+            positions: Those of the model.
             template: The chat template, where it is not the tokenizer's own.
             marks: Whether the template marks the assistant's turns.
         """
         self._tokenizer, self._template, self._embedding, self._marks = tokenizer, template, embedding, marks
+        self._positions = positions
         own = [] if tokenizer.eos_token_id is None else [tokenizer.eos_token_id]
         self._stops = {each: str(tokenizer.convert_ids_to_tokens(each)) for each in dict.fromkeys([*own, *stops])}
         tokenizer("")  # takes away the cut and the padding that the tokenizer's file may ask for
@@ -67,6 +72,11 @@ class LoadedTokenizer:
     def embedding(self) -> int | None:
         """How many ids the model has an embedding for; None where nobody could say."""
         return self._embedding
+
+    @property
+    def positions(self) -> Positions | None:
+        """How many positions the model has; None where nobody could say."""
+        return self._positions
 
     @property
     def marks(self) -> bool:

@@ -18,6 +18,7 @@ from holdfast.adapters.tokens.encoding import LoadedTokenizer
 from holdfast.adapters.tokens.training_templates import has_markers, training_template
 from holdfast.catalog.builtin import DATASETS, MODELS
 from holdfast.catalog.chat_templates import ENDINGS
+from holdfast.catalog.positions import positions_of
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.methods import Method
@@ -107,6 +108,7 @@ def load_tokenizer(wanted: Wanted) -> LoadedTokenizer:
             tokenizer,
             stops=[stops] if isinstance(stops, int) else stops or (),
             embedding=None if grown else _text_config(config).get("vocab_size"),
+            positions=positions_of(config),
             template=template,
             marks=marks or template is not None,
         )

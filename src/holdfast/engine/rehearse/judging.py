@@ -64,8 +64,11 @@ UNSEEN: Final[Mapping[StageName, str]] = {
     "export": "nothing was saved that could be exported",
 }
 
-GUESSED: Final[Mapping[str, str]] = {"gradient-checkpointing-no-grad-input": "no-trainable-parameters"}
-"""What a loss without a gradient looks like, and what it is where no parameter is trained."""
+GUESSED: Final[Mapping[str, str]] = {
+    "gradient-checkpointing-no-grad-input": "no-trainable-parameters",
+    "dataset-bad-row-values": "user-code-error",
+}
+"""What a failure looks like, and what it is where that was told: no parameter is trained, a function made the values."""
 ROWS: Final = "rows "
 """How the names of rows that were made fewer begin."""
 ZERO: Final = re.compile(r"^ZeroDivisionError: integer (?:division or )?modulo by zero")
@@ -121,7 +124,7 @@ def judge(
     return Rehearsal(
         stages=tuple(results[stage] for stage in STAGES),
         failures=tuple(failures),
-        warnings=(*(each for each in objections if not each.fails), *_doubts(whole), *warn_of_restarts(parts)),
+        warnings=(*filter(_warns, objections), *_doubts(whole), *warn_of_restarts(parts)),
         omitted=tuple(Omitted(what=each["what"], because=each["because"]) for each in whole.told("not_rehearsed")),
         shrunk=tuple(
             Shrunk(what=each["what"], asked=each["asked"], given=each["given"]) for each in whole.told("shrunk")
@@ -233,6 +236,11 @@ def _objected(objections: Sequence[Objection], failures: Sequence[Failure]) -> I
                 blame="model" if each.stage == "model" else "data",
                 blamed=f"{each.code} says so of what the script gave its trainer",
             )
+
+
+def _warns(objection: Objection) -> bool:
+    """Return whether an objection fails nothing: it may be meant so, or no class of failure says what it comes to."""
+    return not objection.fails or not prevented_by(objection.code)
 
 
 def _wrong(whole: Played) -> Iterator[Failure]:

@@ -32,6 +32,7 @@ TWO_USERS: Final = "two user turns in a row"
 TWO_ASSISTANTS: Final = "two assistant turns in a row"
 ASSISTANT_FIRST: Final = "the assistant speaks first"
 LONELY_TOOL: Final = "a tool answers where nothing called it"
+NULL_ANSWER: Final = "null answer"
 ANSWERED_PROMPT: Final = "the prompt ends with the assistant"
 
 _ROLE: Final = pl.col("role")
@@ -112,7 +113,9 @@ def _empty(turns: pl.DataFrame, kind: Type) -> Iterator[Sign]:
     content = turns.get_column("content")
     excused = [_speaks(turns.get_column(name)) for name in (*CALLS, *THOUGHTS) if name in turns.columns]
     silent = ~pl.any_horizontal(excused) if excused else pl.lit(value=True)
-    yield Sign("empty-turn", pl.col("content").is_null() & silent, "null")
+    null, answers = pl.col("content").is_null() & silent, _ROLE.eq_missing(pl.lit("assistant"))
+    yield Sign("empty-turn", null & answers, NULL_ANSWER)
+    yield Sign("empty-turn", null & ~answers, "null")
     if content.dtype == pl.String:
         blank = is_blank(pl.col("content"))
     elif content.dtype == pl.List:

@@ -17,6 +17,7 @@ from holdfast.engine.tokens.preparing import Prepared, Sequenced, prepare_rows
 from holdfast.engine.tokens.reading import Row, Sight, columns_of, look_at
 from holdfast.engine.tokens.recipe import Recipe
 from holdfast.engine.tokens.steps import count_steps
+from holdfast.engine.tokens.templating import Lost
 from holdfast.engine.tokens.unpacking import unpackers
 from holdfast.ports import Batch, Rows, Tokenizer
 
@@ -152,7 +153,9 @@ class Tally:
         self._lengths, self._units = array("I"), array("I")
         self._endings: Counter[int] = Counter()
         self._masked, self._dropped, self._unended = Several(), Several(), Several()
-        self._diverged = Several()
+        self._diverged, self._omitted, self._omitted_last, self._spelled = Several(), Several(), Several(), Several()
+        self._roles: Counter[str] = Counter()
+        self._positions, self._past = tokenizer.positions, Several()
         self._doubled, self._beyond, self._unmarked, self._failed = Several(), Several(), Several(), Several()
         self._problem = ""
 
@@ -180,14 +183,28 @@ class Tally:
         self._truncated += longer and self._recipe.cuts
         self._lengths.append(length)
         self._units.extend(len(part.ids) for part in parts)
+        kept = length if limit is None else min(length, limit)
+        if self._positions is not None and not self._recipe.method.generates and kept > self._positions.count:
+            self._past.add(number)
         if self._starts and any(part.ids[:2] == self._starts for part in parts):
             self._doubled.add(number)
         if any(part.diverged for part in parts):
             self._diverged.add(number)
+        self._add_lost(number, [part.lost for part in parts if part.lost is not None])
         self._add_ids(number, parts)
         if self._learns:
             self._add_labels(number, parts, longer=longer)
         self._add_left(number, parts)
+
+    def _add_lost(self, number: int, lost: Sequence[Lost]) -> None:
+        """Count what the chat template lost of a row."""
+        if any(each.omitted for each in lost):
+            self._omitted.add(number)
+            self._roles.update({role for each in lost for role in each.omitted})
+        if any(each.last for each in lost):
+            self._omitted_last.add(number)
+        if any(each.spelled for each in lost):
+            self._spelled.add(number)
 
     def _add_ids(self, number: int, parts: Sequence[Sequenced]) -> None:
         highest = max(max(part.ids, default=0) for part in parts)
@@ -251,6 +268,13 @@ class Tally:
             packed=packed,
             steps=None if self._failed.count else count_steps(self._recipe.schedule, all_units),
             diverged=self._diverged.counted(),
+            omitted=self._omitted.counted(),
+            omitted_last=self._omitted_last.counted(),
+            omitted_roles=tuple(role for role, _ in self._roles.most_common()),
+            spelled=self._spelled.counted(),
+            positions=self._positions.count if self._positions else None,
+            positions_raise=self._positions is not None and self._positions.raises,
+            beyond_positions=self._past.counted(),
             failed=self._failed.counted(),
             problem=self._problem,
         )

@@ -10,10 +10,13 @@ from typing import Any, TypeVar
 
 from holdfast.engine.tokens.reading import Asked, Row, Sight, read_row, same_options
 from holdfast.engine.tokens.recipe import Recipe
+from holdfast.engine.tokens.templating import Lost, find_lost
 from holdfast.ports import Tokenizer
 
 T = TypeVar("T")
 
+Made = tuple[list[int], list[int] | None, Lost | None]
+"""The ids of a text, which of them are learned from where not all are, and what the template lost."""
 MADE = (("input_ids", ""), ("chosen_ids", "rejected_ids"), ("chosen_input_ids", "rejected_input_ids"))
 """Columns that hold ids already; a trainer takes them as they are."""
 
@@ -30,6 +33,7 @@ class Sequenced:
         mask: 1 for each id that is learned from, as far as it is no prompt, else 0; None where all are.
         prompt: Ids that the prompt alone and the whole have in common; `start`, but where prompts are learned from.
         diverged: Whether the prompt alone has others after them.
+        lost: What the chat template lost of the messages; None where they are all there.
     """
 
     row: int
@@ -39,6 +43,7 @@ class Sequenced:
     mask: list[int] | None = None
     prompt: int = 0
     diverged: bool = False
+    lost: Lost | None = None
 
     def labels(self, low: int, high: int) -> list[int]:
         """Return the ids between two places that are learned from."""
@@ -130,7 +135,7 @@ def _encoded(
     """Return the ids of what is asked; a row that the template or the tokenizer raises on goes to `failed`."""
     chats = [each for each in asked if each.is_chat]
     texts = [each for each in asked if not each.is_chat]
-    wholes: dict[int, tuple[list[int], list[int] | None]] = {}
+    wholes: dict[int, Made] = {}
     prompts: dict[int, list[int]] = {}
     for options, group in same_options(chats):
         wholes |= _tried(group, partial(_chats, options=options, recipe=recipe, tokenizer=tokenizer), failed)
@@ -140,37 +145,40 @@ def _encoded(
     begun = [each for each in texts if each.prompt is not None]
     prompts |= _tried(begun, partial(_prompts, tokenizer=tokenizer), failed)
     return [
-        _sequence(each, *wholes[id(each)], prompts.get(id(each)), learns=sight.learns_prompts)
+        _sequence(each, wholes[id(each)], prompts.get(id(each)), learns=sight.learns_prompts)
         for each in asked
         if each.row not in failed
     ]
 
 
-def _sequence(
-    asked: Asked, ids: list[int], mask: list[int] | None, prompt: list[int] | None, *, learns: bool
-) -> Sequenced:
+def _sequence(asked: Asked, made: Made, prompt: list[int] | None, *, learns: bool) -> Sequenced:
+    ids, mask, lost = made
     begun = shared_prefix(prompt, ids) if prompt is not None else 0
     diverged = prompt is not None and begun < len(prompt)
-    return Sequenced(asked.row, asked.part, ids, 0 if learns else begun, mask, begun, diverged)
+    return Sequenced(asked.row, asked.part, ids, 0 if learns else begun, mask, begun, diverged, lost)
 
 
-def _texts(asked: Sequence[Asked], *, tokenizer: Tokenizer) -> list[tuple[list[int], list[int] | None]]:
-    return [(ids, None) for ids in tokenizer.encode([each.whole for each in asked], special=True)]
+def _texts(asked: Sequence[Asked], *, tokenizer: Tokenizer) -> list[Made]:
+    return [(ids, None, None) for ids in tokenizer.encode([each.whole for each in asked], special=True)]
 
 
 def _prompts(asked: Sequence[Asked], *, tokenizer: Tokenizer) -> list[list[int]]:
     return tokenizer.encode([each.prompt for each in asked], special=True)
 
 
-def _chats(
-    asked: Sequence[Asked], *, options: Mapping[str, Any], recipe: Recipe, tokenizer: Tokenizer
-) -> list[tuple[list[int], list[int] | None]]:
+def _chats(asked: Sequence[Asked], *, options: Mapping[str, Any], recipe: Recipe, tokenizer: Tokenizer) -> list[Made]:
     turns = [_spoken(each.whole) for each in asked]
-    if recipe.assistant_only and tokenizer.marks:
-        return [(ids, mask) for ids, mask in tokenizer.mark(turns, options)]
     opens = {"add_generation_prompt": True} if asked and asked[0].opens else {}
-    rendered = tokenizer.render(turns, {**opens, **options})
-    return [(ids, None) for ids in tokenizer.encode(rendered, special=False)]
+    given = {**opens, **options}
+    rendered = tokenizer.render(turns, given)
+    lost = [
+        find_lost(each, text, lambda some: tokenizer.render([some], given)[0])
+        for each, text in zip(turns, rendered, strict=True)
+    ]
+    if recipe.assistant_only and tokenizer.marks:
+        marked = tokenizer.mark(turns, options)
+        return [(ids, mask, each) for (ids, mask), each in zip(marked, lost, strict=True)]
+    return [(ids, None, each) for ids, each in zip(tokenizer.encode(rendered, special=False), lost, strict=True)]
 
 
 def _openings(asked: Sequence[Asked], *, options: Mapping[str, Any], tokenizer: Tokenizer) -> list[list[int]]:

@@ -35,6 +35,7 @@ class Order:
         known_model: A folder of a model that is known to be good, in place of the script's own; empty: its own.
         writable: What a token may write to, by repository, by owner, and by `ANY` for all others: `yes`, `no: because`; what
             is not among them is unknown.
+        variables: What a launcher tells the process, which is the only one.
         token: The SHA-256 of that token; of another one nothing is known. Empty: it holds for any.
     """
 
@@ -52,6 +53,7 @@ class Order:
     known_rows: str = ""
     known_model: str = ""
     writable: tuple[tuple[str, str], ...] = ()
+    variables: tuple[tuple[str, str], ...] = ()
     token: str = ""
 
     def written(self) -> str:
@@ -82,5 +84,6 @@ def read_order(text: str) -> Order:
     True
     """
     told = json.loads(text)
-    told["argv"], told["writable"] = tuple(told["argv"]), tuple((name, can) for name, can in told["writable"])
+    told["argv"] = tuple(told["argv"])
+    told |= {name: tuple((key, value) for key, value in told[name]) for name in ("writable", "variables")}
     return Order(**told)

@@ -29,6 +29,7 @@ def play(line: str) -> int:
     os.environ["HOLDFAST_ATTEMPT"] = str(Path(order.folder, "attempt"))
     os.environ["HOLDFAST_RESUME"] = order.resume
     os.environ.pop("HOLDFAST_PROCESSES", None)
+    os.environ.update(order.variables)
     if "RANK" in os.environ:
         os.environ["MASTER_PORT"] = str(free_port())  # the parts run side by side
     if order.known_model:

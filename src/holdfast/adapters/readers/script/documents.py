@@ -9,6 +9,7 @@ from holdfast.adapters.readers.script.functions import parameters_of
 from holdfast.adapters.readers.script.header import read_environment
 from holdfast.adapters.readers.script.objects import DEEPEST
 from holdfast.adapters.readers.script.reading import Reading
+from holdfast.adapters.readers.script.returned import kind_returned
 from holdfast.adapters.readers.script.roles import Cast, cast, trainers
 from holdfast.adapters.readers.script.values import (
     CHANGED,
@@ -156,7 +157,8 @@ def _own(value: Any) -> Any:
     if not isinstance(function, Function):
         return value if isinstance(value, Named) else UNKNOWN
     names, more = parameters_of(function)
-    return Local(function.name, "function", tuple(names), more)
+    returns = "" if function.decorated else kind_returned(function.node)
+    return Local(function.name, "function", tuple(names), more, returns)
 
 
 def _patched(patched: Mapping[str, str], path: str) -> str:

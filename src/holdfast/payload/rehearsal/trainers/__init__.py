@@ -26,6 +26,7 @@ from . import configs, gradients, green, tokens
 from .arguments import few_of, outside, shrink
 from .asked_steps import as_asked
 from .batches import cut
+from .formatting import look_at_formatting
 from .observed import keep_rows
 from .periodic import Periodic
 from .resuming import look_at_checkpoint
@@ -122,6 +123,8 @@ class Trainers:
                 self._take_few(bound.arguments)
             if settings := _settings_of(bound.arguments):
                 self._ask(trainer, settings, dataset, seen)
+            if any(each.__name__ == "SFTTrainer" for each in type(trainer).__mro__):
+                look_at_formatting(bound.arguments, self._tell)
             with self._tell.during("model"):
                 init(*bound.args, **bound.kwargs)
                 if not settings:

@@ -10,7 +10,7 @@ from typing import Any
 from ..adapted import largest_moved, lora_of
 from ..libraries import torch
 from ..telling import Tell
-from . import gradients
+from . import gradients, rates
 from .batches import MATRIX
 from .ends import look_at_ends, tell_ends
 
@@ -65,12 +65,13 @@ def look_at_training(trainer: Any, tell: Tell) -> None:
         tell.wrong(
             "completion-mask-drops-everything", "tokenize", "no token of any batch is trained on: all labels are masked"
         )
-    rates = [float(each["learning_rate"]) for each in steps if each.get("learning_rate") is not None]
-    if len(rates) > 1 and not any(rates) and trainer.args.learning_rate > STILL:
+    scheduled = [float(each["learning_rate"]) for each in steps if each.get("learning_rate") is not None]
+    if len(scheduled) > 1 and not any(scheduled) and trainer.args.learning_rate > STILL:
         because = (
-            f"the schedule makes {trainer.args.learning_rate:g} a learning rate of 0 in each of {len(rates)} steps"
+            f"the schedule makes {trainer.args.learning_rate:g} a learning rate of 0 in each of {len(scheduled)} steps"
         )
         tell.wrong("lr-too-low-flat", "step", because)
+    rates.judge(trainer, tell)
     tell_ends(trainer, tell)
     if getattr(trainer, "_holdfast_labels", 1):  # else there is nothing that a gradient could come of
         gradients.judge(trainer, tell)

@@ -1,0 +1,58 @@
+"""What a function of the program returns, as far as its own lines say so."""
+
+import ast
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, Literal
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+Kind = Literal["", "list", "dict"]
+SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+def kind_returned(function: FunctionNode) -> Kind:
+    r"""Return what every `return` of a function gives; empty where they differ, or where one cannot be read.
+
+    >>> kind_returned(ast.parse("def f(rows):\n    texts = []\n    return texts").body[0])
+    'list'
+    >>> kind_returned(ast.parse("def f(row):\n    return row['text']").body[0])
+    ''
+    """
+    if isinstance(function, ast.Lambda):
+        return _kind_of(function.body, {})
+    nodes = list(_own_nodes(function))
+    if isinstance(function, ast.AsyncFunctionDef) or any(isinstance(each, ast.Yield | ast.YieldFrom) for each in nodes):
+        return ""
+    names = _kinds_of_names(nodes)
+    kinds = {_kind_of(each.value, names) if each.value else "" for each in nodes if isinstance(each, ast.Return)}
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a function without those of functions and classes within."""
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if not isinstance(child, SCOPES):
+            yield from _own_nodes(child)
+
+
+def _kinds_of_names(nodes: Sequence[ast.AST]) -> dict[str, Kind]:
+    """Return what the variables of a function hold, of those that are only ever assigned one kind of value."""
+    kinds: dict[str, list[Kind]] = defaultdict(list)
+    for node in nodes:
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            kinds[node.targets[0].id].append(_kind_of(node.value, {}))
+    stored = Counter(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    return {name: each[0] for name, each in kinds.items() if len(set(each)) == 1 and stored[name] == len(each)}
+
+
+def _kind_of(node: ast.expr, names: Mapping[str, Kind]) -> Kind:
+    match node:
+        case ast.List() | ast.ListComp() | ast.Call(func=ast.Name(id="list")):
+            return "list"
+        case ast.Dict() | ast.DictComp() | ast.Call(func=ast.Name(id="dict")):
+            return "dict"
+        case ast.Name(id=name):
+            return names.get(name, "")
+        case _:
+            return ""

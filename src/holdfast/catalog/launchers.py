@@ -1,0 +1,209 @@
+"""Variables that a launcher sets for each process, and whether a script can do without them.
+
+A script that reads `os.environ["RANK"]` wants `torchrun`: it is rehearsed as the only process, rank 0 of 1.
+"""
+
+import ast
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+ALONE: Final[Mapping[str, Mapping[str, str]]] = {
+    "torchrun": {
+        "RANK": "0",
+        "LOCAL_RANK": "0",
+        "WORLD_SIZE": "1",
+        "LOCAL_WORLD_SIZE": "1",
+        "MASTER_ADDR": "127.0.0.1",
+    },
+    "srun": {
+        "SLURM_PROCID": "0",
+        "SLURM_LOCALID": "0",
+        "SLURM_NTASKS": "1",
+        "SLURM_NNODES": "1",
+        "SLURM_NODEID": "0",
+    },
+    "mpirun": {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_LOCAL_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1"},
+}
+"""What each launcher tells a process that is the only one. `MASTER_PORT` is chosen where the process starts."""
+TORCHRUN: Final = frozenset({"torchrun", "accelerate", "deepspeed"})
+"""Launchers that set what `torchrun` does."""
+PORT: Final = "MASTER_PORT"
+GROUP: Final = "init_process_group"
+NUMBERED: Final = frozenset({"rank", "world_size", "store"})
+"""Arguments of `init_process_group` that take the place of variables."""
+CATCHES: Final = frozenset({"KeyError", "LookupError", "ValueError", "TypeError", "Exception"})
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """What a script has to be started by.
+
+    Attributes:
+        name: `torchrun`, `srun` or `mpirun`.
+        variable: The first of its variables that the script cannot do without.
+        line: Where the script reads it, counted from 1.
+    """
+
+    name: str
+    variable: str
+    line: int
+
+
+def wanted_launcher(source: str) -> Launcher | None:
+    r"""Return the launcher whose variables a script reads without saying what holds where there are none.
+
+    >>> wanted_launcher('import os\nrank = int(os.environ["RANK"])')
+    Launcher(name='torchrun', variable='RANK', line=2)
+    >>> wanted_launcher('import os\nrank = int(os.environ.get("RANK", 0))')
+    """
+    if not any(name in source for name in (GROUP, PORT, *(name for told in ALONE.values() for name in told))):
+        return None
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return None
+    reads = list(_reads(tree.body, guarded=False))
+    copes = any(each.copes for each in reads)
+    strict = [each for each in reads if not each.copes and not (each.guarded and copes)]
+    named = (
+        Launcher(name, read.name, read.line)
+        for read in strict
+        for name, told in ALONE.items()
+        if read.name in told or read.name == PORT
+    )
+    return next((each for each in named if not _sets(tree, each.variable)), None)
+
+
+def alone(launched_by: Collection[str], source: str) -> dict[str, str]:
+    """Return the variables of the only process of a script: those of its launchers, or of the one that it wants.
+
+    >>> alone(["torchrun"], "")["WORLD_SIZE"], alone([], "")
+    ('1', {})
+    """
+    if TORCHRUN & set(launched_by):
+        return dict(ALONE["torchrun"])
+    launcher = wanted_launcher(source)
+    return dict(ALONE[launcher.name]) if launcher else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A place where a script reads a variable.
+
+    Attributes:
+        name: The variable.
+        line: Where, counted from 1.
+        copes: Whether the script says what holds where it is not set.
+        guarded: Whether the place is in a branch, or in a function, which may be called in one.
+    """
+
+    name: str
+    line: int
+    copes: bool
+    guarded: bool
+
+
+def _reads(nodes: Collection[ast.AST], *, guarded: bool) -> Iterator[Read]:
+    """Yield the variables that some nodes read."""
+    for node in nodes:
+        if read := _read(node, guarded=guarded):
+            yield read
+        else:
+            yield from _reads(list(ast.iter_child_nodes(node)), guarded=guarded or _guards(node))
+
+
+def _read(node: ast.AST, *, guarded: bool) -> Read | None:
+    """Return the variable that a node itself reads; None where it reads none."""
+    match node:
+        case ast.Subscript(value=held, slice=ast.Constant(value=str(name)), ctx=ast.Load()) if _is_environ(held):
+            return Read(name, node.lineno, copes=False, guarded=guarded)
+        case ast.Compare(left=ast.Constant(value=str(name)), comparators=[held]) if _is_environ(held):
+            return Read(name, node.lineno, copes=True, guarded=guarded)
+        case ast.Call(func=ast.Name(id="int"), args=[ast.Call(args=[ast.Constant(value=str(name))]) as read]) if (
+            _asks_environ(read)
+        ):
+            return Read(name, node.lineno, copes=False, guarded=guarded)  # int(None) raises
+        case ast.Call(args=[ast.Constant(value=str(name)), *_]) if _asks_environ(node):
+            return Read(name, node.lineno, copes=True, guarded=guarded)
+        case ast.Call(func=ast.Attribute(attr=attr) | ast.Name(id=attr)) if attr == GROUP and not _is_numbered(node):
+            return Read("RANK", node.lineno, copes=False, guarded=guarded)
+        case _:
+            return None
+
+
+def _is_numbered(call: ast.Call) -> bool:
+    """Return whether `init_process_group` is told its rank, or where to meet."""
+    given = {each.arg: each.value for each in call.keywords}
+    by_address = "init_method" in given and not _is_env(given["init_method"])
+    return bool(given.keys() & NUMBERED) or by_address
+
+
+def _asks_environ(call: ast.Call) -> bool:
+    """Return whether a call is `os.environ.get` or `os.getenv`."""
+    match call.func:
+        case ast.Attribute(value=held, attr="get"):
+            return _is_environ(held)
+        case ast.Attribute(attr="getenv") | ast.Name(id="getenv"):
+            return True
+        case _:
+            return False
+
+
+def _is_environ(node: ast.AST) -> bool:
+    match node:
+        case ast.Attribute(attr="environ") | ast.Name(id="environ"):
+            return True
+        case _:
+            return False
+
+
+def _is_env(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value in (None, "env://")
+
+
+def _guards(node: ast.AST) -> bool:
+    """Return whether what stands in a node may be left out where a variable is not set."""
+    match node:
+        case ast.If():
+            return not _is_main(node)
+        case ast.FunctionDef() | ast.IfExp() | ast.BoolOp():
+            return True
+        case _:
+            return _is_caught(node)
+
+
+def _is_main(node: ast.If) -> bool:
+    """Return whether a branch is `if __name__ == "__main__"`."""
+    return (
+        isinstance(node.test, ast.Compare) and isinstance(node.test.left, ast.Name) and node.test.left.id == "__name__"
+    )
+
+
+def _is_caught(node: ast.AST) -> bool:
+    """Return whether a `try` goes on where a variable is not set."""
+    if not isinstance(node, ast.Try):
+        return False
+    kinds = [each.type for each in node.handlers]
+    return any(
+        kind is None or CATCHES & {each.id for each in ast.walk(kind) if isinstance(each, ast.Name)} for kind in kinds
+    )
+
+
+def _sets(tree: ast.AST, name: str) -> bool:
+    """Return whether a script sets a variable itself."""
+    return any(_set_by(node, name) for node in ast.walk(tree))
+
+
+def _set_by(node: ast.AST, name: str) -> bool:
+    match node:
+        case ast.Subscript(value=held, slice=ast.Constant(value=key), ctx=ast.Store()):
+            return key == name and _is_environ(held)
+        case ast.Call(func=ast.Attribute(value=held, attr="setdefault"), args=[ast.Constant(value=key), *_]):
+            return key == name and _is_environ(held)
+        case ast.Call(func=ast.Attribute(value=held, attr="update"), args=args, keywords=keywords) if _is_environ(held):
+            keys = [key for each in args if isinstance(each, ast.Dict) for key in each.keys]
+            named = {key.value for key in keys if isinstance(key, ast.Constant)}
+            return name in named or name in {each.arg for each in keywords}
+        case _:
+            return False

@@ -1,0 +1,105 @@
+"""What a chat template makes of single messages: those that it leaves out, and those that it writes as Python spells them.
+
+The messages' texts are looked for in what the template wrote, one after another. Where one is not there, the conversation is
+rendered again with marks in their place, so that a template that trims or rewrites a text is not mistaken for one that leaves it out.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+MARK: Final = "holdfast{}mark"
+"""What stands for a message's text: letters and digits, which no template trims or escapes."""
+Render = Callable[[Sequence[Any]], str]
+"""Renders one conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What a chat template lost of a conversation.
+
+    Attributes:
+        omitted: Roles of the messages that it left out.
+        last: Whether the last message is one of them.
+        spelled: Whether it wrote a list or a record as Python spells it.
+    """
+
+    omitted: tuple[str, ...] = ()
+    last: bool = False
+    spelled: bool = False
+
+
+def find_lost(turns: Sequence[Any], text: str, render: Render) -> Lost | None:
+    """Return what a template lost of a conversation; None where every message is there.
+
+    Args:
+        turns: The messages.
+        text: What the template wrote of them.
+        render: Renders a conversation likewise.
+
+    >>> def render(turns):
+    ...     return "".join(f"<{each['role']}>{each['content']}" for each in turns if each["role"] != "gpt")
+    >>> turns = [{"role": "user", "content": "2 + 2?"}, {"role": "gpt", "content": "4"}]
+    >>> find_lost(turns, render(turns), render)
+    Lost(omitted=('gpt',), last=True, spelled=False)
+    """
+    turns = [each for each in turns if isinstance(each, Mapping)]
+    whole = _stands_in_order([part for turn in turns for part in texts_of(turn)], text)
+    spelled = [at for at, turn in enumerate(turns) if _is_record(turn) and str(turn["content"]) in text]
+    if whole and not spelled:
+        return None
+    try:
+        omitted = [] if whole else _omitted(turns, render)
+        repeated = any(_is_spelled(turns, at, text, render) for at in spelled)
+    except Exception:  # noqa: BLE001 - templates are programs, and a mark may be what one refuses
+        return None
+    roles = tuple(dict.fromkeys(str(turns[at].get("role")) for at in omitted))
+    return Lost(roles, len(turns) - 1 in omitted, repeated) if omitted or repeated else None
+
+
+def texts_of(turn: Mapping[str, Any]) -> list[str]:
+    """Return the texts of a message, without white space around them; those of its parts where it has several.
+
+    >>> texts_of({"content": [{"type": "text", "text": " Who? "}, {"type": "image"}]})
+    ['Who?']
+    """
+    content = turn.get("content")
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = [part.get("text") for part in parts if isinstance(part, Mapping)]
+    return [each.strip() for each in texts if isinstance(each, str) and each.strip()]
+
+
+def _is_record(turn: Mapping[str, Any]) -> bool:
+    return isinstance(turn.get("content"), list | dict) and bool(turn["content"])
+
+
+def _stands_in_order(parts: Sequence[str], text: str) -> bool:
+    """Return whether texts stand one after another in another text.
+
+    >>> _stands_in_order(["4 or 5?", "4"], "user: 4 or 5? bot: 4"), _stands_in_order(["4 or 5?", "4"], "user: 4 or 5?")
+    (True, False)
+    """
+    at = 0
+    for part in parts:
+        found = text.find(part, at)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True
+
+
+def _omitted(turns: Sequence[Mapping[str, Any]], render: Render) -> list[int]:
+    """Return which of the messages with a text are left out whatever they say."""
+    said = [at for at, turn in enumerate(turns) if texts_of(turn)]
+    text = render([_marked(turn, at) if at in said else turn for at, turn in enumerate(turns)])
+    return [at for at in said if MARK.format(at) not in text]
+
+
+def _is_spelled(turns: Sequence[Mapping[str, Any]], at: int, text: str, render: Render) -> bool:
+    """Return whether a message's list or record stands in a text as Python spells it."""
+    marked = render([_marked(turn, at) if number == at else turn for number, turn in enumerate(turns)])
+    return marked.replace(MARK.format(at), str(turns[at]["content"])) == text
+
+
+def _marked(turn: Mapping[str, Any], at: int) -> dict[str, Any]:
+    return {**turn, "content": MARK.format(at)}

@@ -1,0 +1,38 @@
+"""What a formatting function makes of a row, before a trainer fails on it far from the function."""
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from ..telling import Tell
+
+ONE_ROW = (0, 17)
+"""The release of TRL since which the function is called with one row. Source: the wheels of 0.16.1 and 0.17.0."""
+MADE = "input_ids"
+"""A column of rows that are tokens already: the function is not called."""
+
+
+def look_at_formatting(given: Mapping[str, Any], tell: Tell) -> None:
+    """Tell of a function that does not make one text of one row, by its name.
+
+    Args:
+        given: What `SFTTrainer` is given.
+        tell: Where it is told.
+    """
+    function: Any = given.get("formatting_func")
+    rows: Any = given.get("train_dataset")
+    if not callable(function) or not hasattr(rows, "column_names") or MADE in (rows.column_names or ()):
+        return
+    version = str(getattr(sys.modules.get("trl"), "__version__", "0")).split(".")
+    if not all(part.isdigit() for part in version[:2]) or tuple(map(int, version[:2])) < ONE_ROW:
+        return
+    try:
+        made = function(next(iter(rows)))
+    except Exception:  # noqa: BLE001 - the trainer is to meet it
+        return
+    if not isinstance(made, str):
+        code = getattr(function, "__code__", None)
+        where = f" (line {code.co_firstlineno})" if code else ""
+        name = getattr(function, "__name__", type(function).__name__)
+        because = f"`{name}`{where} is the `formatting_func`, and makes a {type(made).__name__} of one row: TRL wants one text"
+        tell.wrong("user-code-error", "tokenize", because)

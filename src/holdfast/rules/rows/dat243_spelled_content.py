@@ -1,0 +1,57 @@
+"""Messages whose content is a list or a record, which the chat template writes as Python spells it.
+
+## What it does
+Renders rows with the chat template, and looks for messages that are no text and that stand in what it writes as
+`[{'type': 'text', 'text': …}]`.
+
+## Why is this bad
+A template for text writes whatever it is given. The model learns to read and to write brackets, quotes and the names of fields.
+Usual causes are a file in which `content` is a text in one row and a list of parts in the next, and parts as vision models want them
+for a model that reads text alone.
+
+## Fix safety
+There is no automatic fix. Take the text out of each list or record in a function that `dataset.map` names.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Counted, Lengths, Tokens
+
+
+def check(tokens: Tokens) -> Iterator[Finding]:
+    """Report the rows with such messages."""
+    if tokens.spelled.count:
+        verb = "has" if tokens.spelled.count == 1 else "have"
+        yield Finding(
+            "dataset",
+            f"{tokens.spelled.among(tokens.rows)} {verb} a message whose `content` is a list or a record, and the chat template "
+            f"writes it as Python spells it, brackets and quotes included",
+            rows=tokens.spelled.rows,
+            count=tokens.spelled.count,
+        )
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: data.jsonl
+"""
+LENGTHS = Lengths(p50=300, p95=700, p99=900, max=1200, mean=333.0)
+
+RULE = Rule(
+    code="DAT243",
+    name="spelled-content",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "Tried with trl 1.16 and datasets 5.2: `SFTTrainer` with a ChatML template trains on `[{'type': 'text', 'text': …}]` where "
+        "`content` is a text in one row and a list in the next; templates of vision models write the text of each part."
+    ),
+    bad=(
+        Case(job=JOB, facts={"tokens": Tokens(rows=40, lengths=LENGTHS, spelled=Counted(20, (1, 3, 5)))}, at="dataset"),
+    ),
+    good=(Case(job=JOB, facts={"tokens": Tokens(rows=40, lengths=LENGTHS)}),),
+    kinds=WITH_ROWS,
+)

@@ -1,0 +1,58 @@
+"""Which scripts want a launcher, and how they are rehearsed without one."""
+
+import pytest
+
+from holdfast.app.rehearsing import rehearse
+from holdfast.catalog.launchers import alone, wanted_launcher
+
+WANTS = {
+    "RANK": 'import os\nrank = int(os.environ["RANK"])',
+    "LOCAL_RANK": 'from os import environ\nlocal = int(environ.get("LOCAL_RANK"))',
+    "WORLD_SIZE": 'import os\ndef setup():\n    return int(os.getenv("WORLD_SIZE"))',
+    "SLURM_PROCID": 'import os\nif __name__ == "__main__":\n    rank = int(os.environ["SLURM_PROCID"])',
+    "OMPI_COMM_WORLD_RANK": 'import os\nrank = os.environ["OMPI_COMM_WORLD_RANK"]',
+}
+LAUNCHERS = {"SLURM_PROCID": "srun", "OMPI_COMM_WORLD_RANK": "mpirun"}
+COPES = (
+    'import os\nrank = int(os.environ.get("RANK", 0))',
+    'import os\nrank = int(os.getenv("LOCAL_RANK", "0"))',
+    'import os\nddp = int(os.environ.get("RANK", -1)) != -1\nif ddp:\n    rank = int(os.environ["RANK"])',
+    'import os\nrank = int(os.environ["RANK"]) if "RANK" in os.environ else 0',
+    'import os\ntry:\n    rank = int(os.environ["RANK"])\nexcept KeyError:\n    rank = 0\nsize = os.environ.get("WORLD_SIZE")',
+    'import os\nos.environ["RANK"] = "0"\nprint(os.environ["RANK"])',
+    'import os\nos.environ.setdefault("RANK", "0")\nprint(os.environ["RANK"])',
+    'import os\nos.environ.update({"RANK": "0"})\nprint(os.environ["RANK"])',
+    'import os\ntoken = os.environ["HF_TOKEN"]',
+    'import torch.distributed as dist\ndist.init_process_group("gloo", rank=0, world_size=1)',
+    'import torch.distributed as dist\ndist.init_process_group("gloo", init_method="file:///tmp/x")',
+    "print((",
+)
+
+
+@pytest.mark.parametrize("name", WANTS)
+def test_a_script_that_reads_a_rank_wants_its_launcher(name: str) -> None:
+    launcher = wanted_launcher(WANTS[name])
+    assert launcher is not None
+    assert (launcher.variable, launcher.name) == (name, LAUNCHERS.get(name, "torchrun"))
+    assert alone([], WANTS[name])[name] in ("0", "1")
+
+
+def test_a_group_that_is_told_nothing_wants_torchrun() -> None:
+    launcher = wanted_launcher('import torch.distributed as dist\ndist.init_process_group("nccl")')
+    assert launcher is not None
+    assert launcher.name == "torchrun"
+
+
+@pytest.mark.parametrize("source", COPES)
+def test_a_script_that_copes_wants_none(source: str) -> None:
+    assert wanted_launcher(source) is None
+    assert alone([], source) == {}
+
+
+def test_a_run_by_python_is_told_of_the_launcher(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`holdfast run` starts the script by `python` where there are no several GPUs: it fails before it begins."""
+    monkeypatch.chdir(str(tmp_path))
+    with open("train.py", "w", encoding="utf-8") as file:  # noqa: PTH123 - a relative name is what a user gives
+        file.write(WANTS["RANK"])
+    found = rehearse("train.py", sets=["where.backend=local"], here=True, offline=True)
+    assert "`RANK`, which torchrun sets" in found["failure"]["cause"]
