@@ -115,9 +115,8 @@ def judge(
                     found.result, status="not_rehearsed", because=f"it failed as at `{same.stage}`"
                 )
             else:
-                failures.append(
-                    Failure(stage=found.result.name, cause=cause, over=found.failed.over if found.failed else "")
-                )
+                part, over = (found.failed.part, found.failed.over) if found.failed else (None, "")
+                failures.append(Failure(stage=found.result.name, cause=cause, part=part, over=over))
     return Rehearsal(
         stages=tuple(results[stage] for stage in STAGES),
         failures=tuple(failures),
@@ -150,7 +149,8 @@ def _failure(whole: Played, diagnose: Diagnose) -> Iterator[Failure]:
     stage = failed_stage(whole)
     cause = diagnose(whole, stage)
     stage = _about(cause.signature.name, stage, own=not _raised(whole))
-    yield Failure(stage=stage, cause=cause, where=str(whole.end.get("where") or ""), over=whole.over)
+    where = str(whole.end.get("where") or "")
+    yield Failure(stage=stage, cause=cause, part=whole.part, where=where, over=whole.over)
 
 
 def _left_off(whole: Played) -> str:
