@@ -296,3 +296,22 @@ def test_what_a_log_misleads_about(log: str, stage: StageName, guessed: str, nam
     cause = cause_of(found, part, stage)
     assert cause.signature.name == named
     assert error.partition(": ")[2] in cause.cause or not named.endswith("-error")
+
+
+def test_training_that_is_refused_before_its_first_step_has_made_none() -> None:
+    """It is refused amid `train`, where there is no checkpoint to go on from: steps, evaluation and saves did not run."""
+    error = "ValueError: No valid checkpoint found in output directory (out)"
+    trains = {"event": "fact", "about": "trains", "stage": "resume"}
+    end: Telling = {"event": "end", "status": "failed", "because": error}
+
+    def say(_part: Played, _stage: Any) -> Cause:
+        return name_cause("checkpoint-not-found", error, {})
+
+    found = judge({"whole": played(code=1, tellings=(*PASSED, trains), events=(end,))}, (), say)
+
+    assert [each.stage for each in found.failures] == ["resume"]
+    skipped = {each.name: each.because for each in found.stages if each.status == "not_rehearsed"}
+    assert {skipped[name] for name in ("step", "evaluate", "save", "stop")} == {
+        "the script failed at `resume`, before its first step"
+    }
+    assert status(found, "model") == "pass"

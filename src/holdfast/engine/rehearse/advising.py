@@ -10,12 +10,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from holdfast.catalog.packages import providers
 from holdfast.core.diagnosis import Cause
 from holdfast.core.nearest import nearest
 from holdfast.engine.rehearse.naming import CODE, OURS, split_sentences
 from holdfast.engine.rehearse.tracebacks import FailingLine
 
 MISSING: Final = re.compile(r"^KeyError: '([^']+)'")
+NO_MODULE: Final = re.compile(r"^ModuleNotFoundError: No module named '(\w+)")
 UNDEFINED: Final = re.compile(r"^NameError: name '(\w+)' is not defined")
 ATTRIBUTE: Final = re.compile(r"^AttributeError: module '([\w.]+)' has no attribute '(\w+)'")
 ABSENT_FILE: Final = re.compile(r"(?:No such file or directory|Unable to find): '([^']+)'|Unable to find '([^']+)'")
@@ -58,9 +60,13 @@ class Circumstances:
 
     @property
     def at(self) -> str:
-        """Where something is to be changed: ` at train.py:12`; empty where that is not known."""
-        where = self.line.where if self.line else self.place
-        return f" at {where}" if where else ""
+        """Where something is to be changed, after a blank: ` at train.py:12`; empty where that is not known."""
+        return f" at {self.where}" if self.where else ""
+
+    @property
+    def where(self) -> str:
+        """Where something is to be changed: `train.py:12`; empty where that is not known."""
+        return self.line.where if self.line else self.place
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +94,9 @@ def _own_words(cause: Cause, about: Circumstances) -> str:
     """Return why a job failed: in the user's own code what raised, else the sentences that the log gave its values to."""
     if cause.signature.name == CODE and about.line and about.error and not about.entered:
         return f"{describe_function(about.line)} raises {about.error.partition(chr(10))[0].rstrip('.')}."
-    return _short(cause.cause, cause.signature.cause)
+    first, *_ = split_sentences(cause.cause) or [""]
+    told = _short(cause.cause, cause.signature.cause)
+    return told if told.startswith(first) else f"{first} {told}"  # which begins with "it" where the first has named it
 
 
 def describe_function(line: FailingLine) -> str:
@@ -120,6 +128,7 @@ def _known(name: str, about: Circumstances) -> Iterator[Advice]:
     yield from _choice(about)
     yield from _argument(about)
     yield from _file(about)
+    yield from _module(about)
     if name == CODE and about.line and not about.entered:
         yield Advice("", f"Correct {_named(about.line)}.")
 
@@ -151,9 +160,10 @@ def _column(name: str, about: Circumstances) -> Iterator[Advice]:
         yield Advice(there, f"{instead}{about.at}.")
         return
     reader = f"`{about.trainer}` reads it. " if about.trainer else ""
-    change = f"Rename `{near}` to `{column}`" if near else f"Make `{column}` of the columns that there are"
-    shown = f"; `holdfast inspect {about.inspected}` shows the code" if about.inspected else ""
-    yield Advice(f"{there} {reader}".strip(), f"{change}{about.at}{shown}.")
+    change = f"Rename `{near}` to `{column}`" if near else f"Make a column `{column}` of them"
+    shown = f"; `holdfast inspect {about.inspected}` tells what the method reads" if about.inspected else ""
+    before = f" before {about.where}" if about.where else ""
+    yield Advice(f"{there} {reader}".strip(), f"{change}{before}{shown}.")
 
 
 def _listed(names: tuple[str, ...]) -> str:
@@ -191,10 +201,20 @@ def _choice(about: Circumstances) -> Iterator[Advice]:
     if not (found := NO_CHOICE.match(about.error)):
         return
     choices = tuple(QUOTED.findall(found["choices"]))
-    near = nearest(found["value"], choices)
+    near = nearest_choice(found["value"], choices)
     taken = f"`{about.key}`" if about.key else f"`{found['of']}`"
     fix = f"Write `{near}`" if near else f"Take one of {_listed(choices)}"
     yield Advice(f"{taken} takes no `{found['value']}`.", f"{fix}{about.at}.")
+
+
+def nearest_choice(value: str, choices: tuple[str, ...]) -> str | None:
+    """Return the choice that was meant: one of the same words in another order, else the nearest.
+
+    >>> nearest_choice("adamw_8bit_torch", ("adamw_torch", "adamw_torch_8bit"))
+    'adamw_torch_8bit'
+    """
+    words = sorted(value.split("_"))
+    return next((each for each in choices if sorted(each.split("_")) == words), None) or nearest(value, choices)
 
 
 def _argument(about: Circumstances) -> Iterator[Advice]:
@@ -203,6 +223,18 @@ def _argument(about: Circumstances) -> Iterator[Advice]:
         checked = f"; `holdfast check {about.script}` knows what became of it" if about.script else ""
         yield Advice(
             f"`{found[1]}` takes no argument `{found[2]}`.", f"Rename or remove `{found[2]}`{about.at}{checked}."
+        )
+
+
+def _module(about: Circumstances) -> Iterator[Advice]:
+    """Yield the package that lets a program import a module which is not there."""
+    found = NO_MODULE.match(about.error)
+    if found and about.line:
+        package = next(iter(providers(found[1])), found[1])
+        declared = "the script's header or its project's requirements" if about.script else "`environment.requirements`"
+        yield Advice(
+            f"{about.line.where} imports `{found[1]}`, which is not installed where the job runs.",
+            f"Add `{package}` to {declared}, or correct the name.",
         )
 
 

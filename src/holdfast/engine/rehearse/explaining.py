@@ -63,22 +63,25 @@ def _explained(failure: Failure, scene: Scene) -> Failure:
 
 def _placed(failure: Failure, scene: Scene, error: str, line: FailingLine | None) -> Failure:
     """Return a failure with where it stands in what the user wrote: their line, else the key of their job file."""
-    told = {"function": line.function, "role": line.role, "code": line.code, "where": line.where} if line else {}
+    placed = _at_line(failure, line) if line else failure
     if scene.job is None:
-        return replace(failure, **told)
+        return placed
     phase = failure.cause.signature.phase
     key = find_job_key(scene.job, error, line, stage=failure.stage, phase=phase)
     where = line.where if line else place_of(scene.job, key) if key else ""
-    return replace(failure, **{**told, "where": where, "key": key})
+    return replace(placed, where=where, key=key)
+
+
+def _at_line(failure: Failure, line: FailingLine) -> Failure:
+    return replace(failure, function=line.function, role=line.role, code=line.code, where=line.where)
 
 
 def _of_formatting(failure: Failure, error: str, line: FailingLine) -> Failure:
     """Return the failure of a trainer that got no text from a formatting function as that function's."""
     advice = advise_formatting(error, line)
     cause = replace(name_cause(CODE, advice.cause, {}), fix=advice.fix)
-    shows = "its formatting function made of them what the trainer did not take"
-    told = {"function": line.function, "role": line.role, "code": line.code, "where": line.where}
-    return replace(failure, cause=cause, blame="code", blamed=shows, **told)
+    shows = f"the trainer called `{line.function}` as it calls each formatting function"
+    return replace(_at_line(failure, line), cause=cause, blame="code", blamed=shows)
 
 
 def _circumstances(
@@ -122,5 +125,7 @@ def _shown(cause: Cause, traceback: Traceback | None) -> list[Evidence]:
     """Return the lines that say something to whoever wrote the script: no marks, and none of the code that led there."""
     code = {frame.code.strip() for part in traceback.chain for frame in part.frames} if traceback else set[str]()
     kept = [each for each in cause.evidence if not (MARKS.fullmatch(each.text) or IN_FILE.match(each.text))]
-    kept = [replace(each, text=OURS.sub("", each.text)) for each in kept if each.text.strip() not in code]
-    return kept or [each for each in cause.evidence if not MARKS.fullmatch(each.text)]
+    kept = [each for each in kept if each.text.strip() not in code]
+    kept = kept or [each for each in cause.evidence if not MARKS.fullmatch(each.text)]
+    told = [replace(each, text=OURS.sub("", each.text)) for each in kept]
+    return [each for each in told if not any(each.text in other.text for other in told if other is not each)]

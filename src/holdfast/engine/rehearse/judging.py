@@ -273,6 +273,8 @@ def _unseen(stage: StageName, whole: Played, failures: Sequence[Failure]) -> str
     """Return why nothing of a stage was gone through."""
     if failures and _before(failures[0].stage, stage):
         return f"the script failed at `{failures[0].stage}`"
+    if failures and failures[0].stage == "resume" and whole.facts("trains") and not whole.happened("step"):
+        return "the script failed at `resume`, before its first step"
     if because := _left_off(whole):
         return f"the rehearsal ended at `{failed_stage(whole)}`: {because}"
     return UNSEEN[stage]
@@ -282,6 +284,8 @@ def _worked(stage: StageName, whole: Played) -> bool:
     """Whether there was anything to do in a stage that every script comes to, as far as it is one; two have parts of their own."""
     if stage in ("stop", "resume"):
         return False
+    if stage == "step":  # of a loop of the script's own nobody hears a step; a trainer may be refused before its first
+        return bool(whole.happened("step")) or not whole.facts("trains")
     if stage == "push":
         return bool(whole.facts("push"))
     return stage != "export" or any(each["folders"] for each in whole.facts("saved"))

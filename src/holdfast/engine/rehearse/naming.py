@@ -180,4 +180,5 @@ def _told(signature: Signature) -> str:
 
 
 def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a class's page, each with its full stop."""
     return [part if part.endswith(".") else f"{part}." for part in text.strip().split(". ") if part]

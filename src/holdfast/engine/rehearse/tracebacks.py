@@ -78,7 +78,9 @@ def find_failing_line(traceback: Traceback, sources: Mapping[str, str]) -> Faili
         sources: The texts of the user's files, by path as the traceback spells it; frames of other files are not the user's.
     """
     found = [line for part in traceback.chain if (line := _innermost(part.frames, sources))]
-    within = [line for line in found if line.role]  # of a worker's exception the cause has the function, the last one a call
+    within = [
+        line for line in found if line.role
+    ]  # of a worker's exception the cause has the function, the last one a call
     return next(iter([*reversed(within), *reversed(found)]), None)
 
 
@@ -118,9 +120,9 @@ def role_of(frames: Sequence[Frame]) -> str:
 
 
 def qualified_name(source: str, frame: Frame) -> str:
-    """Return the name of a frame's function with that of its class; empty at the top of a file.
+    r"""Return the name of a frame's function with that of its class; empty at the top of a file.
 
-    >>> qualified_name("class A:\\n    def f(self):\\n        pass", Frame("a.py", 3, "f"))
+    >>> qualified_name("class A:\n    def f(self):\n        pass", Frame("a.py", 3, "f"))
     'A.f'
     """
     if frame.function == TOP:
@@ -135,8 +137,9 @@ def qualified_name(source: str, frame: Frame) -> str:
 
 
 def _defines(node: ast.stmt, frame: Frame) -> bool:
-    is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    return is_function and node.name == frame.function and _holds(node, frame.line)
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    return node.name == frame.function and _holds(node, frame.line)
 
 
 def _holds(node: ast.stmt, line: int) -> bool:

@@ -12,7 +12,9 @@ REFUSED: Final = 2
 """The exit code of argparse and click for words that they do not take."""
 USAGE: Final = re.compile(r"^usage: ", re.IGNORECASE | re.MULTILINE)
 ERROR: Final = re.compile(r"^(?:\S+: error|Error): (?P<argparse>.+)$|^│ (?P<typer>\S.*?\S) +│$", re.MULTILINE)
-LACKING: Final = re.compile(r"^the following arguments are required: (.+)$|^Missing (?:option|argument|parameter) '([^']+)'")
+LACKING: Final = re.compile(
+    r"^the following arguments are required: (.+)$|^Missing (?:option|argument|parameter) '([^']+)'"
+)
 ARGV: Final = re.compile(r"\bsys\.argv\[(\d)\]")
 NO_ITEM: Final = "IndexError: list index out of range"
 
