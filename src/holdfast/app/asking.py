@@ -1,11 +1,13 @@
 """What runs there are, what became of them, what they said, and whether a checkpoint is whole."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from holdfast.adapters.checkpoints import verify_checkpoint
 from holdfast.adapters.ledger import Ledger
 from holdfast.adapters.run_folder import is_supervised
+from holdfast.app.refusing import read_refusal
 from holdfast.app.runs import Onlooker, open_run, runs_folder
 from holdfast.core.errors import UsageError
 from holdfast.core.event import fold
@@ -23,7 +25,10 @@ def runs(*, runs: str | None = None) -> Answer:
 def show(run: str, *, runs: str | None = None) -> Answer:
     """Tell what became of a run."""
     found = open_run(run, runs)
-    return {**answer_run(found.name, found.state(), verb="show"), "supervised": is_supervised(found.folder)}
+    state = found.state()
+    refusal = [asdict(each) for each in read_refusal(found, state)]
+    told = answer_run(found.name, state, verb="show")
+    return {**told, "refusal": refusal, "supervised": is_supervised(found.folder)}
 
 
 def logs(run: str, *, attempt: int | None = None, runs: str | None = None) -> Answer:

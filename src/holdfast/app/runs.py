@@ -18,7 +18,7 @@ from holdfast.adapters.payload import load_runtime
 from holdfast.adapters.run_folder import is_supervised, load_plan, write_whole
 from holdfast.app.delivering import verify_push
 from holdfast.core.errors import UsageError
-from holdfast.core.event import Closed, Event, Reported, RunState, Stage, fold
+from holdfast.core.event import Closed, Event, Refuser, Reported, RunState, Stage, fold
 from holdfast.core.plan import Attempt, Plan
 from holdfast.engine.attempt import render_attempt
 from holdfast.engine.supervise import Doors, Limits, drive
@@ -77,6 +77,12 @@ class Run:
     def close(self, stage: Stage, because: str) -> None:
         """Write down how it ended that never started."""
         self.ledger.append(self.name, [Closed(at_s=SystemClock().now_s(), stage=stage, because=because)])
+
+    def refuse(self, by: Refuser, because: str, codes: Sequence[str] = ()) -> None:
+        """Write down what forbade it before it was started."""
+        now_s, told = SystemClock().now_s(), tuple(codes)
+        closed = Closed(at_s=now_s, stage=Stage.FAILED, because=because, refused_by=by, codes=told)
+        self.ledger.append(self.name, [closed])
 
     def _prepare(self, plan: Plan, number: int, *, resume: bool) -> Attempt:
         """Make an attempt's folder, and find the checkpoint that it continues from."""
