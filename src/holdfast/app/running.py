@@ -78,11 +78,13 @@ def run(
         write_report(begun)
         return {**answer_run(begun.name, begun.state()), "check": told}
     onlooker.hear(told)
-    if rehearsed and (answer := _rehearse(begun, asked, sets, plan, onlooker, offline=offline)):
-        return answer
-    if (order := onlooker.take()) in ("stop", "kill"):
+    try:
+        if rehearsed and (answer := _rehearse(begun, asked, sets, plan, onlooker, offline=offline)):
+            return answer
+    except KeyboardInterrupt:
         begun.close(Stage.CANCELLED, "stopped before it was started")
         return answer_run(begun.name, begun.state())
+    order = onlooker.take()
     save_plan(begun.folder, place_plan(plan, begun.folder.name, str(begun.folder)))
     return _stay(begun, onlooker, detach=detach or order == "detach")
 
@@ -196,6 +198,8 @@ def _stay(run: Run, onlooker: Onlooker, *, detach: bool) -> Answer:
         state = run.supervise(onlooker) if mine else run.watch(onlooker)
         if mine and state.stage.ended:
             write_report(run)
+    if mine and not state.stage.ended and onlooker.has_left():
+        _send_to_background(run)
     progress = follow(event for _, event in run.ledger.read(run.name))
     return {**answer_run(run.name, state), "summary": render_verdict(progress, SystemClock().now_s())}
 

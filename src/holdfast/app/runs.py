@@ -122,6 +122,10 @@ class Onlooker(Protocol):
         """Say what was asked since the last call, once."""
         ...
 
+    def has_left(self) -> bool:
+        """Tell whether a person chose to detach: the run is then supervised in the background."""
+        ...
+
 
 class Nobody:
     """Nobody is there."""
@@ -137,6 +141,10 @@ class Nobody:
 
     def take(self) -> None:
         """Ask nothing."""
+
+    def has_left(self) -> bool:
+        """Tell that nobody did."""
+        return False
 
 
 def _step(checkpoint: str) -> int:
