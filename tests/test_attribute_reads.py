@@ -102,7 +102,7 @@ def test_a_rename_takes_the_reads_along(tmp_path: Path) -> None:
     script.write_text(f"{HEADER}from helper import tell\n{MADE}{lines}")
     helper.write_text("def tell(given):\n    return given.max_seq_length\n")
 
-    check([str(script)], fix=True, only=["ARG101"], offline=True)
+    check([str(script)], fix=True, select=["ARG101"], offline=True)
 
     assert script.read_text() == f"{HEADER}from helper import tell\n{MADE}{lines}".replace("max_seq_", "max_")
     assert helper.read_text() == "def tell(given):\n    return given.max_length\n"
@@ -126,7 +126,7 @@ def test_settings_of_two_classes_keep_their_names(tmp_path: Path) -> None:
     lines = "class Own:\n    max_seq_length = 5\n\ndef show(given):\n    print(given.max_seq_length)\n\nshow(args)\nshow(Own())\n"
     script.write_text(f"{HEADER}{MADE}{lines}")
 
-    fixed = check([str(script)], fix=True, only=["ARG"], offline=True)["targets"][0]
+    fixed = check([str(script)], fix=True, select=["ARG"], offline=True)["targets"][0]
 
     assert not fixed["fixed"]
     assert script.read_text() == f"{HEADER}{MADE}{lines}"

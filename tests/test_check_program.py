@@ -116,7 +116,7 @@ def judged(folder: Path, requirements: str) -> tuple[dict[str, list[str]], list[
     (folder / ".git").mkdir()
     (folder / "requirements.txt").write_text(requirements)
     (folder / "train.py").write_text(OLD_SCRIPT)
-    (target,) = check([str(folder / "train.py")], only=["ARG101"], offline=True)["targets"]
+    (target,) = check([str(folder / "train.py")], select=["ARG101"], offline=True)["targets"]
     found: dict[str, list[str]] = {}
     for each in target["findings"]:
         found.setdefault(each["severity"], []).append(each["message"])

@@ -117,7 +117,7 @@ def test_rows_that_fail_are_told_by_number(here: Path, ask: Ask) -> None:
 
     (problem,) = [each for each in told["problems"] if each["rows"] == [3]]
     assert problem["count"] == 1
-    assert "1 of 20 rows" in problem["message"]
+    assert problem["message"].startswith("Row 3 has")
 
 
 def test_rows_of_the_evaluation_split_are_looked_for_in_training(here: Path, ask: Ask) -> None:
@@ -183,6 +183,7 @@ def test_data_that_cannot_be_read_is_a_finding(
         ["owner/name", "--offline"],
         ["chat.jsonl", "--set", "nonsense"],
         ["chat.jsonl", "--html", "page.html"],
+        ["chat.jsonl", "--model", "./no-model", "--offline"],
     ],
 )
 def test_a_wrong_question_is_exit_code_2(words: list[str], here: Path, ask: Ask) -> None:
@@ -248,3 +249,85 @@ def test_a_dataset_of_the_hub_is_read_like_a_file(here: Path) -> None:
         hub.hang("/api/datasets")
         code, told = inspect_there(hub, "me/others")
         assert code == 2
+
+
+ALPACA = [{"instruction": f"Add {n} and 2.", "input": "", "output": str(n + 2)} for n in range(9)]
+
+
+def typed(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    """Type a command; return its exit code and what it printed for people."""
+    code = run_command(["inspect", *words])
+    return code, capsys.readouterr().out
+
+
+def test_tokens_are_counted_through_the_mapping_that_was_tried(here: Path, ask: Ask, tiny: Path) -> None:
+    """The rows are not ready as they are; how long they will be is what somebody asks who names a model."""
+    write(here / "alpaca.jsonl", ALPACA)
+
+    _, told = ask("alpaca.jsonl", "--model", str(tiny))
+
+    assert (told["mapped"], told["tokens"]["rows"]) == ("sft", 9)
+    assert told["tokens"]["max"] > 5
+    assert told["samples"][0]["part"] == "completion"
+    write(here / "chat.jsonl", CHATS)
+    assert ask("chat.jsonl", "--model", str(tiny))[1]["mapped"] is None
+
+
+def test_each_mapping_that_is_announced_below_is_there(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of several one is printed; the others say how to get them."""
+    write(here / "alpaca.jsonl", ALPACA)
+
+    _, told = typed(capsys, "alpaca.jsonl")
+
+    assert told.count("mapping below") == told.count("def rewrite(row)") == 1
+    assert "grpo: no `prompt`; `--method grpo` gives a mapping" in told
+    assert "def rewrite(row)" in typed(capsys, "alpaca.jsonl", "--method", "grpo")[1]
+
+
+def test_verdict_on_rows_that_no_method_takes_is_no_pass(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is wrong with a row, and nobody can train on them."""
+    write(here / "alpaca.jsonl", ALPACA)
+    write(here / "odd.jsonl", [{"a": n} for n in range(9)])
+    write(here / "chat.jsonl", CHATS)
+
+    code, told = typed(capsys, "alpaca.jsonl")
+    assert told.endswith("no method is ready; the mapping above makes the rows ready for sft\n")
+    assert code == 0  # no method was asked for
+
+    assert typed(capsys, "odd.jsonl")[1].endswith("no method is ready\n")
+    code, told = typed(capsys, "chat.jsonl", "--method", "dpo")
+    assert (code, told.splitlines()[-1]) == (1, "not ready for dpo")
+    assert typed(capsys, "chat.jsonl")[1].endswith("No row problems found\n")
+
+
+def test_one_row_is_told_by_its_number(here: Path, ask: Ask) -> None:
+    """No share of one among twenty."""
+    write(here / "chat.jsonl", [*CHATS, CHATS[4]])
+
+    (problem,) = ask("chat.jsonl")[1]["problems"]
+
+    assert problem["message"] == "Row 20 duplicates an earlier row"
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl", "rows.txt"])
+def test_encoding_is_named_with_the_argument_that_reads_it(name: str, here: Path, ask: Ask) -> None:
+    """Each of them was loaded by `datasets` with that argument, and by none without."""
+    line = json.dumps({"text": "café"}, ensure_ascii=False) if name.endswith("jsonl") else "café"
+    (here / name).write_bytes(
+        f"text\n{line}\n{line}\n".encode("cp1252") if name == "rows.csv" else f"{line}\n".encode("cp1252")
+    )
+
+    code, told = ask(name)
+
+    assert code == 1
+    assert any('`encoding="cp1252"` reads it' in each["message"] for each in told["problems"])
+
+
+def test_model_that_the_hub_does_not_have_is_a_wrong_question(here: Path) -> None:
+    """A misspelt name is no dataset without tokens."""
+    write(here / "chat.jsonl", CHATS)
+    with loopback_hub() as hub:
+        code, told = inspect_there(hub, "chat.jsonl", "--model", "me/no-model")
+
+    assert code == 2
+    assert "the Hub has no model me/no-model" in told["errors"][0]["what"]

@@ -200,21 +200,33 @@ def test_a_new_attempt_starts_on_a_clean_row() -> None:
     assert shown.splitlines() == ["half a li", "attempt 2 on local, from checkpoint-100", "ne"]
 
 
-def test_the_panel_makes_room_for_a_question() -> None:
-    """While the person is asked something the panel is away; afterwards it is back."""
+def test_a_question_stands_below_the_panel_while_the_run_goes_on() -> None:
+    """Steps are shown while it stands there; once it is answered it is gone."""
     terminal = Terminal(tty=True)
     with terminal.view as view:
         view.observe(RunState(), [ASKED])
         view.observe(RunState(), [*BEGUN, step(1)])
-        with view.away():
-            away = on_terminal(terminal.file.getvalue())
-            terminal.console.print("stop? y")
+        view.ask("stop?")
         view.observe(RunState(), [step(2)])
-        back = on_terminal(terminal.file.getvalue())
+        asked = on_terminal(terminal.file.getvalue())
+        view.ask("")
+        answered = on_terminal(terminal.file.getvalue())
 
-    assert away == ["attempt 1 on local", "loading libraries, data and model"]
-    assert back[:3] == [*away, "stop? y"]
-    assert [line for line in back if "2/300 steps" in line]
+    assert asked[-1] == "stop?"
+    assert [line for line in asked if "2/300 steps" in line]
+    assert "stop?" not in answered
+
+
+def test_a_question_is_a_line_where_there_is_no_panel() -> None:
+    """It is said once, however often the run is looked at."""
+    terminal = Terminal(tty=True, TERM="dumb")
+    with terminal.view as view:
+        view.observe(RunState(), [ASKED])
+        view.ask("stop?")
+        view.observe(RunState(), [*BEGUN, step(1)])
+        view.ask("")
+
+    assert terminal.file.getvalue().count("stop?") == 1
 
 
 def test_an_interrupted_view_leaves_no_panel_behind() -> None:

@@ -338,3 +338,22 @@ def test_what_is_wrong_with_every_row_has_a_class_or_may_be_meant(code: str) -> 
     """A rehearsal of rows that are all damaged alike fails, unless such rows may be meant."""
     counts_no_rows = code in ("DAT241", "RWD110")
     assert prevented_by(code) or code in MAY or counts_no_rows
+
+
+def test_training_that_is_refused_before_its_first_step_has_made_none() -> None:
+    """It is refused amid `train`, where there is no checkpoint to go on from: steps, evaluation and saves did not run."""
+    error = "ValueError: No valid checkpoint found in output directory (out)"
+    trains = {"event": "fact", "about": "trains", "stage": "resume"}
+    end: Telling = {"event": "end", "status": "failed", "because": error}
+
+    def say(_part: Played, _stage: Any) -> Cause:
+        return name_cause("checkpoint-not-found", error, {})
+
+    found = judge({"whole": played(code=1, tellings=(*PASSED, trains), events=(end,))}, (), say)
+
+    assert [each.stage for each in found.failures] == ["resume"]
+    skipped = {each.name: each.because for each in found.stages if each.status == "not_rehearsed"}
+    assert {skipped[name] for name in ("step", "evaluate", "save", "stop")} == {
+        "the script failed at `resume`, before its first step"
+    }
+    assert status(found, "model") == "pass"

@@ -54,5 +54,5 @@ def test_a_run_by_python_is_told_of_the_launcher(tmp_path: object, monkeypatch: 
     monkeypatch.chdir(str(tmp_path))
     with open("train.py", "w", encoding="utf-8") as file:  # noqa: PTH123 - a relative name is what a user gives
         file.write(WANTS["RANK"])
-    found = rehearse("train.py", sets=["where.backend=local"], here=True, offline=True)
+    found = rehearse("train.py", set=["where.backend=local"], here=True, offline=True)
     assert "`RANK`, which torchrun sets" in found["failure"]["cause"]

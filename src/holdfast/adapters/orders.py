@@ -1,47 +1,111 @@
 """What the person at the terminal asks of a supervisor, by signals."""
 
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Final, Literal, Protocol
 
 from holdfast.ports import Order
 
 # A supervisor that goes away leaves the training alone: logging out must not cost a run.
-LEAVING = (signal.SIGTERM, signal.SIGHUP)
+LEAVING: Final = (signal.SIGTERM, signal.SIGHUP)
+AGAIN_S: Final = 1.0
+"""Time after the second Ctrl-C in which a third ends the training at once."""
+Choice = Literal["stop", "detach", "continue"]
+
+
+class Question(Protocol):
+    """Asks the person what Ctrl-C shall mean. It waits for nothing: the run is supervised meanwhile."""
+
+    def open(self) -> None:
+        """Ask."""
+        ...
+
+    def leave(self) -> None:
+        """Say that the supervisor is about to detach, and what another Ctrl-C does."""
+        ...
+
+    def answer(self) -> Choice | None:
+        """Return what was chosen; None where nothing was yet."""
+        ...
+
+    def close(self) -> None:
+        """Take the question off."""
+        ...
 
 
 class SignalOrders:
     """Turns signals into orders.
 
+    Ctrl-C asks the question, a second one detaches, and a third within a second ends the training at once. Where nobody can be
+    asked, the first stops (saving first), and the second ends it. Before there is anything to supervise, it interrupts.
+
     Args:
-        ask: Asks the person at the terminal what Ctrl-C shall mean; None where nobody can be asked:
-            the first then stops (saving first), the second kills.
+        question: Asks the person at the terminal; None where nobody can be asked.
+        now_s: Passing time, in seconds.
 
     Attributes:
         interrupted: Whether the person ended the supervision.
+        supervising: Whether there is a run to give orders about.
     """
 
-    def __init__(self, ask: Callable[[], Order | None] | None = None) -> None:
-        self._ask = ask
-        self._heard: list[int] = []
+    def __init__(self, question: Question | None = None, now_s: Callable[[], float] = time.monotonic) -> None:
+        self._question, self._now_s = question, now_s
+        self._heard: list[tuple[int, float]] = []
         self._stops = 0
+        self._asking = False
+        self._leaving_s: float | None = None
         self.interrupted = False
+        self.supervising = False
 
     def take(self) -> Order | None:
         """Return what was asked since the last call, once."""
         heard, self._heard = self._heard, []
-        if any(number in LEAVING for number in heard):
+        if any(number in LEAVING for number, _ in heard):
             return "detach"
-        if signal.SIGINT not in heard:
-            return None
-        order = self._ask() if self._ask else self._escalate()
+        presses = [at_s for number, at_s in heard if number == signal.SIGINT]
+        order = self._ask(presses) if self._question else self._escalate() if presses else None
         self.interrupted = self.interrupted or order is not None
         return order
 
     def _escalate(self) -> Order:
         self._stops += 1
         return "stop" if self._stops == 1 else "kill"
+
+    def _ask(self, presses: list[float]) -> Order | None:
+        """Return what the person has decided, by the question or by Ctrl-C again; None until they have."""
+        for at_s in presses:
+            if self._leaving_s is not None and at_s - self._leaving_s <= AGAIN_S:
+                return self._decided("kill")
+            self._press(at_s)
+        if self._leaving_s is not None:
+            return self._decided("detach") if self._now_s() - self._leaving_s > AGAIN_S else None
+        choice = self._question.answer() if self._question and self._asking else None
+        if choice == "continue":
+            self._forget()
+            return None
+        return self._decided(choice) if choice else None
+
+    def _press(self, at_s: float) -> None:
+        """Take in a Ctrl-C: the first asks, the second detaches unless a third comes soon."""
+        if self._question and self._asking:
+            self._leaving_s = at_s
+            self._question.leave()
+        elif self._question:
+            self._asking = True
+            self._question.open()
+
+    def _decided(self, order: Order) -> Order:
+        self._forget()
+        return order
+
+    def _forget(self) -> None:
+        """Take the question off, so that the next Ctrl-C asks anew."""
+        if self._question and self._asking:
+            self._question.close()
+        self._asking, self._leaving_s = False, None
 
     @contextmanager
     def listening(self) -> Iterator[None]:
@@ -50,8 +114,12 @@ class SignalOrders:
         try:
             yield
         finally:
+            self._forget()
             for number, handler in before.items():
                 signal.signal(number, handler)
 
     def _hear(self, number: int, _frame: FrameType | None) -> None:
-        self._heard.append(number)
+        if number == signal.SIGINT and not self.supervising:
+            self.interrupted = True
+            raise KeyboardInterrupt
+        self._heard.append((number, self._now_s()))

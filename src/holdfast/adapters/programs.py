@@ -12,6 +12,7 @@ from holdfast.adapters.readers.command_line import CommandLine, read_commands, r
 from holdfast.adapters.readers.command_line.launched import REQUIREMENTS
 from holdfast.adapters.readers.notebook import clean_cell
 from holdfast.adapters.targets import read_text
+from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
 from holdfast.core.notebook import NOTEBOOK, read_cells
 
@@ -41,6 +42,7 @@ class Program:
         added: Requirements that a launcher installs beside those of the script.
         python: The interpreter that a job names for it; empty: it is looked for.
         variables: Environment variables that a job gives it.
+        job: The job file that it was rendered from.
     """
 
     path: str
@@ -51,6 +53,7 @@ class Program:
     added: tuple[str, ...] = ()
     python: str = ""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    job: Document | None = None
 
 
 def read_program(target: str, arguments: Sequence[str], sets: Sequence[str]) -> Program:

@@ -1,5 +1,6 @@
 """What runs there are, what became of them, what they said, and whether a checkpoint is whole."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ from holdfast.adapters.checkpoints import verify_checkpoint
 from holdfast.adapters.ledger import Ledger
 from holdfast.adapters.run_folder import is_supervised
 from holdfast.app.arguments import PathName
+from holdfast.app.refusing import read_refusal
 from holdfast.app.runs import NOBODY, Onlooker, open_run, runs_folder
 from holdfast.core.errors import UsageError
 from holdfast.core.event import fold
@@ -37,7 +39,10 @@ def show(run: PathName, *, runs: PathName | None = None) -> Answer:
         UsageError: There is no such run.
     """
     found = open_run(run, runs)
-    return {**answer_run(found.name, found.state(), verb="show"), "supervised": is_supervised(found.folder)}
+    state = found.state()
+    refusal = [asdict(each) for each in read_refusal(found, state)]
+    told = answer_run(found.name, state, verb="show")
+    return {**told, "refusal": refusal, "supervised": is_supervised(found.folder)}
 
 
 def logs(run: PathName, *, attempt: int | None = None, runs: PathName | None = None) -> Answer:

@@ -11,9 +11,10 @@ from holdfast.adapters.overrides import apply_overrides, parse_set
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.targets import read_target
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_texts
-from holdfast.app.inspected_rows import Sight, Source
+from holdfast.app.inspected_rows import BUILTIN, Sight, Source
+from holdfast.catalog.repositories import may_be_repository
 from holdfast.core.document import Document, Edit, Set
-from holdfast.core.errors import SourceError
+from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.finding import Finding, MissingFactError, Skip
 from holdfast.core.methods import Method
 from holdfast.core.scan import Broken, Scan, Tokens
@@ -75,7 +76,21 @@ def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has 
     }
     edits = [Set(key, value) for key, value in told.items() if value is not None]
     asked = read_asked(fspath(data), edits, as_overrides(set))
+    _want_model(asked)
     return answer_inspect(look_at(asked, Source(asked, offline=offline), rewards=as_texts(rewards), limit=rows))
+
+
+def _want_model(asked: Document) -> None:
+    """Look whether a model that is named as a folder is there.
+
+    Raises:
+        UsageError: It is not.
+    """
+    path = asked.get("model.path", None)
+    if isinstance(path, str) and not path.startswith(BUILTIN) and not Path(path).expanduser().exists():
+        if may_be_repository(path) and not path.startswith((".", "/", "~")):
+            return  # of the Hub, which nobody has asked yet
+        raise UsageError(f"no such model folder: {path}", where="model", fix="name a folder, or a model of the Hub")
 
 
 def read_asked(data: str, edits: Sequence[Edit], sets: Sequence[str]) -> Document:
@@ -110,8 +125,10 @@ def look_at(asked: Document, source: Source, *, rewards: Sequence[str], limit: i
         method=method,
     )
     facts: dict[str, object | Missing] = {"scan": scan}
-    if meant and found.methods[meant].ready:
-        found, facts["tokens"] = _with_tokens(found, source, sight, meant, limit)
+    counted = meant or next((each for each, ready in found.methods.items() if ready.mapping), None)
+    if counted and (found.methods[counted].ready or found.methods[counted].mapping):
+        found, tokens = _with_tokens(found, source, sight, counted, limit)
+        facts |= {"tokens": tokens} if found.methods[counted].ready else {}
     if rewards:
         rewarded = import_module("holdfast.app.rewarding").reward_samples(sight.samples, rewards)
         found, facts["rewarded"] = replace(found, rewarded=rewarded), rewarded
@@ -136,12 +153,14 @@ def _with_tokens(
     )
     if asked.get("model", None) is None:
         return found, Missing("no model is named")
+    mapping = None if found.methods[method].ready else found.methods[method].mapping
     try:
-        tokens, masked = import_module("holdfast.app.tokenizing").tokenize(asked, source, sight, found.scan, limit)
+        tokenize = import_module("holdfast.app.tokenizing").tokenize
+        tokens, masked = tokenize(asked, source, sight, found.scan, limit, mapping=mapping)
     except (SourceError, MissingFactError) as error:
         because = error.what if isinstance(error, SourceError) else error.because
         return replace(found, untold=because), Missing(because)
-    return replace(found, tokens=tokens, masked=masked), tokens
+    return replace(found, tokens=tokens, masked=masked, mapped=method if mapping else None), tokens
 
 
 def _judged(found: Inspection, asked: Document, facts: Mapping[str, object | Missing]) -> Inspection:

@@ -14,6 +14,7 @@ from holdfast.core.rehearsal import Failure, Objection, Part, Played, Rehearsal,
 from holdfast.engine.diagnose import Marks, diagnose, read_log
 from holdfast.engine.rehearse import judge
 from holdfast.engine.rehearse.naming import cause_of
+from holdfast.engine.rehearse.tracebacks import without_own_frames
 from holdfast.payload.rehearsal.order import Order
 from holdfast.signatures import all_signatures
 
@@ -42,11 +43,16 @@ def play(server: Server, order: Order, limit_s: float, hear: Hear) -> dict[Part,
     orders = [_part(order, "whole"), _part(order, "stop")]
     server.play(orders, limit_s=limit_s, limit_bytes=limit_bytes, then=go_on)
     told: tuple[Part, ...] = ("whole", "stop", "resume") if _came_through(parts["whole"]) else ("whole", "stop")
-    return {each: parts[each] for each in told if each in parts}
+    return {each: _without_own_frames(parts[each]) for each in told if each in parts}
 
 
 def _came_through(played: Played) -> bool:
     return not played.over and played.code == 0
+
+
+def _without_own_frames(played: Played) -> Played:
+    """Return what a process left, its logs as they would be without holdfast."""
+    return replace(played, logs={name: without_own_frames(text) for name, text in played.logs.items()})
 
 
 def play_whole(server: Server, orders: Sequence[Order], limit_s: float) -> list[dict[Part, Played]]:
@@ -54,7 +60,7 @@ def play_whole(server: Server, orders: Sequence[Order], limit_s: float) -> list[
     limit_bytes = int(psutil.virtual_memory().available * SHARE)
     whole = [_part(order, "whole") for order in orders]
     played = server.play(whole, limit_s=limit_s, limit_bytes=limit_bytes)
-    return [{"whole": each} for each in played]
+    return [{"whole": _without_own_frames(each)} for each in played]
 
 
 @dataclass(frozen=True, slots=True)

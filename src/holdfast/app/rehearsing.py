@@ -23,6 +23,7 @@ from holdfast.app import isolating
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_texts
 from holdfast.app.observing import find_environment_fault, observe, prepare, read_tokens
 from holdfast.app.playing import Again, Hear, diagnose_part, judge_parts, limit_again, play
+from holdfast.app.rehearsed_scene import read_scene
 from holdfast.app.rendering import script_of
 from holdfast.catalog.launchers import Launcher, alone, wanted_launcher
 from holdfast.core.errors import UsageError
@@ -32,8 +33,10 @@ from holdfast.engine.answers import JOB_FILES
 from holdfast.engine.diagnose import Marks
 from holdfast.engine.rehearsal_answers import answer_rehearse
 from holdfast.engine.rehearse import judge_unstarted
+from holdfast.engine.rehearse.explaining import explain_failures
 from holdfast.engine.rehearse.learning import learn
 from holdfast.engine.rehearse.naming import name_cause
+from holdfast.engine.rehearse.usage import UsageProblem, find_usage_problem, spell_arguments
 from holdfast.payload.rehearsal.order import Gpu, Order
 from holdfast.signatures import all_signatures
 
@@ -160,6 +163,7 @@ def _rehearsed(asked: Program, order: Order, words: Sequence[str], way: Way) -> 
 
     Raises:
         NoEnvironmentError: It cannot be made.
+        UsageError: The script wants other arguments.
     """
     folder = Path(order.folder)
     header = find_header(asked.source) if words[-1] == SCRIPT else ""
@@ -172,10 +176,14 @@ def _rehearsed(asked: Program, order: Order, words: Sequence[str], way: Way) -> 
         order = replace(order, token=token, writable=writable)
     used, ready = server.used, server.wait_ready(READY_S)
     parts = play(server, order, way.limit_s, way.hear)
+    problem = None if asked.path.startswith(OWN) else find_usage_problem(parts["whole"], asked.arguments)
+    if problem:
+        raise _usage_error(asked, problem)
     objections = observe(parts["whole"], folder / "whole")
     found = judge_parts(parts, objections, imports_s=0.0 if used else ready["elapsed_s"])
     again = Again(server, found, limit_again(parts, way.limit_s), way.hear)
     found = isolating.isolate(found, parts, order, again, forced=way.whose)
+    found = explain_failures(found, read_scene(asked, parts))
     learnt = learn(parts["whole"], read_tokens(folder / "whole"))
     return replace(found, versions={**ready["versions"], **found.versions}, learnt=learnt)
 
@@ -191,6 +199,15 @@ def _unlaunched(launcher: Launcher) -> str:
         f"the script reads `{launcher.variable}`, which {launcher.name} sets and `python` does not: start it with "
         f"{launcher.name}, or give it a default"
     )
+
+
+def _usage_error(asked: Program, problem: UsageProblem) -> UsageError:
+    """Return what is wrong with the arguments that a script was given, with how to give them."""
+    words = (*asked.arguments, spell_arguments(problem.wanted))
+    given = "correct the arguments after `--`"
+    lacking = f"pass {'them' if len(problem.wanted) > 1 else 'it'} after `--`: `holdfast rehearse {asked.path} -- {' '.join(words)}`"
+    fix = lacking if problem.wanted else given
+    return UsageError(f"{asked.path} {problem.what}", where=asked.path, fix=fix)
 
 
 def _launchers(asked: Program) -> Iterator[Omitted]:
@@ -221,6 +238,7 @@ def program_of(target: str, sets: Sequence[str], arguments: Sequence[str]) -> Pr
         local=where.backend == "local",
         python=str(where.options.get("python", "")),
         variables=job.job.environment.variables,
+        job=job.document,
     )
 
 

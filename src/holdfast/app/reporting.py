@@ -10,6 +10,7 @@ from holdfast.adapters.checkpoints import verify_checkpoint
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.run_folder import write_whole
+from holdfast.app.refusing import read_refusal
 from holdfast.app.runs import Run
 from holdfast.core.document import Document
 from holdfast.engine.report import ReportData, Sample, render_report
@@ -25,6 +26,7 @@ def write_report(run: Run) -> Path:
         events=events,
         job=_read_job(run.folder / "job.resolved.yaml"),
         check=_read_check(run.folder / "check.json"),
+        refusal=read_refusal(run, run.state()),
         samples=tuple(_read_samples(run.folder / "results" / "samples.jsonl")),
         checkpoints=_verify_checkpoints(run.folder),
         model=str(run.folder / "model") if (run.folder / "model").is_dir() else None,

@@ -80,16 +80,18 @@ def run(
     told = answer_check([answer_target(checked)])
     write_whole(begun.folder / "check.json", json.dumps(told))
     if plan is None:
-        codes = ", ".join(sorted({finding.rule.code for finding in refused if finding.rule}))
-        begun.close(Stage.FAILED, f"refused by check: {codes}")
+        codes = sorted({finding.rule.code for finding in refused if finding.rule})
+        begun.refuse("check", f"refused by check: {', '.join(codes)}", codes)
         write_report(begun)
         return {**answer_run(begun.name, begun.state()), "check": told}
     onlooker.hear(told)
-    if rehearse and (answer := _rehearse(begun, asked, sets, plan, onlooker, offline=offline)):
-        return answer
-    if (order := onlooker.take()) in ("stop", "kill"):
+    try:
+        if rehearse and (answer := _rehearse(begun, asked, sets, plan, onlooker, offline=offline)):
+            return answer
+    except KeyboardInterrupt:
         begun.close(Stage.CANCELLED, "stopped before it was started")
         return answer_run(begun.name, begun.state())
+    order = onlooker.take()
     save_plan(begun.folder, place_plan(plan, begun.folder.name, str(begun.folder)))
     return _stay(begun, onlooker, detach=detach or order == "detach")
 
@@ -97,10 +99,19 @@ def run(
 def _rehearse(
     begun: Run, asked: Target, sets: Sequence[str], plan: Plan, onlooker: Onlooker, *, offline: bool
 ) -> Answer | None:
-    """Rehearse a job, and close its run where that failed; return the answer then."""
+    """Rehearse a job, and close its run where that failed; return the answer then.
+
+    Raises:
+        UsageError: The script wants other arguments.
+    """
     path, hear = asked.document.path, onlooker.hear_rehearsal
     here = () if asked.job else (f"where.backend={plan.backend}",)
-    told = rehearse_unless_passed(path, sets=(*sets, *here), arguments=plan.arguments, offline=offline, hear=hear)
+    try:
+        told = rehearse_unless_passed(path, sets=(*sets, *here), arguments=plan.arguments, offline=offline, hear=hear)
+    except UsageError as error:
+        begun.refuse("rehearsal", f"refused by the rehearsal: {error.what}")
+        fix = error.fix.replace("`holdfast rehearse ", "`holdfast run ")
+        raise UsageError(error.what, where=error.where, fix=fix) from None
     if told is None:
         hear("the same has passed before")
         return None
@@ -109,7 +120,8 @@ def _rehearse(
     failure = next((each for each in told["failures"] if each["refuses"]), None)
     if failure is None:
         return None
-    begun.close(Stage.FAILED, f"refused by the rehearsal: {failure['class']} in `{failure['stage']}`")
+    name = failure["class"]
+    begun.refuse("rehearsal", f"refused by the rehearsal: {name} in `{failure['stage']}`", (name,))
     write_report(begun)
     return {**answer_run(begun.name, begun.state()), "rehearsal": told}
 
@@ -207,6 +219,8 @@ def _stay(run: Run, onlooker: Onlooker, *, detach: bool) -> Answer:
         state = run.supervise(onlooker) if mine else run.watch(onlooker)
         if mine and state.stage.ended:
             write_report(run)
+    if mine and not state.stage.ended and onlooker.has_left():
+        _send_to_background(run)
     progress = follow(event for _, event in run.ledger.read(run.name))
     return {**answer_run(run.name, state), "summary": render_verdict(progress, SystemClock().now_s())}
 

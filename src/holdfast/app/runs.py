@@ -19,7 +19,7 @@ from holdfast.adapters.run_folder import is_supervised, load_plan, write_whole
 from holdfast.app.arguments import PathName
 from holdfast.app.delivering import verify_push
 from holdfast.core.errors import UsageError
-from holdfast.core.event import Closed, Event, Reported, RunState, Stage, fold
+from holdfast.core.event import Closed, Event, Refuser, Reported, RunState, Stage, fold
 from holdfast.core.plan import Attempt, Plan
 from holdfast.engine.attempt import render_attempt
 from holdfast.engine.supervise import Doors, Limits, drive
@@ -79,6 +79,12 @@ class Run:
         """Write down how it ended that never started."""
         self.ledger.append(self.name, [Closed(at_s=SystemClock().now_s(), stage=stage, because=because)])
 
+    def refuse(self, by: Refuser, because: str, codes: Sequence[str] = ()) -> None:
+        """Write down what forbade it before it was started."""
+        now_s, told = SystemClock().now_s(), tuple(codes)
+        closed = Closed(at_s=now_s, stage=Stage.FAILED, because=because, refused_by=by, codes=told)
+        self.ledger.append(self.name, [closed])
+
     def _prepare(self, plan: Plan, number: int, *, resume: bool) -> Attempt:
         """Make an attempt's folder, and find the checkpoint that it continues from."""
         folder = self.folder / "attempts" / str(number)
@@ -117,6 +123,10 @@ class Onlooker(Protocol):
         """Say what was asked since the last call, once."""
         ...
 
+    def has_left(self) -> bool:
+        """Tell whether a person chose to detach: the run is then supervised in the background."""
+        ...
+
 
 class Nobody:
     """Nobody is there."""
@@ -132,6 +142,10 @@ class Nobody:
 
     def take(self) -> None:
         """Ask nothing."""
+
+    def has_left(self) -> bool:
+        """Tell that nobody did."""
+        return False
 
 
 NOBODY = Nobody()

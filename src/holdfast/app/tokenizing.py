@@ -6,11 +6,12 @@ from holdfast.adapters.tokens import load_tokenizer, want_tokenizer
 from holdfast.app.inspected_rows import Sight, Source
 from holdfast.core.document import Document
 from holdfast.core.scan import MaskedRow, Scan, Tokens
+from holdfast.engine.mapping.applying import map_batches, map_rows
 from holdfast.engine.tokens import read_recipe, show_row, tokenize_rows
 
 
 def tokenize(
-    asked: Document, source: Source, sight: Sight, scan: Scan, limit: int
+    asked: Document, source: Source, sight: Sight, scan: Scan, limit: int, *, mapping: str | None = None
 ) -> tuple[Tokens, tuple[MaskedRow, ...]]:
     """Return the tokens of the rows, and the first row as the model is shown it.
 
@@ -20,6 +21,7 @@ def tokenize(
         sight: What the first of them show.
         scan: What reading them showed.
         limit: Rows that are tokenized at most, spread over all.
+        mapping: Source of the module whose `rewrite` goes over the rows first; None where the method takes them as they are.
 
     Raises:
         UsageError: The `data` extra is not installed.
@@ -27,8 +29,9 @@ def tokenize(
         MissingFactError: A setting that decides it is hidden.
     """
     recipe, tokenizer = read_recipe(asked), load_tokenizer(want_tokenizer(asked, offline=source.offline))
-    tokens = tokenize_rows(source.open(), tokenizer, recipe, limit=limit, of=count_training_rows(asked, scan.rows))
-    first = next(iter(sight.samples), None)
+    rows = source.open() if mapping is None else map_batches(source.open().batches(), mapping)
+    tokens = tokenize_rows(rows, tokenizer, recipe, limit=limit, of=count_training_rows(asked, scan.rows))
+    first = next(iter(sight.samples if mapping is None else map_rows(sight.samples, mapping)), None)
     shown = show_row(0, first, tokenizer, recipe) if first is not None and not tokens.failed.count else []
     return tokens, tuple(shown)
 

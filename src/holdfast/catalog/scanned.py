@@ -39,7 +39,7 @@ def tell(scan: Scan, marked: Marked, what: str) -> str:
     >>> tell(Scan(rows=15806), Marked("no-assistant", "messages", 3, (3, 17, 99)), "{has} no assistant turn")
     '3 of 15,806 rows have no assistant turn: 3, 17, 99'
     >>> tell(Scan(rows=9), Marked("no-assistant", "messages", 1, (3,)), "end{s} with a question")
-    '1 of 9 rows ends with a question: 3'
+    'Row 3 ends with a question'
     """
     one = marked.count == 1
     verbs = (
@@ -47,6 +47,8 @@ def tell(scan: Scan, marked: Marked, what: str) -> str:
         if one
         else {"has": "have", "is_": "are", "does": "do", "s": ""}
     )
+    if one and marked.rows and scan.whole:
+        return f"Row {marked.rows[0]:,} {what.format(**verbs)}"
     read = "rows" if scan.whole else "rows that were read"
     return f"{marked.count:,} of {scan.rows:,} {read} {what.format(**verbs)}{numbers(marked)}"
 

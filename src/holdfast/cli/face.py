@@ -3,25 +3,25 @@
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import click
 from rich.console import Console
 from rich.text import Text
 
+from holdfast.adapters.keys import Keys
 from holdfast.adapters.orders import SignalOrders
 from holdfast.adapters.run_folder import Tail
 from holdfast.app.runs import Run
+from holdfast.cli.ctrl_c import CtrlCQuestion
 from holdfast.cli.live import View
 from holdfast.cli.text import render_check
 from holdfast.core.event import Event, RunState
 from holdfast.ports import Order
 
 INTERRUPTED = 130
-CHOICES: dict[str, Order | None] = {"s": "stop", "d": "detach", "c": None}
 
 
 class Face:
@@ -38,7 +38,8 @@ class Face:
         self._view: View | None = None
         self._tails: dict[tuple[int, str], Tail] = {}
         self._stack = ExitStack()
-        self._orders = SignalOrders(self._ask if sys.stdin.isatty() and self._console.is_terminal else None)
+        asks = sys.stdin.isatty() and self._console.is_terminal
+        self._orders = SignalOrders(CtrlCQuestion(Keys(sys.stdin.fileno()), self._ask) if asks else None)
 
     def __enter__(self) -> Self:
         if self._listens:
@@ -61,6 +62,7 @@ class Face:
 
     def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
         """Show what happened, and what the training process wrote meanwhile."""
+        self._orders.supervising = True
         if self._view is None:
             self._view = self._stack.enter_context(View(self._console, run.name, time.time))
         self._view.observe(state, events)
@@ -70,6 +72,10 @@ class Face:
     def take(self) -> Order | None:
         """Say what the person asked since the last call."""
         return self._orders.take()
+
+    def has_left(self) -> bool:
+        """Tell whether the person chose to detach, and was not merely logged out."""
+        return self._orders.interrupted
 
     def exit_code(self, code: int) -> int:
         """Return 130 where the person interrupted, else the code."""
@@ -81,7 +87,6 @@ class Face:
             if self._view and (news := tail.read()):
                 self._view.write(stream, news)
 
-    def _ask(self) -> Order | None:
-        question = "[s]top after saving, [d]etach and leave it running, or [c]ontinue"
-        with self._view.away() if self._view else nullcontext():
-            return CHOICES[click.prompt(question, type=click.Choice(list(CHOICES)), default="c", err=True)]
+    def _ask(self, question: str) -> None:
+        if self._view:
+            self._view.ask(question)

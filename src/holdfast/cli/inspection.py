@@ -10,6 +10,7 @@ from holdfast.cli.findings import COLOURS
 from holdfast.cli.inspect_pictures import draw_histogram, draw_mask
 from holdfast.engine.inspection import read_samples, read_tokens
 from holdfast.engine.tokens.picture import render_page, tell_figures
+from holdfast.engine.units import render_counted
 
 Answer = Mapping[str, Any]
 WIDEST_TYPE: Final = 100  # characters of a column's type; those of tools go on for pages
@@ -59,17 +60,22 @@ def _what(answer: Answer) -> str:
 
 def _methods(answer: Answer) -> Iterator[str]:
     """Yield a line for each method; where one is asked about, for that alone."""
-    asked = answer["method"]
+    asked, shown = answer["method"], _shown_mapping(answer)
     for method, found in answer["methods"].items():
         if asked and method != asked:
             continue
         if found["ready"]:
             caveat = f": {found['caveat']}" if found.get("caveat") else ""
-            mapped = style("; mapping below", dim=True) if found.get("mapping") else ""
-            yield f"{style('ready', fg='green')} {method}{caveat}{mapped}"
+            yield f"{style('ready', fg='green')} {method}{caveat}{_mapped(method, found, shown)}"
         else:
-            mapped = style("; mapping below", dim=True) if found["mapping"] else ""
-            yield f"{style('not', fg='yellow')}   {method}: {found['because']}{mapped}"
+            yield f"{style('not', fg='yellow')}   {method}: {found['because']}{_mapped(method, found, shown)}"
+
+
+def _mapped(method: str, found: Answer, shown: str | None) -> str:
+    """Return where the mapping of a method stands: below, or in the answer about that method."""
+    if not found.get("mapping"):
+        return ""
+    return style("; mapping below" if method == shown else f"; `--method {method}` gives a mapping", dim=True)
 
 
 def _rewards(rewards: list[Answer]) -> Iterator[str]:
@@ -90,6 +96,8 @@ def _tokens(answer: Answer) -> Iterator[str]:
         return
     tokens = read_tokens(answer["tokens"])
     yield ""
+    if answer["mapped"]:
+        yield f"with the mapping for {answer['mapped']}:"
     yield "  ".join(f"{style(name, dim=True)} {value} {note}".rstrip() for name, value, note in tell_figures(tokens))
     yield drawn(draw_histogram(tokens))
     for row in read_samples(answer["samples"]):
@@ -98,27 +106,44 @@ def _tokens(answer: Answer) -> Iterator[str]:
 
 
 def _mappings(answer: Answer) -> Iterator[str]:
-    """Yield the code for the method that is asked about, else, where none is ready, for the first that some code makes so."""
-    asked = answer["method"]
-    wanting = {name: found for name, found in answer["methods"].items() if found.get("mapping")}
-    ready = any(found["ready"] and name not in wanting for name, found in answer["methods"].items())
-    chosen = [asked] if asked in wanting else [] if asked or ready else list(wanting)[:1]
-    for method in chosen:
-        found = wanting[method]
-        yield f"\n{style('#', dim=True)} for {method}: dataset.map(rewrite, remove_columns={found['removes']}), tried on its first rows"
+    """Yield the code that makes the rows ready."""
+    if method := _shown_mapping(answer):
+        found = answer["methods"][method]
+        head = f"for {method}: dataset.map(rewrite, remove_columns={found['removes']}), tried on its first rows"
+        yield f"\n{style('#', dim=True)} {head}"
         yield found["mapping"].rstrip()
 
 
-def _outcome(answer: Answer) -> Iterator[str]:
-    errors = sum(problem["severity"] == "error" for problem in answer["problems"])
+def _shown_mapping(answer: Answer) -> str | None:
+    """Return the method whose mapping is printed: the one that is asked about, else, where none is ready, the first that has one."""
     asked = answer["method"]
-    unready = bool(asked) and not answer["methods"][asked]["ready"]
-    told = [f"{errors} error{'' if errors == 1 else 's'}"] if errors else []
-    told += [f"not ready for {asked}"] if unready else []
+    wanting = [name for name, found in answer["methods"].items() if found.get("mapping")]
+    if asked:
+        return asked if asked in wanting else None
+    ready = any(found["ready"] and name not in wanting for name, found in answer["methods"].items())
+    return None if ready else next(iter(wanting), None)
+
+
+def _outcome(answer: Answer) -> Iterator[str]:
+    """Yield what it comes to: problems of the rows, and whether a method can train on them."""
     yield ""
-    yield (
-        style(", ".join(told), fg="red") if told else style("nothing in the rows keeps a trainer from them", fg="green")
-    )
+    grades = [problem["severity"] for problem in answer["problems"]]
+    counts = [render_counted(grades.count(grade), grade) for grade in COLOURS if grade in grades]
+    colour = next((COLOURS[grade] for grade in COLOURS if grade in grades), "green")
+    not_ready = _not_ready(answer)
+    told = [style(", ".join(counts), fg=colour)] if counts else []
+    told += [style(not_ready, fg="red" if answer["method"] else "yellow")] if not_ready else []
+    yield "; ".join(told) or style("No row problems found", fg="green")
+
+
+def _not_ready(answer: Answer) -> str:
+    """Return which method is not ready: the one that is asked about, else all; empty where one is."""
+    asked, methods = answer["method"], answer["methods"]
+    shown = _shown_mapping(answer)
+    mapped = f"; the mapping above makes the rows ready for {shown}" if shown else ""
+    if asked:
+        return "" if methods[asked]["ready"] else f"not ready for {asked}{mapped}"
+    return "" if any(found["ready"] for found in methods.values()) else f"no method is ready{mapped}"
 
 
 def render_html(answer: Answer) -> str:

@@ -5,7 +5,6 @@ Everything goes to the console it is given, which is standard error: results hav
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Literal, Self
 
 from rich.console import Console, Group, RenderableType
@@ -36,6 +35,7 @@ class View:
         self.progress = Progress()
         self._console, self._run, self._now_s = console, run, now_s
         self._streams = fresh_streams()
+        self._question = ""
         self._live = self._make_live() if console.is_terminal and not console.is_dumb_terminal else None
 
     def __enter__(self) -> Self:
@@ -48,17 +48,12 @@ class View:
         if self._live:
             self._live.stop()
 
-    @contextmanager
-    def away(self) -> Iterator[None]:
-        """Take the panel off within the block, so that the person can be asked something."""
-        if self._live:
-            self._live.stop()
-        try:
-            yield
-        finally:
-            if self._live:  # a display that was stopped remembers where it stood, and would draw over the answer
-                self._live = self._make_live()
-                self._live.start(refresh=True)
+    def ask(self, question: str) -> None:
+        """Show a question below the panel, where the run goes on; an empty one takes it off."""
+        self._question = question
+        if question and not self._live:
+            self._say(Text(question, "bold"))
+        self._refresh()
 
     def observe(self, _state: RunState, events: Sequence[Event]) -> None:
         """Show what happened. Of what had happened before the first look, only where it led to is told."""
@@ -116,7 +111,9 @@ class View:
         drawn = [Text.from_ansi(row, no_wrap=True, overflow="ellipsis") for row in rows]
         width = min(WIDTH, self._console.width)
         unicode = self._console.encoding.lower().startswith("utf")
-        return Group(*drawn, render_panel(self.progress, self._run, self._now_s(), width=width, trail=unicode))
+        panel = render_panel(self.progress, self._run, self._now_s(), width=width, trail=unicode)
+        asked = [Text(self._question, "bold")] if self._question else []
+        return Group(*drawn, panel, *asked)
 
 
 def fresh_streams() -> dict[str, Stream]:

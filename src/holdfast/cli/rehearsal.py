@@ -1,6 +1,7 @@
 """The answer of `rehearse` as people read it: each stage, why it failed, and what was not shown."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from textwrap import fill
 from typing import Any, Final
 
@@ -8,10 +9,13 @@ from click import style
 
 Answer = Mapping[str, Any]
 WIDTH: Final = 110
-SIGNS: Final = {"pass": ("pass", "green"), "fail": ("FAIL", "red"), "not_rehearsed": ("not", None)}
-SHOWN: Final = 4
+SIGNS: Final = {"pass": ("pass", "green"), "fail": ("FAIL", "red")}
+SHOWN: Final = 3
 """Lines of evidence that are shown."""
-LONGEST: Final = 200  # characters of a line of evidence
+LONGEST: Final = 160
+"""Characters of a line of evidence, or of code."""
+KNOWN: Final = 40
+"""Characters by which a line of evidence is found in what the cause says already."""
 
 
 def render_rehearsal(answer: Answer) -> str:
@@ -20,11 +24,7 @@ def render_rehearsal(answer: Answer) -> str:
 
 
 def _lines(answer: Answer) -> Iterator[str]:
-    for stage in answer["stages"]:
-        sign, colour = SIGNS[stage["status"]]
-        took = f"{stage['elapsed_s']:6.2f} s" if stage["status"] != "not_rehearsed" else " " * 8
-        said = f"  {style(stage['because'], dim=True)}" if stage["because"] and stage["status"] != "fail" else ""
-        yield f"  {stage['name']:<9} {style(f'{sign:<5}', fg=colour)}{took}{said}"
+    yield from _stages(answer["stages"])
     for failure in answer["failures"]:
         yield ""
         yield from _failure(failure)
@@ -42,17 +42,46 @@ def _lines(answer: Answer) -> Iterator[str]:
     yield f"{verdict}: {answer['path']}, rehearsed in {answer['elapsed_s']:.1f} s"
 
 
+def _stages(stages: Sequence[Answer]) -> Iterator[str]:
+    """Yield a line for each stage that ran; those that were skipped one after another for the same reason share a line."""
+    wide = max((len(stage["name"]) for stage in stages), default=0)
+    for because, group in groupby(stages, _skipped_because):
+        if because is None:
+            yield from (_ran(stage, wide) for stage in group)
+        else:
+            names = ", ".join(stage["name"] for stage in group)
+            yield f"  {names:<{wide}}  {style(f'skipped: {because}', dim=True)}"
+
+
+def _skipped_because(stage: Answer) -> str | None:
+    return stage["because"] if stage["status"] == "not_rehearsed" else None
+
+
+def _ran(stage: Answer, wide: int) -> str:
+    sign, colour = SIGNS[stage["status"]]
+    return f"  {stage['name']:<{wide}}  {style(sign, fg=colour)} {stage['elapsed_s']:6.2f} s"
+
+
 def _failure(failure: Answer) -> Iterator[str]:
-    at = f" at {failure['where']}" if failure["where"] else ""
-    yield f"{style(failure['class'], fg='red', bold=True)} in `{failure['stage']}`{at}: {failure['title']}"
-    for each in failure["evidence"][:SHOWN]:
+    yield f"{style(failure['class'], fg='red', bold=True)} in `{failure['stage']}`{_at(failure)}: {failure['title']}"
+    if failure.get("code") and failure["where"]:
+        yield f"  {style(failure['where'].rpartition(':')[2] + ' |', dim=True)} {failure['code'][:LONGEST]}"
+    said = failure["cause"]
+    for each in [each for each in failure["evidence"] if each["text"][:KNOWN] not in said][:SHOWN]:
         yield f"  {style(each['path'], dim=True)}  {each['text'][:LONGEST]}"
-    yield _paragraph("why", failure["cause"])
+    yield _paragraph("why", said)
     yield _paragraph("fix", failure["fix"])
-    if failure["blamed_because"]:
+    if failure["blame"] != "unknown":
         yield f"  {style('blame', dim=True)} {failure['blame']}: {failure['blamed_because']}"
     yield f"  {style('more', dim=True)} holdfast explain {failure['class']}"
 
 
+def _at(failure: Answer) -> str:
+    """Return where a failure is: the line, and the key of the job file or the function that it belongs to."""
+    where = f" at {failure['where']}" if failure["where"] else ""
+    key = f" (`{failure['key']}`)" if failure.get("key") else ""
+    return where + key
+
+
 def _paragraph(label: str, text: str) -> str:
-    return fill(f"{label} {text}", WIDTH, initial_indent="  ", subsequent_indent="      ")
+    return fill(f"{label} {text}", WIDTH, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)

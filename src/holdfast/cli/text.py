@@ -18,7 +18,14 @@ from holdfast.engine.units import render_number
 
 Answer = Mapping[str, Any]
 NOTHING: Mapping[str, str] = MappingProxyType({})
-COLOURS = {"succeeded": "green", "failed": "red", "cancelled": "yellow", "running": "cyan", "queued": "cyan"}
+COLOURS = {
+    "succeeded": "green",
+    "failed": "red",
+    "refused": "red",
+    "cancelled": "yellow",
+    "running": "cyan",
+    "queued": "cyan",
+}
 MEASURES = ("eval_reward", "eval_loss", "train_loss")  # the first that a run has stands in the list of runs
 INDENT = 2
 
@@ -69,13 +76,22 @@ def render_show(answer: Answer) -> str:
         *_advice(answer),
     ]
     because = [f"  {answer['because']}"] if answer["because"] else []
-    return "\n".join([_headline(answer), *because, *_entries(entries)])
+    reasons = [line for reason in answer.get("refusal", ()) for line in _reason(reason)]
+    return "\n".join([_headline(answer), *because, *reasons, *_entries(entries)])
+
+
+def _reason(reason: Answer) -> Iterator[str]:
+    where = f"{reason['where']}: " if reason["where"] else ""
+    yield f"  {where}{style(reason['code'], fg='red', bold=True)} {reason['message']}"
+    if reason["fix"]:
+        yield f"    {style('fix:', fg='green')} {reason['fix']}"
 
 
 def render_runs(answer: Answer) -> str:
     """List runs, one a line."""
     rows = [
-        (run["run"], run["stage"], _asked_short(run["asked"]), _steps(run), _measure(run)) for run in answer["runs"]
+        (run["run"], _shown_stage(run), _asked_short(run["asked"]), _steps(run), _measure(run))
+        for run in answer["runs"]
     ]
     if not rows:
         return "no runs yet; `holdfast run JOB` starts one"
@@ -96,7 +112,12 @@ def render_verify(answer: Answer) -> str:
 
 
 def _headline(answer: Answer) -> str:
-    return f"{_stage(answer['stage'])} {style(answer['run'], bold=True)}"
+    return f"{_stage(_shown_stage(answer))} {style(answer['run'], bold=True)}"
+
+
+def _shown_stage(run: Answer) -> str:
+    """Return the stage of a run as people read it: one that was refused has not failed, for it never began."""
+    return "refused" if run.get("refused_by") else str(run["stage"])
 
 
 def _stage(stage: str, width: int = 0) -> str:
@@ -121,6 +142,9 @@ def _advice(answer: Answer) -> Iterator[tuple[str, str]]:
         case "failed" if lost := [found for found in answer.get("deliveries", ()) if found["verdict"] == "missing"]:
             for found in lost:
                 yield "push it", f"hf upload {found['repository']} {found['folder'] or answer['folder']}"
+        case "failed" if refuser := answer.get("refused_by"):
+            verb = "rehearse" if refuser == "rehearsal" else "check"
+            yield "try again", f"holdfast {verb} {answer['asked'].get('target', 'JOB')}"
         case "failed" if started:
             yield "why", f"holdfast diagnose {run}"
             yield "go on", f"holdfast resume {run}"

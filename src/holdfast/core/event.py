@@ -27,6 +27,9 @@ class Stage(StrEnum):
         return self in (Stage.SUCCEEDED, Stage.FAILED, Stage.CANCELLED)
 
 
+Refuser = Literal["check", "rehearsal", ""]
+
+
 class Answer(StrEnum):
     """What a backend can say when asked how an attempt is. Unknown never ends anything."""
 
@@ -132,11 +135,18 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closed:
-    """The supervisor's verdict on the run."""
+    """The supervisor's verdict on the run.
+
+    Attributes:
+        refused_by: What forbade it before it was started; empty of a run that was.
+        codes: What it was refused for: rules of `check`, or a class of failure.
+    """
 
     at_s: float
     stage: Stage
     because: str = ""
+    refused_by: Refuser = ""
+    codes: tuple[str, ...] = ()
 
 
 Event = Asked | Starting | Started | Reported | Polled | StopAsked | Delivered | Closed
@@ -187,6 +197,8 @@ class RunState:
         stop_s: When they did.
         pushes: The last push to each repository of the Hub, as the training process told it when it began.
         deliveries: What was found there afterwards, by repository.
+        refused_by: What forbade it before it was started; empty where nothing did.
+        codes: What it was refused for.
     """
 
     folder: str = ""
@@ -200,6 +212,8 @@ class RunState:
     attempts: tuple[AttemptState, ...] = ()
     pushes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     deliveries: Mapping[str, Delivered] = field(default_factory=dict[str, Delivered])
+    refused_by: Refuser = ""
+    codes: tuple[str, ...] = ()
 
     @property
     def current(self) -> AttemptState | None:
@@ -242,6 +256,7 @@ def advance(state: RunState, event: Event) -> RunState:
             state = replace(state, deliveries={**state.deliveries, event.repository: event})
         case Closed():
             state = replace(state, stage=event.stage, because=event.because)
+            state = replace(state, refused_by=event.refused_by, codes=event.codes)
         case Started() | Reported() | Polled():
             attempts = tuple(
                 _advance_attempt(old, event) if old.number == event.attempt else old for old in state.attempts
@@ -319,5 +334,5 @@ def event_from_json(kind: str, fields: Mapping[str, Any]) -> Event:
     if kind == "polled":
         values["answer"] = Answer(values["answer"])
     if kind == "closed":
-        values["stage"] = Stage(values["stage"])
+        values |= {"stage": Stage(values["stage"]), "codes": tuple(values.get("codes", ()))}
     return KINDS[kind](**values)

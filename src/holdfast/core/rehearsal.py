@@ -145,7 +145,12 @@ class Failure:
     Attributes:
         stage: Where.
         cause: The class, with its evidence and its fix in the script's own values.
-        where: The script's own line: `train.py:12`; empty where none is to blame.
+        part: The process that raised it; None where nothing was raised.
+        where: The user's own line: `train.py:12`, or the line of the job file's key; empty where none is to blame.
+        function: The user's own function that the line stands in: `Log.on_log`; empty at the top of a file.
+        role: What the function is to the library that calls it: `callback`; empty where the script calls it.
+        code: The line's text.
+        key: The key of the job file that is at fault, where that is known.
         blame: Whether data, model or code is at fault; `unknown` until that was asked.
         over: The limit that it went over, in words; empty where it failed by itself.
         blamed: What shows that: how it went with known-good rows or a known-good model in place of the script's own.
@@ -153,7 +158,12 @@ class Failure:
 
     stage: StageName
     cause: Cause
+    part: Part | None = None
     where: str = ""
+    function: str = ""
+    role: str = ""
+    code: str = ""
+    key: str = ""
     over: str = ""
     blame: Blame = "unknown"
     blamed: str = ""

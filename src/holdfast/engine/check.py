@@ -40,12 +40,12 @@ def run_rules(
         document: What they are asked about.
         facts: What is known of the world outside, by the rules' parameter names.
     """
-    told = Told.of(document)
-    known = {**facts, "job": told}
+    strict = StrictDocument.of(document)
+    known = {**facts, "job": strict}
     for rule in rules:
         if document.kind in rule.kinds:
-            told.reads.clear()
-            yield from _ask(rule, document, known, told.reads)
+            strict.hidden_reads.clear()
+            yield from _ask(rule, document, known, strict.hidden_reads)
 
 
 def verdict(results: Iterable[Finding | Skip]) -> Literal["pass", "fail"]:
@@ -60,22 +60,22 @@ def severity_of(finding: Finding) -> Severity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told(Document):
+class StrictDocument(Document):
     """A document that lets nobody guess: reading a value that its source hides raises MissingFactError, or is noted.
 
     Attributes:
-        reads: The hidden values that were read, by key: those of calls, and those with something hidden inside.
+        hidden_reads: The hidden values that were read, by key: those of calls, and those with something hidden inside.
     """
 
-    reads: dict[str, Unknown] = field(default_factory=dict[str, Unknown], compare=False, repr=False)
+    hidden_reads: dict[str, Unknown] = field(default_factory=dict[str, Unknown], compare=False, repr=False)
 
     @classmethod
-    def of(cls, document: Document) -> "Told":
-        """Return the same document, told so."""
+    def of(cls, document: Document) -> "StrictDocument":
+        """Return the same document, which notes what is read."""
         reads: dict[str, Unknown] = {}
         given = {each.name: getattr(document, each.name) for each in fields(document)}
         calls = tuple(watched(call, reads.setdefault) for call in document.calls)
-        return cls(**{**given, "calls": calls}, reads=reads)
+        return cls(**{**given, "calls": calls}, hidden_reads=reads)
 
     def get(self, key: str, default: Any = ABSENT) -> Any:
         """Return the value under a dotted key, or the default.
@@ -87,9 +87,9 @@ class Told(Document):
         if isinstance(value, Unknown):
             raise MissingFactError(key, value.because)
         if isinstance(value, dict):
-            return watched_settings(key, value, self.reads.setdefault)
+            return watched_settings(key, value, self.hidden_reads.setdefault)
         if hidden := hidden_in(value):
-            self.reads.setdefault(key, hidden)
+            self.hidden_reads.setdefault(key, hidden)
         return value
 
 

@@ -42,6 +42,7 @@ class Inspection:
         method: The method that was asked for; None where none was.
         tokens: What a model's tokenizer makes of the rows; None where no model was named, or nobody could tell.
         untold: Why there are no tokens.
+        mapped: The method whose mapping went over the rows before their tokens were counted; None where none did.
         masked: Sample rows as the model is shown them.
         rewarded: What reward functions gave for sample rows.
         findings: What the rules object to.
@@ -56,6 +57,7 @@ class Inspection:
     method: Method | None = None
     tokens: Tokens | None = None
     untold: str = ""
+    mapped: Method | None = None
     masked: tuple[MaskedRow, ...] = ()
     rewarded: tuple[Rewarded, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -124,6 +126,7 @@ def answer_inspect(found: Inspection) -> dict[str, Any]:
         ],
         "tokens": _tokens(found.tokens) if found.tokens else None,
         "untold": found.untold,
+        "mapped": found.mapped.value if found.mapped else None,
         "samples": [asdict(row) for row in found.masked],
         "rewards": [asdict(each) for each in found.rewarded],
     }

@@ -82,7 +82,7 @@ class Progress:
         """What the run is doing, in a word."""
         attempt = self.attempt
         if self.state.stage.ended:
-            return self.state.stage.value
+            return "refused" if self.state.refused_by else self.state.stage.value
         if self.state.stop:
             return "stopping"
         if attempt is None or not attempt.id:

@@ -15,6 +15,7 @@ from holdfast.engine.curves import Curve, gather_curves
 from holdfast.engine.noise import METER
 from holdfast.engine.panels import main_plot, small_plots
 from holdfast.engine.progress import Progress, follow
+from holdfast.engine.refusals import Reason
 from holdfast.engine.screen import Stream, plain
 from holdfast.engine.settings import Setting, list_settings
 from holdfast.engine.tables import (
@@ -64,6 +65,7 @@ class ReportData:
         events: All of its events, in order.
         job: The job as it ran, or None for a user's own script.
         check: The answer of `check` before the run (`contract.md` §2), or None where nothing was asked.
+        refusal: What forbade the run before it was started.
         samples: Generations at evaluations, in order.
         checkpoints: `whole`, `damaged` or `unverifiable` by path, of the checkpoints that are still there.
         model: Folder of the trained model, or None where there is none.
@@ -75,6 +77,7 @@ class ReportData:
     events: Sequence[Event]
     job: Document | None = None
     check: Mapping[str, Any] | None = None
+    refusal: Sequence[Reason] = ()
     samples: Sequence[Sample] = ()
     checkpoints: Mapping[str, str] = field(default_factory=dict[str, str])
     model: str | None = None
@@ -94,6 +97,7 @@ class Page:
     figures: tuple[Figure, ...]
     warnings: tuple[str, ...]
     advice: tuple[tuple[str, str], ...]
+    refusal: tuple[Reason, ...]
     stderr: str
     plot: Plot | None
     small: tuple[Plot, ...]
@@ -134,6 +138,7 @@ def make_page(data: ReportData) -> Page:
         figures=tuple(list_figures(progress, start, data.now_s)),
         warnings=tuple(_warnings(data, curves)),
         advice=render_advice(progress, data.run),
+        refusal=tuple(data.refusal),
         stderr=_last_words(data.stderr) if state.stage is not Stage.SUCCEEDED else "",
         plot=main_plot(curves, progress),
         small=small_plots(curves, progress),

@@ -18,6 +18,7 @@ def answer_run(run: str, state: RunState, verb: str = "run") -> dict[str, Any]:
         "run": run,
         "stage": state.stage.value,
         "because": state.because,
+        "refused_by": state.refused_by or None,
         "attempts": [_attempt(attempt) for attempt in state.attempts],
         "metrics": dict(newest.metrics) if newest else {},
         "folder": state.folder,

@@ -258,6 +258,8 @@ class _Loop:
             case "detach":
                 return None
             case "kill":
+                if not self.state.stop:  # so that the run counts as cancelled, and not as failed
+                    self._record(StopAsked(at_s=self._now, by=PERSON))
                 self._doors.backend.kill(self._current.id)
             case "stop" if not self.state.stop:
                 self._stop(PERSON)

@@ -79,7 +79,8 @@ def render_advice(progress: Progress, run: str) -> tuple[tuple[str, str], ...]:
         return ((f"holdfast watch {run}", "looks on"), (f"holdfast stop {run}", "saves and ends it"))
     if progress.attempt is None:
         target = quote(str(progress.state.about.get("target", "job.yaml")))
-        return ((f"holdfast check {target}", "tells what is to be mended"),)
+        verb = "rehearse" if progress.state.refused_by == "rehearsal" else "check"
+        return ((f"holdfast {verb} {target}", "shows whether it is fixed"),)
     resumed = "continues from the newest whole checkpoint" if progress.checkpoint else "starts it again"
     why = (
         (f"holdfast diagnose {run}", "tells why it failed, with the lines that say so")

@@ -15,6 +15,7 @@ finding of today comes of that but those that the comment did not mean.
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
@@ -50,7 +51,7 @@ COMMENT = "  # holdfast: ignore[ARG101] this script is only run with trl 0.12"
 LINE, START = 5, 21
 
 
-def _example(code: str, **said: tuple[str, ...]) -> dict[str, object]:
+def _example(code: str, **said: Any) -> dict[str, object]:
     end = START + len(COMMENT) - len("ARG101") + len(code)
     edit = TextEdit((LINE, START), (LINE, end), "")
     place = Place("train.py", LINE, START + 2, LINE, end)

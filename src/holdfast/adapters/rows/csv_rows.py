@@ -18,6 +18,7 @@ from typing import Any, Final
 import polars as pl
 
 from holdfast.adapters.rows.csv_text import is_blank, pandas_names
+from holdfast.adapters.rows.encodings import tell_undecodable
 from holdfast.adapters.rows.frames import DTYPES
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.pieces import CHUNK_BYTES, LARGEST_LINE_BYTES, MOST_BROKEN, Columns, Look, Piece, Pieces
@@ -142,8 +143,7 @@ class Table:
         except UnicodeDecodeError as error:
             line = self._line + chunk.count(b"\n", 0, error.start) + 1
             if not any("UTF-8" in fault.what for fault in self.faults):
-                what = f"not UTF-8 ({error.reason}): `load_dataset` stops"
-                self.faults.append(Broken(str(self.path), what, line))
+                self.faults.append(Broken(str(self.path), tell_undecodable(chunk, error), line))
             return chunk.decode(errors="replace")
 
 

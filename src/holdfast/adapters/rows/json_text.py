@@ -12,6 +12,7 @@ from itertools import accumulate, pairwise
 from json.decoder import JSONDecodeError
 from typing import Any, Final, Literal
 
+from holdfast.adapters.rows.encodings import tell_undecodable
 from holdfast.adapters.rows.pieces import CHUNK_BYTES, LARGEST_LINE_BYTES
 from holdfast.adapters.rows.sources import Source
 
@@ -110,7 +111,7 @@ def _values(beginning: bytes, source: Source, size: int) -> Iterator[Chunk]:
         text = beginning.decode()
     except UnicodeDecodeError as error:
         line = beginning.count(b"\n", 0, error.start) + 1
-        yield Chunk(b"", None, f"line {line}: not UTF-8 ({error.reason})")
+        yield Chunk(b"", None, f"line {line}: {tell_undecodable(beginning, error)}")
         return
     rows, at, ends = [], 0, [0]
     problem = ""
@@ -258,7 +259,7 @@ class Elements:
         try:
             decoded = self._decoder.decode(more, final=self._ended)
         except UnicodeDecodeError as error:
-            self.problem = self._told(f"not UTF-8 ({error.reason})")
+            self.problem = self._told(tell_undecodable(more, error))
             decoded = ""
         self._text, self._at = self._text[self._at :] + decoded, 0
 
@@ -286,7 +287,7 @@ def rows_on(line: bytes, decoder: json.JSONDecoder = DECODER) -> list[Any]:
     try:
         text = line.decode("utf-8").strip()
     except UnicodeDecodeError as error:
-        raise ValueError(f"not UTF-8 ({error.reason} at byte {error.start + 1} of the line)") from error
+        raise ValueError(f"{tell_undecodable(line, error)} (at byte {error.start + 1} of the line)") from error
     if has_half_characters(line):
         raise ValueError("half of a surrogate pair, such as \\ud83d, which is no character")
     values, at = [], 0

@@ -123,7 +123,10 @@ def refuse_strangers(path: Path, *, written: bool) -> None:
         what = "is only a pointer to the data, which Git LFS has elsewhere: run `git lfs pull`, or download it from the Hub"
         raise BadDataError(f"{path} {what}", path)
     if written and beginning.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-        raise BadDataError(f"{path} is UTF-16, of which `load_dataset` reads nothing: save it as UTF-8", path)
+        raise BadDataError(
+            f'{path} is UTF-16: `load_dataset` reads it with `encoding="utf-16"`; save it as UTF-8 for everything else',
+            path,
+        )
 
 
 def open_bytes(path: Path) -> Any:

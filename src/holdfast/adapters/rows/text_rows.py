@@ -9,6 +9,7 @@ from typing import Final
 
 import polars as pl
 
+from holdfast.adapters.rows.encodings import tell_undecodable
 from holdfast.adapters.rows.pieces import CHUNK_BYTES, Columns, Look, Piece, Pieces
 from holdfast.adapters.rows.sources import opened
 from holdfast.core.columns import STRING
@@ -37,7 +38,7 @@ def read_text(path: Path, columns: Columns) -> Pieces:
             except UnicodeDecodeError as error:
                 if not told:
                     at = row + chunk.count(b"\n", 0, error.start)
-                    yield Broken(str(path), f"not UTF-8 ({error.reason}): `load_dataset` stops", at + 1, at)
+                    yield Broken(str(path), tell_undecodable(chunk, error), at + 1, at)
                 text, told = chunk.decode(errors="replace"), True
             lines = [line.rstrip("\n") for line in io.StringIO(text, newline=None)]
             yield Piece(row, pl.DataFrame(dict.fromkeys(columns, lines), schema=dict.fromkeys(columns, pl.String)))

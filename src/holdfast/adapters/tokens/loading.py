@@ -26,6 +26,8 @@ from holdfast.core.methods import Method
 INSTALL = "pip install 'holdfast[data]'"
 CLONING = (Method.SFT, Method.REWARD)
 """Methods whose trainers take another model's chat template together with its tokens."""
+ABSENT_REPOSITORY = "RepositoryNotFoundError"
+"""The error of `huggingface_hub` that transformers raises its own from where the Hub has no such repository."""
 QUIET = {"TRANSFORMERS_NO_ADVISORY_WARNINGS": "1", "TOKENIZERS_PARALLELISM": "true"}
 
 
@@ -84,7 +86,7 @@ def load_tokenizer(wanted: Wanted) -> LoadedTokenizer:
     Covered: what `AutoTokenizer` loads. Not covered: processors of models that see or hear.
 
     Raises:
-        UsageError: The `data` extra is not installed.
+        UsageError: The `data` extra is not installed, or the Hub has no such model.
         SourceError: There is no such tokenizer, it cannot be read, or nobody can say which template it would train with.
     """
     with _hushed():
@@ -141,6 +143,9 @@ def _loaded(transformers: Any, path: str, wanted: Wanted) -> Any:
     try:
         return transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=wanted.trust_remote_code, **options)
     except Exception as error:  # whatever a repository's files make it raise, the trainer raises too
+        if type(error.__cause__).__name__ == ABSENT_REPOSITORY:
+            fix = "correct its name; for a private one log in, or set HF_TOKEN"
+            raise UsageError(f"the Hub has no model {path} that you may see", where="model", fix=fix) from error
         what = f"the tokenizer of {path} cannot be loaded: {type(error).__name__}: {_first_line(error)}"
         raise SourceError(what, where="model", fix="see what it says; a gated model needs a token") from error
 

@@ -118,9 +118,8 @@ def judge(
                     found.result, status="not_rehearsed", because=f"it failed as at `{same.stage}`"
                 )
             else:
-                failures.append(
-                    Failure(stage=found.result.name, cause=cause, over=found.failed.over if found.failed else "")
-                )
+                part, over = (found.failed.part, found.failed.over) if found.failed else (None, "")
+                failures.append(Failure(stage=found.result.name, cause=cause, part=part, over=over))
     return Rehearsal(
         stages=tuple(results[stage] for stage in STAGES),
         failures=tuple(failures),
@@ -153,7 +152,8 @@ def _failure(whole: Played, diagnose: Diagnose) -> Iterator[Failure]:
     stage = failed_stage(whole)
     cause = diagnose(whole, stage)
     stage = _about(cause.signature.name, stage, own=not _raised(whole))
-    yield Failure(stage=stage, cause=cause, where=str(whole.end.get("where") or ""), over=whole.over)
+    where = str(whole.end.get("where") or "")
+    yield Failure(stage=stage, cause=cause, part=whole.part, where=where, over=whole.over)
 
 
 def _left_off(whole: Played) -> str:
@@ -281,6 +281,8 @@ def _unseen(stage: StageName, whole: Played, failures: Sequence[Failure]) -> str
     """Return why nothing of a stage was gone through."""
     if failures and _before(failures[0].stage, stage):
         return f"the script failed at `{failures[0].stage}`"
+    if failures and failures[0].stage == "resume" and whole.facts("trains") and not whole.happened("step"):
+        return "the script failed at `resume`, before its first step"
     if because := _left_off(whole):
         return f"the rehearsal ended at `{failed_stage(whole)}`: {because}"
     return UNSEEN[stage]
@@ -290,6 +292,8 @@ def _worked(stage: StageName, whole: Played) -> bool:
     """Whether there was anything to do in a stage that every script comes to, as far as it is one; two have parts of their own."""
     if stage in ("stop", "resume"):
         return False
+    if stage == "step":  # of a loop of the script's own nobody hears a step; a trainer may be refused before its first
+        return bool(whole.happened("step")) or not whole.facts("trains")
     if stage == "push":
         return bool(whole.facts("push"))
     return stage != "export" or any(each["folders"] for each in whole.facts("saved"))

@@ -61,7 +61,7 @@ def _sharper(cause: Cause, played: Played, stage: StageName) -> Cause:
 
 def _told_whole(cause: Cause, because: str) -> Cause:
     """Return a cause with the exception, where it says neither that nor anything else of its own."""
-    if cause.signature.name not in UNTOLD or len(_sentences(cause.cause)) > 1:
+    if cause.signature.name not in UNTOLD or len(split_sentences(cause.cause)) > 1:
         return cause
     first = OURS.sub("", because).strip().partition("\n")[0]
     return replace(cause, cause=f"{cause.cause} {first.rstrip('.')}.")
@@ -176,8 +176,9 @@ def _cause_of_limit(played: Played, stage: StageName) -> Cause:
 
 def _told(signature: Signature) -> str:
     """Return a class's advice without the sentences that need values of a log."""
-    return " ".join(sentence for sentence in _sentences(signature.fix) if "{" not in sentence)
+    return " ".join(sentence for sentence in split_sentences(signature.fix) if "{" not in sentence)
 
 
-def _sentences(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a class's page, each with its full stop."""
     return [part if part.endswith(".") else f"{part}." for part in text.strip().split(". ") if part]

@@ -1,4 +1,4 @@
-"""Rows that are there before.
+"""Rows that duplicate an earlier row.
 
 ## What it does
 Compares all rows by what the method's trainer reads of them: an id or a source beside makes them no different.
@@ -28,7 +28,7 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
         return
     for marked in damaged(job, scan, "duplicate"):
         severity = Severity.WARNING if share(scan, marked) >= MANY else None
-        yield found(marked, tell(scan, marked, "{is_} there before"), severity=severity)
+        yield found(marked, tell(scan, marked, "duplicate{s} an earlier row"), severity=severity)
 
 
 JOB = """

@@ -1,0 +1,63 @@
+"""What a rehearsal's failures are explained from: tracebacks, with the user's own files as they name them."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from holdfast.adapters.programs import Program
+from holdfast.core.log import Frame, Traceback
+from holdfast.core.rehearsal import Part, Played
+from holdfast.engine.diagnose import read_log
+from holdfast.engine.diagnose.reading import Sought
+from holdfast.engine.rehearse.explaining import Scene
+from holdfast.engine.rehearse.naming import because_of
+
+
+def read_scene(asked: Program, parts: Mapping[Part, Played]) -> Scene:
+    """Return what the failures of a program's rehearsal are explained from."""
+    raised = {part: found for part, played in parts.items() if (found := _last_traceback(played))}
+    frames = [frame for found in raised.values() for each in found.chain for frame in each.frames]
+    sources = {frame.file: text for frame in frames if (text := _own_text(frame, asked)) is not None}
+    shown = {path: _as_named(path) for path in sources}
+    return Scene(
+        target=asked.path,
+        parts=parts,
+        tracebacks={part: _renamed(found, shown) for part, found in raised.items()},
+        sources={shown[path]: text for path, text in sources.items()},
+        job=asked.job,
+    )
+
+
+def _last_traceback(played: Played) -> Traceback | None:
+    """Return the traceback of the exception that a process ended with."""
+    text = played.logs.get("stderr.log", "")
+    found = read_log([("stderr.log", iter([text.encode()]))], Sought()).tracebacks
+    because = because_of(played).partition(":")[0]
+    ended = [each for each in found if each.error and each.error[0].text.startswith(because)]
+    return next(iter([*reversed(ended), *reversed(found)]), None)
+
+
+def _own_text(frame: Frame, asked: Program) -> str | None:
+    """Return the text of a file of the user's; None of a library's, and of a script that nobody wrote."""
+    path = Path(frame.file)
+    if frame.file == asked.path or _is_same(path, asked.path):
+        return asked.source if asked.job is None else None
+    if frame.is_library or frame.file.startswith("<") or not path.is_file():
+        return None
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
+def _is_same(path: Path, script: str) -> bool:
+    return path.exists() and Path(script).exists() and path.samefile(script)
+
+
+def _as_named(path: str) -> str:
+    """Return a path as a user names it: below the folder that they are in, without that folder."""
+    whole, here = Path(path).absolute(), Path.cwd()
+    return str(whole.relative_to(here)) if whole.is_relative_to(here) else path
+
+
+def _renamed(found: Traceback, names: Mapping[str, str]) -> Traceback:
+    frames = tuple(replace(frame, file=names.get(frame.file, frame.file)) for frame in found.frames)
+    earlier = tuple((_renamed(each, names), link) for each, link in found.earlier)
+    return replace(found, frames=frames, earlier=earlier)

@@ -1,0 +1,247 @@
+"""The cause and the fix of a failed rehearsal in the script's own names: the argument, the value, the file and the line.
+
+The page of a class of failure has all that can be done about it. Here stands what this failure takes: first what is known of
+it beyond its log, else the sentences of the class that hold values of the log, else the first of those that hold none.
+"""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from holdfast.catalog.packages import providers
+from holdfast.core.diagnosis import Cause
+from holdfast.core.nearest import nearest
+from holdfast.engine.rehearse.naming import CODE, OURS, split_sentences
+from holdfast.engine.rehearse.tracebacks import FailingLine
+
+MISSING: Final = re.compile(r"^KeyError: '([^']+)'")
+NO_MODULE: Final = re.compile(r"^ModuleNotFoundError: No module named '(\w+)")
+UNDEFINED: Final = re.compile(r"^NameError: name '(\w+)' is not defined")
+ATTRIBUTE: Final = re.compile(r"^AttributeError: module '([\w.]+)' has no attribute '(\w+)'")
+ABSENT_FILE: Final = re.compile(r"(?:No such file or directory|Unable to find): '([^']+)'|Unable to find '([^']+)'")
+NO_CHOICE: Final = re.compile(
+    r"^\w+: '?(?P<value>[\w.-]+)'? is not a valid (?P<of>\w+), please select one of \[(?P<choices>.*)\]", re.DOTALL
+)
+QUOTED: Final = re.compile(r"'([^']*)'")
+ARGUMENT: Final = re.compile(r"^TypeError: (\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'")
+LISTED: Final = 8
+"""Choices that are listed where none is near."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Circumstances:
+    """What is known of a failure beside its class.
+
+    Attributes:
+        error: The exception: `KeyError: 'answer'`.
+        line: The line of the user's own code that it left; None where there is none.
+        entered: The function of a library that raised it; empty where the user's own line did.
+        columns: The columns of the rows that the script has, or gave its trainer.
+        trainer: The trainer's class; empty where none was made.
+        inspected: The words after `holdfast inspect` that show what the method makes of the rows.
+        sources: The texts of the user's files, by path.
+        script: The path of the script; empty for a job file, whose script nobody wrote.
+        key: The key of the job file that is at fault, where that is known.
+        place: Where that key stands.
+    """
+
+    error: str
+    line: FailingLine | None = None
+    entered: str = ""
+    columns: tuple[str, ...] = ()
+    trainer: str = ""
+    inspected: str = ""
+    sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    script: str = ""
+    key: str = ""
+    place: str = ""
+
+    @property
+    def at(self) -> str:
+        """Where something is to be changed, after a blank: ` at train.py:12`; empty where that is not known."""
+        return f" at {self.where}" if self.where else ""
+
+    @property
+    def where(self) -> str:
+        """Where something is to be changed: `train.py:12`; empty where that is not known."""
+        return self.line.where if self.line else self.place
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What is said of one failure.
+
+    Attributes:
+        cause: Why it happens; empty where the class says it.
+        fix: What to do.
+    """
+
+    cause: str
+    fix: str
+
+
+def advise(cause: Cause, about: Circumstances) -> tuple[str, str]:
+    """Return the cause and the fix of a failure, in as few words as are true of it."""
+    found = next(_known(cause.signature.name, about), None)
+    told = found.cause if found and found.cause else _own_words(cause, about)
+    fix = found.fix if found else _short(cause.fix, cause.signature.fix)
+    return OURS.sub("", told), OURS.sub("", fix)
+
+
+def _own_words(cause: Cause, about: Circumstances) -> str:
+    """Return why a job failed: in the user's own code what raised, else the sentences that the log gave its values to."""
+    if cause.signature.name == CODE and about.line and about.error and not about.entered:
+        return f"{describe_function(about.line)} raises {about.error.partition(chr(10))[0].rstrip('.')}."
+    first, *_ = split_sentences(cause.cause) or [""]
+    told = _short(cause.cause, cause.signature.cause)
+    return told if told.startswith(first) else f"{first} {told}"  # which begins with "it" where the first has named it
+
+
+def describe_function(line: FailingLine) -> str:
+    """Return a function as a sentence begins with it.
+
+    >>> describe_function(FailingLine(path="a.py", line=3, function="Log.on_log", role="callback"))
+    'The callback `Log.on_log`'
+    """
+    if line.called:
+        return f"`{line.function}`, called by the {line.role} `{line.called}`,"
+    if line.role:
+        return f"The {line.role} `{line.function}`"
+    return f"`{line.function}`" if line.function else "The script"
+
+
+def _short(filled: str, page: str) -> str:
+    """Return the sentences that hold values of a log, else the first that holds none."""
+    general = {sentence for sentence in split_sentences(page) if "{" not in sentence}
+    told = split_sentences(filled)
+    values = [sentence for sentence in told if sentence not in general]
+    return " ".join(values or told[:1])
+
+
+def _known(name: str, about: Circumstances) -> Iterator[Advice]:
+    """Yield what is known of a failure beyond its log, the surest first."""
+    yield from _environment(about)
+    yield from _column(name, about)
+    yield from _undefined(about)
+    yield from _choice(about)
+    yield from _argument(about)
+    yield from _file(about)
+    yield from _module(about)
+    if name == CODE and about.line and not about.entered:
+        yield Advice("", f"Correct {_named(about.line)}.")
+
+
+def _named(line: FailingLine) -> str:
+    return f"`{line.function}` at {line.where}" if line.function else line.where
+
+
+def _environment(about: Circumstances) -> Iterator[Advice]:
+    """Yield the variable that a script reads and nobody set."""
+    missing = MISSING.match(about.error)
+    if missing and about.line and re.search(rf"environ\[['\"]{re.escape(missing[1])}['\"]\]", about.line.code):
+        how = f"`{missing[1]}=… holdfast rehearse {about.script}`" if about.script else "`environment.variables`"
+        yield Advice(
+            f"The script reads the environment variable `{missing[1]}`, which is not set.",
+            f"Set it: {how}, and likewise where the job will run.",
+        )
+
+
+def _column(name: str, about: Circumstances) -> Iterator[Advice]:
+    """Yield the column that is asked for, beside those that there are."""
+    missing = MISSING.match(about.error)
+    if not missing or not about.columns or missing[1] in about.columns or name != "dataset-missing-column":
+        return
+    column, near = missing[1], nearest(missing[1], about.columns)
+    there = f"The rows have no column `{column}`; they have {_listed(about.columns)}."
+    if about.line and re.search(rf"['\"]{re.escape(column)}['\"]", about.line.code):
+        instead = f"Write `{near}` instead of `{column}`" if near else "Read one of these columns"
+        yield Advice(there, f"{instead}{about.at}.")
+        return
+    reader = f"`{about.trainer}` reads it. " if about.trainer else ""
+    change = f"Rename `{near}` to `{column}`" if near else f"Make a column `{column}` of them"
+    shown = f"; `holdfast inspect {about.inspected}` tells what the method reads" if about.inspected else ""
+    before = f" before {about.where}" if about.where else ""
+    yield Advice(f"{there} {reader}".strip(), f"{change}{before}{shown}.")
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    *first, last = [f"`{name}`" for name in names[:LISTED]]
+    more = " and others" if len(names) > LISTED else ""
+    return (f"{', '.join(first)} and {last}" if first and not more else ", ".join([*first, last])) + more
+
+
+def _undefined(about: Circumstances) -> Iterator[Advice]:
+    """Yield the name that was meant by one that is not defined."""
+    found = UNDEFINED.match(about.error)
+    if not found or not about.line:
+        return
+    known = names_in(about.sources.get(about.line.path, "")) - {found[1]}
+    near = nearest(found[1], tuple(sorted(known)), cutoff=0.75)
+    meant = f"Write `{near}` instead of `{found[1]}`" if near else f"Define or import `{found[1]}` before it is used"
+    yield Advice(f"{describe_function(about.line)} uses `{found[1]}`, which is not defined.", f"{meant}{about.at}.")
+
+
+def names_in(source: str) -> set[str]:
+    """Return the names that a module binds or imports, whatever function they stand in."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return set()
+    found = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    found |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    found |= {node.asname or node.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.alias)}
+    defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return found | {node.name for node in ast.walk(tree) if isinstance(node, defined)}
+
+
+def _choice(about: Circumstances) -> Iterator[Advice]:
+    """Yield the choice that is nearest to one that there is not."""
+    if not (found := NO_CHOICE.match(about.error)):
+        return
+    choices = tuple(QUOTED.findall(found["choices"]))
+    near = nearest_choice(found["value"], choices)
+    taken = f"`{about.key}`" if about.key else f"`{found['of']}`"
+    fix = f"Write `{near}`" if near else f"Take one of {_listed(choices)}"
+    yield Advice(f"{taken} takes no `{found['value']}`.", f"{fix}{about.at}.")
+
+
+def nearest_choice(value: str, choices: tuple[str, ...]) -> str | None:
+    """Return the choice that was meant: one of the same words in another order, else the nearest.
+
+    >>> nearest_choice("adamw_8bit_torch", ("adamw_torch", "adamw_torch_8bit"))
+    'adamw_torch_8bit'
+    """
+    words = sorted(value.split("_"))
+    return next((each for each in choices if sorted(each.split("_")) == words), None) or nearest(value, choices)
+
+
+def _argument(about: Circumstances) -> Iterator[Advice]:
+    """Yield the argument that a class does not take."""
+    if found := ARGUMENT.match(about.error):
+        checked = f"; `holdfast check {about.script}` knows what became of it" if about.script else ""
+        yield Advice(
+            f"`{found[1]}` takes no argument `{found[2]}`.", f"Rename or remove `{found[2]}`{about.at}{checked}."
+        )
+
+
+def _module(about: Circumstances) -> Iterator[Advice]:
+    """Yield the package that lets a program import a module which is not there."""
+    found = NO_MODULE.match(about.error)
+    if found and about.line:
+        package = next(iter(providers(found[1])), found[1])
+        declared = "the script's header or its project's requirements" if about.script else "`environment.requirements`"
+        yield Advice(
+            f"{about.line.where} imports `{found[1]}`, which is not installed where the job runs.",
+            f"Add `{package}` to {declared}, or correct the name.",
+        )
+
+
+def _file(about: Circumstances) -> Iterator[Advice]:
+    """Yield the file that is not there."""
+    found = ABSENT_FILE.search(about.error)
+    if found and not OURS.search(about.error):
+        path = found[1] or found[2]
+        relative = "" if path.startswith("/") else ", relative to the folder that the job is started in"
+        yield Advice(f"There is no `{path}`.", f"Correct the path{about.at}{relative}.")

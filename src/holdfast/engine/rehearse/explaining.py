@@ -1,0 +1,131 @@
+"""A failed rehearsal as its user can act on it: their line, their function, the key of their job file, and the fix of this case."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import PurePath
+from typing import Final
+
+from holdfast.core.diagnosis import Cause, Evidence
+from holdfast.core.document import Document
+from holdfast.core.log import Traceback
+from holdfast.core.rehearsal import Failure, Part, Played, Rehearsal
+from holdfast.engine.rehearse.advising import Circumstances, advise
+from holdfast.engine.rehearse.formatting import advise_formatting, find_formatting
+from holdfast.engine.rehearse.job_keys import find_job_key, place_of
+from holdfast.engine.rehearse.naming import CODE, OURS, because_of, name_cause
+from holdfast.engine.rehearse.tracebacks import FailingLine, find_failing_line
+
+MARKS: Final = re.compile(r"[\s^~]+")
+"""A line that points into the one above it."""
+IN_FILE: Final = re.compile(r'^\s*File "[^"]+", line \d+')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """What a rehearsal's failures are explained from.
+
+    Attributes:
+        target: What was rehearsed, as it was named.
+        parts: What each process left.
+        tracebacks: The exception that each process ended with, by part.
+        sources: The texts of the user's own files, by path as the tracebacks spell it.
+        job: The job file; None of a script.
+    """
+
+    target: str
+    parts: Mapping[Part, Played]
+    tracebacks: Mapping[Part, Traceback] = field(default_factory=dict[Part, Traceback])
+    sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    job: Document | None = None
+
+
+def explain_failures(found: Rehearsal, scene: Scene) -> Rehearsal:
+    """Return a rehearsal whose failures name the user's own line, function and key, with the fix of each."""
+    return replace(found, failures=tuple(_explained(each, scene) for each in found.failures))
+
+
+def _explained(failure: Failure, scene: Scene) -> Failure:
+    if failure.part is None or failure.over:
+        return _placed(failure, scene, "", None)
+    played, traceback = scene.parts[failure.part], scene.tracebacks.get(failure.part)
+    error = because_of(played)
+    line = find_failing_line(traceback, scene.sources) if traceback else None
+    last = traceback.frames[-1] if traceback and traceback.frames else None
+    entered = last.function if last and last.file not in scene.sources else ""
+    if line and (formatting := find_formatting(error, entered, line, scene.sources)):
+        return _of_formatting(failure, error, formatting)
+    placed = _placed(failure, scene, error, line)
+    cause, fix = advise(failure.cause, _circumstances(placed, scene, played, line, entered=entered))
+    shown = tuple(_shown(failure.cause, traceback))
+    return replace(placed, cause=replace(failure.cause, cause=cause, fix=fix, evidence=shown))
+
+
+def _placed(failure: Failure, scene: Scene, error: str, line: FailingLine | None) -> Failure:
+    """Return a failure with where it stands in what the user wrote: their line, else the key of their job file."""
+    placed = _at_line(failure, line) if line else failure
+    if scene.job is None:
+        return placed
+    phase = failure.cause.signature.phase
+    key = find_job_key(scene.job, error, line, stage=failure.stage, phase=phase)
+    where = line.where if line else place_of(scene.job, key) if key else ""
+    return replace(placed, where=where, key=key)
+
+
+def _at_line(failure: Failure, line: FailingLine) -> Failure:
+    return replace(failure, function=line.function, role=line.role, code=line.code, where=line.where)
+
+
+def _of_formatting(failure: Failure, error: str, line: FailingLine) -> Failure:
+    """Return the failure of a trainer that got no text from a formatting function as that function's."""
+    advice = advise_formatting(error, line)
+    cause = replace(name_cause(CODE, advice.cause, {}), fix=advice.fix)
+    shows = f"the trainer called `{line.function}` as it calls each formatting function"
+    return replace(_at_line(failure, line), cause=cause, blame="code", blamed=shows)
+
+
+def _circumstances(
+    failure: Failure, scene: Scene, played: Played, line: FailingLine | None, *, entered: str
+) -> Circumstances:
+    training = played.first("training")
+    kinds = training.get("trainer") or ("",)
+    return Circumstances(
+        error=because_of(played),
+        line=line,
+        entered=entered,
+        columns=_columns(played),
+        trainer=str(kinds[0]),
+        inspected=_inspected(scene, played, str(kinds[0])),
+        sources=scene.sources,
+        script="" if scene.job else scene.target,
+        key=failure.key,
+        place=failure.where,
+    )
+
+
+def _columns(played: Played) -> tuple[str, ...]:
+    """Return the columns that a trainer was given, else those of the rows that were loaded last."""
+    given = played.first("training").get("columns")
+    loaded = next((each["columns"] for each in reversed(played.facts("dataset")) if each.get("columns")), ())
+    return tuple(given if isinstance(given, list) else loaded)
+
+
+def _inspected(scene: Scene, played: Played, trainer: str) -> str:
+    """Return the words after `holdfast inspect` that show what the rows are to a method; empty where nothing names the rows."""
+    if scene.job is not None:
+        return scene.target
+    rows = played.first("dataset")
+    files = rows.get("data_files")
+    named = files if isinstance(files, str) else rows.get("path")
+    method = trainer.removesuffix("Trainer").lower()
+    return f"{named} --method {method}" if isinstance(named, str) and method and PurePath(named).name else ""
+
+
+def _shown(cause: Cause, traceback: Traceback | None) -> list[Evidence]:
+    """Return the lines that say something to whoever wrote the script: no marks, and none of the code that led there."""
+    code = {frame.code.strip() for part in traceback.chain for frame in part.frames} if traceback else set[str]()
+    kept = [each for each in cause.evidence if not (MARKS.fullmatch(each.text) or IN_FILE.match(each.text))]
+    kept = [each for each in kept if each.text.strip() not in code]
+    kept = kept or [each for each in cause.evidence if not MARKS.fullmatch(each.text)]
+    told = [replace(each, text=OURS.sub("", each.text)) for each in kept]
+    return [each for each in told if not any(each.text in other.text for other in told if other is not each)]

@@ -1,0 +1,151 @@
+"""The user's own code in a traceback: the line that failed, the function it stands in, and what a library had called it for."""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from holdfast.core.log import Frame, Traceback
+
+OURS: Final = re.compile(r'File "[^"]*[/\\]holdfast[/\\]payload[/\\]')
+"""A frame of what holdfast puts around the libraries."""
+FRAME: Final = re.compile(r'^\s*File "[^"]+", line \d+')
+CODE_INDENT: Final = 4
+TOP: Final = "<module>"
+ROLES: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
+    (re.compile(r"transformers/trainer_callback\.py.* in call_event$"), "callback"),
+    (re.compile(r"trl/.* in _calculate_rewards$"), "reward function"),
+    (re.compile(r"trl/trainer/sft_trainer\.py.* in _func$"), "formatting function"),
+    (re.compile(r"torch/utils/data/_utils/fetch\.py"), "collator"),
+    (re.compile(r"transformers/trainer_utils\.py.* in __call__$"), "collator"),
+    (re.compile(r"transformers/trainer\.py.* in \w*(?:evaluation|prediction)_loop$"), "metric function"),
+    (re.compile(r"transformers/trainer\.py.* in call_model_init$"), "`model_init` function"),
+)
+"""What a function of the user's is to the library whose frame calls it."""
+OF_DATASETS: Final = re.compile(r"/datasets/.* in (map|filter)$")
+"""The method of a dataset that calls a function with its rows, from some frames further in."""
+WITHIN_DATASETS: Final = re.compile(r"/datasets/")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailingLine:
+    """A line of the user's own code in which an exception left it.
+
+    Attributes:
+        path: The file, as the traceback spells it.
+        line: Its number.
+        code: Its text, where that is known.
+        function: The function it stands in, with its class: `SaveMetrics.on_log`; empty at the top of a file.
+        role: What that function, or the one that led there, is to the library that calls it: `callback`; empty where the script calls it.
+        called: The function that has the role, where that is another one.
+    """
+
+    path: str
+    line: int
+    code: str = ""
+    function: str = ""
+    role: str = ""
+    called: str = ""
+
+    @property
+    def where(self) -> str:
+        """The line as compilers name it: `train.py:12`."""
+        return f"{self.path}:{self.line}"
+
+
+def without_own_frames(log: str) -> str:
+    """Return a log without the frames of what holdfast puts around the libraries."""
+    return "".join(_foreign_lines(log.splitlines(keepends=True)))
+
+
+def _foreign_lines(lines: Sequence[str]) -> Iterator[str]:
+    within = False
+    for line in lines:
+        if FRAME.match(line):
+            within = bool(OURS.search(line))
+        elif within and not line.startswith(" " * CODE_INDENT):
+            within = False
+        if not within:
+            yield line
+
+
+def find_failing_line(traceback: Traceback, sources: Mapping[str, str]) -> FailingLine | None:
+    """Return the innermost line of the user's own code in a traceback; None where there is none.
+
+    Args:
+        traceback: What was raised.
+        sources: The texts of the user's files, by path as the traceback spells it; frames of other files are not the user's.
+    """
+    found = [line for part in traceback.chain if (line := _innermost(part.frames, sources))]
+    within = [
+        line for line in found if line.role
+    ]  # of a worker's exception the cause has the function, the last one a call
+    return next(iter([*reversed(within), *reversed(found)]), None)
+
+
+def _innermost(frames: Sequence[Frame], sources: Mapping[str, str]) -> FailingLine | None:
+    own = [number for number, frame in enumerate(frames) if frame.file in sources]
+    if not own:
+        return None
+    frame = frames[own[-1]]
+    entry = next((number for number in reversed(own) if number and frames[number - 1].file not in sources), None)
+    function = qualified_name(sources[frame.file], frame)
+    first = qualified_name(sources[frames[entry].file], frames[entry]) if entry is not None else ""
+    return FailingLine(
+        path=frame.file,
+        line=frame.line,
+        code=_line(sources[frame.file], frame.line) or frame.code,
+        function=function,
+        role=role_of(frames[:entry]) if entry is not None and first else "",
+        called=first if first != function else "",
+    )
+
+
+def role_of(frames: Sequence[Frame]) -> str:
+    """Return what a function of the user's is to the library that calls it, by the frames above it.
+
+    >>> role_of([Frame("site-packages/transformers/trainer_callback.py", 545, "call_event")])
+    'callback'
+    >>> role_of([Frame("site-packages/peft/mapping.py", 5, "get_peft_model")])
+    ''
+    """
+    caller = str(frames[-1]).replace('", ', " ")
+    if role := next((role for pattern, role in ROLES if pattern.search(caller)), ""):
+        return role
+    if not WITHIN_DATASETS.search(caller):
+        return ""
+    methods = (OF_DATASETS.search(str(frame)) for frame in reversed(frames))
+    return next((f"function that `{found[1]}` calls" for found in methods if found), "")
+
+
+def qualified_name(source: str, frame: Frame) -> str:
+    r"""Return the name of a frame's function with that of its class; empty at the top of a file.
+
+    >>> qualified_name("class A:\n    def f(self):\n        pass", Frame("a.py", 3, "f"))
+    'A.f'
+    """
+    if frame.function == TOP:
+        return ""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return frame.function
+    around = [each for each in ast.walk(tree) if isinstance(each, ast.ClassDef) and _holds(each, frame.line)]
+    named = [each for each in around if any(_defines(part, frame) for part in each.body)]
+    return f"{named[0].name}.{frame.function}" if named else frame.function
+
+
+def _defines(node: ast.stmt, frame: Frame) -> bool:
+    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return False
+    return node.name == frame.function and _holds(node, frame.line)
+
+
+def _holds(node: ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
+
+
+def _line(source: str, number: int) -> str:
+    lines = source.splitlines()
+    return lines[number - 1].strip() if 0 < number <= len(lines) else ""

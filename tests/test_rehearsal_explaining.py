@@ -1,0 +1,328 @@
+"""What a failed rehearsal says: the user's own line and function, the key of their job file, and the fix of this very case."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from holdfast.adapters.readers.job_file import JobFileReader
+from holdfast.core.diagnosis import Evidence
+from holdfast.core.document import Document
+from holdfast.core.log import Traceback
+from holdfast.core.rehearsal import Failure, Played, Rehearsal
+from holdfast.engine.diagnose import read_log
+from holdfast.engine.diagnose.reading import Sought
+from holdfast.engine.rehearse.explaining import Scene, explain_failures
+from holdfast.engine.rehearse.naming import name_cause
+from holdfast.engine.rehearse.tracebacks import without_own_frames
+from holdfast.engine.rehearse.usage import find_usage_problem
+
+PACKAGES = "/venv/lib/python3.11/site-packages"
+CALLBACK = """\
+from transformers import TrainerCallback
+
+class Log(TrainerCallback):
+    def on_log(self, args, state, control, logs=None, **kwargs):
+        self.history.append(logs["loss"])
+
+trainer.train()
+"""
+REWARD = """\
+def exact(completions, answer, **kwargs):
+    return [score(each) for each in completions]
+
+def score(text):
+    return float(answr in text)
+"""
+
+
+def raised(*frames: str, error: str) -> str:
+    """Return a traceback, each frame given as `file:line function: code`."""
+    lines = ["Traceback (most recent call last):"]
+    for frame in frames:
+        where, _, code = frame.partition(": ")
+        place, function = where.split(" ")
+        file, _, line = place.rpartition(":")
+        lines += [f'  File "{file}", line {line}, in {function}', f"    {code}", "    ~~~~^^^^"]
+    return "\n".join([*lines, error, ""])
+
+
+def traceback_of(log: str) -> Traceback:
+    return read_log([("stderr.log", iter([log.encode()]))], Sought()).tracebacks[-1]
+
+
+def explained(
+    log: str,
+    *,
+    sources: Mapping[str, str],
+    name: str = "user-code-error",
+    stage: Any = "step",
+    job: Document | None = None,
+    facts: tuple[Mapping[str, Any], ...] = (),
+    **scene: Any,
+) -> Failure:
+    """Return the one failure of a script that ended with a traceback."""
+    error = log.strip().splitlines()[-1]
+    end = {"event": "end", "status": "failed", "because": error}
+    tellings = tuple({"event": "fact", **each} for each in facts)
+    played = Played(part="whole", code=1, events=(end,), tellings=tellings, logs={"stderr.log": log})
+    shown = tuple(Evidence(path="stderr.log", line=1, text=line.strip()) for line in log.strip().splitlines()[::-1])
+    cause = name_cause(name, error, {})
+    cause = type(cause)(signature=cause.signature, confidence=0.9, evidence=shown[:4], cause=cause.cause, fix=cause.fix)
+    found = Rehearsal(stages=(), failures=(Failure(stage=stage, cause=cause, part="whole"),))
+    given: dict[str, Any] = {"target": "train.py", **scene}
+    at = Scene(parts={"whole": played}, tracebacks={"whole": traceback_of(log)}, sources=sources, job=job, **given)
+    return explain_failures(found, at).failures[0]
+
+
+CALLED = (
+    "train.py:7 <module>: trainer.train()",
+    f"{PACKAGES}/transformers/trainer_callback.py:545 call_event: result = getattr(callback, event)(",
+)
+
+
+def test_callback_that_fails_is_named_with_its_class_and_line() -> None:
+    """Not `trainer.train()`, which the script's outermost frame shows, and no paragraph on formatting functions."""
+    log = raised(*CALLED, 'train.py:5 on_log: self.history.append(logs["loss"])', error="KeyError: 'loss'")
+
+    found = explained(log, sources={"train.py": CALLBACK})
+
+    assert (found.where, found.function, found.role) == ("train.py:5", "Log.on_log", "callback")
+    assert found.code == 'self.history.append(logs["loss"])'
+    assert found.cause.cause == "The callback `Log.on_log` raises KeyError: 'loss'."
+    assert found.cause.fix == "Correct `Log.on_log` at train.py:5."
+
+
+def test_function_that_a_reward_calls_is_told_with_the_reward() -> None:
+    """The line is the innermost of the user's own, in whatever file; the name that was meant is in the fix."""
+    log = raised(
+        "train.py:7 <module>: trainer.train()",
+        f"{PACKAGES}/trl/trainer/grpo_trainer.py:1626 _calculate_rewards: output_reward_func = reward_func(",
+        "rewards.py:2 exact: return [score(each) for each in completions]",
+        "rewards.py:5 score: return float(answr in text)",
+        error="NameError: name 'answr' is not defined",
+    )
+
+    found = explained(log, name="grpo-reward-function-error", sources={"train.py": CALLBACK, "rewards.py": REWARD})
+
+    assert found.where == "rewards.py:5"
+    assert "`score`, called by the reward function `exact`, uses `answr`" in found.cause.cause
+    assert found.cause.fix == "Write `answer` instead of `answr` at rewards.py:5."
+
+
+@pytest.mark.parametrize(
+    ("caller", "role"),
+    [
+        (f"{PACKAGES}/torch/utils/data/_utils/fetch.py:55 fetch: return self.collate_fn(data)", "collator"),
+        (f"{PACKAGES}/trl/trainer/sft_trainer.py:1200 _func: return formatting_func(example)", "formatting function"),
+        (f"{PACKAGES}/transformers/trainer.py:4400 evaluation_loop: self.compute_metrics(", "metric function"),
+    ],
+)
+def test_function_is_told_by_what_calls_it(caller: str, role: str) -> None:
+    """The user gave it to a library, and reads its name there."""
+    source = "def mine(given):\n    return given[7]\n"
+    log = raised(caller, "train.py:2 mine: return given[7]", error="IndexError: list index out of range")
+
+    found = explained(log, sources={"train.py": source})
+
+    assert (found.role, found.function) == (role, "mine")
+
+
+def test_column_that_is_spelled_wrong_comes_with_the_one_that_was_meant() -> None:
+    """The columns are those that the script has loaded; the page of the class names those of every method."""
+    source = 'def to_text(row):\n    return {"text": row["anwser"]}\n'
+    log = raised(
+        f"{PACKAGES}/datasets/arrow_dataset.py:3636 map: for content in Dataset._map_single(",
+        f"{PACKAGES}/datasets/arrow_dataset.py:3882 apply_function: processed_inputs = function(",
+        'train.py:2 to_text: return {"text": row["anwser"]}',
+        f"{PACKAGES}/datasets/formatting/formatting.py:299 __getitem__: value = self.data[key]",
+        error="KeyError: 'anwser'",
+    )
+    loaded = {"about": "dataset", "path": "json", "columns": ["question", "answer"]}
+
+    found = explained(log, name="dataset-missing-column", stage="data", sources={"train.py": source}, facts=(loaded,))
+
+    assert found.cause.cause == "The rows have no column `anwser`; they have `question` and `answer`."
+    assert found.cause.fix == "Write `answer` instead of `anwser` at train.py:2."
+    assert found.role == "function that `map` calls"
+
+
+def test_evidence_has_neither_marks_nor_code_of_libraries() -> None:
+    """`~~~^^^^` points at a line that is not shown, and `self.data[key]` is nobody's fault."""
+    log = raised(
+        "train.py:1 <module>: trainer.train()",
+        f"{PACKAGES}/datasets/formatting/formatting.py:299 __getitem__: value = self.data[key]",
+        error="KeyError: 'chosen'",
+    )
+
+    found = explained(log, name="dataset-missing-column", sources={"train.py": "trainer.train()\n"})
+
+    assert [each.text for each in found.cause.evidence] == ["KeyError: 'chosen'"]
+
+
+def test_frames_of_holdfast_are_not_the_script_s() -> None:
+    """What is put around the libraries stands between their frames; a user cannot do anything about it."""
+    ours = f"{PACKAGES}/holdfast/payload/rehearsal/trainers/__init__.py"
+    log = raised(*CALLED, f"{ours}:194 _train: shown = train(trainer)", "train.py:5 on_log: x", error="KeyError: 'x'")
+
+    cleaned = without_own_frames(log)
+
+    assert "holdfast" not in cleaned
+    assert "shown = train(trainer)" not in cleaned
+    assert [frame.function for frame in traceback_of(cleaned).frames] == ["<module>", "call_event", "on_log"]
+
+
+FORMATS = """\
+def fmt(batch):
+    return ["a", "b"]
+
+trainer = SFTTrainer(
+    model="tiny",
+    formatting_func=fmt,
+)
+"""
+
+
+def test_formatting_function_that_returns_a_list_is_blamed_and_not_the_rows() -> None:
+    """The exception is raised in TRL, behind the function's end: it is found by the call that it was given to."""
+    log = raised(
+        "train.py:4 <module>: trainer = SFTTrainer(",
+        f"{PACKAGES}/trl/trainer/sft_trainer.py:1294 add_eos: example[field].endswith(eos_token)",
+        error="AttributeError: 'list' object has no attribute 'endswith'",
+    )
+
+    found = explained(log, name="dataset-bad-row-values", stage="tokenize", sources={"train.py": FORMATS})
+
+    assert (found.cause.signature.name, found.blame) == ("user-code-error", "code")
+    assert (found.where, found.function) == ("train.py:2", "fmt")
+    assert "The formatting function `fmt` returns a list" in found.cause.cause
+
+
+JOB = """\
+method: dpo
+model: ./tiny
+dataset: {path: qa.jsonl, map: "mapping.py:to_text"}
+train:
+  max_steps: 10
+  optim: adamw_8bit_torch
+"""
+
+
+def job() -> Document:
+    return JobFileReader().read(JOB, "job.yaml")
+
+
+def test_line_of_a_job_s_failure_is_one_of_the_job_file() -> None:
+    """Nobody has seen the script that is rendered from it, so its line 212 says nothing."""
+    choices = "['adamw_torch', 'adamw_torch_8bit', 'sgd']"
+    error = f"ValueError: adamw_8bit_torch is not a valid OptimizerNames, please select one of {choices}"
+    log = raised("job.yaml:212 <module>: config = DPOConfig(", error=error)
+
+    found = explained(log, name="invalid-config-value", stage="import", sources={}, job=job(), target="job.yaml")
+
+    assert (found.where, found.key) == ("job.yaml:6", "train.optim")
+    assert found.cause.fix == "Write `adamw_torch_8bit` at job.yaml:6."
+
+
+def test_rows_of_a_job_that_lack_a_column_are_those_of_its_dataset() -> None:
+    """The trainer asks for it, and no line of anybody's."""
+    log = raised(
+        "job.yaml:212 <module>: trainer = DPOTrainer(",
+        f"{PACKAGES}/trl/trainer/dpo_trainer.py:50 tokenize: example['chosen']",
+        error="KeyError: 'chosen'",
+    )
+    given = {"about": "training", "trainer": ["DPOTrainer"], "columns": ["question", "answer"]}
+
+    found = explained(
+        log, name="dataset-missing-column", stage="tokenize", sources={}, job=job(), target="job.yaml", facts=(given,)
+    )
+
+    assert (found.where, found.key) == ("job.yaml:3", "dataset")
+    assert "`DPOTrainer` reads it" in found.cause.cause
+    assert "before job.yaml:3; `holdfast inspect job.yaml`" in found.cause.fix
+
+
+def test_function_that_a_job_names_keeps_its_own_line() -> None:
+    """The file is the user's, and the key says how the job came by it."""
+    source = 'def to_text(row):\n    return row["x"]\n'
+    log = raised(
+        "job.yaml:140 rewrite: return rows.map(function)",
+        f"{PACKAGES}/datasets/arrow_dataset.py:3636 map: for content in Dataset._map_single(",
+        f"{PACKAGES}/datasets/arrow_dataset.py:3882 apply_function: processed_inputs = function(",
+        'mapping.py:2 to_text: return row["x"]',
+        error="TypeError: string indices must be integers",
+    )
+
+    found = explained(log, stage="data", sources={"mapping.py": source}, job=job(), target="job.yaml")
+
+    assert (found.where, found.function, found.key) == ("mapping.py:2", "to_text", "dataset.map")
+
+
+def test_variable_of_the_environment_that_is_not_set_is_named() -> None:
+    """With how to set it for a rehearsal."""
+    source = 'import os\nname = os.environ["MODEL_NAME"]\n'
+    log = raised(
+        'train.py:2 <module>: name = os.environ["MODEL_NAME"]',
+        "<frozen:679 __getitem__: x",
+        error="KeyError: 'MODEL_NAME'",
+    )
+
+    found = explained(log, stage="import", sources={"train.py": source})
+
+    assert "`MODEL_NAME=… holdfast rehearse train.py`" in found.cause.fix
+
+
+def test_advice_of_a_class_is_no_paragraph() -> None:
+    """Where nothing is known of the case, the first sentence stands; the page has all of them."""
+    log = raised("train.py:1 <module>: trainer.train()", error="RuntimeError: something else")
+
+    found = explained(log, name="labels-not-padded-collator", sources={"train.py": "trainer.train()\n"})
+
+    assert found.cause.fix.count(". ") == 0
+    assert found.cause.fix in found.cause.signature.fix
+
+
+USAGE = "usage: train.py [-h] --model MODEL [--data DATA]\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "log", "arguments", "wanted"),
+    [
+        (2, f"{USAGE}train.py: error: the following arguments are required: --model, data\n", (), ("--model", "data")),
+        (2, f"{USAGE}train.py: error: unrecognized arguments: --modle x\n", ("--modle", "x"), ()),
+        (
+            2,
+            "Usage: train.py [OPTIONS]\nTry 'train.py --help'.\n\nError: Missing option '--model'.\n",
+            (),
+            ("--model",),
+        ),
+        (
+            1,
+            raised("train.py:3 <module>: path = sys.argv[1]", error="IndexError: list index out of range"),
+            (),
+            ("argument 1",),
+        ),
+    ],
+)
+def test_script_that_lacks_an_argument_is_a_wrong_question(
+    code: int, log: str, arguments: tuple[str, ...], wanted: tuple[str, ...]
+) -> None:
+    """Nothing of the job was gone through, so nothing failed."""
+    found = find_usage_problem(Played(part="whole", code=code, logs={"stderr.log": log}), arguments)
+
+    assert found is not None
+    assert found.wanted == wanted
+
+
+@pytest.mark.parametrize(
+    ("code", "log", "arguments"),
+    [
+        (1, f"{USAGE}train.py: error: the following arguments are required: --model\n", ()),
+        (2, "error: the disk is full\n", ()),
+        (1, raised("train.py:3 <module>: x = names[1]", error="IndexError: list index out of range"), ()),
+        (1, raised("train.py:3 <module>: x = sys.argv[1]", error="IndexError: list index out of range"), ("a",)),
+    ],
+)
+def test_other_failures_are_no_wrong_question(code: int, log: str, arguments: tuple[str, ...]) -> None:
+    """A subcommand's words in a log, another exit code, another list."""
+    assert find_usage_problem(Played(part="whole", code=code, logs={"stderr.log": log}), arguments) is None

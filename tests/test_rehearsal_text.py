@@ -1,0 +1,83 @@
+"""What `rehearse` prints: short, in the order of the path, each skip with its reason."""
+
+from typing import Any
+
+from click import unstyle
+
+from holdfast.cli.rehearsal import render_rehearsal
+
+FAILURE: dict[str, Any] = {
+    "class": "user-code-error",
+    "title": "The fault is in the user's own code",
+    "stage": "step",
+    "where": "train.py:5",
+    "function": "Log.on_log",
+    "role": "callback",
+    "code": 'self.history.append(logs["loss"])',
+    "key": None,
+    "evidence": [{"path": "stderr.log", "line": 9, "text": "KeyError: 'loss'"}],
+    "cause": "The callback `Log.on_log` raises KeyError: 'loss'.",
+    "fix": "Correct `Log.on_log` at train.py:5.",
+    "blame": "unknown",
+    "blamed_because": "something else failed in their place",
+}
+
+
+def stage(name: str, status: str = "pass", because: str | None = None) -> dict[str, Any]:
+    return {"name": name, "status": status, "elapsed_s": 0.5, "because": because}
+
+
+def answer(**changes: Any) -> dict[str, Any]:
+    failed = "the script failed at `step`"
+    usual = {
+        "verdict": "fail",
+        "path": "train.py",
+        "elapsed_s": 9.0,
+        "stages": [
+            stage("import"),
+            stage("step", "fail", "KeyError: 'loss'."),
+            *(stage(name, "not_rehearsed", failed) for name in ("evaluate", "save")),
+            stage("push", "not_rehearsed", "the script pushes nothing"),
+        ],
+        "failures": [FAILURE],
+        "warnings": [],
+        "not_rehearsed": [],
+        "isolated": False,
+    }
+    return usual | changes
+
+
+def lines(told: dict[str, Any]) -> list[str]:
+    return unstyle(render_rehearsal(told)).splitlines()
+
+
+def test_stage_that_did_not_run_is_skipped_with_its_reason() -> None:
+    """Neither `not` nor `pass`; those with one reason share a line."""
+    told = lines(answer())[:4]
+
+    assert told == [
+        "  import    pass   0.50 s",
+        "  step      FAIL   0.50 s",
+        "  evaluate, save  skipped: the script failed at `step`",
+        "  push      skipped: the script pushes nothing",
+    ]
+
+
+def test_failure_is_told_with_its_line_and_nothing_twice() -> None:
+    """Evidence that the cause repeats is left out, and so is a blame that nobody could find."""
+    told = lines(answer())
+
+    at = told.index("user-code-error in `step` at train.py:5: The fault is in the user's own code")
+    assert told[at + 1 : at + 5] == [
+        '  5 | self.history.append(logs["loss"])',
+        "  why The callback `Log.on_log` raises KeyError: 'loss'.",
+        "  fix Correct `Log.on_log` at train.py:5.",
+        "  more holdfast explain user-code-error",
+    ]
+
+
+def test_failure_of_a_job_names_the_key() -> None:
+    """The line is that of the job file."""
+    failed = FAILURE | {"where": "job.yaml:4", "key": "train.optim", "code": None}
+
+    assert any("in `step` at job.yaml:4 (`train.optim`):" in line for line in lines(answer(failures=[failed])))
