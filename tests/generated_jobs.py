@@ -55,11 +55,13 @@ class GeneratedJob:
         name: Of the job, and of its file.
         values: The job, nested as in its file.
         rows: Rows of its dataset.
+        steps: Optimizer steps that it makes, about.
     """
 
     name: str
     values: Mapping[str, Any]
     rows: tuple[Row, ...]
+    steps: int
 
     @property
     def path(self) -> str:
@@ -117,7 +119,8 @@ class Draw:
         if self._often(0.3):
             values["seed"] = self._random.randrange(2**16)
         values["where"] = {"processes": 2} if self._often(0.1) and self.method not in ONLINE else {}
-        return GeneratedJob(name=name, values={key: value for key, value in values.items() if value != {}}, rows=rows)
+        written = {key: value for key, value in values.items() if value != {}}
+        return GeneratedJob(name=name, values=written, rows=rows, steps=self._steps)
 
     def _draw_batch(self) -> None:
         batch = self._of((1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32))
@@ -130,6 +133,10 @@ class Draw:
             batch = group * self._of((1, 1, 2, 3))  # of one process; trl wants whole groups
             self.train |= {"num_generations": group, "max_completion_length": self._of((8, 16, 24, 64))}
             self.count = max(self.count, batch // group * (accumulation or 1))  # prompts of a step
+        if (
+            self.streams
+        ):  # transformers 5.23 goes over a stream that is shorter than an update for ever, and makes no step
+            self.count = max(self.count, batch * (accumulation or 1))
         self.train["per_device_train_batch_size"] = batch
         if accumulation:
             self.train["gradient_accumulation_steps"] = accumulation

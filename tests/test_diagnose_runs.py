@@ -15,7 +15,8 @@ import pytest
 
 from holdfast.app.diagnosing import diagnose
 from holdfast.core.methods import Method
-from tests.test_run import JOB, PATIENCE_S, Place
+from tests.run_place import PATIENCE_S, Place
+from tests.test_run import JOB
 from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 ROOT = Path(__file__).parent.parent

@@ -11,8 +11,8 @@ from tests.rehearsing import Rehearse, rehearsals, told
 from tests.sampling import sampled
 
 pytestmark = pytest.mark.train
-COUNT = 300
-EVERY = 10
+COUNT = 320
+EVERY = 8
 """One of so many belongs to `make check`."""
 
 

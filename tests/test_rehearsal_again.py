@@ -14,7 +14,7 @@ import pytest
 
 from holdfast.adapters.changes import read_stamps, wait_for_change
 from holdfast.adapters.warm import Warm
-from tests.test_run import PATIENCE_S
+from tests.run_place import PATIENCE_S
 from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 SCRIPT = """\

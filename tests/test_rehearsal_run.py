@@ -13,7 +13,7 @@ from holdfast.adapters.programs import Program
 from holdfast.core.rehearsal import Failure
 from holdfast.engine.rehearsal_answers import refuses, summarize_rehearsal
 from holdfast.engine.rehearse.naming import CODE, name_cause
-from tests.test_run import Place
+from tests.run_place import Place
 from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 SCRIPT = """\

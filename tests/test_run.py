@@ -1,20 +1,20 @@
 """`holdfast run` from the outside: real training on this machine, stopped and killed in every way, and gone on with."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
+from tests.run_place import PATIENCE_S, Place, quiet_runs, weights
+
 ROOT = Path(__file__).parent.parent
-PATIENCE_S = 120.0
 JOB = """\
 method: sft
 model: builtin:tiny-chat
@@ -35,72 +35,17 @@ pytestmark = pytest.mark.train
 
 @pytest.fixture(scope="module")
 def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    return {
-        **os.environ,
-        "HOLDFAST_CACHE": str(tmp_path_factory.mktemp("cache")),
-        "OMP_NUM_THREADS": "1",
-        "HF_HUB_OFFLINE": "1",
-        "PYTHONWARNINGS": "ignore",
-    }
+    return quiet_runs(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture
-def at(tmp_path: Path, env: dict[str, str]) -> Iterator["Place"]:
+def at(tmp_path: Path, env: dict[str, str]) -> Iterator[Place]:
     """A folder with a job in it; whatever was started there is gone afterwards."""
     (tmp_path / "job.yaml").write_text(JOB)
     yield Place(tmp_path, env)
     for process in psutil.process_iter(["cmdline"]):
         if str(tmp_path) in " ".join(process.info["cmdline"] or []):
             process.kill()
-
-
-class Place:
-    """A folder in which a user types commands."""
-
-    def __init__(self, folder: Path, env: dict[str, str]) -> None:
-        self.folder, self.env = folder, env
-
-    def start(self, *words: str) -> "subprocess.Popen[str]":
-        """Start a command; a run is not rehearsed, which `test_rehearsal_run.py` sees to."""
-        unrehearsed = ["--no-rehearse"] if words[0] == "run" and "--rehearse" not in words else []
-        given = [word for word in words[1:] if word != "--rehearse"]
-        command = [sys.executable, "-m", "holdfast.cli.main", words[0], *unrehearsed, *given]
-        return subprocess.Popen(
-            command, cwd=self.folder, env=self.env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
-
-    def type(self, *words: str) -> tuple[int, dict[str, Any], str]:
-        """Type a command; return its exit code, its answer and what it showed."""
-        process = self.start(words[0], "--format", "json", *words[1:])
-        out, err = process.communicate(timeout=PATIENCE_S)
-        assert out, err
-        return process.returncode, json.loads(out), err
-
-    @property
-    def run(self) -> Path:
-        (folder,) = (path for path in (self.folder / "runs").iterdir() if path.is_dir())
-        return folder
-
-    def steps(self, attempt: int = 1) -> int:
-        """The steps an attempt has reported."""
-        events = [*self.folder.glob(f"runs/*/attempts/{attempt}/events.jsonl")]
-        lines = events[0].read_text().splitlines() if events else []
-        return max((said.get("step") or 0 for said in map(json.loads, lines) if said["event"] == "step"), default=0)
-
-    def wait_for(self, what: Callable[[], object], process: "subprocess.Popen[str]") -> None:
-        end = time.monotonic() + PATIENCE_S
-        while not what():
-            assert process.poll() is None, process.communicate()
-            assert time.monotonic() < end
-            time.sleep(0.05)  # noqa: TID251 - a real process
-
-    def training_processes(self) -> list[psutil.Process]:
-        ids = [int(path.read_text()) for path in self.folder.glob("runs/*/attempts/*/pids/rank-*")]
-        return [psutil.Process(pid) for pid in ids if psutil.pid_exists(pid)]
-
-
-def weights(answer: dict[str, Any]) -> bytes:
-    return (Path(answer["output"]) / "model.safetensors").read_bytes()
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,45 @@
+"""Good scripts drawn at random, in the ways that people write them, pass check and rehearsal: whatever is refused here is a bug."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import holdfast
+from tests.generated_scripts import generate_script
+from tests.rehearsal_jobs import Job
+from tests.rehearsing import Rehearse, rehearsals, told
+from tests.sampling import sampled
+
+pytestmark = pytest.mark.train
+COUNT = 110
+EVERY = 10
+"""One of so many belongs to `make check`: one of each style."""
+
+
+@pytest.fixture(scope="module", name="rehearse")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearse]:
+    """What rehearses a job."""
+    with rehearsals(tmp_path_factory.mktemp("generated")) as rehearse:
+        yield rehearse
+
+
+@pytest.mark.parametrize("number", sampled(range(COUNT), every=EVERY))
+def test_a_good_script_is_not_refused(number: int, rehearse: Rehearse) -> None:
+    """No error of check, and no failure of a rehearsal."""
+    script = generate_script(number)
+    job = Job(
+        name=script.name,
+        source=script.source,
+        suffix=script.suffix,
+        arguments=script.arguments,
+        files=script.files,
+        local=script.is_local,
+    )
+    rehearsal = rehearse(job)
+    assert told(rehearsal) == [], [each.cause.cause for each in rehearsal.failures]
+    assert next(each for each in rehearsal.stages if each.name == "step").status == "pass"
+
+    if script.source:
+        path = f"{script.name}{script.suffix}"
+        (target,) = holdfast.check([path], arguments=script.arguments, offline=True)["targets"]
+        assert [each for each in target["findings"] if each["severity"] == "error"] == []
