@@ -42,3 +42,16 @@ def test_what_initializes_cuda_is_not_imported_before_the_fork(tmp_path: Path, a
         server.wait_ready(60)
         server.play([order], limit_s=60, limit_bytes=1 << 32)
     assert (folder / "stdout.log").read_text().splitlines() == [printed]
+
+
+@pytest.mark.train
+def test_a_server_that_imports_nothing_plays_a_script_as_well(tmp_path: Path) -> None:
+    """The rehearsal's own modules find the libraries while they are imported, not afterwards."""
+    (folder := tmp_path / "whole").mkdir()
+    source = 'from transformers import TrainingArguments\nprint(TrainingArguments("out", use_cpu=True).output_dir)\n'
+    order = Order(script="script.py", source=source, argv=(), folder=str(folder), gpu="none", offline=True)
+    variables = {"HOLDFAST_REHEARSAL_BARE": "1"}
+    with Server([sys.executable], header="", wanted=["torch"], folder=tmp_path, variables=variables) as server:
+        server.wait_ready(60)
+        server.play([order], limit_s=120, limit_bytes=1 << 33)
+    assert (folder / "stdout.log").read_text().splitlines() == ["out"], (folder / "stderr.log").read_text()

@@ -20,8 +20,8 @@ CONFIGS = (
 
 def install(order: Order, tell: Tell) -> None:
     """Have errors in settings told as of their stage."""
-    name, owner = ARGUMENTS
-    when_imported(name, lambda module: Settings(order, tell).watch(getattr(module, owner)))
+    arguments, base = ARGUMENTS
+    when_imported(arguments, lambda module: Settings(order, tell).watch(getattr(module, base)))
     for name, owner in CONFIGS:
         when_imported(name, functools.partial(_watch_configs, owner=owner, tell=tell))
 
