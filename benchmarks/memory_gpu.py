@@ -8,6 +8,8 @@
 Each point of `benchmarks/memory/grid.py` trains four steps with TRL's real trainer, in a process of its own, on a model
 of random weights. Points that the table has already are passed over, so it may be run in pieces and killed at any time.
 Several processes import at once; the card is used by one after another, so times and the card's own figures hold.
+Beside torch it needs trl, transformers, peft, accelerate and datasets at the versions of `constraints.txt`; without
+bitsandbytes or flash-attn their points are left out, for another time.
 Columns: `benchmarks/memory/table.py`. Recorded histories are written beside the table.
 """
 
