@@ -60,21 +60,14 @@ class Started:
         return cls(point, process)
 
     def run(self, limit_s: float) -> Row:
-        """Let the process use the card, and return its row."""
+        """Let the process use the card as soon as it is ready, and return its row."""
         try:
-            lines = self._lines(limit_s)
+            lines = self.process.communicate("go\n", timeout=limit_s)[0].splitlines()
             told = json.loads(lines[-1]) if lines else {"outcome": "failed", "error": "the process died"}
         except subprocess.TimeoutExpired:
             self.end()
             told = {"outcome": "failed", "error": f"not done after {limit_s:.0f} s"}
         return settings_cells(self.point) | told | {"alone": "True"}
-
-    def _lines(self, limit_s: float) -> list[str]:
-        """Return what the process prints once it may go on."""
-        assert self.process.stdout is not None  # noqa: S101 - it is a pipe
-        if self.process.stdout.readline().strip() != "ready":
-            return []
-        return self.process.communicate("go\n", timeout=limit_s)[0].splitlines()
 
     def end(self) -> None:
         """End the process and wait until the card is free of it."""

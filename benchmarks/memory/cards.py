@@ -16,7 +16,7 @@ class CudaCard:
     real = True
 
     def __init__(self, limit_gib: int = 0) -> None:
-        self.idle = int(_asked_of_driver("memory.used")) * 2**20  # nvidia-smi counts in MiB
+        self.idle = int(asked_of_driver("memory.used")) * 2**20  # nvidia-smi counts in MiB
         torch.zeros(1, device="cuda")
         torch.cuda.synchronize()
         self.total = torch.cuda.mem_get_info()[1]
@@ -29,7 +29,7 @@ class CudaCard:
 
     def cells(self) -> dict[str, str]:
         """Return what the card is."""
-        told = {"gpu": torch.cuda.get_device_name(), "driver": _asked_of_driver("driver_version")}
+        told = {"gpu": torch.cuda.get_device_name(), "driver": asked_of_driver("driver_version")}
         sizes = {"card_bytes": self.total, "idle_bytes": self.idle, "context_bytes": self.context}
         return told | {name: str(size) for name, size in sizes.items()}
 
@@ -111,7 +111,7 @@ class NoCard:
 Card = CudaCard | NoCard
 
 
-def _asked_of_driver(field: str) -> str:
+def asked_of_driver(field: str) -> str:
     """Return a field of the first card as nvidia-smi prints it."""
     words = ["nvidia-smi", f"--query-gpu={field}", "--format=csv,noheader,nounits", "--id=0"]
     return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()

@@ -2,8 +2,8 @@
 
     python -m benchmarks.memory.measure WORK_FOLDER [--dry] [--history FILE] < POINT_AND_GO
 
-Reads the point as one line of JSON, imports, writes what can be written without the card, says `ready` and waits for a
-line; then loads, trains, and prints the measured cells as one line of JSON. `benchmarks/memory_gpu.py` starts it.
+Reads the point as one line of JSON, does what can be done without the card, and waits for another line; then loads, trains,
+and prints the measured cells as one line of JSON. `benchmarks/memory_gpu.py` starts it.
 """
 
 import argparse
@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,12 +27,13 @@ from transformers import TrainerCallback
 from benchmarks.memory.cards import Card, CudaCard, NoCard
 from benchmarks.memory.checkpoint import fill, make_checkpoint
 from benchmarks.memory.history import reduced, save_history
+from benchmarks.memory.imports import BITSANDBYTES, import_trainers
 from benchmarks.memory.models import load_models, tiny
 from benchmarks.memory.phases import Phases
 from benchmarks.memory.points import Point
 from benchmarks.memory.table import PACKAGES
-from benchmarks.memory.trainers import make_trainer
 
+MakeTrainer = Callable[[Path], Any]
 DRY_LENGTH: Final = 160  # tokens at most, where models are tiny
 
 
@@ -93,14 +95,21 @@ def _between(marker: Marker, before: str, original: Callable[..., Any], after: s
     return marked
 
 
-def measure(point: Point, checkpoint: Path, card: Card, history: Path | None) -> dict[str, str]:
-    """Run a point and return its cells; memory that ran out is an answer too."""
+def measure(point: Point, make_trainer: MakeTrainer, card: Card, history: Path | None) -> dict[str, str]:
+    """Run a point and return its cells; memory that ran out is an answer too.
+
+    Args:
+        point: What is measured.
+        make_trainer: Makes the trainer, with its model loaded; it is given a folder to write to.
+        card: Where it runs.
+        history: File for the recorded allocations, of a point that asks for them.
+    """
     phases = Phases(card.take_peak, card.count_events)
     marker = Marker(phases, card)
     cells = {"outcome": "ok" if card.real else "dry", "phase": "done", **card.cells()}
     with TemporaryDirectory() as output, card.recording(enabled=point.history):
         try:
-            cells |= train(point, checkpoint, Path(output), card, marker)
+            cells |= train(point, make_trainer(Path(output)), card, marker)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is this point's outcome
             traceback.print_exc()
             cells |= failure(error) | {"phase": phases.current}
@@ -113,9 +122,8 @@ def measure(point: Point, checkpoint: Path, card: Card, history: Path | None) ->
     return cells | overall | (phases.cells() if card.real else {}) | steps | card.closing_cells()
 
 
-def train(point: Point, checkpoint: Path, output: Path, card: Card, marker: Marker) -> dict[str, str]:
-    """Load, train and perhaps evaluate; return what the trainer shows."""
-    trainer = make_trainer(point, checkpoint, output, cpu=not card.real)
+def train(point: Point, trainer: Any, card: Card, marker: Marker) -> dict[str, str]:
+    """Draw weights, train and perhaps evaluate; return what the trainer shows."""
     for model in (trainer.model, getattr(trainer, "ref_model", None)):
         if model is not None:
             fill(model)
@@ -181,6 +189,8 @@ def versions() -> dict[str, str]:
             found[name] = version(name)
         except PackageNotFoundError:
             found[name] = ""
+    if not sys.modules.get(BITSANDBYTES):  # installed, and hidden
+        found[BITSANDBYTES] = ""
     return found | {"cuda": torch.version.cuda or "", "date": time.strftime("%Y-%m-%d")}
 
 
@@ -202,11 +212,13 @@ def main() -> int:
     config = load_models()[point.model].config
     folder = asked.work / ("tiny" if asked.dry else "models") / point.model
     checkpoint = make_checkpoint(tiny(config) if asked.dry else config, folder)
-    print("ready", file=answers, flush=True)
+    trainers = import_trainers(point, dry=asked.dry)
     if not sys.stdin.readline():
         return 1
     card = NoCard() if asked.dry else CudaCard(point.card_gib)
-    cells = measure(shortened(point) if asked.dry else point, checkpoint, card, asked.history)
+    point = shortened(point) if asked.dry else point
+    make_trainer = partial(trainers.make_trainer, point, checkpoint, cpu=asked.dry)
+    cells = measure(point, make_trainer, card, asked.history)
     print(json.dumps(cells | versions()), file=answers, flush=True)
     return 0
 

@@ -40,7 +40,7 @@ COLUMNS: Final = (
     "gpu",
     "driver",
     "cuda",
-    *PACKAGES,
+    *PACKAGES,  # bitsandbytes: empty where the run does without, for then it is not imported
     "date",
 )
 FINAL: Final = frozenset({"ok", "oom"})
