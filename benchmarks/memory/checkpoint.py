@@ -8,7 +8,9 @@ model is loaded, `fill` draws weights in place.
 import json
 import math
 import os
+import shutil
 import struct
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -24,18 +26,27 @@ STD: Final = 0.02  # of the weights that are drawn
 
 
 def make_checkpoint(config: Mapping[str, Any], folder: Path) -> Path:
-    """Write a folder that a trainer can load the model from, unless it is there already."""
-    if (folder / "config.json").exists():
-        return folder
+    """Return a folder that a trainer can load the model from; it is made whole, whoever else makes it at the same time."""
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(dir=folder.parent))
+        write_checkpoint(config, draft)
+        try:
+            draft.rename(folder)
+        except OSError:  # another process was faster
+            shutil.rmtree(draft)
+    return folder
+
+
+def write_checkpoint(config: Mapping[str, Any], folder: Path) -> None:
+    """Write the configuration, and the hollow weights of a model that is made without any."""
     fields = dict(config)
     settings = AutoConfig.for_model(fields.pop("model_type"), **fields)
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(settings, dtype=torch.bfloat16)
     settings.architectures, settings.dtype = [type(model).__name__], "bfloat16"
-    folder.mkdir(parents=True, exist_ok=True)
     write_hollow_safetensors(stored_shapes(model), folder / "model.safetensors")
-    settings.save_pretrained(folder)  # last: it says that the folder is whole
-    return folder
+    settings.save_pretrained(folder)
 
 
 def stored_shapes(model: Any) -> dict[str, tuple[int, ...]]:
