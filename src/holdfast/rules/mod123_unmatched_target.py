@@ -15,6 +15,7 @@ There is no automatic fix. `all-linear` fits every model, and is another trainin
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Any
 
 from holdfast.catalog.base_models import adapts, base_of, lora, lora_key, trusts_code
@@ -24,7 +25,10 @@ from holdfast.catalog.named import some_of
 from holdfast.core.document import Document, Unknown
 from holdfast.core.facts import Model
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.nearest import nearest
 
+NEAR = 0.75
+"""How alike two names of modules are, from 0 to 1, of which one may be meant for the other: `v_prj` and `v_proj`, not `c_attn`."""
 TARGETS, SAVED, LAYERS = "target_modules", "modules_to_save", "layers_to_transform"
 # Parts that a trainer puts on a model, or that have no weights of their own because they share others'.
 ADDED = ("score", "classifier", "lm_head")
@@ -53,7 +57,7 @@ def _targets(job: Document, settings: Mapping[str, Any], tensors: frozenset[str]
     key, targets, found = lora_key(job, TARGETS), settings.get(TARGETS), Targets.of(settings)
     if found is None or settings.get("target_parameters"):
         return
-    modules, has = modules_of(tensors), f"the model has {some_of(ends_of(tensors))}"
+    modules = modules_of(tensors)
     try:
         fits = any(map(found.takes, modules))
     except re.error as error:
@@ -61,11 +65,20 @@ def _targets(job: Document, settings: Mapping[str, Any], tensors: frozenset[str]
         return
     names = [name for name in found.names if not name.endswith(ADDED)]
     idle = [name for name in names if not any(found.names_module(name, module) for module in modules)]
+    has = _has(idle or [str(targets)], ends_of(tensors))
     if not fits:
         yield Finding(key, f"{_nothing(targets, settings)}; {has}")
     elif idle:
         fault = f"{some_of(idle)} fit{'' if idle[1:] else 's'} no module, and less is trained than is meant; {has}"
         yield Finding(key, fault, severity=Severity.WARNING)
+
+
+def _has(names: Sequence[str], modules: Sequence[str]) -> str:
+    """Return what to say of the modules that there are: those that names may be meant for, then the others, the likest first."""
+    likeness = {module: max(SequenceMatcher(None, name, module).ratio() for name in names) for module in modules}
+    has = f"the model has {some_of(sorted(modules, key=lambda module: -likeness[module]))}"
+    meant = dict.fromkeys(filter(None, (nearest(name, tuple(modules), cutoff=NEAR) for name in names)))
+    return f"did you mean {some_of(meant)}? {has[0].upper()}{has[1:]}" if meant else has
 
 
 def _nothing(targets: Any, settings: Mapping[str, Any]) -> str:
