@@ -29,6 +29,8 @@ from holdfast.core.nearest import nearest
 
 NEAR = 0.75
 """How alike two names of modules are, from 0 to 1, of which one may be meant for the other: `v_prj` and `v_proj`, not `c_attn`."""
+SLIP = 1
+"""By so many characters at most one of them is longer."""
 TARGETS, SAVED, LAYERS = "target_modules", "modules_to_save", "layers_to_transform"
 # Parts that a trainer puts on a model, or that have no weights of their own because they share others'.
 ADDED = ("score", "classifier", "lm_head")
@@ -77,8 +79,14 @@ def _has(names: Sequence[str], modules: Sequence[str]) -> str:
     """Return what to say of the modules that there are: those that names may be meant for, then the others, the likest first."""
     likeness = {module: max(SequenceMatcher(None, name, module).ratio() for name in names) for module in modules}
     has = f"the model has {some_of(sorted(modules, key=lambda module: -likeness[module]))}"
-    meant = dict.fromkeys(filter(None, (nearest(name, tuple(modules), cutoff=NEAR) for name in names)))
+    meant = dict.fromkeys(filter(None, (_meant(name, modules) for name in names)))
     return f"did you mean {some_of(meant)}? {has[0].upper()}{has[1:]}" if meant else has
+
+
+def _meant(name: str, modules: Sequence[str]) -> str | None:
+    """Return the module that a misspelt name is meant for: `qkv_proj` is another's, and no slip of the pen for `v_proj`."""
+    near = tuple(module for module in modules if abs(len(module) - len(name)) <= SLIP)
+    return None if name in modules else nearest(name, near, cutoff=NEAR)
 
 
 def _nothing(targets: Any, settings: Mapping[str, Any]) -> str:
