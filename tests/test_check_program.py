@@ -234,8 +234,10 @@ ONLINE = """\
 # /// script
 # dependencies = ["trl==1.16.0", "transformers==5.23.0"]
 # ///
+from datasets import load_dataset
 from trl import {method}Config, {method}Trainer
 
+rows = load_dataset("a/b", split="train")
 args = {method}Config(output_dir="out", per_device_train_batch_size={batch}, num_generations={generations})
 {method}Trainer(model="a/b", reward_funcs=len, args=args, train_dataset=rows)
 """
@@ -245,8 +247,8 @@ def generating(folder: Path, method: str, batch: int, generations: int, *launche
     """Severity and message of what CMB101 says of a script, or of the command that launches it."""
     path = folder / "train.py"
     path.write_text(ONLINE.format(method=method, batch=batch, generations=generations))
-    words = {"arguments": [*launcher, str(path)]} if launcher else {"targets": [str(path)]}
-    (target,) = check(**{"targets": [], "only": ["CMB101"], "offline": True, **words})["targets"]
+    targets, words = ([], [*launcher, str(path)]) if launcher else ([str(path)], [])
+    (target,) = check(targets, arguments=words, select=["CMB101"], offline=True)["targets"]
     assert not target["skipped"]
     return [(each["severity"], each["message"]) for each in target["findings"]]
 
