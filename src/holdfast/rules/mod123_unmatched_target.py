@@ -7,7 +7,6 @@ weights, as peft does: a list by the ends of names, a single text as an expressi
 ## Why is this bad
 Where nothing fits, peft raises NoMatchingPeftModuleError after the model was loaded. Where only some of the names fit, the others are
 passed over without a word, and less is trained than was meant; so are names in `modules_to_save`.
-On TRL's command line a single name is no list: `--lora_target_modules q_proj` fits nothing.
 
 ## Fix safety
 There is no automatic fix. `all-linear` fits every model, and is another training.
@@ -19,7 +18,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from holdfast.catalog.base_models import adapts, base_of, lora, lora_key, trusts_code
-from holdfast.catalog.lora_targets import Targets, ends_of, modules_of
+from holdfast.catalog.lora_targets import Targets, ends_of, modules_of, named_in_text
 from holdfast.catalog.model_types import load_model_types
 from holdfast.catalog.named import some_of
 from holdfast.core.document import Document, Unknown
@@ -57,7 +56,7 @@ def _is_as_saved(config: Mapping[str, Any]) -> bool:
 
 def _targets(job: Document, settings: Mapping[str, Any], tensors: frozenset[str]) -> Iterator[Finding]:
     key, targets, found = lora_key(job, TARGETS), settings.get(TARGETS), Targets.of(settings)
-    if found is None or settings.get("target_parameters"):
+    if found is None or settings.get("target_parameters") or named_in_text(found.pattern):
         return
     modules = modules_of(tensors)
     try:
@@ -163,13 +162,12 @@ RULE = Rule(
     ),
     bad=(
         Case(job=_job("q_proj, v_proj", "c_attn"), facts=_facts(), at=KEY),
-        Case(job=_job("[q_proj, v_proj]", "q_proj"), facts=_facts(), at=KEY),
         Case(job=_job("[q_proj, v_proj]", '"*.q_proj"'), facts=_facts(), at=KEY),
         Case(job=_job("v_proj", "qkv_proj"), facts=_facts(), at=KEY),
         Case(job=JOB + "  exclude_modules: [q_proj, v_proj]\n", facts=_facts(), at=KEY),
         Case(job=JOB + "  modules_to_save: [embed_token]\n", facts=_facts(), at="peft.modules_to_save"),
         Case(script=SCRIPT.replace("[0, 1]", "[2, 3]"), facts=_facts(), at=KEY),
-        Case(command=COMMAND.replace(" v_proj", ""), facts=_facts(), at="train.lora_target_modules"),
+        Case(command=COMMAND.replace("q_proj v_proj", "w_one w_two"), facts=_facts(), at="train.lora_target_modules"),
     ),
     good=(
         Case(job=JOB, facts=_facts()),
