@@ -228,3 +228,44 @@ def test_the_resolution_names_its_date() -> None:
 
     assert told_of.because == f"by the script header; catalog of {told_of.resolution.date}"
     assert isinstance(told_of.resolution, Resolution)
+
+
+ONLINE = """\
+# /// script
+# dependencies = ["trl==1.16.0", "transformers==5.23.0"]
+# ///
+from datasets import load_dataset
+from trl import {method}Config, {method}Trainer
+
+rows = load_dataset("a/b", split="train")
+args = {method}Config(output_dir="out", per_device_train_batch_size={batch}, num_generations={generations})
+{method}Trainer(model="a/b", reward_funcs=len, args=args, train_dataset=rows)
+"""
+
+
+def generating(folder: Path, method: str, batch: int, generations: int, *launcher: str) -> list[tuple[str, str]]:
+    """Severity and message of what CMB101 says of a script, or of the command that launches it."""
+    path = folder / "train.py"
+    path.write_text(ONLINE.format(method=method, batch=batch, generations=generations))
+    targets, words = ([], [*launcher, str(path)]) if launcher else ([str(path)], [])
+    (target,) = check(targets, arguments=words, select=["CMB101"], offline=True)["targets"]
+    assert not target["skipped"]
+    return [(each["severity"], each["message"]) for each in target["findings"]]
+
+
+@pytest.mark.parametrize("method", ["GRPO", "RLOO"])
+def test_nobody_says_how_many_processes_there_will_be(tmp_path: Path, method: str) -> None:
+    """One, where nothing is known; what is right with other numbers is a warning that says with which it is wrong."""
+    ((severity, message),) = generating(tmp_path, method, 4, 6)
+    assert severity == "warning"
+    assert message.endswith("(with 1, 2, 4, 5, 7 or 8 processes; nothing says how many there will be)")
+    assert generating(tmp_path, method, 6, 6) == []
+    ((severity, message),) = generating(tmp_path, method, 4, 1)
+    assert (severity, "processes" in message) == ("error", False)
+
+
+def test_a_launcher_says_how_many_processes_there_will_be(tmp_path: Path) -> None:
+    """Then it is an error, or nothing."""
+    ((severity, message),) = generating(tmp_path, "GRPO", 4, 6, "torchrun", "--nproc_per_node", "2")
+    assert (severity, message.count("processes")) == ("error", 0)
+    assert generating(tmp_path, "GRPO", 4, 6, "torchrun", "--nproc_per_node", "3") == []

@@ -220,6 +220,19 @@ def test_what_is_named_in_secret_is_not_passed_over() -> None:
             getattr(facts, name)
 
 
+def test_a_folder_is_looked_for_here_alone(tmp_path: Path) -> None:
+    """The Hub is not asked about a path; of a folder that is not here nothing is said."""
+    hub, text = FakeHub(), 'from trl import SFTTrainer\nSFTTrainer("./models/small")\n'
+
+    assert not facts_of(text, hub, tmp_path).has("model")
+    (tmp_path / "models" / "small").mkdir(parents=True)
+    (tmp_path / "models" / "small" / "config.json").write_text("{}")
+    found = facts_of(text, hub, tmp_path)
+    assert found.model.files == {"config.json"}
+    assert not found.has("account")
+    assert hub.asked == []
+
+
 def test_what_is_shown_is_judged_beside_what_is_not() -> None:
     """One name that is hidden takes no finding away about another."""
     facts = facts_of(HIDDEN + 'load_dataset("acme/chats", split="train")\n', FakeHub())

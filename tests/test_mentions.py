@@ -132,8 +132,19 @@ def test_calls_name_what_they_load_and_write(body: str, expected: list[tuple[str
 @pytest.mark.parametrize("body", SILENT)
 def test_paths_and_hidden_names_are_no_mentions(body: str) -> None:
     """What is a file or a folder, or is written by the program itself, or is not known, is nothing to ask the Hub about."""
-    assert [each for each in of_script(body) if each.role != "target"] == []
+    assert [each for each in of_script(body) if each.role != "target" and not each.local] == []
     assert [each for each in of_script(body) if each.role == "target" and "me/x" in each.name] == []
+
+
+@pytest.mark.parametrize("name", ["./base", "/models/base", "models/base", "a/b/c", "org/a--b"])
+def test_a_folder_with_a_model_is_a_mention_of_this_machine(name: str) -> None:
+    """Of a model, an adapter or a tokenizer, but not of one that the program writes itself."""
+    found = of_script(f'AutoModelForCausalLM.from_pretrained("{name}")\nSFTTrainer("{name}", train_dataset=rows)')
+
+    assert {(each.role, each.name, each.local) for each in found} == {("model", name, True)}
+    saved = f'trainer = SFTTrainer(model, train_dataset=rows)\ntrainer.save_model("{name}")\n'
+    assert not of_script(f'{saved}AutoTokenizer.from_pretrained("{name}")')
+    assert not of_script(f'load_dataset("{name}")')
 
 
 def test_what_a_program_pushes_it_may_read() -> None:
@@ -248,6 +259,7 @@ def test_commands_name_their_splits() -> None:
             "trl sft --model_name_or_path ./m --dataset_name a/b --dataset_config en --push_to_hub --output_dir out/q"
         )
     ) == [
+        ("model", "./m"),
         ("dataset", "a/b", "en", "train"),
         ("target", "q"),
     ]

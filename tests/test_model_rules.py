@@ -382,3 +382,16 @@ def oddly(model: Model, name: str, value: Any) -> Model:
         generation=changed(model.generation),
         adapter=changed(model.adapter),
     )
+
+
+def test_the_module_that_was_meant_comes_first() -> None:
+    """A misspelt name is told with the one that is most like it, and that is first of all that there are."""
+    rule = MINE["MOD123"]
+    facts = facts_of(rule.bad[0])
+    job = JobFileReader().read(rule.good[0].job.replace("v_proj", "v_prj"), "job.yaml")
+    (finding,) = run_rules([rule], job, facts)
+
+    assert isinstance(finding, Finding)
+    assert finding.message.startswith(
+        "`v_prj` fits no module, and less is trained than is meant; did you mean `v_proj`? The model has `v_proj`, "
+    )

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+LAYER: Final = re.compile(r"['\"]?(\w+_proj|c_attn|query_key_value|Wqkv|gate_up_proj)['\"]?")
+"""A module that stands inside a layer, and never at the top of a model."""
 ALL_LINEAR: Final = "all-linear"
 NUMBERED: Final = re.compile(r".*?\.[^.]*\.(?P<index>\d+)\.")
 """The number of a layer: the first in a name."""
@@ -93,6 +95,16 @@ class Targets:
         patterns = [rf"(?:^|.*?\.){name}\.(?P<index>\d+)\." for name in self.within] or [NUMBERED.pattern]
         found = next((match for pattern in patterns if (match := re.match(pattern, module))), None)
         return found is not None and int(found["index"]) in self.layers
+
+
+def named_in_text(text: str) -> list[str]:
+    """Return the names of layers that a text lists, which as an expression fits none of them; none where it may fit something.
+
+    >>> named_in_text("q_proj, v_proj"), named_in_text("q_proj"), named_in_text(".*q_proj"), named_in_text("lm_head")
+    (['q_proj', 'v_proj'], ['q_proj'], [], [])
+    """
+    names = [name for name in re.split(r"[,;\s]+", text.strip("[] ")) if name]
+    return [name.strip("'\"") for name in names] if names and all(map(LAYER.fullmatch, names)) else []
 
 
 def modules_of(tensors: Iterable[str]) -> list[str]:

@@ -94,7 +94,7 @@ class Local:
     kind: Literal["function", "class"]
     parameters: tuple[str, ...] = ()
     open: bool = False
-    returns: Literal["", "list", "dict"] = ""
+    returns: Literal["", "list", "dict", "number", "nothing"] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,6 +31,7 @@ class Mention:
         label: The part of the job in its own words, for messages: `eval_dataset`, `ref_model`, `SFTConfig.hub_model_id`.
         guard: What stands around it.
         own_token: Whether the job asks with a token of its own, so that it may see and do what the one at hand may not.
+        local: Whether the name can only be that of a folder, and nothing of the Hub.
         hidden: Why the source does not show what is asked for; the name is the key then. Empty where it does.
     """
 
@@ -47,6 +48,7 @@ class Mention:
     guard: Guard = field(default_factory=Guard)
     own_token: bool = False
     hidden: str = ""
+    local: bool = False
 
     @property
     def certain(self) -> bool:

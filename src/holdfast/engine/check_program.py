@@ -18,6 +18,7 @@ from holdfast.core.requirement import Declared
 from holdfast.engine.check import needed_facts, run_rules, severity_of
 from holdfast.engine.gather import gather
 from holdfast.engine.hub_facts import HUB_FACTS, HubFacts, Outside, asked_about
+from holdfast.engine.process_counts import ask_for_one
 from holdfast.engine.resolve import Resolution
 
 Results = list[Finding | Skip]
@@ -187,12 +188,15 @@ def _ask(rules: Sequence[Rule], documents: Sequence[Document], footing: Footing,
 def _ask_about(
     rules: Sequence[Rule], document: Document, footing: Footing, at: Mapping[str, str]
 ) -> Iterator[Finding | Skip]:
-    """Yield what the rules say of one document; a script for which no launcher counts them is not asked about processes."""
-    counted = any(document.get(key) is not ABSENT for key in COUNTS)
+    """Yield what the rules say of one document; of a script that no launcher starts, as of one process."""
+    launched = any(document.get(key) is not ABSENT for key in COUNTS)
     facts = ProgramFacts(footing, at, document)
-    asked = [rule for rule in asked_about(rules, document, facts) if counted or PROCESSES not in rule.needs]
-    known = gather(needed_facts(asked), facts, otherwise=ELSEWHERE, awaited=HUB_FACTS)
-    return run_rules(asked, document, known)
+    concerned = list(asked_about(rules, document, facts))
+    uncounted = [rule for rule in concerned if PROCESSES in rule.needs and not launched]
+    known = gather(needed_facts(concerned), facts, otherwise=ELSEWHERE, awaited=HUB_FACTS)
+    yield from run_rules((rule for rule in concerned if rule not in uncounted), document, known)
+    if uncounted:
+        yield from ask_for_one(lambda count: run_rules(uncounted, document, {**known, PROCESSES: count}))
 
 
 def _identity(result: Finding | Skip) -> object:

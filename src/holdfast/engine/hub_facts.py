@@ -34,6 +34,7 @@ OF_THE_WHOLE: Final[Mapping[str, frozenset[Role]]] = {
     "tensors": frozenset({"model"}),
 }
 """Facts that are no list, each with the roles that it is about: of a job that names nothing of the kind nothing is to be said."""
+ACCOUNT: Final = "account"
 NOTHING: Final = "the job names nothing of the Hub"
 
 
@@ -64,10 +65,12 @@ class HubFacts:
 
     @cached_property
     def mentions(self) -> tuple[Mention, ...]:
-        """What the job names; what may never be reached is left out."""
+        """What the job names; what may never be reached is left out, and a folder that is not here."""
         if self._outside is None:
             return ()
-        return tuple(each for each in mentions(self._asked) if not each.guard.because)
+        here = self._outside.here
+        named = (each for each in mentions(self._asked) if not each.guard.because)
+        return tuple(each for each in named if not each.local or here.holds(each.name))
 
     @cached_property
     def hidden(self) -> tuple[Mention, ...]:
@@ -80,7 +83,8 @@ class HubFacts:
 
     def has(self, name: str) -> bool:
         """Tell whether the job names what a fact of the whole is about."""
-        return any(each.role in OF_THE_WHOLE[name] for each in (*self.mentions, *self.hidden))
+        named = (each for each in (*self.mentions, *self.hidden) if name != ACCOUNT or not each.local)
+        return any(each.role in OF_THE_WHOLE[name] for each in named)
 
     @property
     def datasets(self) -> Sequence[Seen[Dataset]]:
@@ -115,7 +119,7 @@ class HubFacts:
     @property
     def account(self) -> Account:
         """Whose token is at hand."""
-        if not self.mentions:
+        if not any(not each.local for each in self.mentions):
             raise self._nothing(NOTHING, self.hidden)
         return self._places.hub.account()
 

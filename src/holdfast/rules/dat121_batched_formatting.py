@@ -31,7 +31,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     if trainer is None or trainer.package != "trl" or not trainer.name.endswith("SFTTrainer"):
         return
     function = trainer.arguments.get("formatting_func")
-    if not isinstance(function, Local) or not function.returns or trainer.guard.because:
+    if not isinstance(function, Local) or function.returns not in SPELLED or trainer.guard.because:
         return
     if since(api, "trl", "0.17.0"):
         yield Finding(

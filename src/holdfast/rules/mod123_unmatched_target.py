@@ -7,7 +7,6 @@ weights, as peft does: a list by the ends of names, a single text as an expressi
 ## Why is this bad
 Where nothing fits, peft raises NoMatchingPeftModuleError after the model was loaded. Where only some of the names fit, the others are
 passed over without a word, and less is trained than was meant; so are names in `modules_to_save`.
-On TRL's command line a single name is no list: `--lora_target_modules q_proj` fits nothing.
 
 ## Fix safety
 There is no automatic fix. `all-linear` fits every model, and is another training.
@@ -15,16 +14,22 @@ There is no automatic fix. `all-linear` fits every model, and is another trainin
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Any
 
 from holdfast.catalog.base_models import adapts, base_of, lora, lora_key, trusts_code
-from holdfast.catalog.lora_targets import Targets, ends_of, modules_of
+from holdfast.catalog.lora_targets import Targets, ends_of, modules_of, named_in_text
 from holdfast.catalog.model_types import load_model_types
 from holdfast.catalog.named import some_of
 from holdfast.core.document import Document, Unknown
 from holdfast.core.facts import Model
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.nearest import nearest
 
+NEAR = 0.75
+"""How alike two names of modules are, from 0 to 1, of which one may be meant for the other: `v_prj` and `v_proj`, not `c_attn`."""
+SLIP = 1
+"""By so many characters at most one of them is longer."""
 TARGETS, SAVED, LAYERS = "target_modules", "modules_to_save", "layers_to_transform"
 # Parts that a trainer puts on a model, or that have no weights of their own because they share others'.
 ADDED = ("score", "classifier", "lm_head")
@@ -51,9 +56,9 @@ def _is_as_saved(config: Mapping[str, Any]) -> bool:
 
 def _targets(job: Document, settings: Mapping[str, Any], tensors: frozenset[str]) -> Iterator[Finding]:
     key, targets, found = lora_key(job, TARGETS), settings.get(TARGETS), Targets.of(settings)
-    if found is None or settings.get("target_parameters"):
+    if found is None or settings.get("target_parameters") or named_in_text(found.pattern):
         return
-    modules, has = modules_of(tensors), f"the model has {some_of(ends_of(tensors))}"
+    modules = modules_of(tensors)
     try:
         fits = any(map(found.takes, modules))
     except re.error as error:
@@ -61,11 +66,26 @@ def _targets(job: Document, settings: Mapping[str, Any], tensors: frozenset[str]
         return
     names = [name for name in found.names if not name.endswith(ADDED)]
     idle = [name for name in names if not any(found.names_module(name, module) for module in modules)]
+    has = _has(idle or [str(targets)], ends_of(tensors))
     if not fits:
         yield Finding(key, f"{_nothing(targets, settings)}; {has}")
     elif idle:
         fault = f"{some_of(idle)} fit{'' if idle[1:] else 's'} no module, and less is trained than is meant; {has}"
         yield Finding(key, fault, severity=Severity.WARNING)
+
+
+def _has(names: Sequence[str], modules: Sequence[str]) -> str:
+    """Return what to say of the modules that there are: those that names may be meant for, then the others, the likest first."""
+    likeness = {module: max(SequenceMatcher(None, name, module).ratio() for name in names) for module in modules}
+    has = f"the model has {some_of(sorted(modules, key=lambda module: -likeness[module]))}"
+    meant = dict.fromkeys(filter(None, (_meant(name, modules) for name in names)))
+    return f"did you mean {some_of(meant)}? {has[0].upper()}{has[1:]}" if meant else has
+
+
+def _meant(name: str, modules: Sequence[str]) -> str | None:
+    """Return the module that a misspelt name is meant for: `qkv_proj` is another's, and no slip of the pen for `v_proj`."""
+    near = tuple(module for module in modules if abs(len(module) - len(name)) <= SLIP)
+    return None if name in modules else nearest(name, near, cutoff=NEAR)
 
 
 def _nothing(targets: Any, settings: Mapping[str, Any]) -> str:
@@ -142,13 +162,12 @@ RULE = Rule(
     ),
     bad=(
         Case(job=_job("q_proj, v_proj", "c_attn"), facts=_facts(), at=KEY),
-        Case(job=_job("[q_proj, v_proj]", "q_proj"), facts=_facts(), at=KEY),
         Case(job=_job("[q_proj, v_proj]", '"*.q_proj"'), facts=_facts(), at=KEY),
         Case(job=_job("v_proj", "qkv_proj"), facts=_facts(), at=KEY),
         Case(job=JOB + "  exclude_modules: [q_proj, v_proj]\n", facts=_facts(), at=KEY),
         Case(job=JOB + "  modules_to_save: [embed_token]\n", facts=_facts(), at="peft.modules_to_save"),
         Case(script=SCRIPT.replace("[0, 1]", "[2, 3]"), facts=_facts(), at=KEY),
-        Case(command=COMMAND.replace(" v_proj", ""), facts=_facts(), at="train.lora_target_modules"),
+        Case(command=COMMAND.replace("q_proj v_proj", "w_one w_two"), facts=_facts(), at="train.lora_target_modules"),
     ),
     good=(
         Case(job=JOB, facts=_facts()),

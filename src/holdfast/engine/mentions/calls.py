@@ -31,6 +31,8 @@ KINDS: Final[Mapping[Any, RepoKind]] = {None: "model", "model": "model", "datase
 LOADS: Final = ("transformers", "peft", "trl", "unsloth")
 PUSHES: Final = ("transformers", "peft", "trl", "unsloth", "datasets", "huggingface_hub")
 CONFIGURES: Final = ("Config", "Arguments")
+FOLDERS: Final = frozenset[Role]({"model", "adapter", "tokenizer"})
+"""What may lie in a folder of this machine, whatever the folder is called."""
 YES: Final = frozenset({"true", "t", "yes", "y", "1"})
 ADDRESS: Final = ("https://", "http://")
 
@@ -145,6 +147,7 @@ def _named(given: Given, naming: Naming) -> Iterator[Mention]:
     hidden = any(isinstance(value, Unknown) for value in (files, kind, *details.values()))
     if not isinstance(name, str) or hidden or not isinstance(files, tuple) or not fits(name, naming.role):
         return
+    local = is_local(name, naming.role)
     if naming.role == "target" and given.value("create_pr") not in (None, False):
         return  # a pull request may be opened by anyone
     config, revision = details["config"], details["revision"]
@@ -161,6 +164,7 @@ def _named(given: Given, naming: Naming) -> Iterator[Mention]:
         label=given.call.label,
         guard=given.call.guard,
         own_token=hands_token(given.call),
+        local=local,
     )
 
 
@@ -201,7 +205,14 @@ def fits(name: str, role: Role) -> bool:
         return name.startswith(ADDRESS)
     if role in ("target", "space"):
         return is_repository(name)
-    return may_be_repository(name) and not (role == "dataset" and name in BUILDERS)
+    if role == "dataset":
+        return may_be_repository(name) and name not in BUILDERS
+    return may_be_repository(name) or is_local(name, role)
+
+
+def is_local(name: str, role: Role) -> bool:
+    """Tell whether a name can only be that of a folder with a model, an adapter or a tokenizer."""
+    return role in FOLDERS and bool(name) and not may_be_repository(name)
 
 
 def _of_trainer(given: Given) -> Iterator[Mention]:
@@ -210,7 +221,7 @@ def _of_trainer(given: Given) -> Iterator[Mention]:
         value = given.value(argument)
         listed = isinstance(value, list)
         for index, name in enumerate(value if listed else [value]):
-            if may_be_repository(name) and (argument != "reward_funcs" or "/" in name):
+            if isinstance(name, str) and fits(name, role) and (argument != "reward_funcs" or "/" in name):
                 revision = given.document.get("model.revision", None) if argument == "model" else None
                 if isinstance(revision, Unknown):
                     continue
@@ -222,6 +233,7 @@ def _of_trainer(given: Given) -> Iterator[Mention]:
                     revision=revision if isinstance(revision, str) else None,
                     label=argument,
                     guard=given.call.guard,
+                    local=is_local(name, role),
                 )
 
 
@@ -271,6 +283,7 @@ def _mention(given: Given, name: str, setting: Setting) -> Mention:
         label=f"{given.call.name}.{name}" if " " not in given.call.path else f"--{name}",
         guard=given.call.guard,
         own_token=hands_token(given.call),
+        local=is_local(given.value(name), setting.role),
     )
 
 

@@ -47,7 +47,8 @@ class Written:
         """
         if self.hidden and "/" not in name:
             return True
-        return any(name == folder or name.startswith(f"{folder}/") for folder in self.folders)
+        plain = _plain(name)
+        return any(plain == folder or plain.startswith(f"{folder}/") for folder in self.folders)
 
 
 def read_written(document: Document) -> Written:

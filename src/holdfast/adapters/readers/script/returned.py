@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-Kind = Literal["", "list", "dict"]
+Kind = Literal["", "list", "dict", "number", "nothing"]
 SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -24,7 +24,9 @@ def kind_returned(function: FunctionNode) -> Kind:
     if isinstance(function, ast.AsyncFunctionDef) or any(isinstance(each, ast.Yield | ast.YieldFrom) for each in nodes):
         return ""
     names = _kinds_of_names(nodes)
-    kinds = {_kind_of(each.value, names) if each.value else "" for each in nodes if isinstance(each, ast.Return)}
+    kinds = {_kind_of(each.value, names) if each.value else "nothing" for each in nodes if isinstance(each, ast.Return)}
+    if not kinds and not isinstance(function.body[-1], ast.Raise):
+        return "nothing"
     return kinds.pop() if len(kinds) == 1 else ""
 
 
@@ -52,6 +54,12 @@ def _kind_of(node: ast.expr, names: Mapping[str, Kind]) -> Kind:
             return "list"
         case ast.Dict() | ast.DictComp() | ast.Call(func=ast.Name(id="dict")):
             return "dict"
+        case (
+            ast.Constant(value=int() | float()) | ast.Call(func=ast.Name(id="float" | "int" | "len" | "round" | "sum"))
+        ):
+            return "" if isinstance(node, ast.Constant) and isinstance(node.value, bool) else "number"
+        case ast.IfExp(body=one, orelse=other) if _kind_of(one, names) == _kind_of(other, names):
+            return _kind_of(one, names)
         case ast.Name(id=name):
             return names.get(name, "")
         case _:

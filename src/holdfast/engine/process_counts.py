@@ -1,0 +1,46 @@
+"""Asking rules about a program of which nothing says in how many processes it will run.
+
+Started as it is, it is one process. What is wrong then is told; if it is right with other numbers, as a warning that says with which it is wrong.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from holdfast.core.finding import Finding, Severity, Skip
+
+COUNTS: Final = (1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 24, 32, 48, 64)
+"""The numbers that are tried: one machine's, and those of several."""
+NAMED: Final = 8
+"""Up to so many are named: those of one machine."""
+
+
+def ask_for_one(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterator[Finding | Skip]:
+    """Yield what rules say of one process; a finding that other numbers do not have is a warning.
+
+    Args:
+        ask: Asks them for a number of processes.
+    """
+    alone, *others = (list(ask(count)) for count in COUNTS)
+    for result in alone:
+        if isinstance(result, Skip):
+            yield result
+            continue
+        also = [any(_is_same(result, each) for each in found) for found in others]
+        yield (
+            result
+            if all(also)
+            else _only_for(result, [1, *(n for n, is_so in zip(COUNTS[1:], also, strict=True) if is_so)])
+        )
+
+
+def _is_same(one: Finding, other: Finding | Skip) -> bool:
+    return isinstance(other, Finding) and (one.rule, one.key, one.place) == (other.rule, other.key, other.place)
+
+
+def _only_for(finding: Finding, counts: Sequence[int]) -> Finding:
+    """Return a finding that some numbers of processes have as the warning that it is."""
+    *first, last = (str(count) for count in counts if count <= NAMED)
+    named = f"{', '.join(first)} or {last} processes" if first else f"{last} process"
+    told = f"{finding.message} (with {named}; nothing says how many there will be)"
+    return replace(finding, severity=Severity.WARNING, message=told)

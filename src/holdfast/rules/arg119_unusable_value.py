@@ -1,0 +1,133 @@
+"""Values that an argument takes, and a training does not.
+
+## What it does
+Looks for numbers out of range: a negative seed, learning rate or weight decay, betas of Adam of 1 and more, a batch or an accumulation of less than 1,
+a dropout of more than 1. For peft also: a `task_type` that is none, and numbers that are given to `LoraConfig` by position.
+
+## Why is this bad
+The configs take them. What works with them raises: the seed when the trainer is built, the batch when the first is drawn, the rate when the
+optimizer is made, the dropout when the adapter is put on the model, which is downloaded by then. The first argument of `LoraConfig` is `task_type`, and
+not `r`.
+
+## Fix safety
+There is no automatic fix: what was meant, only the user knows.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.since import since
+from holdfast.core.calls import Call
+from holdfast.core.document import Document
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.nearest import nearest
+
+AT_LEAST: Mapping[str, float] = {
+    "seed": 0,
+    "per_device_train_batch_size": 1,
+    "gradient_accumulation_steps": 1,
+    "learning_rate": 0,
+    "weight_decay": 0,
+    "adam_beta1": 0,
+    "adam_beta2": 0,
+}
+LARGEST_SEED = 2**32 - 1
+BELOW = {"adam_beta1": 1, "adam_beta2": 1}
+OF_ADAM = ("learning_rate", "weight_decay", "adam_beta1", "adam_beta2")
+ADAM = "adamw_torch"
+"""The optimizer with which these were tried, fused or not; it is the default."""
+OWN_OPTIMIZER = ("trainer.optimizers", "trainer.optimizer_cls_and_kwargs")
+TASKS = ("CAUSAL_LM", "SEQ_CLS", "SEQ_2_SEQ_LM", "TOKEN_CLS", "QUESTION_ANS", "FEATURE_EXTRACTION")
+DROPOUT, TASK = "lora_dropout", "task_type"
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each value that nothing can work with."""
+    train, adapter = job.call("train"), job.call("peft")
+    if train and not train.own and not train.guard.holds("ValueError"):
+        yield from _of_training(job)
+    if adapter and adapter.path == "peft.LoraConfig" and not adapter.own and not adapter.guard.holds("ValueError"):
+        yield from _of_adapter(job, adapter, api)
+
+
+def _of_training(job: Document) -> Iterator[Finding]:
+    for name, least in AT_LEAST.items():
+        value = job.get(f"train.{name}", None)
+        if _is_number(value) and (name not in OF_ADAM or _optimizes_by_adam(job)):
+            if value < least:
+                yield Finding(f"train.{name}", f"`{name}` is {value}, less than {least:g}")
+            elif name in BELOW and value >= BELOW[name]:
+                yield Finding(f"train.{name}", f"`{name}` is {value}, not below {BELOW[name]}")
+            elif name == "seed" and value > LARGEST_SEED:
+                yield Finding("train.seed", f"`seed` is {value}, more than numpy takes: {LARGEST_SEED}")
+
+
+def _of_adapter(job: Document, adapter: Call, api: Api) -> Iterator[Finding]:
+    dropout = job.get(f"peft.{DROPOUT}", None)
+    if _is_number(dropout) and not 0 <= dropout <= 1:
+        yield Finding(f"peft.{DROPOUT}", f"`{DROPOUT}` is {dropout}, and a share lies between 0 and 1")
+    if not since(api, "peft", "0.21.0"):
+        return  # others may take any name for a task
+    first, task = next(iter(adapter.positional), None), job.get(f"peft.{TASK}", None)
+    if _is_number(first):
+        fault = f"the first argument of `LoraConfig` is `{TASK}`, and {first} is none: give each by name, `r={first}`"
+        yield Finding(adapter.key, fault, place=adapter.name_place)
+    elif isinstance(task, str) and task not in TASKS:
+        meant = nearest(task.upper(), TASKS)
+        hint = f"did you mean {meant!r}?" if meant else f"it is one of {', '.join(TASKS)}"
+        yield Finding(f"peft.{TASK}", f"{task!r} is no `{TASK}`: {hint}")
+
+
+def _optimizes_by_adam(job: Document) -> bool:
+    own = any(job.get(key, None) is not None for key in OWN_OPTIMIZER) or "create_optimizer" in job.text
+    return not own and str(job.get("train.optim", ADAM)).startswith(ADAM)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+train: {per_device_train_batch_size: 8, learning_rate: 1.0e-4, seed: 1}
+peft: {r: 8, lora_dropout: 0.05, task_type: CAUSAL_LM}
+"""
+SCRIPT = """from peft import LoraConfig
+from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", gradient_accumulation_steps=4, adam_beta2=0.95)
+adapter = LoraConfig(r=8, lora_alpha=16, task_type="CAUSAL_LM")
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows, peft_config=adapter)
+"""
+
+RULE = Rule(
+    code="ARG119",
+    name="unusable-value",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "Tried with trl 1.16, transformers 5.23, peft 0.21 and a tiny model, one argument at a time: each bad example raises ValueError or "
+        "ZeroDivisionError before the first step, `torch.optim.AdamW` those of the optimizer."
+    ),
+    bad=(
+        Case(job=JOB.replace("seed: 1", "seed: -1"), at="train.seed"),
+        Case(job=JOB.replace("size: 8", "size: 0"), at="train.per_device_train_batch_size"),
+        Case(job=JOB.replace("1.0e-4", "-1.0e-4"), at="train.learning_rate"),
+        Case(job=JOB.replace("0.05", "5"), at="peft.lora_dropout"),
+        Case(job=JOB.replace("CAUSAL_LM", "CAUSAL"), at="peft.task_type"),
+        Case(script=SCRIPT.replace("steps=4", "steps=0"), at="train.gradient_accumulation_steps"),
+        Case(script=SCRIPT.replace("0.95", "1.0"), at="train.adam_beta2"),
+        Case(script=SCRIPT.replace("r=8, lora_alpha=16", "8, 16"), at="peft"),
+    ),
+    good=(
+        Case(job=JOB),
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace("0.95", '1.0, optim="adafactor"')),
+        Case(script=SCRIPT.replace("LoraConfig(r=8, lora_alpha=16", "LoraConfig(None, None")),
+    ),
+    kinds=ANY_KIND,
+)

@@ -1,0 +1,92 @@
+"""Names of modules in one text, where peft wants a list.
+
+## What it does
+Looks for `target_modules` that is one text with the name of a layer, such as `q_proj`, or with several, such as `q_proj, v_proj`.
+
+## Why is this bad
+A list is compared with the ends of names, one text as an expression with the whole name: `model.layers.0.self_attn.q_proj`. So it fits
+nothing, and peft raises ValueError after the model was loaded. On TRL's command line a single name is no list either.
+
+## Fix safety
+The fix writes a list of the names. It is safe: the text can fit nothing.
+"""
+
+import re
+from collections.abc import Iterator
+
+from holdfast.catalog.base_models import adapts, lora, lora_key
+from holdfast.catalog.lora_targets import named_in_text
+from holdfast.core.document import Document, Set, Unknown
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
+
+TARGETS = "target_modules"
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each text that was meant to be a list."""
+    settings = lora(job) if adapts(job) else None
+    targets = settings.get(TARGETS) if settings else None
+    if isinstance(targets, Unknown):
+        raise MissingFactError(lora_key(job, TARGETS), targets.because)
+    names = named_in_text(targets) if isinstance(targets, str) else []
+    if names:
+        key = lora_key(job, TARGETS)
+        listed = str(names).replace("'", '"')
+        edits = (Set(key, names),)
+        what = f"{targets!r} is one text, which has to fit a module's whole name"
+        if job.kind == "command":
+            yield Finding(
+                key, f"{what}, and one name alone is no list: name a second, or write `.*{re.escape(names[0])}`"
+            )
+        else:
+            yield Finding(key, f"{what}: write `{listed}`", Fix(f"write `{listed}`", edits))
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+peft:
+  target_modules: [q_proj, v_proj]
+"""
+SCRIPT = """from peft import LoraConfig
+from trl import SFTConfig, SFTTrainer
+
+adapter = LoraConfig(target_modules=["q_proj"])
+trainer = SFTTrainer(model="acme/small", args=SFTConfig(output_dir="out"), train_dataset=rows, peft_config=adapter)
+"""
+COMMAND = "trl sft --model_name_or_path acme/small --dataset_name trl-lib/Capybara --use_peft --lora_target_modules q_proj v_proj\n"
+
+RULE = Rule(
+    code="MOD133",
+    name="target-as-text",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "peft 0.21, `check_target_module_exists`. Tried with trl 1.16 and a tiny Qwen2: a single name and two in one text raise "
+        "NoMatchingPeftModuleError, and lists of them train."
+    ),
+    bad=(
+        Case(
+            job=JOB.replace("[q_proj, v_proj]", "q_proj"),
+            at="peft.target_modules",
+            fixed=JOB.replace("[q_proj, v_proj]", "[q_proj]"),
+        ),
+        Case(
+            script=SCRIPT.replace('["q_proj"]', '"q_proj, v_proj"'),
+            at="peft.target_modules",
+            fixed=SCRIPT.replace('["q_proj"]', '["q_proj", "v_proj"]'),
+        ),
+        Case(command=COMMAND.replace(" v_proj", ""), at="train.lora_target_modules"),
+    ),
+    good=(
+        Case(job=JOB),
+        Case(job=JOB.replace("[q_proj, v_proj]", "all-linear")),
+        Case(job=JOB.replace("[q_proj, v_proj]", "'.*(q|v)_proj'")),
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace('["q_proj"]', '"lm_head"')),
+        Case(command=COMMAND),
+    ),
+    kinds=ANY_KIND,
+)
