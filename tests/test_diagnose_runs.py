@@ -91,6 +91,7 @@ def test_a_person_who_stops_a_run_is_no_failure_of_the_job(at: Place) -> None:
 
     assert first(told) == "job-cancelled-externally"
     assert "a person" in told["causes"][0]["evidence"][0]["text"]
+    assert told["causes"][0]["fix"] == f"Continue it from the newest whole checkpoint: `holdfast resume {at.run.name}`."
 
 
 def test_a_kill_for_memory_is_told_by_what_the_kernel_counted(at: Place) -> None:

@@ -24,7 +24,7 @@ FUNCTIONS: Final[tuple[tuple[Phase, re.Pattern[str]], ...]] = (
     (
         "save",
         re.compile(
-            r"(?:\w+_)?save(?:_(?!for_backward|on_cpu)\w+)?|(?!\w*(?:load|set)_)(?:\w+_)?state_dict(?:_\w+)?|_gather_(?:all_)?orig_param_state"
+            r"(?:\w*_)?save(?:_(?!for_backward|on_cpu)\w+)?|(?!\w*(?:load|set)_)(?:\w*_)?state_dict(?:_\w+)?|_gather_(?:all_)?orig_param_state"
             r"|export_model|merge_and_unload"
         ),
     ),
