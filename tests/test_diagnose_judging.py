@@ -322,7 +322,7 @@ def test_a_loggers_error_about_the_environment_that_training_outlived_is_about_n
 
 
 def test_training_that_came_to_its_end_disproves_what_keeps_from_starting() -> None:
-    """torch warns of addresses that cannot be resolved where others of the same host can."""
+    """Torch warns of addresses that cannot be resolved where others of the same host can."""
     apart = signature("rendezvous-timeout", Mark(line="network addresses of .* cannot be retrieved", weight=0.7))
     line = "[W socket.cpp:601] [c10d] The IPv6 network addresses of (node7, 29500) cannot be retrieved"
 

@@ -7,13 +7,11 @@ because an evaluation runs inside training, and a save inside either. Where no f
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Final, Literal
+from typing import Final
 
 from holdfast.core.log import Frame, Hit
 
-Phase = Literal["train", "evaluate", "save", "sync"]
-
-FUNCTIONS: Final[tuple[tuple[Phase, re.Pattern[str]], ...]] = (
+FUNCTIONS: Final = (
     (
         "sync",
         re.compile(
@@ -39,7 +37,7 @@ FUNCTIONS: Final[tuple[tuple[Phase, re.Pattern[str]], ...]] = (
     ("train", re.compile(r"training_step|_?train_(?:step|epoch|one_epoch)|_?inner_training_loop|backward")),
 )
 """Functions of a phase, by their whole names: those of transformers, accelerate, torch, DeepSpeed and TRL, and what users call their own."""
-CODE: Final[tuple[tuple[Phase, re.Pattern[str]], ...]] = (
+CODE: Final = (
     ("sync", re.compile(r"_move_model_to_vllm\(|\.wake_up\(|update_named_param\(|\.collective_rpc\(\"wake_up\"")),
     (
         "save",
@@ -58,8 +56,8 @@ CODE: Final[tuple[tuple[Phase, re.Pattern[str]], ...]] = (
 """Calls that show a phase where only a piece of a traceback was kept."""
 
 
-def phase_of(hit: Hit) -> Phase | None:
-    """Return the phase in which the exception of a line was raised; None where no frame tells.
+def phase_of(hit: Hit) -> str | None:
+    """Return the phase in which the exception of a line was raised, `train`, `evaluate`, `save` or `sync`; None where no frame tells.
 
     Args:
         hit: The line, and the traceback that it ended.
@@ -69,13 +67,13 @@ def phase_of(hit: Hit) -> Phase | None:
     return next(told, None)
 
 
-def _told_by_frames(frames: Iterable[Frame]) -> Iterator[Phase]:
+def _told_by_frames(frames: Iterable[Frame]) -> Iterator[str]:
     for frame in reversed(tuple(frames)):
         yield from (phase for phase, names in FUNCTIONS if names.fullmatch(frame.function))
         yield from (phase for phase, calls in CODE if frame.code and calls.search(frame.code))
 
 
-def _told_by_code(texts: Iterable[str]) -> Iterator[Phase]:
+def _told_by_code(texts: Iterable[str]) -> Iterator[str]:
     yield from (phase for text in texts for phase, calls in CODE if calls.search(text))
 
 
