@@ -64,6 +64,20 @@ def test_code_tells_the_phase_where_no_frame_is_left() -> None:
 
 
 @pytest.mark.parametrize(
+    ("bar", "phase"),
+    [
+        ("Validating:  15%|###   | 513/3434 [2:04:33<16:18:51, 20.11s/it]", "evaluate"),
+        ("0/10 * Epoch (valid):   3% 1/32 [00:01<00:46,  1.50s/it, loss=1.656]", "evaluate"),
+        ("Evaluating: 100%|######| 50/50 [00:20<00:00,  2.50it/s]", None),
+        (" 31%|###       | 412/1320 [1:10:22<2:31:09,  9.99s/it]", None),
+    ],
+)
+def test_an_unfinished_bar_of_an_evaluation_tells_its_phase(bar: str, phase: str | None) -> None:
+    raised = Line(9, FULL)
+    assert phase_of(Hit(line=raised, around=(Line(8, bar), raised))) == phase
+
+
+@pytest.mark.parametrize(
     ("frames", "name"),
     [
         (TRAIN, "cuda-oom-train-step"),

@@ -55,6 +55,11 @@ CODE: Final = (
 )
 """Calls that show a phase where only a piece of a traceback was kept."""
 
+BAR: Final = re.compile(
+    r"(?i)^[^|%]*?\b(?:valid(?:ation|ating)?|eval(?:uation|uating)?|predict(?:ion|ing))\b[^|%]*?\b(?!100%)\d+%.*\[\d+:\d\d"
+)
+"""A bar of an evaluation that has not come to its end."""
+
 
 def phase_of(hit: Hit) -> str | None:
     """Return the phase in which the exception of a line was raised, `train`, `evaluate`, `save` or `sync`; None where no frame tells.
@@ -63,7 +68,7 @@ def phase_of(hit: Hit) -> str | None:
         hit: The line, and the traceback that it ended.
     """
     frames = hit.traceback.frames if hit.traceback else ()
-    told = chain(_told_by_frames(frames), _told_by_code(_shown(hit)))
+    told = chain(_told_by_frames(frames), _told_by_code(_shown(hit)), _told_by_bar(hit))
     return next(told, None)
 
 
@@ -75,6 +80,14 @@ def _told_by_frames(frames: Iterable[Frame]) -> Iterator[str]:
 
 def _told_by_code(texts: Iterable[str]) -> Iterator[str]:
     yield from (phase for text in texts for phase, calls in CODE if calls.search(text))
+
+
+def _told_by_bar(hit: Hit) -> Iterator[str]:
+    """Yield the phase of the bar that a line was glued to, or that stands right before it and its traceback."""
+    start = hit.traceback.start if hit.traceback else hit.line
+    before = [each.text for each in hit.around if each.number < start.number][-1:]
+    leading = [each.text for each in hit.traceback.before][-1:] if hit.traceback else []
+    yield from ("evaluate" for text in (hit.line.bar, start.bar, *before, *leading) if BAR.search(text))
 
 
 def _shown(hit: Hit) -> Iterator[str]:
