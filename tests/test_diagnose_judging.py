@@ -321,6 +321,15 @@ def test_a_loggers_error_about_the_environment_that_training_outlived_is_about_n
     assert found(f"{STEPS}{line}\n", load).causes[0].signature.name == "load"
 
 
+def test_training_that_came_to_its_end_disproves_what_keeps_from_starting() -> None:
+    """Torch warns of addresses that cannot be resolved where others of the same host can."""
+    apart = signature("rendezvous-timeout", Mark(line="network addresses of .* cannot be retrieved", weight=0.7))
+    line = "[W socket.cpp:601] [c10d] The IPv6 network addresses of (node7, 29500) cannot be retrieved"
+
+    assert found(f"{line}\n{STEPS}{END}", apart).verdict == "healthy"
+    assert first(f"{line}\n", apart) == "rendezvous-timeout"
+
+
 def test_nccl_says_warn_of_what_ends_it() -> None:
     """A logger's warning may be about nothing; NCCL has no other word for an error."""
     full = signature("full", Mark(line="No space left on device", weight=0.95))

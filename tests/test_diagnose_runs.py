@@ -84,6 +84,7 @@ def test_who_ended_a_run_is_told_by_the_signal(at: Place, number: int, true: str
         assert any("dmesg" in each for each in told["missing"])
     else:
         assert told["causes"][0]["evidence"][0]["path"] == "the ledger"
+        assert f"`holdfast resume {at.run.name}`" in told["causes"][0]["fix"]
 
 
 def test_a_person_who_stops_a_run_is_no_failure_of_the_job(at: Place) -> None:
@@ -92,6 +93,7 @@ def test_a_person_who_stops_a_run_is_no_failure_of_the_job(at: Place) -> None:
 
     assert first(told) == "job-cancelled-externally"
     assert "a person" in told["causes"][0]["evidence"][0]["text"]
+    assert told["causes"][0]["fix"] == f"Continue it from the newest whole checkpoint: `holdfast resume {at.run.name}`."
 
 
 def test_a_kill_for_memory_is_told_by_what_the_kernel_counted(at: Place) -> None:

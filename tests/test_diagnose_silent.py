@@ -1,6 +1,8 @@
 """Faults that only the numbers tell, and healthy runs that are none of them."""
 
+import json
 from collections.abc import Callable, Mapping
+from pprint import pformat
 
 import pytest
 
@@ -35,6 +37,15 @@ def sft(at: int, **changed: object) -> dict[str, object]:
 
 def grpo(at: int, **changed: object) -> dict[str, object]:
     return sft(at, **{"loss": 0.0, "reward": 0.5, "reward_std": 0.2, "kl": 0.001, **changed})
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_step_that_is_printed_over_several_lines_is_one(indent: int | None) -> None:
+    """As `pprint` and `json.dumps` write it; healthy steps of another kind stand before it."""
+    step = {"reward": 4.0, "loss": 0.0, "grad_norm": 0.0, "reward_std": 0.0, "frac_reward_zero_std": 1.0}
+    told = json.dumps(step, indent=indent) if indent else pformat(step, width=40)
+    assert told.count("\n") > 1
+    assert log(sft, tail=f"{told}\n") == ["grpo-zero-advantage"]
 
 
 def dpo(_: int, chosen: float, rejected: float) -> dict[str, object]:

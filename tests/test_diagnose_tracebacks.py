@@ -91,6 +91,15 @@ def test_a_box_of_rich_is_a_traceback_and_its_message_may_wrap() -> None:
     ]
 
 
+def test_a_frame_that_the_box_was_too_narrow_for_is_one() -> None:
+    wide, narrow = (
+        "/home/u/train.py:12 in main",
+        "/home/u/train.py:1                                       │\n│ 2 in main",
+    )
+    assert wide in RICH
+    assert [each.function for each in read(RICH.replace(wide, narrow)).tracebacks[0].frames] == ["main"]
+
+
 def test_a_wrapped_message_is_found_by_words_that_stand_on_both_lines() -> None:
     log = read_log([("x", [RICH.encode()])], Sought(("keyword argument 'tokenizer'",)))
     (hit,) = (hit for hit in log.hits if hit.words)

@@ -152,6 +152,7 @@ def test_a_failed_run_is_told_with_its_reason_and_its_way_on() -> None:
     progress = follow([*BEGUN, *steps(1, 20), saved, ended(61, -9), closed])
 
     assert render_verdict(progress, 99).startswith("Failed after 1 min 00 s: SIGKILL killed it at step 20 of 100; ")
+    assert [command for command, _ in render_advice(progress, "r")] == ["holdfast diagnose r", "holdfast resume r"]
     assert ("holdfast resume r", "continues from the newest whole checkpoint") in render_advice(progress, "r")
 
 

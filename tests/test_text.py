@@ -130,7 +130,15 @@ def test_a_failed_run_says_why_and_how_to_go_on() -> None:
     told = unstyle(render_run(run("failed", because="SIGKILL killed it at step 140 of 300")))
 
     assert "SIGKILL killed it at step 140 of 300" in told
+    assert f"holdfast diagnose {RUN}" in told
     assert f"holdfast resume {RUN}" in told
+
+
+def test_a_cancelled_run_says_how_to_go_on_and_needs_no_diagnosis() -> None:
+    told = unstyle(render_run(run("cancelled", because="a person asked it to stop")))
+
+    assert f"holdfast resume {RUN}" in told
+    assert "diagnose" not in told
 
 
 def test_a_refused_run_shows_the_findings() -> None:

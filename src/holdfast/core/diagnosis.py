@@ -36,7 +36,9 @@ class Mark:
         log: Expression that some line of the log must match, wherever it stands.
         not_log: Expression that no line of the log may match.
         when: Condition on the named groups, as Python writes it: `total - allocated < tried`. Sizes are bytes, times are
-            seconds, counts are numbers; a group that does not take part is None.
+            seconds, counts are numbers; a group that does not take part is None. Beside groups it may ask for `step` and `steps`, how far training
+            got; `phase`, in which the line's exception was raised (`train`, `evaluate`, `save`, `sync`); how ranks waited (`rank_0_waits`); and
+            which share a GPU (`shared_gpus`).
         last: Whether it counts only as the last line of a traceback, the exception itself.
         versions: The releases whose code writes this line, by package: `{"trl": ">=0.15,<0.17"}`. Told, not required.
     """
@@ -81,7 +83,7 @@ class Signature:
         title: What is wrong, in one line.
         phase: Which part of a job it strikes.
         cause: Why, in a sentence or two for whoever reads this log, with `{group}` for the values of the decisive line. A
-            sentence with a value that the line does not give is left out.
+            sentence with a value that the line does not give is left out, and one that begins with `{!group}` where it does.
         fix: What to do, in the imperative, likewise.
         page: What it is, why it happens and how it is prevented, in Markdown.
         retry: Whether another attempt can help as things are.

@@ -79,16 +79,17 @@ def _lost(state: RunState) -> Iterator[tuple[str, Delivered]]:
 def _stopped(state: RunState, attempt: AttemptState) -> Iterator[Known]:
     """Yield who asked the attempt to stop; where nobody of ours did, what the signal says."""
     at = f"at step {attempt.steps}" + (f" of {attempt.max_steps}" if attempt.max_steps else "")
+    run = PurePath(state.folder).name
+    values = {"run": run} if run else {}
     if state.stop:
         name = "job-time-limit" if state.stop == "the timeout" else "job-cancelled-externally"
-        run = PurePath(state.folder).name
-        yield Known(f"{state.stop} asked it to stop, and it ended {at}", name, 0.97, {"run": run} if run else {})
+        yield Known(f"{state.stop} asked it to stop, and it ended {at}", name, 0.97, values)
         return
     end = attempt.end or {}
     signal = _signal(attempt, str(end.get("because", "")) if end.get("status") == "stopped" else "")
     if signal and signal in SIGNALS:
         name, weight = SIGNALS[signal]
-        yield Known(f"{signal.name}, which nobody here sent, ended it {at}", name, weight)
+        yield Known(f"{signal.name}, which nobody here sent, ended it {at}", name, weight, values)
 
 
 def _signal(attempt: AttemptState, because: str) -> Signals | None:

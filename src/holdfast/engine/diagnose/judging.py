@@ -44,6 +44,10 @@ EARLIER: Final = 0.5
 """What ended an attempt before the last one, if that one tells of anything itself."""
 SURVIVED: Final = 0.4
 """An exception after which training went on to its end."""
+KEEPS_FROM_STARTING: Final = frozenset(
+    {"device-not-set-per-rank", "more-ranks-than-gpus", "port-in-use", "port-permission-denied", "rendezvous-timeout"}
+)
+"""Classes with which no step is taken: training that came to its end behind their lines disproves them."""
 WARNED: Final = 0.85
 """What was said, and no exception, before training came to its end: most warnings of good runs are about nothing..."""
 SURE: Final = 0.75
@@ -229,7 +233,7 @@ def is_of_earlier(line: Line, scene: Scene) -> bool:
 
 def _share_before_end(sign: Sign) -> float:
     """Return what a sign counts for that training went on after, to its end."""
-    if _is_exception(sign.hit):
+    if _is_exception(sign.hit) or sign.signature.name in KEEPS_FROM_STARTING:
         return SURVIVED
     if sign.signature.name in ENDS_WELL:
         return 1.0

@@ -7,13 +7,11 @@ because an evaluation runs inside training, and a save inside either. Where no f
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Final, Literal
+from typing import Final
 
 from holdfast.core.log import Frame, Hit
 
-Phase = Literal["train", "evaluate", "save", "sync"]
-
-FUNCTIONS: Final[tuple[tuple[Phase, re.Pattern[str]], ...]] = (
+FUNCTIONS: Final = (
     (
         "sync",
         re.compile(
@@ -24,7 +22,7 @@ FUNCTIONS: Final[tuple[tuple[Phase, re.Pattern[str]], ...]] = (
     (
         "save",
         re.compile(
-            r"(?:\w+_)?save(?:_(?!for_backward|on_cpu)\w+)?|(?!\w*(?:load|set)_)(?:\w+_)?state_dict(?:_\w+)?|_gather_(?:all_)?orig_param_state"
+            r"(?:\w*_)?save(?:_(?!for_backward|on_cpu)\w+)?|(?!\w*(?:load|set)_)(?:\w*_)?state_dict(?:_\w+)?|_gather_(?:all_)?orig_param_state"
             r"|export_model|merge_and_unload"
         ),
     ),
@@ -39,7 +37,7 @@ FUNCTIONS: Final[tuple[tuple[Phase, re.Pattern[str]], ...]] = (
     ("train", re.compile(r"training_step|_?train_(?:step|epoch|one_epoch)|_?inner_training_loop|backward")),
 )
 """Functions of a phase, by their whole names: those of transformers, accelerate, torch, DeepSpeed and TRL, and what users call their own."""
-CODE: Final[tuple[tuple[Phase, re.Pattern[str]], ...]] = (
+CODE: Final = (
     ("sync", re.compile(r"_move_model_to_vllm\(|\.wake_up\(|update_named_param\(|\.collective_rpc\(\"wake_up\"")),
     (
         "save",
@@ -57,26 +55,39 @@ CODE: Final[tuple[tuple[Phase, re.Pattern[str]], ...]] = (
 )
 """Calls that show a phase where only a piece of a traceback was kept."""
 
+BAR: Final = re.compile(
+    r"(?i)^[^|%]*?\b(?:valid(?:ation|ating)?|eval(?:uation|uating)?|predict(?:ion|ing))\b[^|%]*?\b(?!100%)\d+%.*\[\d+:\d\d"
+)
+"""A bar of an evaluation that has not come to its end."""
 
-def phase_of(hit: Hit) -> Phase | None:
-    """Return the phase in which the exception of a line was raised; None where no frame tells.
+
+def phase_of(hit: Hit) -> str | None:
+    """Return the phase in which the exception of a line was raised, `train`, `evaluate`, `save` or `sync`; None where no frame tells.
 
     Args:
         hit: The line, and the traceback that it ended.
     """
     frames = hit.traceback.frames if hit.traceback else ()
-    told = chain(_told_by_frames(frames), _told_by_code(_shown(hit)))
+    told = chain(_told_by_frames(frames), _told_by_code(_shown(hit)), _told_by_bar(hit))
     return next(told, None)
 
 
-def _told_by_frames(frames: Iterable[Frame]) -> Iterator[Phase]:
+def _told_by_frames(frames: Iterable[Frame]) -> Iterator[str]:
     for frame in reversed(tuple(frames)):
         yield from (phase for phase, names in FUNCTIONS if names.fullmatch(frame.function))
         yield from (phase for phase, calls in CODE if frame.code and calls.search(frame.code))
 
 
-def _told_by_code(texts: Iterable[str]) -> Iterator[Phase]:
+def _told_by_code(texts: Iterable[str]) -> Iterator[str]:
     yield from (phase for text in texts for phase, calls in CODE if calls.search(text))
+
+
+def _told_by_bar(hit: Hit) -> Iterator[str]:
+    """Yield the phase of the bar that a line was glued to, or that stands right before it and its traceback."""
+    start = hit.traceback.start if hit.traceback else hit.line
+    before = [each.text for each in hit.around if each.number < start.number][-1:]
+    leading = [each.text for each in hit.traceback.before][-1:] if hit.traceback else []
+    yield from ("evaluate" for text in (hit.line.bar, start.bar, *before, *leading) if BAR.search(text))
 
 
 def _shown(hit: Hit) -> Iterator[str]:
