@@ -103,6 +103,45 @@ def test_a_wrong_question_is_said_clearly(words: list[str], here: Path, capsys: 
     assert "Traceback" not in told.err
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["chekc", "train.py"], "`check`"),
+        (["check", "train.py", "--strct"], "`--strict`"),
+        (["catalog", "updat"], "`update`"),
+        (["check", "trian.py"], "`train.py`"),
+        (["run", "jbo.yaml"], "`job.yaml`"),
+        (["explain", "AGR101"], "`ARG101`"),
+        (["check", "train.py", "--select", "ARQ"], "`ARG`"),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, list) else "",
+)
+def test_what_is_misspelt_gets_the_nearest(
+    words: list[str], meant: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A command, an option, a file, a rule."""
+    (here / "job.yaml").write_text(JOB)
+    (here / "train.py").write_text("import trl\n")
+
+    assert run_command(words) == 2
+    assert f"did you mean {meant}?" in capsys.readouterr().err
+
+
+def test_a_bare_call_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each with its whole first sentence on one line of 80 columns, and exit code 2."""
+    assert run_command([]) == 2
+    told = capsys.readouterr().err
+    assert "error" not in told
+
+    for verb in VERBS:
+        command = cli.get_command(None, verb)  # type: ignore[arg-type]
+        assert command is not None
+        assert command.help
+        sentence = command.help.partition("\n")[0]
+        assert any(line.split(maxsplit=1) == [verb, sentence] for line in told.splitlines()), verb
+    assert max(map(len, told.splitlines())) <= 80
+
+
 REFUSED = {
     "ARG101": "train: {max_seq_length: 512}",
     "EVL101": "train: {eval_strategy: steps}",

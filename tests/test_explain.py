@@ -54,6 +54,11 @@ def test_the_page_of_a_rule_has_what_a_linters_has(capsys: pytest.CaptureFixture
     assert "-    peft_config=lora,\n" in page
 
 
+def test_what_is_no_rule_has_a_page_too() -> None:
+    """SYN001 stands in findings like a rule's code."""
+    assert "exit code 2" in explain("SYN001")["text"]
+
+
 def test_areas_and_the_index_list_every_rule_and_class() -> None:
     """By an area's three letters, and all of them without a name."""
     codes = {rule.code for rule in all_rules()}

@@ -9,6 +9,7 @@ from holdfast.core.errors import UsageError
 from holdfast.core.finding import Rule
 from holdfast.core.job import all_keys, job_schema
 from holdfast.core.nearest import nearest
+from holdfast.engine.explain import unreadable
 from holdfast.engine.explain.classes import render_class
 from holdfast.engine.explain.index import render_area, render_index
 from holdfast.engine.explain.job_keys import render_keys
@@ -46,6 +47,7 @@ def names() -> list[str]:
     rules = all_rules()
     return [
         *AREAS,
+        unreadable.CODE,
         *(rule.code for rule in rules),
         *(rule.name for rule in rules),
         *(each.name for each in all_signatures()),
@@ -70,6 +72,7 @@ def _find(code: str) -> tuple[Answer, str]:
     if name.upper() in AREAS and code != JOB:  # `JOB` is an area, `job` the job file
         return _area(name.upper())
     pages = [_rule_page(rule) for rule in all_rules() if name in (rule.code.lower(), rule.name)]
+    pages += [(dict(unreadable.ABOUT), unreadable.PAGE)] if name in (unreadable.CODE.lower(), unreadable.NAME) else []
     pages += [(_class_json(each), render_class(each)) for each in all_signatures() if name == each.name]
     if pages:
         return pages[0][0], "\n".join(text for _, text in pages)

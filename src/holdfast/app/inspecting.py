@@ -50,7 +50,8 @@ def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has 
 
     >>> import holdfast
     >>> answer = holdfast.inspect("examples/mistakes/chat.jsonl", method="sft")
-    >>> answer["verdict"], [finding["code"] for finding in answer["findings"]]
+    >>> answer["verdict"], [problem["code"] for problem in answer["problems"]]
+    ('pass', ['DAT211', 'DAT214', 'DAT219'])
 
     Args:
         data: A file, a folder, the id of a dataset on the Hub, or a job file, whose dataset and settings are taken.

@@ -155,5 +155,5 @@ def _require_codes(codes: Sequence[str], where: str) -> None:
         if not any(each.startswith(code) for each in known):
             areas = sorted({each[:3] for each in known})
             meant = nearest(code, (*areas, *known), cutoff=NEAR)
-            fix = f"did you mean {meant}?" if meant else f"codes begin with {', '.join(areas)}"
+            fix = f"did you mean `{meant}`?" if meant else f"codes begin with {', '.join(areas)}"
             raise UsageError(f"no rule's code begins with {code!r}", where=where, fix=fix)

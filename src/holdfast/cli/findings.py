@@ -71,6 +71,7 @@ def _statistics(answer: Answer) -> Iterator[str]:
         yield f"{each['count']:>{width}}  {style(each['code'], bold=True)}  {style(mark, fg='green')} {each['name']}"
     if counts:
         yield style("[*] fixable with --fix, [-] with --unsafe-fixes", dim=True)
+    yield from _mendable(answer["targets"])
     yield _summary(answer)
 
 

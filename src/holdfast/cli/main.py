@@ -17,6 +17,8 @@ from holdfast.cli.usage import CommandGroup, translate_usage_error
 from holdfast.core.errors import HoldfastError, UsageError, flatten
 
 INTERRUPTED = 130
+WIDTH = 100
+"""Columns that help takes of a wide terminal."""
 QUICK = frozenset({"check", "explain", "verify"})
 """Verbs that people wait for, and that leave little waste; one that is asked about many files collects it again."""
 
@@ -71,7 +73,11 @@ class LazyGroup(CommandGroup):
 @click.group(
     cls=LazyGroup,
     # click takes colours out where there is no terminal; that NO_COLOR asks for the same it does not know.
-    context_settings={"help_option_names": ["-h", "--help"], "color": False if os.environ.get("NO_COLOR") else None},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "color": False if os.environ.get("NO_COLOR") else None,
+        "max_content_width": WIDTH,
+    },
 )
 @click.version_option(package_name="holdfast", message="holdfast %(version)s")  # looked up when it is asked for
 def cli() -> None:

@@ -27,6 +27,7 @@ AREAS: Final = MappingProxyType(
         "REP": "reproducibility",
         "RSM": "checkpoints and resuming",
         "RWD": "rewards",
+        "SYN": "files that cannot be read, and ignore comments",
         "TRK": "tracking",
     }
 )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TextIO
 
 from holdfast.core.document import Document, Edit
 from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.nearest import nearest
 from holdfast.core.text import TextEdit
 
 if TYPE_CHECKING:
@@ -91,6 +92,14 @@ def read_target(
     return target
 
 
+def _meant_file(path: str) -> str:
+    """Return which file of the folder was meant, or what can be named."""
+    folder, suffix = Path(path).parent, Path(path).suffix
+    names = tuple(sorted(each.name for each in folder.glob(f"*{suffix}"))) if folder.is_dir() else ()
+    near = nearest(Path(path).name, names)
+    return f"did you mean `{folder / near}`?" if near else KNOWN
+
+
 def read_text(path: str) -> str:
     """Return a file's text, or standard input's for `-`.
 
@@ -100,7 +109,7 @@ def read_text(path: str) -> str:
     try:
         return _read_whole(sys.stdin) if path == "-" else _decoded(Path(path).read_bytes(), path)
     except FileNotFoundError:
-        raise UsageError(f"no such file: {path}", where=str(Path.cwd()), fix=KNOWN) from None
+        raise UsageError(f"no such file: {path}", where=str(Path.cwd()), fix=_meant_file(path)) from None
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is no {error.encoding} text: {error.reason}", where=path, fix=KNOWN) from error
     except SyntaxError as error:  # what a script says of its own encoding

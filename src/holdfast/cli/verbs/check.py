@@ -41,7 +41,9 @@ WITH_EDITS = ("json", "sarif")
     help="Don't check rules whose code starts with CODE.",
 )
 @click.option("--strict/--no-strict", default=None, help="Fail if a rule is skipped.")
-@click.option("--resolve", type=click.Choice(RESOLVERS), help="What resolves versions. Default: catalog.")
+@click.option(
+    "--resolve", type=click.Choice(RESOLVERS), help="Resolve versions from the catalog, or with uv. Default: catalog."
+)
 @click.option("--fix", is_flag=True, help="Apply safe fixes.")
 @click.option("--unsafe-fixes", is_flag=True, help="Apply fixes that may change the result, too.")
 @click.option("--diff", is_flag=True, help="Show what fixes would change; write nothing.")

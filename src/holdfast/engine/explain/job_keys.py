@@ -29,7 +29,9 @@ def render_keys(schema: Schema, under: str = "") -> str:
         under: A key: only it and those under it are told.
     """
     head = f"# {f'`{under}` in a' if under else 'The'} job file"
-    about = "`--set KEY=VALUE` overrides a key. `docs/job.schema.json` is the JSON Schema, for editors."
+    about = (
+        "`--set KEY=VALUE` overrides a key. `holdfast explain job --format json` gives the JSON Schema, for editors."
+    )
     return "\n\n".join([head, about, "\n".join(_keys(schema, under))]) + "\n"
 
 

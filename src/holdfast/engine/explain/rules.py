@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher, unified_diff
+from difflib import unified_diff
 from textwrap import fill
 from typing import Any, Final
 
@@ -40,7 +40,7 @@ class Example:
 
     Attributes:
         case: The source.
-        messages: What the rule says, with lines; of sources that differ only in what lies outside them, together.
+        messages: What the rule says, with lines; where things outside stand otherwise, after an `or`.
     """
 
     case: Case
@@ -73,10 +73,11 @@ def render_page(rule: Rule, objections: Callable[[Case], Iterable[str]] = no_mes
 
 
 def render_short_page(rule: Rule, objections: Callable[[Case], Iterable[str]] = no_messages) -> str:
-    """Return a rule's page with its shortest example, and what to write instead: about one screen."""
-    examples = sorted(find_examples(rule, objections), key=lambda each: each.case.source.strip().count("\n"))
-    pairs = ((each, find_replacement(rule, each.case)) for each in examples)
-    example, instead = next((pair for pair in pairs if pair[1]), (examples[0], None))
+    """Return a rule's page with one short example, and what to write instead: about one screen."""
+    examples = find_examples(rule, objections)
+    pairs = [(each, instead) for each in examples if (instead := find_replacement(rule, each.case))]
+    shortest = min(examples, key=lambda each: len(_lines(each.case)))
+    example, instead = min(pairs, key=lambda pair: _length(pair[0].case, pair[1]), default=(shortest, None))
     blocks = [
         "## Example\n" + _render_case(example.case, example.messages[:SHOWN]),
         *(["## Use instead\n" + _render_change(example.case, instead)] if instead else []),
@@ -85,32 +86,27 @@ def render_short_page(rule: Rule, objections: Callable[[Case], Iterable[str]] = 
 
 
 def find_examples(rule: Rule, objections: Callable[[Case], Iterable[str]] = no_messages) -> list[Example]:
-    """Return a rule's bad examples, each source once, with what the rule says of it."""
+    """Return a rule's bad examples, each source once, with what the rule says of it, as things stand outside."""
     found: dict[tuple[str, ...], Example] = {}
     for case in rule.bad:
-        before = found.setdefault(_identity(case), Example(case))
-        messages = tuple(dict.fromkeys((*before.messages, *objections(case))))
-        found[_identity(case)] = replace(before, messages=messages)
+        messages = tuple(objections(case))
+        before = found.setdefault(_identity(case), Example(case, messages))
+        others = (f"or {each}" for each in messages if each not in before.messages)
+        found[_identity(case)] = replace(before, messages=(*before.messages, *others))
     return list(found.values())
 
 
 def find_replacement(rule: Rule, bad: Case) -> Case | None:
-    """Return what to write instead of a bad example: its fix, else the good example that is most like it.
+    """Return what to write instead of a bad example: its fix, else the rule's first good example, if it is comparable.
 
-    None where a good source differs from it only by what lies outside.
+    None where the two differ only by what lies outside, or where that is an example of another kind.
     """
     if bad.fixed is not None:
         source: dict[str, Any] = {bad.kind: bad.fixed}
         return replace(bad, fixed=None, **source)
-    sources = {each.source for each in rule.bad}
-    good = [each for each in rule.good if (each.kind, each.versions) == (bad.kind, bad.versions)]
-    return max(
-        (each for each in good if each.source not in sources), key=lambda each: _likeness(bad, each), default=None
-    )
-
-
-def _likeness(one: Case, other: Case) -> float:
-    return SequenceMatcher(None, one.source.splitlines(), other.source.splitlines()).ratio()
+    good = rule.good[0]
+    is_comparable = (good.kind, good.versions) == (bad.kind, bad.versions)
+    return good if is_comparable and good.source not in {each.source for each in rule.bad} else None
 
 
 def _other_sources(rule: Rule, shown: Iterable[Case]) -> list[Case]:
@@ -159,9 +155,21 @@ def _render_case(case: Case, messages: Iterable[str] = ()) -> str:
 
 def _render_change(bad: Case, instead: Case) -> str:
     """Return what to write instead of an example: whole where that is short, else as the lines that change."""
-    before, after = bad.source.strip().splitlines(), instead.source.strip().splitlines()
-    _, _, *diff = unified_diff(before, after, lineterm="", n=0)
-    changed = [line for line in diff if not line.startswith("@@")]
+    changed, after = _changes(bad, instead), _lines(instead)
     if len(after) <= LONG or len(changed) >= len(after):
         return _render_case(instead)
     return "\n".join(["```diff", *changed, "```"])
+
+
+def _changes(bad: Case, instead: Case) -> list[str]:
+    """Return the lines that change, each with the sign that a diff gives it."""
+    _, _, *diff = unified_diff(_lines(bad), _lines(instead), lineterm="", n=0)
+    return [line for line in diff if not line.startswith("@@")]
+
+
+def _length(bad: Case, instead: Case) -> int:
+    return len(_lines(bad)) + len(_changes(bad, instead))
+
+
+def _lines(case: Case) -> list[str]:
+    return case.source.strip().splitlines()

@@ -1,0 +1,16 @@
+"""A script as tutorials of 2024 have it: the releases that it asks for refuse it."""
+
+# /// script
+# dependencies = ["trl==1.16.0", "transformers==5.23.0"]
+# ///
+
+from datasets import load_dataset
+from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(
+    output_dir="capybara",
+    max_seq_length=1024,
+)
+rows = load_dataset("trl-lib/Capybara", split="train")
+trainer = SFTTrainer("Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+trainer.train()
