@@ -34,12 +34,11 @@ def most_steps(asked: Mapping[str, Any], dataset: Any, kinds: list[str]) -> int 
         or is_mixed(dataset)
     ):
         return None
-    rows, (batch, accumulated, epochs) = whole_rows(dataset), (asked.get(name) for name in BATCH)
-    if rows == float("inf") or not all(
-        isinstance(each, int | float) and each > 0 for each in (batch, accumulated, epochs)
-    ):
+    rows = whole_rows(dataset) * (PAIRED if "KTOTrainer" in kinds else 1)
+    counts = [asked.get(name) for name in BATCH]
+    if rows == float("inf") or not all(isinstance(each, int | float) and each > 0 for each in counts):
         return None
-    rows *= PAIRED if "KTOTrainer" in kinds else 1
+    batch, accumulated, epochs = (float(each or 1) for each in counts)
     return math.ceil(math.ceil(math.ceil(rows / batch) / accumulated) * epochs)
 
 
