@@ -1,6 +1,6 @@
 """Jobs whose settings make a good start of no use, and beside each those that look like them and are as they should be."""
 
-from tests.rehearsal_jobs import Job, job
+from tests.rehearsal_jobs import Job, job, plain
 
 RANKED = """
 import os
@@ -50,6 +50,8 @@ RATES: tuple[Job, ...] = (
     job("an-exponent-is-lost-of-pairs", "DPO", "step/lr-too-high-divergence", settings="learning_rate=1e6"),
     job("half-a-step", "SFT", "step/lr-too-high-divergence", settings="learning_rate=0.5"),
     job("a-rate-beyond-sgd", "SFT", "step/lr-too-high-divergence", settings='learning_rate=300.0, optim="sgd"'),
+    job("a-decay-that-wipes-out", "SFT", "step/lr-too-high-divergence", settings="weight_decay=1e4"),
+    job("a-strong-decay", "SFT", settings="weight_decay=1.0"),
     job("a-rate-of-sgd", "SFT", settings='learning_rate=2.0, optim="sgd"'),
     job("a-high-rate-of-an-adapter", "SFT", settings="learning_rate=5e-3", given="peft_config=LoraConfig(r=8)"),
     job(
@@ -115,9 +117,26 @@ INTERVALS: tuple[Job, ...] = (
         settings=BEST.format(5),
         given=STOPS,
     ),
+    job(
+        "worst-is-best",
+        "SFT",
+        "evaluate/save-eval-strategy-mismatch",
+        shape=SPLIT,
+        settings=BEST.format(5) + ', metric_for_best_model="eval_loss", greater_is_better=True',
+        given=HELD,
+    ),
     job("stops-early", "SFT", top=EARLY, shape=SPLIT, settings=BEST.format(2), given=STOPS),
 )
-SETTINGS = (*LAUNCHED, *FORMATTED, *RATES, *INTERVALS)
+MOVED = """
+def moved(rows):
+    ids = tokenizer.pad([{{"input_ids": row["input_ids"]}} for row in rows], return_tensors="pt")["input_ids"]
+    return {{"input_ids": ids[:, {0}], "labels": ids[:, {1}]}}
+"""
+COLLATED: tuple[Job, ...] = (
+    plain("labels-moved-twice", "step/user-code-error", top=MOVED.format(":-1", "1:"), collator="moved"),
+    plain("labels-as-they-are", top=MOVED.format(":", ":"), collator="moved"),
+)
+SETTINGS = (*LAUNCHED, *FORMATTED, *RATES, *INTERVALS, *COLLATED)
 DOUBTED_SETTINGS = {
     "best-of-one-evaluation": "best-metric-not-logged",
     "stops-after-more-evaluations-than-there-are": "best-metric-not-logged",

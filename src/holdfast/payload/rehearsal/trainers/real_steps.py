@@ -44,6 +44,10 @@ def most_steps(asked: Mapping[str, Any], dataset: Any, kinds: list[str]) -> int 
 
 def look_at_intervals(trainer: Any, asked: Mapping[str, Any], tell: Tell) -> None:
     """Tell of evaluations that never come, or too seldom for what goes by them."""
+    metric = str(asked.get("metric_for_best_model") or "")
+    if asked.get("greater_is_better") and metric.endswith("loss"):
+        because = f"`greater_is_better` is True, and of `{metric}` lower is better: the worst model is kept"
+        tell.wrong("save-eval-strategy-mismatch", "evaluate", because)
     steps = getattr(trainer.args, BOUND, None)
     if not steps or asked.get("eval_strategy") != "steps":
         return
