@@ -44,9 +44,11 @@ def check(job: Document) -> Iterator[Finding]:
     optimizer = str(job.get("train.optim", DEFAULT))
     adaptive = any(name in optimizer for name in ADAPTIVE)
     if rate >= NOTHING_LEFT if adaptive else optimizer == SGD and rate >= MOST_OF_SGD:
-        yield Finding(KEY, f"no training survives a learning rate of {rate:g} with {optimizer}: was an exponent lost?")
+        yield Finding(
+            KEY, f"no training survives a learning rate of {rate:g} with {optimizer}: an exponent may be lost"
+        )
     elif adaptive and not any(name in job.text for name in TUNED_PROMPTS):
-        fault = f"a learning rate of {rate:g} with {optimizer} changes each weight by more than its size: was an exponent lost?"
+        fault = f"a learning rate of {rate:g} with {optimizer} changes each weight by more than its size: an exponent may be lost"
         yield Finding(KEY, fault, severity=Severity.WARNING)
 
 

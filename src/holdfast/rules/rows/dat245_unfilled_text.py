@@ -23,11 +23,10 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to names in braces; warn of what Python writes for nothing."""
     for marked in damaged(job, scan, "unfilled"):
         if marked.detail.startswith("{"):
-            meant = "is its value missing because the `f` of an f-string is?"
-            yield found(marked, f"{_said(marked)}: {meant}")
+            yield found(marked, f"{_said(marked)}, and not that column's value: the `f` of an f-string may be missing")
         else:  # which a dataset about code may mean, so that no number of rows makes an error of it
-            meant = "was a column missing when it was written?"
-            yield Finding("dataset", f"{_said(marked)}: {meant}", rows=marked.rows, severity=Severity.WARNING)
+            message = f"{_said(marked)}: a column may have been missing when it was written"
+            yield Finding("dataset", message, rows=marked.rows, severity=Severity.WARNING)
 
 
 def _said(marked: Marked) -> str:

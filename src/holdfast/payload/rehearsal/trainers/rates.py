@@ -28,7 +28,7 @@ def judge(trainer: Any, tell: Tell) -> None:
         tell.wrong(
             NAME,
             "step",
-            f"a learning rate of {rate:g} with {kind} leaves nothing of the weights: was an exponent lost?",
+            f"a learning rate of {rate:g} with {kind} leaves nothing of the weights: an exponent may be lost",
         )
     decay = max(float(group.get("weight_decay", 0.0)) for group in groups)
     if kind in ADAPTIVE and decay * rate >= WIPED:
