@@ -18,6 +18,11 @@ PARTS = '[{"type": "text", "text": f"It is {i + 1}."}]'
 NULL = '{"role": "assistant", "content": None}'
 CALL = '{"role": "assistant", "content": None, "tool_calls": [{"type": "function", "function": {"name": "add", "arguments": {"a": i}}}]}'
 
+PAIR = '{"question": f"{i} plus 1?", "answer": str(i + 1)}'
+MIXED = '{"question": "1 + 1?", "answer": "2"}\n{"question": "1 + 2?", "answer": {"text": "3"}}\n' * 16
+TYPED = 'dataset = load_dataset("json", data_files="rows/{}.jsonl", split="train")'
+UNFILLED = 'dataset = dataset.map(lambda row: {{"text": "{}"{}}})'
+
 ROWS: tuple[Job, ...] = (
     job(
         "answers-of-a-role-that-is-left-out",
@@ -65,6 +70,43 @@ ROWS: tuple[Job, ...] = (
         row=REPEATED,
     ),
     job(
+        "answers-that-are-their-questions",
+        "SFT",
+        "data/text-duplicated-in-rows",
+        row=f'{{"prompt": {QUESTION}, "completion": {QUESTION}}}',
+    ),
+    job(
+        "names-that-nobody-filled-in",
+        "SFT",
+        "data/dataset-bad-row-values",
+        row=PAIR,
+        shape=UNFILLED.format("Q: {question} A: {answer}", ""),
+    ),
+    job(
+        "names-that-a-few-rows-write-about",
+        "SFT",
+        row=PAIR,
+        shape=UNFILLED.format("Write {question} here.", " if len(row['answer']) > 1 else row['answer']"),
+    ),
+    job(
+        "records-among-texts",
+        "SFT",
+        shape=TYPED.format("records") + """.map(lambda row: {"text": f"A: {row['answer']}"})""",
+        files={"rows/records.jsonl": MIXED},
+    ),
+    job(
+        "records-among-texts-that-are-not-read",
+        "SFT",
+        shape=TYPED.format("unread") + """.map(lambda row: {"text": row["question"]}).remove_columns(["answer"])""",
+        files={"rows/unread.jsonl": MIXED},
+    ),
+    job(
+        "nothing-where-a-value-was",
+        "SFT",
+        row=PAIR,
+        shape='dataset = dataset.map(lambda row: {"text": f"A: {row.get(\'anwser\')}"})',
+    ),
+    job(
         "questions-in-both-answers-alone",
         "DPO",
         row=REPEATED,
@@ -72,4 +114,8 @@ ROWS: tuple[Job, ...] = (
     ),
 )
 """Rows that a template drops, empties or spells out, and answers that hold their prompt."""
-DOUBTED_ROWS = {"observations-that-are-left-out": "DAT242"}
+DOUBTED_ROWS = {
+    "observations-that-are-left-out": "DAT242",
+    "nothing-where-a-value-was": "DAT245",
+    "records-among-texts": "dataset-json-type-inconsistent",
+}

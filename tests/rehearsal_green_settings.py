@@ -1,6 +1,6 @@
 """Jobs whose settings make a good start of no use, and beside each those that look like them and are as they should be."""
 
-from tests.rehearsal_jobs import Job, job
+from tests.rehearsal_jobs import Job, job, plain
 
 RANKED = """
 import os
@@ -50,6 +50,8 @@ RATES: tuple[Job, ...] = (
     job("an-exponent-is-lost-of-pairs", "DPO", "step/lr-too-high-divergence", settings="learning_rate=1e6"),
     job("half-a-step", "SFT", "step/lr-too-high-divergence", settings="learning_rate=0.5"),
     job("a-rate-beyond-sgd", "SFT", "step/lr-too-high-divergence", settings='learning_rate=300.0, optim="sgd"'),
+    job("a-decay-that-wipes-out", "SFT", "step/lr-too-high-divergence", settings="weight_decay=1e4"),
+    job("a-strong-decay", "SFT", settings="weight_decay=1.0"),
     job("a-rate-of-sgd", "SFT", settings='learning_rate=2.0, optim="sgd"'),
     job("a-high-rate-of-an-adapter", "SFT", settings="learning_rate=5e-3", given="peft_config=LoraConfig(r=8)"),
     job(
@@ -61,5 +63,81 @@ RATES: tuple[Job, ...] = (
     ),
     job("a-loss-of-another-scale", "SFT", top=NOISY, kind="Own", settings="learning_rate=1e-2"),
 )
-SETTINGS = (*LAUNCHED, *FORMATTED, *RATES)
-DOUBTED_SETTINGS: dict[str, str] = {}
+KEEPER = """
+class Keep(TrainerCallback):
+    def on_step_end(self, args, state, control, model=None, **kwargs):
+        if state.global_step % {} == 0:
+            model.save_pretrained("out/kept/now")
+"""
+ONE_EPOCH = "num_train_epochs=1"
+SPLIT = "parts = dataset.train_test_split(0.2, seed=0)\ndataset = parts['train']"
+HELD = "eval_dataset=parts['test']"
+EARLY = "from transformers import EarlyStoppingCallback"
+STOPS = f"{HELD}, callbacks=[EarlyStoppingCallback(3)]"
+BEST = 'eval_strategy="steps", eval_steps={0}, save_steps={0}, load_best_model_at_end=True, num_train_epochs=1'
+LOADED = 'AutoModelForCausalLM.from_pretrained("out/{}/checkpoint-{}")'
+INTERVALS: tuple[Job, ...] = (
+    job(
+        "keeps-every-five-hundredth-step",
+        "SFT",
+        "save/no-checkpoint-saved",
+        top=KEEPER.format(500),
+        settings=f'save_strategy="no", {ONE_EPOCH}',
+        given="callbacks=[Keep()]",
+    ),
+    job(
+        "keeps-every-tenth-step",
+        "SFT",
+        top=KEEPER.format(10),
+        settings=f'save_strategy="no", {ONE_EPOCH}',
+        given="callbacks=[Keep()]",
+    ),
+    job(
+        "loads-a-step-that-never-came",
+        "SFT",
+        "export/model-path-not-local",
+        settings=ONE_EPOCH,
+        end=LOADED.format("loads-a-step-that-never-came", 500),
+    ),
+    job("loads-a-step", "SFT", settings=f"save_steps=8, {ONE_EPOCH}", end=LOADED.format("loads-a-step", 16)),
+    job(
+        "best-of-no-evaluation",
+        "SFT",
+        "evaluate/best-metric-not-logged",
+        shape=SPLIT,
+        settings=BEST.format(5) + ", eval_delay=1000",
+        given=HELD,
+    ),
+    job("best-of-one-evaluation", "SFT", shape=SPLIT, settings=BEST.format(500), given=HELD),
+    job(
+        "stops-after-more-evaluations-than-there-are",
+        "SFT",
+        top=EARLY,
+        shape=SPLIT,
+        settings=BEST.format(5),
+        given=STOPS,
+    ),
+    job(
+        "worst-is-best",
+        "SFT",
+        "evaluate/save-eval-strategy-mismatch",
+        shape=SPLIT,
+        settings=BEST.format(5) + ', metric_for_best_model="eval_loss", greater_is_better=True',
+        given=HELD,
+    ),
+    job("stops-early", "SFT", top=EARLY, shape=SPLIT, settings=BEST.format(2), given=STOPS),
+)
+MOVED = """
+def moved(rows):
+    ids = tokenizer.pad([{{"input_ids": row["input_ids"]}} for row in rows], return_tensors="pt")["input_ids"]
+    return {{"input_ids": ids[:, {0}], "labels": ids[:, {1}]}}
+"""
+COLLATED: tuple[Job, ...] = (
+    plain("labels-moved-twice", "step/user-code-error", top=MOVED.format(":-1", "1:"), collator="moved"),
+    plain("labels-as-they-are", top=MOVED.format(":", ":"), collator="moved"),
+)
+SETTINGS = (*LAUNCHED, *FORMATTED, *RATES, *INTERVALS, *COLLATED)
+DOUBTED_SETTINGS = {
+    "best-of-one-evaluation": "best-metric-not-logged",
+    "stops-after-more-evaluations-than-there-are": "best-metric-not-logged",
+}

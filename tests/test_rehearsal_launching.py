@@ -1,8 +1,11 @@
 """Which scripts want a launcher, and how they are rehearsed without one."""
 
+from pathlib import Path
+
 import pytest
 
-from holdfast.app.rehearsing import rehearse
+from holdfast.adapters.programs import Program
+from holdfast.app.rehearsing import other_versions, rehearse
 from holdfast.catalog.launchers import alone, wanted_launcher
 
 WANTS = {
@@ -49,10 +52,20 @@ def test_a_script_that_copes_wants_none(source: str) -> None:
     assert alone([], source) == {}
 
 
-def test_a_run_by_python_is_told_of_the_launcher(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_this_environment_does_not_meet_is_not_rehearsed(tmp_path: Path) -> None:
+    """With `--here` a pin that no release satisfies is rehearsed with what is installed, and the answer says so."""
+    script = tmp_path / "train.py"
+    header = '# /// script\n# dependencies = ["trl==99.0.0", "peft>=0.1 ; sys_platform == \'linux\'", "torch"]\n# ///\n'
+    script.write_text(f"{header}print(1)\n", encoding="utf-8")
+    asked = Program(path=str(script), source=script.read_text(encoding="utf-8"))
+    told = list(other_versions(asked, {"trl": "1.16.0", "peft": "0.21.2", "torch": "2.13.0"}))
+    assert [each.what for each in told] == ["trl==99.0.0"]
+    assert "trl 1.16.0" in told[0].because
+
+
+def test_a_run_by_python_is_told_of_the_launcher(tmp_path: Path) -> None:
     """`holdfast run` starts the script by `python` where there are no several GPUs: it fails before it begins."""
-    monkeypatch.chdir(str(tmp_path))
-    with open("train.py", "w", encoding="utf-8") as file:  # noqa: PTH123 - a relative name is what a user gives
-        file.write(WANTS["RANK"])
-    found = rehearse("train.py", set=["where.backend=local"], here=True, offline=True)
+    script = tmp_path / "train.py"
+    script.write_text(WANTS["RANK"], encoding="utf-8")
+    found = rehearse(str(script), set=["where.backend=local"], here=True, offline=True)
     assert "`RANK`, which torchrun sets" in found["failure"]["cause"]

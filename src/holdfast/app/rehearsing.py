@@ -3,13 +3,15 @@
 import re
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from os import fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from holdfast.adapters.environments import SCRIPT, is_made, select_interpreter
 from holdfast.adapters.hub.rights import read_rights
@@ -26,6 +28,7 @@ from holdfast.app.playing import Again, Hear, diagnose_part, judge_parts, limit_
 from holdfast.app.rehearsed_scene import read_scene
 from holdfast.app.rendering import script_of
 from holdfast.catalog.launchers import Launcher, alone, wanted_launcher
+from holdfast.catalog.packages import parse_requirement
 from holdfast.core.errors import UsageError
 from holdfast.core.rehearsal import Omitted, Played, Rehearsal
 from holdfast.core.script_header import find_header, read_header
@@ -185,7 +188,10 @@ def _rehearsed(asked: Program, order: Order, words: Sequence[str], way: Way) -> 
     found = isolating.isolate(found, parts, order, again, forced=way.whose)
     found = explain_failures(found, read_scene(asked, parts))
     learnt = learn(parts["whole"], read_tokens(folder / "whole"))
-    return replace(found, versions={**ready["versions"], **found.versions}, learnt=learnt)
+    omitted = tuple(other_versions(asked, ready["versions"])) if way.here else ()
+    return replace(
+        found, versions={**ready["versions"], **found.versions}, learnt=learnt, omitted=(*omitted, *found.omitted)
+    )
 
 
 def _is_started_by_python(asked: Program) -> bool:
@@ -208,6 +214,22 @@ def _usage_error(asked: Program, problem: UsageProblem) -> UsageError:
     lacking = f"pass {'them' if len(problem.wanted) > 1 else 'it'} after `--`: `holdfast rehearse {asked.path} -- {' '.join(words)}`"
     fix = lacking if problem.wanted else given
     return UsageError(f"{asked.path} {problem.what}", where=asked.path, fix=fix)
+
+
+def other_versions(asked: Program, versions: Mapping[str, str]) -> Iterator[Omitted]:
+    """Yield the requirements of a script's header that this environment does not meet, and was taken in spite of.
+
+    Args:
+        asked: The script.
+        versions: The releases here, by package.
+    """
+    declared = read_header(asked.source, asked.path).get("dependencies", ())
+    for text in declared if isinstance(declared, list) else ():
+        wanted = parse_requirement(str(text))
+        here = versions.get(wanted.name)
+        with suppress(InvalidSpecifier):
+            if here and not wanted.address and not SpecifierSet(wanted.bounds).contains(here, prereleases=True):
+                yield Omitted(what=str(text), because=f"an environment that has it: here it is {wanted.name} {here}")
 
 
 def _launchers(asked: Program) -> Iterator[Omitted]:

@@ -15,7 +15,7 @@ Mark = Literal[
     "null", "empty", "wrong-type", "json-text", "unknown-role", "role-order", "no-assistant", "no-user", "empty-turn",
     "equal-pair", "duplicate", "leaked", "one-class", "encoding", "no-prompt-prefix", "uneven-steps", "malformed-tools",
     "missing-image", "blank-completion", "last-turn", "repeated-prompt", "uneven-classes", "mixed-types",
-    "malformed-calls", "one-answer",
+    "malformed-calls", "one-answer", "unfilled",
 ]  # fmt: skip
 """Kinds of damage that rows can have, each told by a rule of its own."""
 

@@ -2,7 +2,8 @@
 
 ## What it does
 Compares `learning_rate` with what the optimizer takes: 1 and more with AdamW, Adafactor, Lion, RMSprop and Adagrad is an error, 0.1 and more
-a warning; with SGD 100 is an error.
+a warning; with SGD 100 is an error. `weight_decay` times `learning_rate`, the share of each weight that a step takes, is an error from
+0.1 on.
 
 ## Why is this bad
 These optimizers change each weight by about `learning_rate` in a step, however small the gradient is and however it is clipped. Weights
@@ -25,6 +26,7 @@ SGD = "sgd"
 NOTHING_LEFT = 1.0
 """With an adaptive optimizer: fifty times the usual size of a weight, in each step."""
 SUSPECT = 0.1
+DECAY, WIPED = "train.weight_decay", 0.1
 MOST_OF_SGD = 100.0
 TUNED_PROMPTS = ("PromptTuning", "PrefixTuning", "PromptEncoder")
 """Adapters that are trained with rates up to 0.3."""
@@ -33,6 +35,7 @@ OWN_OPTIMIZER = ("trainer.optimizers", "trainer.optimizer_cls_and_kwargs")
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to a rate that is too high for the optimizer; nothing where the optimizer is the script's own."""
+    yield from _decayed(job)
     rate = job.get(KEY, None)
     if not isinstance(rate, int | float) or isinstance(rate, bool) or rate < SUSPECT:
         return
@@ -41,10 +44,22 @@ def check(job: Document) -> Iterator[Finding]:
     optimizer = str(job.get("train.optim", DEFAULT))
     adaptive = any(name in optimizer for name in ADAPTIVE)
     if rate >= NOTHING_LEFT if adaptive else optimizer == SGD and rate >= MOST_OF_SGD:
-        yield Finding(KEY, f"no training survives a learning rate of {rate:g} with {optimizer}: was an exponent lost?")
+        yield Finding(
+            KEY, f"no training survives a learning rate of {rate:g} with {optimizer}: an exponent may be lost"
+        )
     elif adaptive and not any(name in job.text for name in TUNED_PROMPTS):
-        fault = f"a learning rate of {rate:g} with {optimizer} changes each weight by more than its size: was an exponent lost?"
+        fault = f"a learning rate of {rate:g} with {optimizer} changes each weight by more than its size: an exponent may be lost"
         yield Finding(KEY, fault, severity=Severity.WARNING)
+
+
+def _decayed(job: Document) -> Iterator[Finding]:
+    """Object to a weight decay that takes a tenth of each weight in each step."""
+    decay, rate = job.get(DECAY, None), job.get(KEY, None)
+    if isinstance(decay, int | float) and isinstance(rate, int | float) and decay * rate >= WIPED:
+        yield Finding(
+            DECAY,
+            f"a weight decay of {decay:g} with a learning rate of {rate:g} takes {decay * rate:.0%} of each weight in each step",
+        )
 
 
 JOB = """
@@ -75,9 +90,10 @@ RULE = Rule(
         Case(job=JOB.replace("2.0", "1.0e6"), at=KEY),
         Case(job=JOB.replace("2.0", "100\n  optim: sgd"), at=KEY),
         Case(script=SCRIPT, at=KEY),
+        Case(job=JOB.replace("2.0", "2.0e-4\n  weight_decay: 1000.0"), at=DECAY),
     ),
     good=(
-        Case(job=JOB.replace("2.0", "1.0e-3")),
+        Case(job=JOB.replace("2.0", "1.0e-3\n  weight_decay: 1.0")),
         Case(job=JOB.replace("2.0", "2.0\n  optim: sgd")),
         Case(job=JOB.replace("2.0", "1.0\n  optim: schedule_free_sgd")),
         Case(

@@ -9,6 +9,7 @@ from holdfast.catalog.formats.settings import Settings
 from holdfast.catalog.formats.words import ANSWERS, CONVERSATIONS
 from holdfast.core.scan import Mark, Scan
 from holdfast.core.shape import Shape
+from holdfast.engine.scan.alike import Alike
 from holdfast.engine.scan.attachments import judge_images, judge_tools
 from holdfast.engine.scan.labels import Labels
 from holdfast.engine.scan.pairs import Preferred, judge_pairs
@@ -50,6 +51,7 @@ def scan_rows(
         *judging.tally.marked(),
         *judging.labels.marked(),
         *judging.preferred.marked(),
+        *judging.alike.marked(),
         *judging.sameness.marked(evaluated),
     )
     return Scan(
@@ -77,6 +79,7 @@ class Judging:
     tally: Tally = field(default_factory=Tally)
     labels: Labels = field(default_factory=Labels)
     preferred: Preferred = field(default_factory=Preferred)
+    alike: Alike = field(default_factory=Alike)
     sameness: Sameness = field(default_factory=Sameness)
 
     def judge(self, batch: Batch) -> None:
@@ -90,6 +93,7 @@ class Judging:
         judge_pairs(numbers, frame, reads, self.tally)
         self.labels.judge(numbers, frame, reads, self.tally)
         self.preferred.judge(frame, reads)
+        self.alike.judge(frame, reads)
         if reads.tools:
             judge_tools(numbers, frame, reads, self.tally)
         judge_images(numbers, frame, reads, self.tally)

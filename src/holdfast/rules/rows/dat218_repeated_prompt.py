@@ -18,11 +18,16 @@ from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import Marked, Scan
 
+COPY = "whole"
+"""Detail of answers that are their prompts, in all rows."""
+
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to each column."""
     for marked in damaged(job, scan, "repeated-prompt"):
         what = f"begin{{s}} with the prompt in `{marked.column}`, before which it is put again"
+        if marked.detail == COPY:
+            what = f"say{{s}} in `{marked.column}` what the prompt says, and nothing else"
         yield found(marked, tell(scan, marked, what))
 
 
@@ -31,6 +36,7 @@ method: dpo
 model: Qwen/Qwen2.5-0.5B
 dataset: data.jsonl
 """
+COPIES = Marked("repeated-prompt", "completion", 500, (0, 1, 2), "whole")
 TWICE = Marked("repeated-prompt", "chosen", 500, (0, 1, 2))
 
 RULE = Rule(
@@ -40,7 +46,10 @@ RULE = Rule(
     severity=Severity.WARNING,
     check=check,
     source="Tried with trl 1.16: dpo and reward on four such rows of conversations train, on prompt, prompt and answer.",
-    bad=(Case(job=JOB, facts={"scan": Scan(rows=500, marked=(TWICE,))}, at="dataset"),),
+    bad=(
+        Case(job=JOB, facts={"scan": Scan(rows=500, marked=(TWICE,))}, at="dataset"),
+        Case(job=JOB.replace("dpo", "sft"), facts={"scan": Scan(rows=500, marked=(COPIES,))}, at="dataset"),
+    ),
     good=(Case(job=JOB, facts={"scan": Scan(rows=500)}),),
     kinds=WITH_ROWS,
 )

@@ -36,7 +36,7 @@ class Rows:
         self._order, self._tell = order, tell
         self._places = Places(order)
         self._loading = Loading(order, tell)
-        self._noting = Noting(order)
+        self._noting = Noting(order, tell)
         self._known = KnownRows(order.known_rows, tell) if order.known_rows else None
 
     def install(self, module: Any) -> None:

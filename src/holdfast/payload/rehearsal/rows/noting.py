@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from ..order import Order
+from ..telling import Tell
 from ..wrapping import wrap
 from .asking import asked_by_script, asking_line
 from .choosing import first_rows
+from .mixed import look_at_types
 
 MADE = (
     "from_list",
@@ -37,7 +39,8 @@ FEW = 16
 class Noting:
     """Writes down what datasets held."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: Order, tell: Tell) -> None:
+        self._tell, self._source = tell, order.source
         self._folder = Path(order.folder, FOLDER)
         self._wanted = order.part == "whole" and not order.known_rows
 
@@ -62,6 +65,7 @@ class Noting:
         try:
             rows, features = _looked_at(_first(loaded), given)
             text = json.dumps({"rows": rows, "features": features, "asked": told})
+            look_at_types(rows or (), features or {}, self._source, self._tell)
         except Exception:  # noqa: BLE001 - pictures; a row that the script has yet to stumble over
             text = json.dumps({"rows": None, "features": None, "asked": told}, default=str)
         path.write_text(text, encoding="utf-8")

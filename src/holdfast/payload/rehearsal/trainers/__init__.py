@@ -29,6 +29,7 @@ from .batches import cut
 from .formatting import look_at_formatting
 from .observed import keep_rows
 from .periodic import Periodic
+from .real_steps import BOUND, look_at_intervals, most_steps
 from .resuming import look_at_checkpoint
 from .rewarding import Rewards
 
@@ -120,17 +121,17 @@ class Trainers:
         seen["template"] = tokens.own_template(bound.arguments.get("processing_class"))
         try:
             with self._tell.during("data"):
+                look_at_formatting(trainer, bound.arguments, self._tell)
                 self._take_few(bound.arguments)
             if settings := _settings_of(bound.arguments):
                 self._ask(trainer, settings, dataset, seen)
-            if any(each.__name__ == "SFTTrainer" for each in type(trainer).__mro__):
-                look_at_formatting(bound.arguments, self._tell)
             with self._tell.during("model"):
                 init(*bound.args, **bound.kwargs)
                 if not settings:
                     self._ask(trainer, trainer.args, dataset, seen)
                 elif trainer.args is not settings:  # TRL makes a config of its own of plain `TrainingArguments`
                     object.__setattr__(trainer.args, "_holdfast_asked", vars(settings)["_holdfast_asked"])
+                    object.__setattr__(trainer.args, BOUND, vars(settings)[BOUND])
             self._look_at_rows(trainer, bound.arguments.get("train_dataset"), rows)
         finally:
             self._making = None
@@ -142,6 +143,7 @@ class Trainers:
         if "_holdfast_asked" not in vars(settings):  # by a trainer before this one, with the same settings
             object.__setattr__(settings, "_holdfast_asked", asked)
         kinds = [each.__name__ for each in type(trainer).__mro__]
+        object.__setattr__(settings, BOUND, most_steps(asked, dataset, kinds))
         chosen = _chosen(settings, asked)
         resumes = bool(RESUMES.search(self._order.source))
         self._tell.fact("training", trainer=kinds, arguments=asked, chosen=chosen, resumes=resumes, **seen)
@@ -154,6 +156,7 @@ class Trainers:
 
     def _look_at_rows(self, trainer: Any, few_rows: Any, rows: int) -> None:
         """Tell of rows that leave nothing to learn, or too little."""
+        look_at_intervals(trainer, trainer.args._holdfast_asked, self._tell)  # noqa: SLF001 - ours
         tokens.look_at_updates(trainer.args._holdfast_asked, rows, self._tell)  # noqa: SLF001 - ours
         names = [each.__name__ for each in type(trainer).__mro__]
         if not hasattr(few_rows, "column_names") or not isinstance(few_rows, Sized):

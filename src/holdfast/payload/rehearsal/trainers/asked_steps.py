@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..order import Order
+from .real_steps import BOUND
 
 NAMED = re.compile(r"\bcheckpoint-(\d+)")
 
@@ -30,7 +31,8 @@ def as_asked(trainer: Any, shown: Any, order: Order) -> Any:
     if trainer.state.global_step < trainer.args.max_steps:  # a callback stopped it
         return shown
     if last.is_dir():
-        for number in _saved(asked, order.source):
+        most = getattr(trainer.args, BOUND, None)
+        for number in _saved(asked, order.source, most or float("inf")):
             other = last.with_name(f"checkpoint-{number}")
             if not other.exists():
                 other.symlink_to(last.name, target_is_directory=True)
@@ -41,13 +43,18 @@ def as_asked(trainer: Any, shown: Any, order: Order) -> Any:
     return shown._replace(global_step=steps) if hasattr(shown, "_replace") else shown
 
 
-def _saved(asked: Mapping[str, Any], source: str) -> Iterator[int]:
-    """Yield the last step, and those whose checkpoints the script names and nobody can say that there would be none of."""
+def _saved(asked: Mapping[str, Any], source: str, most: float) -> Iterator[int]:
+    """Yield the last step, and those whose checkpoints the script names and nobody can say that there would be none of.
+
+    Args:
+        asked: The arguments of a trainer, as they were asked for.
+        source: The script's text.
+        most: The steps that there are at most.
+    """
     steps, every = int(asked.get("max_steps") or 0), float(asked.get("save_steps") or 0)
     if steps > 0:
         yield steps
     every = ceil(steps * every) if 0 < every < 1 else every
     known = steps > 0 and asked.get("save_strategy") == "steps" and every > 0
-    yield from (
-        number for number in map(int, NAMED.findall(source)) if not known or (number < steps and not number % every)
-    )
+    named = (number for number in map(int, NAMED.findall(source)) if number <= most)
+    yield from (number for number in named if not known or (number < steps and not number % every))

@@ -12,15 +12,18 @@ MADE = "input_ids"
 """A column of rows that are tokens already: the function is not called."""
 
 
-def look_at_formatting(given: Mapping[str, Any], tell: Tell) -> None:
+def look_at_formatting(trainer: Any, given: Mapping[str, Any], tell: Tell) -> None:
     """Tell of a function that does not make one text of one row, by its name.
 
     Args:
-        given: What `SFTTrainer` is given.
+        trainer: Any trainer; only `SFTTrainer` takes such a function.
+        given: What it is given.
         tell: Where it is told.
     """
     function: Any = given.get("formatting_func")
     rows: Any = given.get("train_dataset")
+    if not any(each.__name__ == "SFTTrainer" for each in type(trainer).__mro__):
+        return
     if not callable(function) or not hasattr(rows, "column_names") or MADE in (rows.column_names or ()):
         return
     version = str(getattr(sys.modules.get("trl"), "__version__", "0")).split(".")

@@ -16,6 +16,8 @@ from .ends import look_at_ends, tell_ends
 
 IGNORED = -100
 """The label of tokens that no loss counts."""
+MANY = 8
+"""Labels that are not all alike by chance."""
 STILL = 1e-9
 """A learning rate that changes nothing of a weight as floats hold it."""
 
@@ -43,6 +45,21 @@ def look_at_batch(inputs: Any, trainer: Any, tell: Tell) -> None:
     trainer._holdfast_labels = getattr(trainer, "_holdfast_labels", 0) + count  # noqa: SLF001 - ours
     tell.fact("batch", rows=trained.shape[0], tokens=trained.shape[1], trained=count)
     look_at_ends(inputs, trained, trainer)
+    if rates.guesses_tokens(trainer) and _are_shifted(inputs, trained):
+        because = "the labels of a batch are its tokens moved by one, and the model moves them once more: give the tokens themselves"
+        tell.wrong("user-code-error", "step", because)
+
+
+def _are_shifted(inputs: Any, trained: Any) -> bool:
+    """Return whether each label is the token after its own, and not its own, as a collator writes that shifts them itself."""
+    tokens, labels = inputs.get("input_ids"), inputs.get("labels")
+    if not torch.is_tensor(tokens) or not torch.is_tensor(labels) or tokens.shape != labels.shape:
+        return False
+    inner = trained[:, :-1]
+    count = int(inner.sum())
+    same = int((labels[:, :-1] == tokens[:, :-1])[inner].sum())
+    moved = int((labels[:, :-1] == tokens[:, 1:])[inner].sum())
+    return count >= MANY and moved == count and same < count / 2
 
 
 def _trained(inputs: Any) -> Any:

@@ -10,9 +10,10 @@ from typing import Any
 
 from ..order import Order
 from ..telling import Tell
+from .real_steps import BOUND
 
-PERIODIC = re.compile(r"\bglobal_step\s*%")
-"""How a script's text looks that does something every so many steps."""
+PERIODIC = re.compile(r"\bglobal_step\s*%\s*(\d*)")
+"""How a script's text looks that does something every so many steps, and how many where that is a number."""
 ROUND = 2_520_000
 """A number of steps that all usual intervals divide: those up to 10, and their multiples by powers of 10 up to 1000."""
 EVENTS = ("on_step_end", "on_log", "on_evaluate", "on_save")
@@ -25,7 +26,7 @@ class Periodic:
 
     def __init__(self, order: Order, tell: Tell) -> None:
         self._tell = tell
-        self._wanted = order.part == "whole" and bool(PERIODIC.search(order.source))
+        self._every = [int(each or 1) for each in PERIODIC.findall(order.source)] if order.part == "whole" else []
         self._told: set[tuple[int, str]] = set()
 
     def tell_of_round_step(
@@ -42,8 +43,10 @@ class Periodic:
             control: What callbacks say is to be done.
             more: What the event tells besides.
         """
-        if not self._wanted or event not in EVENTS or state.global_step < state.max_steps:
+        if not self._every or event not in EVENTS or state.global_step < state.max_steps:
             return
+        if min(self._every) > (getattr(args, BOUND, None) or ROUND):
+            return  # that step never comes
         there = copy.copy(state)
         there.global_step = there.max_steps = ROUND
         for callback in handler.callbacks:

@@ -11,6 +11,8 @@ ADAPTIVE = frozenset({"Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adafactor", 
 """Optimizers that change each weight by about the rate in a step, by the names of their classes; others have scales of their own."""
 NOTHING_LEFT = 1.0
 """Fifty times the size of a weight of a language model."""
+WIPED = 0.1
+"""Share of a weight that its decay takes in a step: after 20 steps an eighth is left."""
 WORSE = 2.0
 """Times the first loss. Tried: with AdamW at 0.05 the loss falls, at 0.5 it is 3.6 times the first."""
 NAME = "lr-too-high-divergence"
@@ -26,15 +28,22 @@ def judge(trainer: Any, tell: Tell) -> None:
         tell.wrong(
             NAME,
             "step",
-            f"a learning rate of {rate:g} with {kind} leaves nothing of the weights: was an exponent lost?",
+            f"a learning rate of {rate:g} with {kind} leaves nothing of the weights: an exponent may be lost",
+        )
+    decay = max(float(group.get("weight_decay", 0.0)) for group in groups)
+    if kind in ADAPTIVE and decay * rate >= WIPED:
+        tell.wrong(
+            NAME,
+            "step",
+            f"a weight decay of {decay:g} with a learning rate of {rate:g} takes {decay * rate:.0%} of each weight in each step",
         )
     losses = [float(each["loss"]) for each in trainer.state.log_history if "loss" in each]
-    if losses and _guesses_tokens(trainer) and max(losses) > WORSE * losses[0] > 0:
+    if losses and guesses_tokens(trainer) and max(losses) > WORSE * losses[0] > 0:
         because = f"the loss rises from {losses[0]:.3g} to {max(losses):.3g} in {len(losses)} steps with a learning rate of {rate:g}"
         tell.wrong(NAME, "step", because)
 
 
-def _guesses_tokens(trainer: Any) -> bool:
+def guesses_tokens(trainer: Any) -> bool:
     """Return whether the loss is that of guessing the next token, which is alike in all rows of a model that knows nothing."""
     model = trainer.model.get_base_model() if hasattr(trainer.model, "get_base_model") else trainer.model
     causal = type(model).__name__.endswith(("ForCausalLM", "ForConditionalGeneration", "LMHeadModel"))

@@ -1,0 +1,64 @@
+"""What no text should have, where all rows have it: names in braces that nobody filled in, `None`, an answer that is its prompt.
+
+In a few rows each of these may be meant, in text about code or in a task of copying; so nothing is said but of all rows.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import polars as pl
+
+from holdfast.catalog.formats.words import ANSWERS
+from holdfast.core.scan import Marked
+from holdfast.engine.scan.reads import Reads
+
+ENOUGH: Final = 8
+"""Rows that do not have it all by chance."""
+ABSENT: Final = {"None": r"(?:^|[\s:])None\s*(?:$|\n|<)", "nan": r"(?:^|[\s:])nan\s*(?:$|\n|<)"}
+"""What Python writes of a value that is not there, at the end of a line or before a tag."""
+COPY: Final = "whole"
+
+
+@dataclass(slots=True)
+class Alike:
+    """What all rows so far have.
+
+    Attributes:
+        rows: How many there were.
+        found: By column, what all of them have; None before the first rows.
+    """
+
+    rows: int = 0
+    found: dict[str, set[str]] | None = field(default=None)
+
+    def judge(self, frame: pl.DataFrame, reads: Reads) -> None:
+        """Take in the rows of one batch."""
+        self.rows += frame.height
+        if self.found is None:
+            names = {f"{{{name}}}" for name in frame.columns}
+            self.found = {column: {*names, *ABSENT, COPY} - {f"{{{column}}}"} for column in reads.texts}
+        for column, needles in self.found.items():
+            self.found[column] = {each for each in needles if _is_everywhere(each, column, frame, reads)}
+
+    def marked(self) -> tuple[Marked, ...]:
+        """Return it, where the rows are enough."""
+        if self.rows < ENOUGH or self.found is None:
+            return ()
+        return tuple(
+            Marked("repeated-prompt" if each == COPY else "unfilled", column, self.rows, tuple(range(3)), each)
+            for column, needles in self.found.items()
+            for each in sorted(needles)
+        )
+
+
+def _is_everywhere(needle: str, column: str, frame: pl.DataFrame, reads: Reads) -> bool:
+    text = pl.col(column)
+    if needle == COPY:
+        if column not in ANSWERS or "prompt" not in reads.texts:
+            return False
+        has = (text == pl.col("prompt")) & (text != "")
+    elif needle in ABSENT:
+        has = text.str.contains(ABSENT[needle])
+    else:
+        has = text.str.contains(needle, literal=True)
+    return bool(frame.select(has.fill_null(value=False).all()).item())

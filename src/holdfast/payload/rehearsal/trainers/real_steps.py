@@ -1,0 +1,74 @@
+"""The steps that the whole training has, and what of it they are too few for: an evaluation, a choice of the best, a checkpoint."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ..rows.part import is_mixed, whole_rows
+from ..telling import Tell
+
+BOUND = "_holdfast_most_steps"
+"""Attribute of a trainer's arguments: the steps that its whole training has at most."""
+BATCH = ("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs")
+PAIRED = 2
+"""Rows that KTO makes of one pair."""
+BEST = "best-metric-not-logged"
+
+
+def most_steps(asked: Mapping[str, Any], dataset: Any, kinds: list[str]) -> int | None:
+    """Return how many optimizer steps there are at most; None where nobody can say.
+
+    Args:
+        asked: A trainer's arguments.
+        dataset: What it trains on, as the script gives it.
+        kinds: Names of the trainer's classes.
+    """
+    if isinstance(asked.get("max_steps"), int) and asked["max_steps"] > 0:
+        return int(asked["max_steps"])
+    generates, packs = asked.get("num_generations"), asked.get("packing")
+    if (
+        generates
+        or packs
+        or not hasattr(dataset, "column_names")
+        or not hasattr(dataset, "__len__")
+        or is_mixed(dataset)
+    ):
+        return None
+    rows = whole_rows(dataset) * (PAIRED if "KTOTrainer" in kinds else 1)
+    counts = [asked.get(name) for name in BATCH]
+    if rows == float("inf") or not all(isinstance(each, int | float) and each > 0 for each in counts):
+        return None
+    batch, accumulated, epochs = (float(each or 1) for each in counts)
+    return math.ceil(math.ceil(math.ceil(rows / batch) / accumulated) * epochs)
+
+
+def look_at_intervals(trainer: Any, asked: Mapping[str, Any], tell: Tell) -> None:
+    """Tell of evaluations that never come, or too seldom for what goes by them."""
+    metric = str(asked.get("metric_for_best_model") or "")
+    if asked.get("greater_is_better") and metric.endswith("loss"):
+        because = f"`greater_is_better` is True, and of `{metric}` lower is better: the worst model is kept"
+        tell.wrong("save-eval-strategy-mismatch", "evaluate", because)
+    steps = getattr(trainer.args, BOUND, None)
+    if not steps or asked.get("eval_strategy") != "steps":
+        return
+    every, delay = asked.get("eval_steps") or asked.get("logging_steps"), asked.get("eval_delay") or 0
+    chooses = asked.get("load_best_model_at_end") or asked.get("save_strategy") == "best"
+    if delay > steps:
+        because = f"`eval_delay` is {delay:g}, and there are {steps} steps: nothing is evaluated"
+        tell_of_it = tell.wrong if chooses else tell.doubt
+        tell_of_it(BEST, "evaluate", f"{because}, and no checkpoint is the best" if chooses else because)
+    elif isinstance(every, int) and every > 1:
+        _look_at_choices(trainer, steps, every, tell, chooses=bool(chooses))
+
+
+def _look_at_choices(trainer: Any, steps: int, every: int, tell: Tell, *, chooses: bool) -> None:
+    """Tell of evaluations that are too few to choose from; transformers 5 evaluates once more at the last step."""
+    count = math.ceil(steps / every)
+    patience = max(
+        (getattr(each, "early_stopping_patience", 0) for each in trainer.callback_handler.callbacks), default=0
+    )
+    often = f"with `eval_steps={every}` and {steps} steps there {'is at most 1 evaluation' if count == 1 else f'are at most {count} evaluations'}"
+    if patience >= count:
+        tell.doubt(BEST, "evaluate", f"{often}: early stopping waits for {patience} after the first, and never stops")
+    elif chooses and count == 1:
+        tell.doubt(BEST, "evaluate", f"{often}, the last: the best model is the last one")

@@ -1,0 +1,73 @@
+"""The best model is the one with the worst metric.
+
+## What it does
+Compares `greater_is_better` with `metric_for_best_model`: of a loss less is better, of an accuracy and of F1 more.
+
+## Why is this bad
+`load_best_model_at_end`, `save_strategy="best"` and early stopping keep the checkpoint that the metric says is the worst, and the script
+ends as if all were well.
+
+## Fix safety
+Left out, `greater_is_better` follows the metric's name: safe.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.document import Document, Remove
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+
+KEY, METRIC = "train.greater_is_better", "train.metric_for_best_model"
+LESS = ("loss", "perplexity")
+MORE = ("accuracy", "f1", "accuracies")
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to a direction that is the metric's opposite."""
+    greater = job.get(KEY, None)
+    if not isinstance(greater, bool):
+        return
+    metric = job.get(METRIC, None) or ("loss" if job.get("train.load_best_model_at_end", None) is True else None)
+    if isinstance(metric, str) and metric.endswith(LESS if greater else MORE):
+        which = "lower" if greater else "higher"
+        fault = f"`greater_is_better` is {greater}, and of `{metric}` {which} is better: the worst model is kept"
+        yield Finding(KEY, fault, Fix("let the metric's name decide", (Remove(KEY),)))
+
+
+SCRIPT = """from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(
+    output_dir="out",
+    eval_strategy="steps",
+    load_best_model_at_end=True,
+    metric_for_best_model="eval_loss",
+    greater_is_better=True,
+)
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows, eval_dataset=held_out)
+"""
+FIXED = SCRIPT.replace("    greater_is_better=True,\n", "")
+
+RULE = Rule(
+    code="EVL104",
+    name="reversed-best-metric",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "transformers 5.23, `_determine_best_metric`, and `TrainingArguments.__post_init__`, which takes `not metric.endswith('loss')` "
+        "where nothing is said. Tried: the checkpoint with the highest loss is loaded at the end."
+    ),
+    bad=(
+        Case(script=SCRIPT, at=KEY, fixed=FIXED),
+        Case(
+            script=SCRIPT.replace('"eval_loss"', '"eval_accuracy"').replace("better=True", "better=False"),
+            at=KEY,
+            fixed=FIXED.replace('"eval_loss"', '"eval_accuracy"'),
+        ),
+    ),
+    good=(
+        Case(script=FIXED),
+        Case(script=SCRIPT.replace("better=True", "better=False")),
+        Case(script=SCRIPT.replace('"eval_loss"', '"eval_bleu"')),
+    ),
+    kinds=ANY_KIND,
+)

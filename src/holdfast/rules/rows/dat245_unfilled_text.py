@@ -1,0 +1,57 @@
+"""Texts in which nobody filled in the values.
+
+## What it does
+Looks for what every row's text holds: the name of another column in braces, `{answer}`, or `None` and `nan` where a value should be.
+
+## Why is this bad
+The model learns the braces, or to answer `None`. The causes are an f-string without its `f`, and a column that is spelled otherwise than
+`row.get` has it. Nothing raises.
+
+## Fix safety
+There is no automatic fix. Print one text after the mapping: `print(dataset[0]["text"])`.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.scanned import damaged, found
+from holdfast.core.document import Document
+from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.scan import Marked, Scan
+
+
+def check(job: Document, scan: Scan) -> Iterator[Finding]:
+    """Object to names in braces; warn of what Python writes for nothing."""
+    for marked in damaged(job, scan, "unfilled"):
+        if marked.detail.startswith("{"):
+            yield found(marked, f"{_said(marked)}, and not that column's value: the `f` of an f-string may be missing")
+        else:  # which a dataset about code may mean, so that no number of rows makes an error of it
+            message = f"{_said(marked)}: a column may have been missing when it was written"
+            yield Finding("dataset", message, rows=marked.rows, severity=Severity.WARNING)
+
+
+def _said(marked: Marked) -> str:
+    return f"`{marked.column}` says `{marked.detail}` in all {marked.count:,} rows"
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: data.jsonl
+"""
+BRACES = Marked("unfilled", "text", 64, (0, 1, 2), "{answer}")
+NOTHING = Marked("unfilled", "text", 64, (0, 1, 2), "None")
+
+RULE = Rule(
+    code="DAT245",
+    name="unfilled-text",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source="Tried with trl 1.16: `SFTTrainer` trains on such texts of `dataset.map` without a word.",
+    bad=(
+        Case(job=JOB, facts={"scan": Scan(rows=64, marked=(BRACES,))}, at="dataset"),
+        Case(job=JOB, facts={"scan": Scan(rows=64, marked=(NOTHING,))}, at="dataset"),
+    ),
+    good=(Case(job=JOB, facts={"scan": Scan(rows=64)}),),
+    kinds=WITH_ROWS,
+)
