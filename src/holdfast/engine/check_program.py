@@ -18,6 +18,7 @@ from holdfast.core.requirement import Declared
 from holdfast.engine.check import needed_facts, run_rules, severity_of
 from holdfast.engine.gather import gather
 from holdfast.engine.hub_facts import HUB_FACTS, HubFacts, Outside, asked_about
+from holdfast.engine.renamed import names_anew, with_new_names
 from holdfast.engine.resolve import Resolution
 
 Results = list[Finding | Skip]
@@ -180,8 +181,31 @@ def _unasked(rules: Sequence[Rule], documents: Sequence[Document], footing: Foot
 
 def _ask(rules: Sequence[Rule], documents: Sequence[Document], footing: Footing, at: Mapping[str, str]) -> Results:
     """Return what the rules say at some versions; what they say of several documents alike is told once."""
-    found = (result for document in documents for result in _ask_about(rules, document, footing, at))
+    found = (result for document in documents for result in _ask_thoroughly(rules, document, footing, at))
     return list({_identity(result): result for result in found}.values())
+
+
+def _ask_thoroughly(
+    rules: Sequence[Rule], document: Document, footing: Footing, at: Mapping[str, str]
+) -> Iterator[Finding | Skip]:
+    """Yield what the rules say of one document, with what comes to light once its old names are written anew.
+
+    What holds of it only because of an old name is that name's consequence, and is not told beside it.
+    """
+    results = list(_ask_about(rules, document, footing, at))
+    findings = [result for result in results if isinstance(result, Finding)]
+    anew = with_new_names(document, findings)
+    if anew is None:
+        yield from results
+        return
+    later = [result for result in _ask_about(rules, anew, footing, at) if isinstance(result, Finding)]
+    holding = {_identity(result) for result in later}
+    kept = [
+        result for result in results if isinstance(result, Skip) or names_anew(result) or _identity(result) in holding
+    ]
+    told = {_identity(result) for result in kept}
+    yield from kept
+    yield from (result for result in later if _identity(result) not in told)
 
 
 def _ask_about(
