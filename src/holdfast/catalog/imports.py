@@ -12,7 +12,7 @@ from holdfast.catalog.api import Api, load_history, released
 from holdfast.catalog.renames import Replaced, replaced
 from holdfast.catalog.spans import span_after, span_before
 from holdfast.core.api import Span
-from holdfast.core.calls import Call, Guard
+from holdfast.core.calls import Call, Guard, Import
 from holdfast.core.document import CallAs, Document, Edit, Remove, Set
 from holdfast.core.finding import Fix
 from holdfast.core.nearest import nearest
@@ -94,6 +94,23 @@ def absences(job: Document, api: Api, kind: Absence) -> Iterator[Absent]:
         if kind is not Absence.MODULE or absent.fix or statement not in told:
             yield absent
         told.add(statement)
+
+
+def dead_fallbacks(job: Document, api: Api) -> Iterator[tuple[Place, str]]:
+    """Yield where the last of several imports stands that stand in for one another and all fail, and which they are."""
+    imports = {each.place: each for each in job.imports}
+    for arms in job.fallbacks:
+        lost = [[imports[place] for place in arm if place in imports and _fails(api, imports[place])] for arm in arms]
+        if all(lost):
+            names = " and ".join(f"`{arm[0].name or arm[0].module}` of `{arm[0].module}`" for arm in lost)
+            whose = ", ".join(dict.fromkeys(_whose(api, arm[0].module) for arm in lost))
+            yield lost[-1][0].place, f"{whose} has neither of the imports that stand in for one another: {names}"
+
+
+def _fails(api: Api, each: Import) -> bool:
+    """Tell whether an import certainly fails."""
+    there = api.has_module(each.module)
+    return there is False or (bool(there) and each.name is not None and api.has_name(each.module, each.name) is False)
 
 
 def instead_of(api: Api, module: str, name: str) -> str:

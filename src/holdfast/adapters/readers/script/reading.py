@@ -80,6 +80,7 @@ class Reading:
         rest: What stands around everything from here on: a check of versions that ends the program.
         drafts: The calls, by node, path and kind.
         log: Every call come upon, in order, to compare the branches of an `if`.
+        fallbacks: Imports that stand in for one another, by the places of each arm's.
         reads: Attributes of settings that are read, by node.
         written: Names of the attributes that the program sets, on whatever it sets them; `*` where any may be.
         exposed: Addresses of the things that code was handed which is not seen.
@@ -108,6 +109,9 @@ class Reading:
     drafts: dict[Any, Draft] = field(default_factory=dict[Any, Draft])
     log: list[Draft] = field(default_factory=list[Draft])
     imports: dict[Place, Import] = field(default_factory=dict[Place, Import])
+    fallbacks: dict[tuple[tuple[Place, ...], ...], None] = field(
+        default_factory=dict[tuple[tuple[Place, ...], ...], None]
+    )
     reads: dict[int, AttributeRead] = field(default_factory=dict[int, AttributeRead])
     written: set[str] = field(default_factory=set[str])
     exposed: set[int] = field(default_factory=set[int])
