@@ -231,7 +231,7 @@ def test_the_resolution_names_its_date() -> None:
     assert isinstance(told_of.resolution, Resolution)
 
 
-def reported(folder: Path, script: str, **options: bool) -> dict[str, Any]:
+def reported(folder: Path, script: str, **options: Any) -> dict[str, Any]:
     """What is said of a script that gets the newest releases."""
     header = '# /// script\n# dependencies = ["trl==1.16.0", "transformers==5.23.0"]\n# ///\n'
     (folder / "train.py").write_text(header + script)

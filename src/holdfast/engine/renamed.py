@@ -8,13 +8,13 @@ Covered: arguments that were renamed, names that are imported from elsewhere now
 call, switches that became choices, nearest names.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from holdfast.core.calls import Call, Import, Made, Named
 from holdfast.core.document import Document, Key, Rename, Set, parse_key
-from holdfast.core.finding import Finding
+from holdfast.core.finding import Finding, Skip
 from holdfast.core.text import Place
 
 RENAMING: Final = frozenset({"ARG101"})
@@ -24,12 +24,39 @@ MOVING: Final = frozenset({"IMP101", "IMP103"})
 IMPORTS: Final = "imports."
 
 
-def names_anew(finding: Finding) -> bool:
+def ask_at_once(document: Document, ask: Callable[[Document], Iterable[Finding | Skip]]) -> Iterator[Finding | Skip]:
+    """Yield what rules say of a document, with what comes to light once its old names are written anew.
+
+    Args:
+        document: The document.
+        ask: Asks the rules about one.
+    """
+    results = list(ask(document))
+    anew = _with_new_names(document, [result for result in results if isinstance(result, Finding)])
+    if anew is None:
+        yield from results
+        return
+    later = [result for result in ask(anew) if isinstance(result, Finding)]
+    holding = {identity(result) for result in later}
+    kept = [each for each in results if isinstance(each, Skip) or _names_anew(each) or identity(each) in holding]
+    told = {identity(result) for result in kept}
+    yield from kept
+    yield from (result for result in later if identity(result) not in told)
+
+
+def identity(result: Finding | Skip) -> object:
+    """Return what tells a result apart from the others about one program."""
+    if isinstance(result, Skip):
+        return (result.rule.code, result.missing)
+    return (result.rule.code if result.rule else "", result.place, result.key if result.place is None else "")
+
+
+def _names_anew(finding: Finding) -> bool:
     """Tell whether a finding is about an old name, of which the new one is known."""
     return bool(_renames(finding)) or bool(_moves(finding))
 
 
-def with_new_names(document: Document, findings: Iterable[Finding]) -> Document | None:
+def _with_new_names(document: Document, findings: Iterable[Finding]) -> Document | None:
     """Return the program with the new names that some findings about it give; None where they give none."""
     ours = [finding for finding in findings if finding.document is document]
     renames = [edit for finding in ours for edit in _renames(finding)]
