@@ -130,3 +130,22 @@ def test_settings_of_two_classes_keep_their_names(tmp_path: Path) -> None:
 
     assert not fixed["fixed"]
     assert script.read_text() == f"{HEADER}{MADE}{lines}"
+
+
+def test_settings_that_are_parsed_in_one_of_two_ways_are_the_same_settings() -> None:
+    """From a file that is named, or from the command line, as most scripts have it."""
+    lines = "if file:\n    script, args = parser.parse_json_file(file)\nelse:\n    script, args = parser.parse_args_into_dataclasses()\n"
+    start = "from transformers import HfArgumentParser\nfrom trl import ScriptArguments, SFTConfig\n"
+    parser = "parser = HfArgumentParser((ScriptArguments, SFTConfig))\n"
+
+    assert missing(f"{start}{parser}{lines}args.max_seq_length\nscript.dataset_name\n") == ["train.py:8 max_seq_length"]
+
+
+def test_one_of_two_classes_of_the_program_may_have_it() -> None:
+    """What is read of either of them is not renamed for one, and not missing."""
+    lines = (
+        "class Mine(SFTConfig):\n    max_seq_length: int = 5\n\n"
+        "given = Mine('out') if args.seed else SFTConfig('out')\nprint(given.max_seq_length)\n"
+    )
+
+    assert missing(PARSED + lines) == []

@@ -1,7 +1,8 @@
 """How bad a finding is depends on how sure it is which versions a program gets."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -269,3 +270,52 @@ def test_a_launcher_says_how_many_processes_there_will_be(tmp_path: Path) -> Non
     ((severity, message),) = generating(tmp_path, "GRPO", 4, 6, "torchrun", "--nproc_per_node", "2")
     assert (severity, message.count("processes")) == ("error", 0)
     assert generating(tmp_path, "GRPO", 4, 6, "torchrun", "--nproc_per_node", "3") == []
+
+
+def reported(folder: Path, script: str, **options: Any) -> dict[str, Any]:
+    """What is said of a script that gets the newest releases."""
+    header = '# /// script\n# dependencies = ["trl==1.16.0", "transformers==5.23.0"]\n# ///\n'
+    (folder / "train.py").write_text(header + script)
+    target: dict[str, Any] = check([str(folder / "train.py")], offline=True, **options)["targets"][0]
+    return target
+
+
+def codes(target: Mapping[str, Any]) -> list[str]:
+    return [finding["code"] for finding in target["findings"]]
+
+
+def test_what_a_rename_uncovers_is_told_with_it(tmp_path: Path) -> None:
+    """`eval_strategy` without data is wrong whatever it was called."""
+    script = 'from trl import SFTConfig, SFTTrainer\n\nargs = SFTConfig("out", {}="steps")\nSFTTrainer("m", args=args, train_dataset=rows)\n'
+
+    assert codes(reported(tmp_path, script.format("evaluation_strategy"))) == ["ARG101", "EVL101"]
+    assert codes(reported(tmp_path, script.format("eval_strategy"))) == ["EVL101"]
+
+
+def test_what_a_moved_class_refuses_is_told_with_it(tmp_path: Path) -> None:
+    """Its new place has arguments of its own."""
+    script = 'from trl import OnlineDPOTrainer\n\nOnlineDPOTrainer("m", reward_model=reward, train_dataset=rows)\n'
+
+    assert codes(reported(tmp_path, script)) == ["IMP103", "ARG101"]
+
+
+def test_one_cause_is_told_once(tmp_path: Path) -> None:
+    """A trainer whose `policy` and `reward_model` have other names now lacks neither a model nor a reward."""
+    script = 'from trl import RLOOTrainer\n\nRLOOTrainer(policy="m", reward_model=reward, train_dataset=rows)\n'
+
+    assert codes(reported(tmp_path, script)) == ["ARG101", "ARG101"]
+
+
+def test_as_many_findings_are_mended_as_there_were_fixes(tmp_path: Path) -> None:
+    """The count that a check gives is the one that comes of it."""
+    script = (
+        "from trl import OnlineDPOConfig, OnlineDPOTrainer, SFTConfig\n\n"
+        'first = SFTConfig("out", max_seq_length=512, evaluation_strategy="no", overwrite_output_dir=True)\n'
+        "print(first.max_seq_length)\n"
+        'OnlineDPOTrainer("m", args=OnlineDPOConfig("out", gpu_memory_utilization=0.5), tokenizer=tokenizer)\n'
+    )
+    offered = [finding["fix"] for finding in reported(tmp_path, script)["findings"] if finding["fix"]]
+
+    mended = reported(tmp_path, script, fix=True, unsafe_fixes=True)["fixed"]
+
+    assert len(mended) == len(offered) == 8

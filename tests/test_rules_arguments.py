@@ -355,10 +355,10 @@ def test_a_fix_says_what_it_writes() -> None:
     script = "from trl import DPOTrainer\nfrom transformers import TrainingArguments\nDPOTrainer('m', args=TrainingArguments('out'))\n"
     beta = script.replace("'m', ", "'m', beta=0.1, ")
 
-    assert "make it a `DPOConfig`, with the defaults of `TrainingArguments` that differ (learning_rate=5e-05" in (
-        fix_of(script, "ARG116").title
+    assert fix_of(script, "ARG116").title.startswith(
+        "make the `TrainingArguments` a `DPOConfig` with those of their defaults that differ (learning_rate=5e-05"
     )
-    assert fix_of(beta, "ARG107").title.endswith("and move it there")
+    assert fix_of(beta, "ARG107").title.endswith("and move `beta` there")
     assert "`DPOConfig`" in fix_of(beta, "ARG107").title
 
 
@@ -367,3 +367,20 @@ def test_a_method_called_on_its_class_is_given_its_instance_too() -> None:
     script = "from transformers import Trainer as Base\n\nclass Mine(Base):\n    def save(self, out):\n        Base.save_model(self, out, True)\n"
 
     assert codes(script) == []
+
+
+def test_a_name_that_went_by_way_of_experimental_is_told_of_to_its_end() -> None:
+    """Where trl.experimental kept it, that is the last that had it."""
+    (gone,) = ask("from trl import PPOTrainer\n")
+
+    assert (
+        "gone since 0.29.0, and from `trl.experimental.ppo` since 1.13.0; 1.12.0 was the last that had it"
+        in gone.message
+    )
+
+
+def test_a_module_that_is_gone_is_told_of_once_a_statement() -> None:
+    """However many names are taken from it."""
+    script = "from trl.experimental.bco import BCOConfig, BCOTrainer\n\nBCOTrainer(args=BCOConfig('out'))\n"
+
+    assert codes(script) == ["IMP102"]

@@ -469,3 +469,26 @@ def test_a_file_with_very_many_trainers_is_told_in_few_documents() -> None:
     documents = read_script("from trl import SFTTrainer\n" + "SFTTrainer('m')\n" * 100, "test.py")
     assert len(documents) == 12
     assert len(documents[0].calls) == 100
+
+
+def test_what_another_method_sets_is_not_what_the_constructor_left() -> None:
+    """Which method ran before, nobody knows."""
+    document = read(
+        """
+        from trl import DPOTrainer
+
+        class Pipeline:
+            def __init__(self):
+                self.rows, self.seed = None, 1
+            def make(self):
+                return DPOTrainer("m", train_dataset=self.rows, seed=self.seed)
+            def load(self):
+                self.rows = elsewhere()
+
+        Pipeline()
+        """
+    )
+    (call,) = calls_of(document, "trl.DPOTrainer")
+
+    assert isinstance(call.arguments["train_dataset"], Unknown)
+    assert call.arguments["seed"] == 1

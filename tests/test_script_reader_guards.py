@@ -208,3 +208,22 @@ def test_an_argument_that_hangs_on_what_is_installed_hides_only_itself() -> None
 def test_an_import_that_is_reached_in_two_ways_is_reached() -> None:
     job = read(f"def f():\n    import peft\nif {NEW}:\n    f()\nf()\n")
     assert not job.imports[-1].guard.because
+
+
+def test_a_helper_that_may_import_unsloth_says_nothing_of_the_rest() -> None:
+    """In one of its branches it does; the program around it has TRL's own classes, which it imported before."""
+    helper = (
+        "def load(fast):\n    if fast:\n        import unsloth\n        SFTTrainer('fast')\n\nload(bool(input()))\n"
+    )
+
+    job = read(f"{helper}SFTTrainer('slow')\n")
+    guards = {call.positional[0]: call.guard.because for call in job.calls if call.name == "SFTTrainer"}
+
+    assert guards == {"fast": "unsloth replaces TRL's classes", "slow": ""}
+
+
+def test_a_patcher_that_is_never_imported_replaces_nothing() -> None:
+    """Behind a switch that is off."""
+    job = read("FAST = False\nif FAST:\n    import unsloth\nSFTTrainer('m')\n")
+
+    assert job.calls[-1].guard.because == ""

@@ -68,7 +68,7 @@ CLAIMS = [
     ("27", 'import subprocess\n\nsubprocess.run(["cmake", "-B", "build", "-S", "llama.cpp"], check=True)\n', "DEP114", "cmake"),
     ("29", 'import os\n\nos.environ["HF_HUB_ENABLE_HF_TRANSFER"] = "1"\nimport huggingface_hub\n', "DEP113", "HF_XET_HIGH_PERFORMANCE=1"),
     ("30", HUB.format('api.upload_file("a", "b", "user/repo")'), "ARG113", "path_or_fileobj="),
-    ("32a", "from trl import PPOTrainer\n", "IMP101", "0.28.0 was the last"),
+    ("32a", "from trl import PPOTrainer\n", "IMP101", "1.12.0 was the last"),
     ("32b", "from trl import ORPOTrainer\n", "IMP103", "from trl.experimental"),
     ("32c", "from trl.experimental.bco import BCOTrainer\n", "IMP102", "1.13.0 was the last"),
     ("34", 'from datasets import load_dataset\n\nload_dataset("x", trust_remote_code=True)\n', "ARG111", "without an effect"),

@@ -17,6 +17,7 @@ from holdfast.engine.check import needed_facts, run_rules
 from holdfast.engine.gather import gather
 from holdfast.engine.hub_facts import HUB_FACTS, Outside, asked_about
 from holdfast.engine.job_facts import JobFacts, Sources
+from holdfast.engine.renamed import ask_at_once
 
 TOLD = ("trl", "transformers", "peft")
 
@@ -36,7 +37,7 @@ def check(asked: Target, rules: Sequence[Rule], _: str, outside: Outside) -> Che
     facts = JobFacts(job, sources, asked.document)
     ours = [rule for rule in asked_about(rules, asked.document, facts) if not rule.needs & INSPECTED]
     known = gather(needed_facts(ours), facts, awaited=HUB_FACTS)
-    results = list(run_rules(ours, asked.document, known))
+    results = list(ask_at_once(asked.document, lambda document: run_rules(ours, document, known)))
     return Checked(
         document=asked.document,
         method=job.method.value,

@@ -8,11 +8,11 @@ from functools import cache
 from itertools import chain
 from typing import Final
 
-from holdfast.catalog.api import Api, load_history
+from holdfast.catalog.api import Api, load_history, released
 from holdfast.catalog.renames import Replaced, replaced
 from holdfast.catalog.spans import span_after, span_before
 from holdfast.core.api import Span
-from holdfast.core.calls import Call, Guard
+from holdfast.core.calls import Call, Guard, Import
 from holdfast.core.document import CallAs, Document, Edit, Remove, Set
 from holdfast.core.finding import Fix
 from holdfast.core.nearest import nearest
@@ -83,11 +83,34 @@ class _Use:
 
 
 def absences(job: Document, api: Api, kind: Absence) -> Iterator[Absent]:
-    """Yield what is not where the program looks for it, for one reason."""
+    """Yield what is not where the program looks for it, for one reason; a module that is gone once a statement."""
+    told = set[tuple[str, int | None, int | None]]()
     for use in _uses(job):
-        if not use.guard.holds(use.raises) and (found := _judged(api, use)) and found.absence is kind:
-            settled = found.fix or kind not in LEFT or use.raises != "ImportError"
-            yield found if settled else replace(found, fix=_without(job, use))
+        if use.guard.holds(use.raises) or not (found := _judged(api, use)) or found.absence is not kind:
+            continue
+        settled = found.fix or kind not in LEFT or use.raises != "ImportError"
+        absent = found if settled else replace(found, fix=_without(job, use))
+        statement = (use.module, use.place.line, use.place.cell)
+        if kind is not Absence.MODULE or absent.fix or statement not in told:
+            yield absent
+        told.add(statement)
+
+
+def dead_fallbacks(job: Document, api: Api) -> Iterator[tuple[Place, str]]:
+    """Yield where the last of several imports stands that stand in for one another and all fail, and which they are."""
+    imports = {each.place: each for each in job.imports}
+    for arms in job.fallbacks:
+        lost = [[imports[place] for place in arm if place in imports and _fails(api, imports[place])] for arm in arms]
+        if all(lost):
+            names = " and ".join(f"`{arm[0].name or arm[0].module}` of `{arm[0].module}`" for arm in lost)
+            whose = ", ".join(dict.fromkeys(_whose(api, arm[0].module) for arm in lost))
+            yield lost[-1][0].place, f"{whose} has neither of the imports that stand in for one another: {names}"
+
+
+def _fails(api: Api, each: Import) -> bool:
+    """Tell whether an import certainly fails."""
+    there = api.has_module(each.module)
+    return there is False or (bool(there) and each.name is not None and api.has_name(each.module, each.name) is False)
 
 
 def instead_of(api: Api, module: str, name: str) -> str:
@@ -154,7 +177,8 @@ def _name_absent(api: Api, use: _Use, name: str) -> Absent:
     if later := span_after(api, spans) if gone is None else None:
         return _absent(Absence.LATER, f"{said}: it comes with {later.package} {later.first}", use)
     if gone or instead:
-        return _absent(Absence.GONE, f"{said}{_ended(gone)}", use, instead or _elsewhere(api, name))
+        ended = _ended_experimental(api, use.module, name, gone) or _ended(gone)
+        return _absent(Absence.GONE, f"{said}{ended}", use, instead or _elsewhere(api, name))
     return _absent(Absence.NEVER, said, use, _elsewhere(api, name) or _nearest(api, use.module, name))
 
 
@@ -241,6 +265,18 @@ def _nearest(api: Api, module: str, name: str) -> _Instead:
 
 def _ended(gone: Span | None) -> str:
     return f": gone since {gone.after}, {gone.last} was the last that had it" if gone else ""
+
+
+def _ended_experimental(api: Api, module: str, name: str, gone: Span | None) -> str:
+    """Return until when trl.experimental kept a name that trl lost, in words; nothing where it never had it."""
+    if gone is None or not module.startswith("trl") or module.startswith(EXPERIMENTAL):
+        return ""
+    spans = [(home, span) for home in _experimental_modules() if (span := span_before(api, api.name_spans(home, name)))]
+    if not spans:
+        return ""
+    order = released("trl")
+    home, last = max(spans, key=lambda each: order.index(each[1].last or order[-1]))
+    return f": gone since {gone.after}, and from `{home}` since {last.after}; {last.last} was the last that had it"
 
 
 def _whose(api: Api, module: str) -> str:

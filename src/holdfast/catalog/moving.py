@@ -34,7 +34,9 @@ def moving_fix(job: Document, api: Api, call: Call, name: str, new: str) -> Fix 
     if recast is None or new in made.arguments or made.via != "call" or made.open:
         return None
     edits = (*recast, Remove(f"trainer.{name}"), Set(f"train.{new}", value, of=f"trainer.{name}"))
-    title = f"{spelled_recast(made, config, recast)}, and move it there" if recast else f"move it to `{made.label}`"
+    title = (
+        f"{spelled_recast(made, config, recast)}, and move `{name}` there" if recast else f"move it to `{made.label}`"
+    )
     return Fix(title, edits, safe=is_of_one(job, made))
 
 
@@ -76,8 +78,8 @@ def recasting(api: Api, made: Call, config: str) -> tuple[Edit, ...] | None:
 def spelled_recast(made: Call, config: str, edits: Iterable[Edit]) -> str:
     """Return in words what the edits of a recast do: what they make, and which defaults they write out."""
     said = [f"{edit.key.rpartition('.')[2]}={render_value(edit.value)}" for edit in edits if isinstance(edit, Set)]
-    defaults = f", with the defaults of `{made.name}` that differ ({', '.join(said)})" if said else ""
-    return f"make it a `{config.rpartition('.')[2]}`{defaults}"
+    defaults = f" with those of their defaults that differ ({', '.join(said)})" if said else ""
+    return f"make the `{made.name}` a `{config.rpartition('.')[2]}`{defaults}"
 
 
 def is_of_one(job: Document, made: Call) -> bool:

@@ -52,7 +52,9 @@ def spelled_since(api: Api, path: str, change: Renamed, gone: Span | None) -> st
     if gone is None:
         return ""
     came = next((span.first for span in api.parameter_spans(path, change.new) if span.package == gone.package), None)
-    if came is None or came == released(gone.package)[0] or came == gone.after or change.switch is not None:
+    order = released(gone.package)
+    before = came is not None and gone.after is not None and 0 < order.index(came) < order.index(gone.after)
+    if not before or change.switch is not None:
         return f", gone since {gone.package} {gone.after}"
     return f" in {gone.package} {came}, gone since {gone.after}"
 

@@ -114,6 +114,7 @@ class Document:
         key_places: Where each key itself is written.
         imports: What it imports, in order.
         calls: What it calls of libraries, in order.
+        fallbacks: Imports that stand in for one another, by a `try` or a branch on a version: the places of each arm's.
         reads: Which attributes it reads of libraries' settings, in order.
     """
 
@@ -126,6 +127,7 @@ class Document:
     imports: tuple[Import, ...] = ()
     calls: tuple[Call, ...] = ()
     reads: tuple[Read, ...] = ()
+    fallbacks: tuple[tuple[tuple[Place, ...], ...], ...] = ()
 
     def get(self, key: str, default: Any = ABSENT) -> Any:
         """Return the value under a dotted key, `Unknown` if the source hides it, or the default.

@@ -19,6 +19,7 @@ from holdfast.engine.check import needed_facts, run_rules, severity_of
 from holdfast.engine.gather import gather
 from holdfast.engine.hub_facts import HUB_FACTS, HubFacts, Outside, asked_about
 from holdfast.engine.process_counts import ask_for_one
+from holdfast.engine.renamed import ask_at_once, identity
 from holdfast.engine.resolve import Resolution
 
 Results = list[Finding | Skip]
@@ -131,12 +132,12 @@ def check_program(rules: Iterable[Rule], documents: Sequence[Document], footing:
     results = _ask(rules, documents, footing, footing.versions)
     guessed = _resting_on_guesses(results, documents, footing)
     results = [
-        _unsure(result, footing) if isinstance(result, Finding) and _identity(result) in guessed else result
+        _unsure(result, footing) if isinstance(result, Finding) and identity(result) in guessed else result
         for result in results
     ]
     results += _unasked(rules, documents, footing)
-    told = {_identity(result) for result in results}
-    return [*results, *(each for each in _older(rules, documents, footing) if _identity(each) not in told)]
+    told = {identity(result) for result in results}
+    return [*results, *(each for each in _older(rules, documents, footing) if identity(each) not in told)]
 
 
 def _resting_on_guesses(
@@ -146,7 +147,7 @@ def _resting_on_guesses(
 
     What is found with other releases in the place of those that are assumed does not depend on them.
     """
-    found = frozenset(_identity(result) for result in results)
+    found = frozenset(identity(result) for result in results)
     if not footing.firm:
         return found
     rules = list(
@@ -155,9 +156,9 @@ def _resting_on_guesses(
     certain = found
     for sample in _other_releases(footing.assumed):
         at = {**footing.versions, **sample}
-        certain &= {_identity(result) for result in _ask(rules, documents, footing, at)}
+        certain &= {identity(result) for result in _ask(rules, documents, footing, at)}
     told = {f"{package} {version}" for package, version in footing.assumed.items()}
-    return frozenset(_identity(each) for each in results if _identity(each) not in certain or _tells_of(each, told))
+    return frozenset(identity(each) for each in results if identity(each) not in certain or _tells_of(each, told))
 
 
 def _tells_of(result: Finding | Skip, versions: Iterable[str]) -> bool:
@@ -181,8 +182,12 @@ def _unasked(rules: Sequence[Rule], documents: Sequence[Document], footing: Foot
 
 def _ask(rules: Sequence[Rule], documents: Sequence[Document], footing: Footing, at: Mapping[str, str]) -> Results:
     """Return what the rules say at some versions; what they say of several documents alike is told once."""
-    found = (result for document in documents for result in _ask_about(rules, document, footing, at))
-    return list({_identity(result): result for result in found}.values())
+    found = (
+        result
+        for document in documents
+        for result in ask_at_once(document, lambda each: _ask_about(rules, each, footing, at))
+    )
+    return list({identity(result): result for result in found}.values())
 
 
 def _ask_about(
@@ -199,19 +204,14 @@ def _ask_about(
         yield from ask_for_one(lambda count: run_rules(uncounted, document, {**known, PROCESSES: count}))
 
 
-def _identity(result: Finding | Skip) -> object:
-    if isinstance(result, Skip):
-        return (result.rule.code, result.missing)
-    return (result.rule.code if result.rule else "", result.place, result.key if result.place is None else "")
-
-
 def _unsure(finding: Finding, footing: Footing) -> Finding:
     """Return a finding that rests on a guess at the versions as what it is: a warning."""
     if not finding.rule or "api" not in finding.rule.needs or severity_of(finding) is not Severity.ERROR:
         return finding
     concerned = _concerned(finding, footing)
     newest = ", ".join(f"{package} {version}" for package, version in concerned.items())
-    told = f"{finding.message} (nothing pins {' or '.join(concerned)}: checked against the newest, {newest})"
+    fits = "" if all(version == released(package)[-1] for package, version in concerned.items()) else " that fits"
+    told = f"{finding.message} (nothing pins {' or '.join(concerned)}: checked against the newest{fits}, {newest})"
     return replace(finding, severity=Severity.WARNING, message=told)
 
 
@@ -278,5 +278,5 @@ class _Floors:
         question = (rule.code, id(document), package, version)
         if question not in self.asked:
             results = _ask([rule], [document], self.footing, {**self.lowest, package: version})
-            self.asked[question] = frozenset(map(_identity, results))
-        return _identity(finding) not in self.asked[question]
+            self.asked[question] = frozenset(map(identity, results))
+        return identity(finding) not in self.asked[question]

@@ -5,10 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from holdfast.adapters.readers.script.guards import PATCHERS
 from holdfast.adapters.readers.script.objects import dotted
 from holdfast.adapters.readers.script.places import Places
-from holdfast.adapters.readers.script.reading import Frame, Reading, either
+from holdfast.adapters.readers.script.reading import Frame, Reading, either, note_patcher
 from holdfast.adapters.readers.script.source import parse
 from holdfast.adapters.readers.script.values import Class, Function, Sibling, Slot
 from holdfast.core.calls import Import, Named
@@ -85,9 +84,7 @@ def _import_from(reading: Reading, node: ast.ImportFrom) -> bool:
 
 
 def _note(reading: Reading, entry: Import) -> None:
-    package = entry.module.partition(".")[0]
-    if package in PATCHERS:
-        reading.patched["*"] = f"{package} replaces TRL's classes"
+    note_patcher(reading, entry.module.partition(".")[0])
     if reading.frame.module.number == 0:
         known = reading.imports.get(entry.place)  # come upon before, perhaps under another guard
         reading.imports[entry.place] = replace(entry, guard=either(known.guard, entry.guard)) if known else entry

@@ -205,6 +205,7 @@ def _document(
         imports=tuple(sorted(reading.imports.values(), key=_written)),
         calls=calls,
         reads=reads,
+        fallbacks=tuple(reading.fallbacks),
     )
 
 

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 from holdfast.adapters.readers.script.join import joined
@@ -10,6 +11,7 @@ from holdfast.adapters.readers.script.reading import Frame, Reading
 from holdfast.adapters.readers.script.record import Given, Site, record
 from holdfast.adapters.readers.script.values import (
     BRANCHES,
+    CHANGED,
     PARAMETER,
     Class,
     Entries,
@@ -148,9 +150,32 @@ def never_called(reading: Reading) -> None:
         if function in reading.reached:
             continue
         receiver = instance_of(reading, function.owner) if function.owner else None
+        if receiver is not None and function.owner is not None:
+            _forget_changes(reading, receiver, function.owner)
         rest = reading.rest
         enter(reading, function, None, receiver)
         reading.rest = rest  # a check in one of them says nothing of the others
+
+
+def _forget_changes(reading: Reading, receiver: Thing, cls: Class) -> None:
+    """Take away what is known of attributes that methods set: which of them ran before, nobody knows."""
+    entries = reading.entries(receiver.address)
+    for name in _set_by_methods(cls.node) & entries.slots.keys():
+        slot = entries.slots[name]
+        entries = entries.with_slot(name, Slot(CHANGED, slot.place, slot.key_place))
+    reading.store[receiver.address] = entries
+
+
+@lru_cache(maxsize=16)  # a class's methods are asked about one after the other
+def _set_by_methods(node: ast.ClassDef) -> frozenset[str]:
+    """Return the attributes that a class's methods set, beside its constructor."""
+    methods = (each for each in node.body if isinstance(each, ast.FunctionDef) and each.name != "__init__")
+    return frozenset(
+        each.attr
+        for method in methods
+        for each in ast.walk(method)
+        if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store)
+    )
 
 
 def parameters_of(function: Function) -> tuple[Sequence[str], bool]:

@@ -7,6 +7,8 @@ from holdfast.adapters.readers.script.values import INSTALLED, Entries, Part, Re
 from holdfast.core.document import Unknown
 
 MISSING: Final = object()
+MOST_THINGS: Final = 8
+"""Things that one name may hold, of which the rest is forgotten."""
 Store = dict[Any, Any]
 
 
@@ -36,13 +38,17 @@ def joined(one: Any, other: Any, because: Unknown) -> Any:
     if isinstance(one, Entries) and isinstance(other, Entries):
         return joined_entries(one, other, because)
     if isinstance(one, Thing | Some) and isinstance(other, Thing | Some) and one.path == other.path:
-        same = isinstance(one, Thing) and isinstance(other, Thing) and one.draft is other.draft
-        return one if same else Some(one.path)
+        same = isinstance(one, Thing) and isinstance(other, Thing) and one.draft is other.draft and one.cls is other.cls
+        return one if same else Some(one.path, tuple(dict.fromkeys((*_things(one), *_things(other))))[:MOST_THINGS])
     if isinstance(one, Part) and isinstance(other, Part) and one.path == other.path:
         return one
     reasons = [value for value in (one, other) if isinstance(value, Unknown)]
     reason = why([*reasons, because])
     return reason if reason in INSTALLED else because
+
+
+def _things(value: Thing | Some) -> tuple[Thing, ...]:
+    return (value,) if isinstance(value, Thing) else value.things
 
 
 def joined_entries(one: Entries, other: Entries, because: Unknown) -> Entries:

@@ -5,9 +5,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from holdfast.adapters.readers.script.guards import PATCHERS
 from holdfast.adapters.readers.script.objects import SETTINGS, attribute_of, library_base, set_attribute, settled
-from holdfast.adapters.readers.script.reading import Reading
+from holdfast.adapters.readers.script.reading import Reading, note_patcher
 from holdfast.adapters.readers.script.reads import note_getattr
 from holdfast.adapters.readers.script.record import Given, Site, record, result_of, spread_entries
 from holdfast.adapters.readers.script.values import (
@@ -121,8 +120,7 @@ def _import(reading: Reading, site: Site, given: Given) -> Any:
     name = given.argument(0, "name")
     if isinstance(name, str) and not name.startswith("."):
         package = name.partition(".")[0]
-        if package in PATCHERS:
-            reading.patched["*"] = f"{package} replaces TRL's classes"
+        note_patcher(reading, package)
         return Named(name if site.draft else package)
     return UNKNOWN
 

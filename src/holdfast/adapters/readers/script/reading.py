@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Final, Literal
 
+from holdfast.adapters.readers.script.guards import PATCHERS
 from holdfast.adapters.readers.script.join import joined_stores
 from holdfast.adapters.readers.script.places import Places
 from holdfast.adapters.readers.script.values import BRANCHES, AttributeRead, Draft, Entries, Function, Ref, Slot
@@ -40,6 +41,7 @@ class Frame:
         guard: What stands around the rest of it, since a check of versions that leaves it.
         stars: Modules whose names are all imported.
         owner: Of a method: its class and what it is bound to.
+        branches: How many unsure branches it was entered in.
     """
 
     number: int
@@ -51,6 +53,7 @@ class Frame:
     guard: Guard = OPEN
     stars: list[str] = field(default_factory=list[str])
     owner: tuple[Any, Any] | None = None
+    branches: int = 0
 
     @property
     def module(self) -> "Frame":
@@ -77,6 +80,7 @@ class Reading:
         rest: What stands around everything from here on: a check of versions that ends the program.
         drafts: The calls, by node, path and kind.
         log: Every call come upon, in order, to compare the branches of an `if`.
+        fallbacks: Imports that stand in for one another, by the places of each arm's.
         reads: Attributes of settings that are read, by node.
         written: Names of the attributes that the program sets, on whatever it sets them; `*` where any may be.
         exposed: Addresses of the things that code was handed which is not seen.
@@ -89,6 +93,7 @@ class Reading:
         specs: What parsers of a command line were told, by the parser's address.
         trees: Syntax trees of modules beside the script, kept so that no two nodes share an identity.
         loops: How many loops are being read.
+        branches: How many branches are being read of which it is not known whether they are taken.
         path: Name of the script.
     """
 
@@ -104,6 +109,9 @@ class Reading:
     drafts: dict[Any, Draft] = field(default_factory=dict[Any, Draft])
     log: list[Draft] = field(default_factory=list[Draft])
     imports: dict[Place, Import] = field(default_factory=dict[Place, Import])
+    fallbacks: dict[tuple[tuple[Place, ...], ...], None] = field(
+        default_factory=dict[tuple[tuple[Place, ...], ...], None]
+    )
     reads: dict[int, AttributeRead] = field(default_factory=dict[int, AttributeRead])
     written: set[str] = field(default_factory=set[str])
     exposed: set[int] = field(default_factory=set[int])
@@ -116,6 +124,7 @@ class Reading:
     specs: dict[int, Any] = field(default_factory=dict[int, Any])
     trees: list[ast.Module] = field(default_factory=list[ast.Module])
     loops: int = 0
+    branches: int = 0
     path: str = field(init=False)
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
@@ -192,22 +201,38 @@ class Reading:
     def child(self, kind: Literal["function", "class"], parent: Frame | None = None) -> Frame:
         """Return a new frame that sees another's names: by default, the current one's."""
         seen = parent or self.frame
-        return Frame(next(self.numbers), seen, seen.places, kind)
+        return Frame(next(self.numbers), seen, seen.places, kind, branches=self.branches)
 
     def fork(self, branches: Sequence[Callable[[], bool]], because: Unknown = BRANCHES) -> bool:
         """Read branches of which any may be taken; tell whether none of them goes on."""
         before = self.store
         living: list[dict[Any, Any]] = []
+        self.branches += 1
         for branch in branches:
             self.store = dict(before)
             if not branch():
                 living.append(self.store)
+        self.branches -= 1
         if not living:
             return True
         self.store = living[0]
         for other in living[1:]:
             self.store = joined_stores(self.store, other, because, self.numbers)
         return False
+
+
+def note_patcher(reading: Reading, package: str) -> None:
+    """Note that a package which replaces TRL's classes is imported; in a branch of a function, that is so from there on.
+
+    What never runs replaces nothing; and what a helper does in one of its branches says nothing of the whole program.
+    """
+    if package not in PATCHERS or reading.standing().because == DEAD.because:
+        return
+    because = f"{package} replaces TRL's classes"
+    if reading.frame.kind == "function" and reading.branches > reading.frame.branches:
+        reading.guard = both(reading.guard, Guard(because=because))
+    else:
+        reading.patched["*"] = because
 
 
 def both(outer: Guard, inner: Guard) -> Guard:

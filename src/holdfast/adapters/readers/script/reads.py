@@ -1,12 +1,12 @@
 """Attributes that a program reads of settings: of what a library's config class, or one of its own that extends it, made."""
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from holdfast.adapters.readers.script.objects import SETTINGS, lineage
 from holdfast.adapters.readers.script.reading import Reading, either
-from holdfast.adapters.readers.script.values import AttributeRead, Class, Part, Thing
+from holdfast.adapters.readers.script.values import AttributeRead, Class, Part, Some, Thing
 from holdfast.core.calls import Guard
 
 TRAINERS_SETTINGS: Final = "Trainer.args"
@@ -14,47 +14,49 @@ TRAINERS_SETTINGS: Final = "Trainer.args"
 
 def note_read(reading: Reading, owner: Any, node: ast.Attribute) -> None:
     """Note that an attribute is read, where it is one of settings."""
-    settings = settings_in(owner)
-    if settings is not None and node.attr == "__dict__":
-        reading.exposed.add(settings.address)
-    if settings is not None and isinstance(node.ctx, ast.Load):
-        _note(reading, settings, node.attr, node)
+    for settings in settings_in(owner):
+        if node.attr == "__dict__":
+            reading.exposed.add(settings.address)
+        if isinstance(node.ctx, ast.Load):
+            _note(reading, settings, node.attr, node)
 
 
 def note_getattr(reading: Reading, owner: Any, node: ast.Call) -> None:
     """Note that `getattr(settings, "name")` reads an attribute; with a default, nothing raises where it is not there."""
-    settings = settings_in(owner)
     match node.args:
-        case [_, ast.Constant(value=str(name)) as written, *default] if settings is not None:
+        case [_, ast.Constant(value=str(name)) as written, *default]:
             tolerated = Guard(catches=frozenset({"AttributeError"} if default else ()))
             with reading.guarded(tolerated):
-                _note(reading, settings, name, written)
+                for settings in settings_in(owner):
+                    _note(reading, settings, name, written)
         case _:
             pass
 
 
 def expose(reading: Reading, values: Iterable[Any]) -> None:
     """Note that code which is not seen is handed some values, and may give them attributes."""
-    reading.exposed.update(value.address for value in values if isinstance(value, Thing))
+    for value in values:
+        things = (value,) if isinstance(value, Thing) else value.things if isinstance(value, Some) else ()
+        reading.exposed.update(thing.address for thing in things)
 
 
-def settings_in(owner: Any) -> Thing | None:
-    """Return the settings that a value is: an instance of a config's class, or what a trainer was given as `args`."""
+def settings_in(owner: Any) -> Iterator[Thing]:
+    """Yield the settings that a value may be: instances of a config's class, or what a trainer was given as `args`."""
     if isinstance(owner, Part) and owner.path.endswith(TRAINERS_SETTINGS):
-        return _given_settings(owner)
-    if not isinstance(owner, Thing) or not owner.is_instance:
-        return None
-    return owner if owner.path.endswith(SETTINGS) or not owner.path else None
+        yield from _given_settings(owner)
+    elif isinstance(owner, Some):
+        yield from (settings for thing in owner.things for settings in settings_in(thing))
+    elif isinstance(owner, Thing) and owner.is_instance and (owner.path.endswith(SETTINGS) or not owner.path):
+        yield owner
 
 
-def _given_settings(part: Part) -> Thing | None:
-    """Return the config that a trainer was given; of plain TrainingArguments TRL makes one of its own."""
+def _given_settings(part: Part) -> Iterator[Thing]:
+    """Yield the config that a trainer was given; of plain TrainingArguments TRL makes one of its own."""
     draft = part.thing.draft
     slot = draft.arguments.get("args") if draft else None
-    if draft is None or slot is None or not isinstance(slot.value, Thing):
-        return None
-    same = slot.value.path.partition(".")[0] == draft.path.partition(".")[0]
-    return settings_in(slot.value) if same else None
+    for settings in settings_in(slot.value) if slot else ():
+        if draft and settings.path.partition(".")[0] == draft.path.partition(".")[0]:
+            yield settings
 
 
 def _note(reading: Reading, settings: Thing, name: str, node: ast.expr) -> None:

@@ -157,9 +157,15 @@ class Part:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Some:
-    """What one of several calls of the same name made."""
+    """What one of several calls of the same name made.
+
+    Attributes:
+        path: What was called.
+        things: What each of them made, as far as it is known.
+    """
 
     path: str
+    things: "tuple[Thing, ...]" = ()
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -59,6 +59,8 @@ def _if(reading: Reading, node: ast.If) -> bool:
     if not isinstance(holds, Unknown):
         return _certain(reading, node, taken=holds)
     around = IN_VERSION_BRANCH if holds in INSTALLED else Guard()
+    if holds == VERSION:
+        _note_fallbacks(reading, [node.body, node.orelse])
     logs: list[Any] = []
     ended: list[bool] = []
 
@@ -136,6 +138,8 @@ def _try(reading: Reading, node: ast.Try) -> bool:
     before, begin = reading.store, len(reading.log)
     reading.store = dict(before)
     takes = frozenset[str]().union(*(caught(handler.type) for handler in node.handlers if not ends(handler.body)))
+    catching = [each for each in node.handlers if Guard(catches=caught(each.type)).holds("ModuleNotFoundError")]
+    _note_fallbacks(reading, [node.body, *(each.body for each in catching)])
     with reading.guarded(Guard(catches=takes)):
         stopped = reading.block(node.body)
     after = reading.store
@@ -157,6 +161,19 @@ def _try(reading: Reading, node: ast.Try) -> bool:
     for other in living[1:]:
         reading.store = joined_stores(reading.store, other, AVAILABLE, reading.numbers)
     return reading.block(node.finalbody) or not living
+
+
+def _note_fallbacks(reading: Reading, arms: Sequence[Sequence[ast.stmt]]) -> None:
+    """Note imports of which the program needs those of one arm, where each arm has some and nothing else catches them."""
+    imports = [[each for each in arm if isinstance(each, ast.Import | ast.ImportFrom)] for arm in arms]
+    if (
+        len(arms) > 1
+        and all(imports)
+        and reading.frame.module.number == 0
+        and not reading.standing().holds("ImportError")
+    ):
+        places = tuple(tuple(reading.place(alias) for each in arm for alias in each.names) for arm in imports)
+        reading.fallbacks[places] = None
 
 
 def _handler(reading: Reading, handler: ast.ExceptHandler) -> bool:

@@ -1,0 +1,158 @@
+"""A program as it is once its old names are written anew: what stands behind them comes to light with them.
+
+An argument under its old name hides what its value does, and a class that is imported from its old place what it is given.
+Rules are asked about the program as it will be too, so that all there is to say is said at once; and what they say of it
+only because of an old name is left out, for the old name itself is told.
+
+Covered: arguments that were renamed, names that are imported from elsewhere now. Not covered: arguments that move to another
+call, switches that became choices, nearest names.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from holdfast.core.calls import Call, Import, Made, Named
+from holdfast.core.document import Document, Key, Rename, Set, parse_key
+from holdfast.core.finding import Finding, Skip
+from holdfast.core.text import Place
+
+RENAMING: Final = frozenset({"ARG101"})
+"""Rules whose fix writes an argument under its new name, which is known."""
+MOVING: Final = frozenset({"IMP101", "IMP103"})
+"""Rules whose fix imports a name from where it is now."""
+IMPORTS: Final = "imports."
+
+
+def ask_at_once(document: Document, ask: Callable[[Document], Iterable[Finding | Skip]]) -> Iterator[Finding | Skip]:
+    """Yield what rules say of a document, with what comes to light once its old names are written anew.
+
+    Args:
+        document: The document.
+        ask: Asks the rules about one.
+    """
+    results = list(ask(document))
+    anew = _with_new_names(document, [result for result in results if isinstance(result, Finding)])
+    if anew is None:
+        yield from results
+        return
+    later = [result for result in ask(anew) if isinstance(result, Finding)]
+    holding = {identity(result) for result in later}
+    kept = [each for each in results if isinstance(each, Skip) or _names_anew(each) or identity(each) in holding]
+    told = {identity(result) for result in kept}
+    yield from kept
+    yield from (result for result in later if identity(result) not in told)
+
+
+def identity(result: Finding | Skip) -> object:
+    """Return what tells a result apart from the others about one program."""
+    if isinstance(result, Skip):
+        return (result.rule.code, result.missing)
+    return (result.rule.code if result.rule else "", result.place, result.key if result.place is None else "")
+
+
+def _names_anew(finding: Finding) -> bool:
+    """Tell whether a finding is about an old name, of which the new one is known."""
+    return bool(_renames(finding)) or bool(_moves(finding))
+
+
+def _with_new_names(document: Document, findings: Iterable[Finding]) -> Document | None:
+    """Return the program with the new names that some findings about it give; None where they give none."""
+    ours = [finding for finding in findings if finding.document is document]
+    renames = [edit for finding in ours for edit in _renames(finding)]
+    moves = {old: new for finding in ours for old, new in _moves(finding).items()}
+    if not renames and not moves:
+        return None
+    changed = replace(
+        document,
+        calls=tuple(_moved(call, moves) for call in document.calls),
+        imports=tuple(_imported(each, moves) for each in document.imports),
+    )
+    for edit in renames:
+        changed = _renamed(changed, edit)
+    return changed
+
+
+def _renames(finding: Finding) -> list[Rename]:
+    """Return the new names that a finding gives to arguments."""
+    edits = finding.fix.edits if finding.fix and finding.rule and finding.rule.code in RENAMING else ()
+    return [edit for edit in edits if isinstance(edit, Rename) and not edit.key.startswith("reads.")]
+
+
+def _moves(finding: Finding) -> dict[str, str]:
+    """Return from where a finding would import names, by where they are imported from."""
+    edits = finding.fix.edits if finding.fix and finding.rule and finding.rule.code in MOVING else ()
+    return {
+        edit.key.removeprefix(IMPORTS): edit.value
+        for edit in edits
+        if isinstance(edit, Set) and edit.key.startswith(IMPORTS)
+    }
+
+
+def _path(path: str, moves: Mapping[str, str]) -> str:
+    """Return the new path of something, or of a part of it."""
+    for old, new in moves.items():
+        if path == old or path.startswith((f"{old}.", f"{old}(")):
+            return f"{new}{path[len(old) :]}"
+    return path
+
+
+def _moved(call: Call, moves: Mapping[str, str]) -> Call:
+    return replace(
+        call,
+        path=_path(call.path, moves),
+        arguments={name: _value(value, moves) for name, value in call.arguments.items()},
+        positional=tuple(_value(value, moves) for value in call.positional),
+    )
+
+
+def _value(value: Any, moves: Mapping[str, str]) -> Any:
+    return replace(value, path=_path(value.path, moves)) if isinstance(value, Made | Named) else value
+
+
+def _imported(each: Import, moves: Mapping[str, str]) -> Import:
+    new = moves.get(f"{each.module}.{each.name}")
+    if new is None:
+        return each
+    module, _, name = new.rpartition(".")
+    return replace(each, module=module, name=name)
+
+
+def _renamed(document: Document, edit: Rename) -> Document:
+    """Return the program with an argument under its new name: in its call, its values and its places."""
+    parent, _, old = edit.key.rpartition(".")
+    under = parse_key(parent)
+    calls = tuple(
+        replace(call, arguments=_rekeyed(call.arguments, old, edit.name)) if call.key == parent else call
+        for call in document.calls
+    )
+    return replace(
+        document,
+        calls=calls,
+        values=_revalued(document.values, under, old, edit.name),
+        places=_replaced(document.places, (*under, old), edit.name),
+        key_places=_replaced(document.key_places, (*under, old), edit.name),
+    )
+
+
+def _rekeyed(values: Mapping[str, Any], old: str, new: str) -> Mapping[str, Any]:
+    """Return a mapping of the same kind with a key under another name; some hold more than can be seen."""
+    if old not in values.keys() or new in values.keys():  # noqa: SIM118  a mapping that may hold more says that it has any
+        return values
+    changed = {new if name == old else name: value for name, value in values.items()}
+    return type(values)(changed) if isinstance(values, dict) else changed
+
+
+def _revalued(values: Mapping[str, Any], under: Key, old: str, new: str) -> Mapping[str, Any]:
+    if not under:
+        return _rekeyed(values, old, new)
+    part = str(under[0])
+    inner = values.get(part)
+    if not isinstance(inner, Mapping):
+        return values
+    return {**values, part: _revalued(inner, under[1:], old, new)}
+
+
+def _replaced(places: Mapping[Key, Place], key: Key, name: str) -> Mapping[Key, Place]:
+    """Return places with that of a key under its new name too."""
+    return {**places, (*key[:-1], name): places[key]} if key in places else places

@@ -1,0 +1,63 @@
+"""Imports that stand in for one another, and none of which works.
+
+## What it does
+Looks at imports in a `try` whose `except ImportError` imports something else, and in the two branches of an `if` on a
+library's version, and asks whether the versions that the job will get have what any of them asks for.
+
+## Why is this bad
+Such a script was written for two releases, and gets a third: the fallback fails as the first import did, and the program
+ends with ImportError in its first lines.
+
+## Fix safety
+Which of the two is to be brought up to date is not ours to decide: there is no fix.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.imports import dead_fallbacks
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each fallback that fails like what it stands in for."""
+    for place, message in dead_fallbacks(job, api):
+        yield Finding("imports", message, place=place)
+
+
+SCRIPT = """
+try:
+    from trl import DataCollatorForCompletionOnlyLM
+except ImportError:
+    from trl.trainer.utils import DataCollatorForCompletionOnlyLM
+"""
+BRANCHES = """
+import trl
+from packaging.version import Version
+
+if Version(trl.__version__) < Version("0.12"):
+    from trl import PPOv2Trainer as Trainer
+else:
+    from trl import PPOTrainer as Trainer
+"""
+
+RULE = Rule(
+    code="IMP108",
+    name="dead-fallback",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source="The history of releases in `catalog/api`. The bad examples were run with trl 1.16: ImportError.",
+    bad=(
+        Case(script=SCRIPT, at="imports"),
+        Case(script=BRANCHES, at="imports"),
+    ),
+    good=(
+        Case(script=SCRIPT, versions={"trl": "0.19.1", "transformers": "4.53.3"}),
+        Case(script=SCRIPT.replace("    from trl.trainer.utils import Data", "    Data").rstrip() + " = None\n"),
+        Case(script=SCRIPT.replace("from trl.trainer.utils", "from mine")),
+        Case(script=BRANCHES.replace("PPOTrainer", "GRPOTrainer")),
+    ),
+    kinds=PROGRAMS,
+)
