@@ -51,7 +51,7 @@ def traceback_of(log: str) -> Traceback:
     return read_log([("stderr.log", iter([log.encode()]))], Sought()).tracebacks[-1]
 
 
-def explained(
+def explained(  # noqa: PLR0913 - one for each thing that is known of a failure
     log: str,
     *,
     sources: Mapping[str, str],
@@ -59,6 +59,7 @@ def explained(
     stage: Any = "step",
     job: Document | None = None,
     facts: tuple[Mapping[str, Any], ...] = (),
+    blame: Any = "unknown",
     **scene: Any,
 ) -> Failure:
     """Return the one failure of a script that ended with a traceback."""
@@ -69,7 +70,7 @@ def explained(
     shown = tuple(Evidence(path="stderr.log", line=1, text=line.strip()) for line in log.strip().splitlines()[::-1])
     cause = name_cause(name, error, {})
     cause = type(cause)(signature=cause.signature, confidence=0.9, evidence=shown[:4], cause=cause.cause, fix=cause.fix)
-    found = Rehearsal(stages=(), failures=(Failure(stage=stage, cause=cause, part="whole"),))
+    found = Rehearsal(stages=(), failures=(Failure(stage=stage, cause=cause, part="whole", blame=blame),))
     given: dict[str, Any] = {"target": "train.py", **scene}
     at = Scene(parts={"whole": played}, tracebacks={"whole": traceback_of(log)}, sources=sources, job=job, **given)
     return explain_failures(found, at).failures[0]
@@ -144,7 +145,7 @@ def test_column_that_is_spelled_wrong_comes_with_the_one_that_was_meant() -> Non
 
     assert found.cause.cause == "The rows have no column `anwser`; they have `question` and `answer`."
     assert found.cause.fix == "Write `answer` instead of `anwser` at train.py:2."
-    assert found.role == "function that `map` calls"
+    assert found.role == "`map` function"
 
 
 def test_evidence_has_neither_marks_nor_code_of_libraries() -> None:
@@ -326,3 +327,82 @@ def test_script_that_lacks_an_argument_is_a_wrong_question(
 def test_other_failures_are_no_wrong_question(code: int, log: str, arguments: tuple[str, ...]) -> None:
     """A subcommand's words in a log, another exit code, another list."""
     assert find_usage_problem(Played(part="whole", code=code, logs={"stderr.log": log}), arguments) is None
+
+
+WORKER = (
+    f"{PACKAGES}/datasets/arrow_dataset.py:3882 apply_function: processed_inputs = function(",
+    "train.py:5 fix: return clean(row)",
+    "train.py:2 clean: return row.strip()",
+)
+CLEANS = """\
+def clean(row):
+    return row.strip()
+
+def fix(row):
+    return clean(row)
+
+rows = rows.map(fix, num_proc=2)
+"""
+
+
+def test_function_that_failed_in_a_worker_is_named_and_not_the_call_that_started_it() -> None:
+    """With several processes the worker's traceback stands within that of the call; good rows fail there too, so it is the code."""
+    error = "AttributeError: 'dict' object has no attribute 'strip'"
+    worker = raised(*WORKER, error=error)
+    caller = raised(
+        "train.py:7 <module>: rows = rows.map(fix, num_proc=2)",
+        f"{PACKAGES}/multiprocess/pool.py:774 get: raise self._value",
+        error=error,
+    )
+    log = f'multiprocess.pool.RemoteTraceback: \n"""\n{worker}"""\n\nThe above exception was the direct cause of the following exception:\n\n{caller}'
+
+    found = explained(log, name="dataset-bad-row-values", stage="data", sources={"train.py": CLEANS}, blame="code")
+
+    assert (found.where, found.cause.signature.name) == ("train.py:2", "user-code-error")
+    assert found.cause.cause.startswith("`clean`, called by the `map` function `fix`, raises AttributeError")
+    assert all(not each.text.startswith(("Traceback", '"""', "The above")) for each in found.cause.evidence)
+
+
+def test_path_is_corrected_where_it_is_written() -> None:
+    """The line that failed has a variable."""
+    source = 'def load(path):\n    return load_dataset("json", data_files=path)\n\nrows = load("data/chat.jsonl")\n'
+    log = raised(
+        "train.py:4 <module>: rows = load(x)",
+        'train.py:2 load: return load_dataset("json", data_files=path)',
+        f"{PACKAGES}/datasets/load.py:900 load_dataset: x",
+        error="FileNotFoundError: Unable to find '/home/me/data/chat.jsonl'",
+    )
+
+    found = explained(log, name="dataset-not-found", stage="data", sources={"train.py": source})
+
+    assert found.cause.fix == "Correct `data/chat.jsonl` at train.py:4."
+
+
+def test_modules_of_an_adapter_are_those_of_this_model() -> None:
+    """Those of five other architectures help nobody."""
+    error = "ValueError: Target modules {'query', 'value'} not found in the base model."
+    log = raised("train.py:1 <module>: SFTTrainer(", f"{PACKAGES}/peft/x.py:3 inject: raise", error=error)
+    model = {"about": "model", "linear": {"embed_tokens": 9, "q_proj": 9, "v_proj": 9}}
+
+    found = explained(
+        log, name="lora-target-modules-not-found", stage="model", sources={"train.py": "SFTTrainer("}, facts=(model,)
+    )
+
+    assert found.cause.cause == "The model has no modules `query`, `value`."
+    assert "`q_proj` and `v_proj`; or write `all-linear`" in found.cause.fix
+
+
+def test_failure_that_no_exception_told_has_a_short_fix_too() -> None:
+    """The sentences on adapters are for scripts that make one."""
+    played = Played(part="whole", code=0)
+    cause = name_cause("no-trainable-parameters", "no parameter of the model is trained", {})
+    found = Rehearsal(stages=(), failures=(Failure(stage="model", cause=cause),))
+
+    def fix(source: str) -> str:
+        at = Scene(target="train.py", parts={"whole": played}, sources={"train.py": source})
+        return explain_failures(found, at).failures[0].cause.fix
+
+    assert fix("trainer = SFTTrainer(model=model)") == (
+        "Leave `requires_grad` of what is to be trained as it is, or give the trainer a `peft_config`."
+    )
+    assert "is_trainable=True" in fix("model = PeftModel.from_pretrained(base, folder)")

@@ -18,6 +18,7 @@ def read_scene(asked: Program, parts: Mapping[Part, Played]) -> Scene:
     raised = {part: found for part, played in parts.items() if (found := _last_traceback(played))}
     frames = [frame for found in raised.values() for each in found.chain for frame in each.frames]
     sources = {frame.file: text for frame in frames if (text := _own_text(frame, asked)) is not None}
+    sources |= {asked.path: asked.source} if asked.job is None else {}
     shown = {path: _as_named(path) for path in sources}
     return Scene(
         target=asked.path,

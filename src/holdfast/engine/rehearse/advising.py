@@ -26,8 +26,12 @@ NO_CHOICE: Final = re.compile(
 )
 QUOTED: Final = re.compile(r"'([^']*)'")
 ARGUMENT: Final = re.compile(r"^TypeError: (\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'")
+TARGETS: Final = re.compile(r"Target modules (?P<asked>.+?) not found in the base model")
+UNTRAINED: Final = "no-trainable-parameters"
 LISTED: Final = 8
 """Choices that are listed where none is near."""
+SHORTEST: Final = 4
+"""Characters of a text that is taken for a path: shorter ones end any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,8 +41,9 @@ class Circumstances:
     Attributes:
         error: The exception: `KeyError: 'answer'`.
         line: The line of the user's own code that it left; None where there is none.
-        entered: The function of a library that raised it; empty where the user's own line did.
         columns: The columns of the rows that the script has, or gave its trainer.
+        modules: The names of the model's linear modules.
+        adapted: Whether the script makes an adapter.
         trainer: The trainer's class; empty where none was made.
         inspected: The words after `holdfast inspect` that show what the method makes of the rows.
         sources: The texts of the user's files, by path.
@@ -49,8 +54,9 @@ class Circumstances:
 
     error: str
     line: FailingLine | None = None
-    entered: str = ""
     columns: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    adapted: bool = False
     trainer: str = ""
     inspected: str = ""
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -92,8 +98,10 @@ def advise(cause: Cause, about: Circumstances) -> tuple[str, str]:
 
 def _own_words(cause: Cause, about: Circumstances) -> str:
     """Return why a job failed: in the user's own code what raised, else the sentences that the log gave its values to."""
-    if cause.signature.name == CODE and about.line and about.error and not about.entered:
-        return f"{describe_function(about.line)} raises {about.error.partition(chr(10))[0].rstrip('.')}."
+    if cause.signature.name == CODE and about.line and about.error:
+        error, entered = about.error.strip().partition("\n")[0].rstrip("."), about.line.entered
+        calls = f"calls `{entered}`, which raises" if entered else "raises"
+        return f"{describe_function(about.line)} {calls} {error}."
     first, *_ = split_sentences(cause.cause) or [""]
     told = _short(cause.cause, cause.signature.cause)
     return told if told.startswith(first) else f"{first} {told}"  # which begins with "it" where the first has named it
@@ -117,7 +125,7 @@ def _short(filled: str, page: str) -> str:
     general = {sentence for sentence in split_sentences(page) if "{" not in sentence}
     told = split_sentences(filled)
     values = [sentence for sentence in told if sentence not in general]
-    return " ".join(values or told[:1])
+    return " ".join(values or told[:1]).replace(";.", ".")
 
 
 def _known(name: str, about: Circumstances) -> Iterator[Advice]:
@@ -129,7 +137,12 @@ def _known(name: str, about: Circumstances) -> Iterator[Advice]:
     yield from _argument(about)
     yield from _file(about)
     yield from _module(about)
-    if name == CODE and about.line and not about.entered:
+    yield from _targets(about)
+    if name == UNTRAINED and not about.adapted:
+        yield Advice(
+            "", "Leave `requires_grad` of what is to be trained as it is, or give the trainer a `peft_config`."
+        )
+    if name == CODE and about.line:
         yield Advice("", f"Correct {_named(about.line)}.")
 
 
@@ -185,15 +198,21 @@ def _undefined(about: Circumstances) -> Iterator[Advice]:
 
 def names_in(source: str) -> set[str]:
     """Return the names that a module binds or imports, whatever function they stand in."""
+    nodes = _nodes(source)
+    found = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    found |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    found |= {node.asname or node.name.split(".")[0] for node in nodes if isinstance(node, ast.alias)}
+    return found | {
+        node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    }
+
+
+def _nodes(source: str) -> list[ast.AST]:
+    """Return the nodes of a module; none where it is not read."""
     try:
-        tree = ast.parse(source)
+        return list(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError):
-        return set()
-    found = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    found |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    found |= {node.asname or node.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.alias)}
-    defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    return found | {node.name for node in ast.walk(tree) if isinstance(node, defined)}
+        return []
 
 
 def _choice(about: Circumstances) -> Iterator[Advice]:
@@ -226,6 +245,18 @@ def _argument(about: Circumstances) -> Iterator[Advice]:
         )
 
 
+def _targets(about: Circumstances) -> Iterator[Advice]:
+    """Yield the modules that an adapter can be made for in this very model."""
+    found = TARGETS.search(about.error)
+    layers = tuple(name for name in about.modules if "embed" not in name)
+    if found and layers:
+        asked = ", ".join(f"`{name}`" for name in sorted(QUOTED.findall(found["asked"])) or [found["asked"]])
+        yield Advice(
+            f"The model has no modules {asked}.",
+            f"Name modules of this model in `target_modules`{about.at}: {_listed(layers)}; or write `all-linear`.",
+        )
+
+
 def _module(about: Circumstances) -> Iterator[Advice]:
     """Yield the package that lets a program import a module which is not there."""
     found = NO_MODULE.match(about.error)
@@ -241,7 +272,18 @@ def _module(about: Circumstances) -> Iterator[Advice]:
 def _file(about: Circumstances) -> Iterator[Advice]:
     """Yield the file that is not there."""
     found = ABSENT_FILE.search(about.error)
-    if found and not OURS.search(about.error):
-        path = found[1] or found[2]
-        relative = "" if path.startswith("/") else ", relative to the folder that the job is started in"
-        yield Advice(f"There is no `{path}`.", f"Correct the path{about.at}{relative}.")
+    if not found or OURS.search(about.error):
+        return
+    path = found[1] or found[2]
+    name, at = next(_written(path, about), (path, about.at))
+    yield Advice(f"There is no `{path}`.", f"Correct `{name}`{at}.")
+
+
+def _written(path: str, about: Circumstances) -> Iterator[tuple[str, str]]:
+    """Yield a path as the user's files spell it, with the line where it stands."""
+    for file, source in about.sources.items():
+        for node in _nodes(source):
+            if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or len(node.value) < SHORTEST:
+                continue
+            if path.endswith(node.value.removeprefix("./")):
+                yield node.value, f" at {file}:{node.lineno}"

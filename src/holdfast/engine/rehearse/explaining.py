@@ -16,8 +16,11 @@ from holdfast.engine.rehearse.job_keys import find_job_key, place_of
 from holdfast.engine.rehearse.naming import CODE, OURS, because_of, name_cause
 from holdfast.engine.rehearse.tracebacks import FailingLine, find_failing_line
 
-MARKS: Final = re.compile(r"[\s^~]+")
-"""A line that points into the one above it."""
+MARKS: Final = re.compile(r"[\s^~]+|\"+|(?:The above exception|During handling of the above|Traceback) .*")
+"""A line that points into the one above it, or stands between two exceptions."""
+ROWS: Final = "dataset-bad-row-values"
+"""The class of what good rows cannot cause: where the user's own line fails with them too, its code is at fault."""
+ADAPTS: Final = re.compile(r"\bpeft_config\b|\bget_peft_model\b|\bPeftModel\b")
 IN_FILE: Final = re.compile(r'^\s*File "[^"]+", line \d+')
 
 
@@ -47,18 +50,37 @@ def explain_failures(found: Rehearsal, scene: Scene) -> Rehearsal:
 
 def _explained(failure: Failure, scene: Scene) -> Failure:
     if failure.part is None or failure.over:
-        return _placed(failure, scene, "", None)
+        return _told(_placed(failure, scene, "", None), scene)
     played, traceback = scene.parts[failure.part], scene.tracebacks.get(failure.part)
     error = because_of(played)
     line = find_failing_line(traceback, scene.sources) if traceback else None
-    last = traceback.frames[-1] if traceback and traceback.frames else None
-    entered = last.function if last and last.file not in scene.sources else ""
-    if line and (formatting := find_formatting(error, entered, line, scene.sources)):
+    if line and (formatting := find_formatting(error, line, scene.sources)):
         return _of_formatting(failure, error, formatting)
+    if failure.cause.signature.name == ROWS and failure.blame == "code" and line and not line.entered:
+        failure = replace(failure, cause=replace(name_cause(CODE, error, {}), evidence=failure.cause.evidence))
     placed = _placed(failure, scene, error, line)
-    cause, fix = advise(failure.cause, _circumstances(placed, scene, played, line, entered=entered))
+    cause, fix = advise(failure.cause, _circumstances(placed, scene, played, line))
     shown = tuple(_shown(failure.cause, traceback))
     return replace(placed, cause=replace(failure.cause, cause=cause, fix=fix, evidence=shown))
+
+
+def _told(failure: Failure, scene: Scene) -> Failure:
+    """Return a failure that no exception told, or a limit ended, with its fix in one sentence."""
+    about = Circumstances(error="", script="" if scene.job else scene.target, key=failure.key, place=failure.where)
+    about = replace(about, adapted=_makes_adapter(scene))
+    _, fix = advise(failure.cause, about)
+    cause = failure.cause.cause
+    return replace(failure, cause=replace(failure.cause, cause=cause[:1].upper() + cause[1:], fix=fix))
+
+
+def _makes_adapter(scene: Scene) -> bool:
+    """Return whether the job trains an adapter, as far as its text or its model tells."""
+    named = (
+        scene.job.get("peft", None) is not None
+        if scene.job
+        else any(ADAPTS.search(text) for text in scene.sources.values())
+    )
+    return named or bool(scene.parts["whole"].facts("adapter"))
 
 
 def _placed(failure: Failure, scene: Scene, error: str, line: FailingLine | None) -> Failure:
@@ -84,16 +106,14 @@ def _of_formatting(failure: Failure, error: str, line: FailingLine) -> Failure:
     return replace(_at_line(failure, line), cause=cause, blame="code", blamed=shows)
 
 
-def _circumstances(
-    failure: Failure, scene: Scene, played: Played, line: FailingLine | None, *, entered: str
-) -> Circumstances:
+def _circumstances(failure: Failure, scene: Scene, played: Played, line: FailingLine | None) -> Circumstances:
     training = played.first("training")
     kinds = training.get("trainer") or ("",)
     return Circumstances(
         error=because_of(played),
         line=line,
-        entered=entered,
         columns=_columns(played),
+        modules=tuple(str(name) for name in played.first("model").get("linear") or ()),
         trainer=str(kinds[0]),
         inspected=_inspected(scene, played, str(kinds[0])),
         sources=scene.sources,

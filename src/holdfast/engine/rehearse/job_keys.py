@@ -9,7 +9,7 @@ from holdfast.core.rehearsal import StageName
 from holdfast.core.text import Place
 from holdfast.engine.rehearse.tracebacks import FailingLine
 
-ROLES: Final = {"reward function": "rewards", "function that `map` calls": "dataset.map"}
+ROLES: Final = {"reward function": "rewards", "`map` function": "dataset.map"}
 """Where a job file names a function that has a role."""
 NAMED: Final = ("train", "peft", "quantization")
 """Sections whose keys and values are handed on to a library, which names them where it refuses them."""

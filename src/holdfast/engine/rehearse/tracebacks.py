@@ -21,11 +21,10 @@ ROLES: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r"transformers/trainer_utils\.py.* in __call__$"), "collator"),
     (re.compile(r"transformers/trainer\.py.* in \w*(?:evaluation|prediction)_loop$"), "metric function"),
     (re.compile(r"transformers/trainer\.py.* in call_model_init$"), "`model_init` function"),
+    (re.compile(r"/datasets/.* in \w*mask_function$"), "`filter` function"),
+    (re.compile(r"/datasets/.* in \w*apply_function\w*$"), "`map` function"),
 )
 """What a function of the user's is to the library whose frame calls it."""
-OF_DATASETS: Final = re.compile(r"/datasets/.* in (map|filter)$")
-"""The method of a dataset that calls a function with its rows, from some frames further in."""
-WITHIN_DATASETS: Final = re.compile(r"/datasets/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +38,7 @@ class FailingLine:
         function: The function it stands in, with its class: `SaveMetrics.on_log`; empty at the top of a file.
         role: What that function, or the one that led there, is to the library that calls it: `callback`; empty where the script calls it.
         called: The function that has the role, where that is another one.
+        entered: The function of a library that it called, and that raised; empty where the line itself did.
     """
 
     path: str
@@ -47,6 +47,7 @@ class FailingLine:
     function: str = ""
     role: str = ""
     called: str = ""
+    entered: str = ""
 
     @property
     def where(self) -> str:
@@ -99,6 +100,7 @@ def _innermost(frames: Sequence[Frame], sources: Mapping[str, str]) -> FailingLi
         function=function,
         role=role_of(frames[:entry]) if entry is not None and first else "",
         called=first if first != function else "",
+        entered=frames[-1].function if own[-1] < len(frames) - 1 else "",
     )
 
 
@@ -110,13 +112,8 @@ def role_of(frames: Sequence[Frame]) -> str:
     >>> role_of([Frame("site-packages/peft/mapping.py", 5, "get_peft_model")])
     ''
     """
-    caller = str(frames[-1]).replace('", ', " ")
-    if role := next((role for pattern, role in ROLES if pattern.search(caller)), ""):
-        return role
-    if not WITHIN_DATASETS.search(caller):
-        return ""
-    methods = (OF_DATASETS.search(str(frame)) for frame in reversed(frames))
-    return next((f"function that `{found[1]}` calls" for found in methods if found), "")
+    caller = str(frames[-1])
+    return next((role for pattern, role in ROLES if pattern.search(caller)), "")
 
 
 def qualified_name(source: str, frame: Frame) -> str:
