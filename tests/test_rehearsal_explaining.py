@@ -406,3 +406,41 @@ def test_failure_that_no_exception_told_has_a_short_fix_too() -> None:
         "Leave `requires_grad` of what is to be trained as it is, or give the trainer a `peft_config`."
     )
     assert "is_trainable=True" in fix("model = PeftModel.from_pretrained(base, folder)")
+
+
+def test_failure_of_a_job_blames_no_script_of_the_user_s() -> None:
+    """They wrote none: neither its lines nor their functions are told."""
+    log = raised("job.yaml:212 <module>: trainer.train()", f"{PACKAGES}/torch/x.py:3 f: x", error="TypeError: odd")
+
+    found = explained(log, sources={}, job=job(), target="job.yaml")
+
+    assert (found.cause.signature.title, found.where) == (
+        "The job fails for a reason that no class of failure knows",
+        "",
+    )
+    assert found.cause.cause == "TypeError: odd."
+    assert "`holdfast check job.yaml`" in found.cause.fix
+
+
+def test_rows_of_a_job_that_are_not_there_are_told_at_their_key() -> None:
+    """The path in the message is absolute, and stands in the job file as it was written."""
+    log = raised("job.yaml:129 load: raise", error="FileNotFoundError: no such data: /home/me/qa.jsonl")
+
+    found = explained(log, name="dataset-not-found", stage="data", sources={}, job=job(), target="job.yaml")
+
+    assert (found.where, found.key) == ("job.yaml:3", "dataset.path")
+    assert found.cause.fix == "Correct `dataset.path` at job.yaml:3."
+
+
+def test_choices_that_a_library_lists_are_in_the_fix() -> None:
+    """Without the punctuation in which it lists them."""
+    error = (
+        'ValueError: Specified `attn_implementation="flash_attention_9"` is not supported. The only possible arguments are '
+        '`attn_implementation="eager"`, `"attn_implementation=sdpa"`.'
+    )
+    log = raised("train.py:1 <module>: load()", f"{PACKAGES}/transformers/x.py:3 f: raise", error=error)
+
+    found = explained(log, name="invalid-config-value", stage="model", sources={"train.py": "load()\n"})
+
+    assert found.cause.cause == "`attn_implementation` takes no `flash_attention_9`."
+    assert found.cause.fix == "Take one of `eager` and `sdpa` at train.py:1."

@@ -13,17 +13,25 @@ from typing import Final
 from holdfast.catalog.packages import providers
 from holdfast.core.diagnosis import Cause
 from holdfast.core.nearest import nearest
-from holdfast.engine.rehearse.naming import CODE, OURS, split_sentences
+from holdfast.engine.rehearse.naming import CODE, OURS, UNTOLD, split_sentences
 from holdfast.engine.rehearse.tracebacks import FailingLine
 
 MISSING: Final = re.compile(r"^KeyError: '([^']+)'")
 NO_MODULE: Final = re.compile(r"^ModuleNotFoundError: No module named '(\w+)")
 UNDEFINED: Final = re.compile(r"^NameError: name '(\w+)' is not defined")
 ATTRIBUTE: Final = re.compile(r"^AttributeError: module '([\w.]+)' has no attribute '(\w+)'")
-ABSENT_FILE: Final = re.compile(r"(?:No such file or directory|Unable to find): '([^']+)'|Unable to find '([^']+)'")
+ABSENT_FILE: Final = re.compile(
+    r"(?:No such file or directory|Unable to find): '([^']+)'|Unable to find '([^']+)'|no such data: (\S+)"
+)
 NO_CHOICE: Final = re.compile(
     r"^\w+: '?(?P<value>[\w.-]+)'? is not a valid (?P<of>\w+), please select one of \[(?P<choices>.*)\]", re.DOTALL
 )
+NOT_SUPPORTED: Final = re.compile(
+    r"Specified `(?P<of>\w+)=\"(?P<value>[^\"]+)\"` is not supported\. The only possible arguments are (?P<choices>.+)",
+    re.DOTALL,
+)
+CHOICE: Final = re.compile(r"[\w|]+(?=\"?`)")
+"""Of one of several arguments that a library lists: `"attn_implementation=sdpa"`."""
 QUOTED: Final = re.compile(r"'([^']*)'")
 ARGUMENT: Final = re.compile(r"^TypeError: (\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'")
 TARGETS: Final = re.compile(r"Target modules (?P<asked>.+?) not found in the base model")
@@ -47,7 +55,8 @@ class Circumstances:
         trainer: The trainer's class; empty where none was made.
         inspected: The words after `holdfast inspect` that show what the method makes of the rows.
         sources: The texts of the user's files, by path.
-        script: The path of the script; empty for a job file, whose script nobody wrote.
+        target: What was rehearsed, as it was named.
+        is_job: Whether that is a job file, whose script nobody wrote.
         key: The key of the job file that is at fault, where that is known.
         place: Where that key stands.
     """
@@ -60,7 +69,8 @@ class Circumstances:
     trainer: str = ""
     inspected: str = ""
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
-    script: str = ""
+    target: str = ""
+    is_job: bool = False
     key: str = ""
     place: str = ""
 
@@ -98,13 +108,19 @@ def advise(cause: Cause, about: Circumstances) -> tuple[str, str]:
 
 def _own_words(cause: Cause, about: Circumstances) -> str:
     """Return why a job failed: in the user's own code what raised, else the sentences that the log gave its values to."""
-    if cause.signature.name == CODE and about.line and about.error:
-        error, entered = about.error.strip().partition("\n")[0].rstrip("."), about.line.entered
+    if cause.signature.name == CODE and about.is_job and not about.line:
+        return f"{_first_line(about.error)}."
+    if cause.signature.name in UNTOLD and about.line and about.error:
+        error, entered = _first_line(about.error), about.line.entered
         calls = f"calls `{entered}`, which raises" if entered else "raises"
         return f"{describe_function(about.line)} {calls} {error}."
     first, *_ = split_sentences(cause.cause) or [""]
     told = _short(cause.cause, cause.signature.cause)
     return told if told.startswith(first) else f"{first} {told}"  # which begins with "it" where the first has named it
+
+
+def _first_line(error: str) -> str:
+    return error.strip().partition("\n")[0].rstrip(".")
 
 
 def describe_function(line: FailingLine) -> str:
@@ -142,7 +158,11 @@ def _known(name: str, about: Circumstances) -> Iterator[Advice]:
         yield Advice(
             "", "Leave `requires_grad` of what is to be trained as it is, or give the trainer a `peft_config`."
         )
-    if name == CODE and about.line:
+    if name == CODE and about.is_job and not about.line:
+        yield Advice(
+            "", f"Look at the settings that the message is about; `holdfast check {about.target}` checks each."
+        )
+    if name in UNTOLD and about.line:
         yield Advice("", f"Correct {_named(about.line)}.")
 
 
@@ -154,7 +174,7 @@ def _environment(about: Circumstances) -> Iterator[Advice]:
     """Yield the variable that a script reads and nobody set."""
     missing = MISSING.match(about.error)
     if missing and about.line and re.search(rf"environ\[['\"]{re.escape(missing[1])}['\"]\]", about.line.code):
-        how = f"`{missing[1]}=… holdfast rehearse {about.script}`" if about.script else "`environment.variables`"
+        how = "`environment.variables`" if about.is_job else f"`{missing[1]}=… holdfast rehearse {about.target}`"
         yield Advice(
             f"The script reads the environment variable `{missing[1]}`, which is not set.",
             f"Set it: {how}, and likewise where the job will run.",
@@ -217,11 +237,14 @@ def _nodes(source: str) -> list[ast.AST]:
 
 def _choice(about: Circumstances) -> Iterator[Advice]:
     """Yield the choice that is nearest to one that there is not."""
-    if not (found := NO_CHOICE.match(about.error)):
+    if found := NO_CHOICE.match(about.error):
+        choices = tuple(QUOTED.findall(found["choices"]))
+        near = nearest_choice(found["value"], choices)
+    elif found := NOT_SUPPORTED.search(about.error):
+        choices, near = tuple(CHOICE.findall(found["choices"])), None
+    else:
         return
-    choices = tuple(QUOTED.findall(found["choices"]))
-    near = nearest_choice(found["value"], choices)
-    taken = f"`{about.key}`" if about.key else f"`{found['of']}`"
+    taken = f"`{about.key or found['of']}`"
     fix = f"Write `{near}`" if near else f"Take one of {_listed(choices)}"
     yield Advice(f"{taken} takes no `{found['value']}`.", f"{fix}{about.at}.")
 
@@ -239,7 +262,7 @@ def nearest_choice(value: str, choices: tuple[str, ...]) -> str | None:
 def _argument(about: Circumstances) -> Iterator[Advice]:
     """Yield the argument that a class does not take."""
     if found := ARGUMENT.match(about.error):
-        checked = f"; `holdfast check {about.script}` knows what became of it" if about.script else ""
+        checked = f"; `holdfast check {about.target}` knows what became of it"
         yield Advice(
             f"`{found[1]}` takes no argument `{found[2]}`.", f"Rename or remove `{found[2]}`{about.at}{checked}."
         )
@@ -262,7 +285,7 @@ def _module(about: Circumstances) -> Iterator[Advice]:
     found = NO_MODULE.match(about.error)
     if found and about.line:
         package = next(iter(providers(found[1])), found[1])
-        declared = "the script's header or its project's requirements" if about.script else "`environment.requirements`"
+        declared = "`environment.requirements`" if about.is_job else "the script's header or its project's requirements"
         yield Advice(
             f"{about.line.where} imports `{found[1]}`, which is not installed where the job runs.",
             f"Add `{package}` to {declared}, or correct the name.",
@@ -274,7 +297,10 @@ def _file(about: Circumstances) -> Iterator[Advice]:
     found = ABSENT_FILE.search(about.error)
     if not found or OURS.search(about.error):
         return
-    path = found[1] or found[2]
+    path = found[1] or found[2] or found[3]
+    if about.key:
+        yield Advice(f"There is no `{path}`.", f"Correct `{about.key}`{about.at}.")
+        return
     name, at = next(_written(path, about), (path, about.at))
     yield Advice(f"There is no `{path}`.", f"Correct `{name}`{at}.")
 

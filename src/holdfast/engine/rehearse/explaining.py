@@ -21,6 +21,8 @@ MARKS: Final = re.compile(r"[\s^~]+|\"+|(?:The above exception|During handling o
 ROWS: Final = "dataset-bad-row-values"
 """The class of what good rows cannot cause: where the user's own line fails with them too, its code is at fault."""
 ADAPTS: Final = re.compile(r"\bpeft_config\b|\bget_peft_model\b|\bPeftModel\b")
+SAID_BEFORE: Final = "what:"
+UNKNOWN: Final = "The job fails for a reason that no class of failure knows"
 IN_FILE: Final = re.compile(r'^\s*File "[^"]+", line \d+')
 
 
@@ -58,16 +60,23 @@ def _explained(failure: Failure, scene: Scene) -> Failure:
         return _of_formatting(failure, error, formatting)
     if failure.cause.signature.name == ROWS and failure.blame == "code" and line and not line.entered:
         failure = replace(failure, cause=replace(name_cause(CODE, error, {}), evidence=failure.cause.evidence))
+    if failure.cause.signature.name == CODE and scene.job and not line:
+        failure = _of_job(failure)
     placed = _placed(failure, scene, error, line)
     cause, fix = advise(failure.cause, _circumstances(placed, scene, played, line))
     shown = tuple(_shown(failure.cause, traceback))
     return replace(placed, cause=replace(failure.cause, cause=cause, fix=fix, evidence=shown))
 
 
+def _of_job(failure: Failure) -> Failure:
+    """Return a failure in the script of a job file, which is nobody's own code."""
+    signature = replace(failure.cause.signature, title=UNKNOWN)
+    return replace(failure, cause=replace(failure.cause, signature=signature))
+
+
 def _told(failure: Failure, scene: Scene) -> Failure:
     """Return a failure that no exception told, or a limit ended, with its fix in one sentence."""
-    about = Circumstances(error="", script="" if scene.job else scene.target, key=failure.key, place=failure.where)
-    about = replace(about, adapted=_makes_adapter(scene))
+    about = Circumstances(error="", target=scene.target, adapted=_makes_adapter(scene), place=failure.where)
     _, fix = advise(failure.cause, about)
     cause = failure.cause.cause
     return replace(failure, cause=replace(failure.cause, cause=cause[:1].upper() + cause[1:], fix=fix))
@@ -117,7 +126,8 @@ def _circumstances(failure: Failure, scene: Scene, played: Played, line: Failing
         trainer=str(kinds[0]),
         inspected=_inspected(scene, played, str(kinds[0])),
         sources=scene.sources,
-        script="" if scene.job else scene.target,
+        target=scene.target,
+        is_job=scene.job is not None,
         key=failure.key,
         place=failure.where,
     )
@@ -146,6 +156,14 @@ def _shown(cause: Cause, traceback: Traceback | None) -> list[Evidence]:
     code = {frame.code.strip() for part in traceback.chain for frame in part.frames} if traceback else set[str]()
     kept = [each for each in cause.evidence if not (MARKS.fullmatch(each.text) or IN_FILE.match(each.text))]
     kept = [each for each in kept if each.text.strip() not in code]
-    kept = kept or [each for each in cause.evidence if not MARKS.fullmatch(each.text)]
+    if not kept and traceback:
+        kept = [Evidence(path="stderr.log", line=each.number, text=each.text) for each in traceback.error[:1]]
     told = [replace(each, text=OURS.sub("", each.text)) for each in kept]
-    return [each for each in told if not any(each.text in other.text for other in told if other is not each)]
+    messages = [
+        each.text.removeprefix(SAID_BEFORE).strip() for each in told
+    ]  # a rendered script says it, and raises then
+    return [
+        each
+        for each, message in zip(told, messages, strict=True)
+        if not any(message in other.text for other in told if other is not each)
+    ]

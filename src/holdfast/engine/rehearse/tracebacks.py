@@ -13,6 +13,8 @@ OURS: Final = re.compile(r'File "[^"]*[/\\]holdfast[/\\]payload[/\\]')
 FRAME: Final = re.compile(r'^\s*File "[^"]+", line \d+')
 CODE_INDENT: Final = 4
 TOP: Final = "<module>"
+LAMBDA: Final = "<lambda>"
+NAMED: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 ROLES: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r"transformers/trainer_callback\.py.* in call_event$"), "callback"),
     (re.compile(r"trl/.* in _calculate_rewards$"), "reward function"),
@@ -117,26 +119,30 @@ def role_of(frames: Sequence[Frame]) -> str:
 
 
 def qualified_name(source: str, frame: Frame) -> str:
-    r"""Return the name of a frame's function with that of its class; empty at the top of a file.
+    r"""Return the name of the function that a frame stands in, with that of its class; empty at the top of a file.
+
+    A comprehension is part of its function, though Python 3.11 gives it a frame.
 
     >>> qualified_name("class A:\n    def f(self):\n        pass", Frame("a.py", 3, "f"))
     'A.f'
+    >>> qualified_name("def f(rows):\n    return [row.x\n for row in rows]", Frame("a.py", 2, "<listcomp>"))
+    'f'
     """
     if frame.function == TOP:
         return ""
+    if frame.function == LAMBDA:
+        return "lambda"
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
         return frame.function
-    around = [each for each in ast.walk(tree) if isinstance(each, ast.ClassDef) and _holds(each, frame.line)]
-    named = [each for each in around if any(_defines(part, frame) for part in each.body)]
-    return f"{named[0].name}.{frame.function}" if named else frame.function
-
-
-def _defines(node: ast.stmt, frame: Frame) -> bool:
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        return False
-    return node.name == frame.function and _holds(node, frame.line)
+    around = [
+        node for node in ast.walk(tree) if isinstance(node, NAMED) and _holds(node, frame.line)
+    ]  # the outermost first
+    if not around or isinstance(around[-1], ast.ClassDef):
+        return "" if frame.function.startswith("<") else frame.function
+    within = f"{around[-2].name}." if len(around) > 1 and isinstance(around[-2], ast.ClassDef) else ""
+    return f"{within}{around[-1].name}"
 
 
 def _holds(node: ast.stmt, line: int) -> bool:
