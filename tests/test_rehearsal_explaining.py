@@ -444,3 +444,16 @@ def test_choices_that_a_library_lists_are_in_the_fix() -> None:
 
     assert found.cause.cause == "`attn_implementation` takes no `flash_attention_9`."
     assert found.cause.fix == "Take one of `eager` and `sdpa` at train.py:1."
+
+
+def test_line_of_a_notebook_is_that_of_its_cell() -> None:
+    """Its cells are run as one program, whose lines nobody has seen."""
+    source = "import trl\n\ndef to_text(row):\n    return row[7]\n\nrows.map(to_text)\n"
+    log = raised("train.ipynb:6 <module>: x", "train.ipynb:4 to_text: return row[7]", error="KeyError: 7")
+
+    found = explained(
+        log, stage="data", sources={"train.ipynb": source}, target="train.ipynb", cells=((1, 1), (3, 4), (6, 5))
+    )
+
+    assert found.where == "train.ipynb:cell 4:2"
+    assert found.cause.fix == "Correct `to_text` at train.ipynb:cell 4:2."

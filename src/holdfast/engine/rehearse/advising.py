@@ -14,7 +14,7 @@ from holdfast.catalog.packages import providers
 from holdfast.core.diagnosis import Cause
 from holdfast.core.nearest import nearest
 from holdfast.engine.rehearse.naming import CODE, OURS, UNTOLD, split_sentences
-from holdfast.engine.rehearse.tracebacks import FailingLine
+from holdfast.engine.rehearse.tracebacks import FailingLine, spell_place
 
 MISSING: Final = re.compile(r"^KeyError: '([^']+)'")
 NO_MODULE: Final = re.compile(r"^ModuleNotFoundError: No module named '(\w+)")
@@ -312,4 +312,5 @@ def _written(path: str, about: Circumstances) -> Iterator[tuple[str, str]]:
             if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or len(node.value) < SHORTEST:
                 continue
             if path.endswith(node.value.removeprefix("./")):
-                yield node.value, f" at {file}:{node.lineno}"
+                cells = about.line.cells if about.line and about.line.path == file else ()
+                yield node.value, f" at {spell_place(file, node.lineno, cells)}"

@@ -14,7 +14,7 @@ from holdfast.engine.rehearse.advising import Circumstances, advise
 from holdfast.engine.rehearse.formatting import advise_formatting, find_formatting
 from holdfast.engine.rehearse.job_keys import find_job_key, place_of
 from holdfast.engine.rehearse.naming import CODE, OURS, because_of, name_cause
-from holdfast.engine.rehearse.tracebacks import FailingLine, find_failing_line
+from holdfast.engine.rehearse.tracebacks import Cells, FailingLine, find_failing_line
 
 MARKS: Final = re.compile(r"[\s^~]+|\"+|(?:The above exception|During handling of the above|Traceback) .*")
 """A line that points into the one above it, or stands between two exceptions."""
@@ -35,6 +35,7 @@ class Scene:
         parts: What each process left.
         tracebacks: The exception that each process ended with, by part.
         sources: The texts of the user's own files, by path as the tracebacks spell it.
+        cells: Of a notebook, the first line of each cell in the program that they make, and its number.
         job: The job file; None of a script.
     """
 
@@ -42,6 +43,7 @@ class Scene:
     parts: Mapping[Part, Played]
     tracebacks: Mapping[Part, Traceback] = field(default_factory=dict[Part, Traceback])
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    cells: Cells = ()
     job: Document | None = None
 
 
@@ -55,7 +57,7 @@ def _explained(failure: Failure, scene: Scene) -> Failure:
         return _told(_placed(failure, scene, "", None), scene)
     played, traceback = scene.parts[failure.part], scene.tracebacks.get(failure.part)
     error = because_of(played)
-    line = find_failing_line(traceback, scene.sources) if traceback else None
+    line = find_failing_line(traceback, scene.sources, scene.cells) if traceback else None
     if line and (formatting := find_formatting(error, line, scene.sources)):
         return _of_formatting(failure, error, formatting)
     if failure.cause.signature.name == ROWS and failure.blame == "code" and line and not line.entered:

@@ -39,7 +39,8 @@ def find_formatting(error: str, at: FailingLine, sources: Mapping[str, str]) -> 
         return None
     line = _last_return(made[-1])
     code = sources[at.path].splitlines()[line - 1].strip()
-    return FailingLine(path=at.path, line=line, code=code, function=made[-1].name, role="formatting function")
+    name = made[-1].name
+    return FailingLine(path=at.path, line=line, code=code, function=name, role="formatting function", cells=at.cells)
 
 
 def advise_formatting(error: str, line: FailingLine) -> Advice:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from holdfast.core.log import Frame, Traceback
+from holdfast.core.notebook import is_notebook
 
 OURS: Final = re.compile(r'File "[^"]*[/\\]holdfast[/\\]payload[/\\]')
 """A frame of what holdfast puts around the libraries."""
 FRAME: Final = re.compile(r'^\s*File "[^"]+", line \d+')
 CODE_INDENT: Final = 4
+Cells = tuple[tuple[int, int], ...]
 TOP: Final = "<module>"
 LAMBDA: Final = "<lambda>"
 NAMED: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -41,6 +43,7 @@ class FailingLine:
         role: What that function, or the one that led there, is to the library that calls it: `callback`; empty where the script calls it.
         called: The function that has the role, where that is another one.
         entered: The function of a library that it called, and that raised; empty where the line itself did.
+        cells: Of a notebook, whose cells are run as one program, the first line of each cell and its number.
     """
 
     path: str
@@ -50,11 +53,25 @@ class FailingLine:
     role: str = ""
     called: str = ""
     entered: str = ""
+    cells: Cells = ()
 
     @property
     def where(self) -> str:
-        """The line as compilers name it: `train.py:12`."""
-        return f"{self.path}:{self.line}"
+        """The line as compilers name it: `train.py:12`, `train.ipynb:cell 3:2`."""
+        return spell_place(self.path, self.line, self.cells)
+
+
+def spell_place(path: str, line: int, cells: Cells = ()) -> str:
+    """Return a line as compilers name it.
+
+    >>> spell_place("train.py", 12), spell_place("train.ipynb", 12, ((1, 2), (11, 5)))
+    ('train.py:12', 'train.ipynb:cell 5:2')
+    """
+    begun = [(first, number) for first, number in cells if first <= line]
+    if not begun:
+        return f"{path}:{line}"
+    first, number = begun[-1]
+    return f"{path}:cell {number}:{line - first + 1}"
 
 
 def without_own_frames(log: str) -> str:
@@ -73,21 +90,22 @@ def _foreign_lines(lines: Sequence[str]) -> Iterator[str]:
             yield line
 
 
-def find_failing_line(traceback: Traceback, sources: Mapping[str, str]) -> FailingLine | None:
+def find_failing_line(traceback: Traceback, sources: Mapping[str, str], cells: Cells = ()) -> FailingLine | None:
     """Return the innermost line of the user's own code in a traceback; None where there is none.
 
     Args:
         traceback: What was raised.
         sources: The texts of the user's files, by path as the traceback spells it; frames of other files are not the user's.
+        cells: Of a notebook, the first line of each cell and its number.
     """
-    found = [line for part in traceback.chain if (line := _innermost(part.frames, sources))]
+    found = [line for part in traceback.chain if (line := _innermost(part.frames, sources, cells))]
     within = [
         line for line in found if line.role
     ]  # of a worker's exception the cause has the function, the last one a call
     return next(iter([*reversed(within), *reversed(found)]), None)
 
 
-def _innermost(frames: Sequence[Frame], sources: Mapping[str, str]) -> FailingLine | None:
+def _innermost(frames: Sequence[Frame], sources: Mapping[str, str], cells: Cells) -> FailingLine | None:
     own = [number for number, frame in enumerate(frames) if frame.file in sources]
     if not own:
         return None
@@ -103,6 +121,7 @@ def _innermost(frames: Sequence[Frame], sources: Mapping[str, str]) -> FailingLi
         role=role_of(frames[:entry]) if entry is not None and first else "",
         called=first if first != function else "",
         entered=frames[-1].function if own[-1] < len(frames) - 1 else "",
+        cells=cells if is_notebook(frame.file) else (),
     )
 
 
