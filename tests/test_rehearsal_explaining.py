@@ -359,7 +359,7 @@ def test_function_that_failed_in_a_worker_is_named_and_not_the_call_that_started
     found = explained(log, name="dataset-bad-row-values", stage="data", sources={"train.py": CLEANS}, blame="code")
 
     assert (found.where, found.cause.signature.name) == ("train.py:2", "user-code-error")
-    assert found.cause.cause.startswith("`clean`, called by the `map` function `fix`, raises AttributeError")
+    assert found.cause.cause.startswith("`clean`, called by the `map` function `fix`, asks a `dict` for `strip`")
     assert all(not each.text.startswith(("Traceback", '"""', "The above")) for each in found.cause.evidence)
 
 
@@ -457,3 +457,48 @@ def test_line_of_a_notebook_is_that_of_its_cell() -> None:
 
     assert found.where == "train.ipynb:cell 4:2"
     assert found.cause.fix == "Correct `to_text` at train.ipynb:cell 4:2."
+
+
+@pytest.mark.parametrize(
+    ("error", "cause", "fix"),
+    [
+        (
+            "AttributeError: 'CausalLMOutput' object has no attribute 'los'",
+            "`loss` asks a `CausalLMOutput` for `los`, which it does not have.",
+            "Correct `los` at train.py:2.",
+        ),
+        (
+            "AttributeError: 'NoneType' object has no attribute 'strip'",
+            "`loss` asks None for `strip`, which it does not have.",
+            "Correct `strip` at train.py:2.",
+        ),
+        (
+            "AttributeError: module 'trl' has no attribute 'PPO'",
+            "`loss` asks `trl` for `PPO`, which it does not have.",
+            "Correct `PPO` at train.py:2, or install a release that has it.",
+        ),
+    ],
+)
+def test_attribute_that_an_object_lacks_is_named_at_the_line_that_asks(error: str, cause: str, fix: str) -> None:
+    """Another release has it, or nobody does: of a module that is worth a word."""
+    log = raised("train.py:2 loss: return out.los", error=error)
+
+    found = explained(log, name="import-api-removed", sources={"train.py": "def loss(out):\n    return out.los\n"})
+
+    assert (found.cause.cause, found.cause.fix) == (cause, fix)
+
+
+def test_collator_reads_other_rows_than_the_script_has_loaded() -> None:
+    """The trainer has made tokens of them."""
+    log = raised(
+        f"{PACKAGES}/torch/utils/data/_utils/fetch.py:55 fetch: return self.collate_fn(data)",
+        'train.py:2 collate: return [row["text"] for row in rows]',
+        error="KeyError: 'text'",
+    )
+    given = {"about": "training", "trainer": ["SFTTrainer"], "columns": ["prompt", "completion"]}
+    source = 'def collate(rows):\n    return [row["text"] for row in rows]\n'
+
+    found = explained(log, name="dataset-missing-column", sources={"train.py": source}, facts=(given,))
+
+    assert found.cause.cause == "The collator `collate` reads `text`, and the rows that it is given have none."
+    assert "`input_ids`" in found.cause.fix

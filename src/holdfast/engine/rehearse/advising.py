@@ -19,7 +19,9 @@ from holdfast.engine.rehearse.tracebacks import FailingLine, spell_place
 MISSING: Final = re.compile(r"^KeyError: '([^']+)'")
 NO_MODULE: Final = re.compile(r"^ModuleNotFoundError: No module named '(\w+)")
 UNDEFINED: Final = re.compile(r"^NameError: name '(\w+)' is not defined")
-ATTRIBUTE: Final = re.compile(r"^AttributeError: module '([\w.]+)' has no attribute '(\w+)'")
+ATTRIBUTE: Final = re.compile(
+    r"^AttributeError: (?:module '(?P<module>[\w.]+)'|(?:type object )?'(?P<kind>\w+)'(?: object)?) has no attribute '(?P<name>\w+)'"
+)
 ABSENT_FILE: Final = re.compile(
     r"(?:No such file or directory|Unable to find): '([^']+)'|Unable to find '([^']+)'|no such data: (\S+)"
 )
@@ -34,6 +36,11 @@ CHOICE: Final = re.compile(r"[\w|]+(?=\"?`)")
 """Of one of several arguments that a library lists: `"attn_implementation=sdpa"`."""
 QUOTED: Final = re.compile(r"'([^']*)'")
 ARGUMENT: Final = re.compile(r"^TypeError: (\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'")
+ASKED: Final = ("", "getattr", "getattribute")
+"""Functions that raise for the line that asks: none, or what an object looks its attributes up with."""
+ROWS: Final = "dataset-bad-row-values"
+"""The class of rows with odd values: what good rows cannot cause."""
+COLLATOR: Final = "collator"
 TARGETS: Final = re.compile(r"Target modules (?P<asked>.+?) not found in the base model")
 UNTRAINED: Final = "no-trainable-parameters"
 LISTED: Final = 8
@@ -141,7 +148,8 @@ def _short(filled: str, page: str) -> str:
     general = {sentence for sentence in split_sentences(page) if "{" not in sentence}
     told = split_sentences(filled)
     values = [sentence for sentence in told if sentence not in general]
-    return " ".join(values or told[:1]).replace(";.", ".")
+    short = " ".join(values or told[:1]).replace(";.", ".").removeprefix("Or ")
+    return short[:1].upper() + short[1:]
 
 
 def _known(name: str, about: Circumstances) -> Iterator[Advice]:
@@ -149,6 +157,8 @@ def _known(name: str, about: Circumstances) -> Iterator[Advice]:
     yield from _environment(about)
     yield from _column(name, about)
     yield from _undefined(about)
+    if name != ROWS:  # a value of a row may be what lacks it
+        yield from _attribute(about)
     yield from _choice(about)
     yield from _argument(about)
     yield from _file(about)
@@ -187,6 +197,10 @@ def _column(name: str, about: Circumstances) -> Iterator[Advice]:
     if not missing or not about.columns or missing[1] in about.columns or name != "dataset-missing-column":
         return
     column, near = missing[1], nearest(missing[1], about.columns)
+    if about.line and about.line.role == COLLATOR:
+        reads = f"{describe_function(about.line)} reads `{column}`, and the rows that it is given have none."
+        yield Advice(reads, f"Read a column that they have{about.at}; the tokens that a trainer makes are `input_ids`.")
+        return
     there = f"The rows have no column `{column}`; they have {_listed(about.columns)}."
     if about.line and re.search(rf"['\"]{re.escape(column)}['\"]", about.line.code):
         instead = f"Write `{near}` instead of `{column}`" if near else "Read one of these columns"
@@ -214,6 +228,22 @@ def _undefined(about: Circumstances) -> Iterator[Advice]:
     near = nearest(found[1], tuple(sorted(known)), cutoff=0.75)
     meant = f"Write `{near}` instead of `{found[1]}`" if near else f"Define or import `{found[1]}` before it is used"
     yield Advice(f"{describe_function(about.line)} uses `{found[1]}`, which is not defined.", f"{meant}{about.at}.")
+
+
+def _attribute(about: Circumstances) -> Iterator[Advice]:
+    """Yield what a line of the user's own asks an object for, that has no such thing."""
+    found = ATTRIBUTE.match(about.error)
+    if not found or not about.line or about.line.entered.strip("_") not in ASKED:
+        return
+    name = found["name"]
+    whom = (
+        f"`{found['module']}`" if found["module"] else "None" if found["kind"] == "NoneType" else f"a `{found['kind']}`"
+    )
+    release = ", or install a release that has it" if found["module"] else ""
+    yield Advice(
+        f"{describe_function(about.line)} asks {whom} for `{name}`, which it does not have.",
+        f"Correct `{name}`{about.at}{release}.",
+    )
 
 
 def names_in(source: str) -> set[str]:

@@ -10,7 +10,7 @@ from holdfast.core.diagnosis import Cause, Evidence
 from holdfast.core.document import Document
 from holdfast.core.log import Traceback
 from holdfast.core.rehearsal import Failure, Part, Played, Rehearsal
-from holdfast.engine.rehearse.advising import Circumstances, advise
+from holdfast.engine.rehearse.advising import ROWS, Circumstances, advise
 from holdfast.engine.rehearse.formatting import advise_formatting, find_formatting
 from holdfast.engine.rehearse.job_keys import find_job_key, place_of
 from holdfast.engine.rehearse.naming import CODE, OURS, because_of, name_cause
@@ -18,8 +18,6 @@ from holdfast.engine.rehearse.tracebacks import Cells, FailingLine, find_failing
 
 MARKS: Final = re.compile(r"[\s^~]+|\"+|(?:The above exception|During handling of the above|Traceback) .*")
 """A line that points into the one above it, or stands between two exceptions."""
-ROWS: Final = "dataset-bad-row-values"
-"""The class of what good rows cannot cause: where the user's own line fails with them too, its code is at fault."""
 ADAPTS: Final = re.compile(r"\bpeft_config\b|\bget_peft_model\b|\bPeftModel\b")
 SAID_BEFORE: Final = "what:"
 UNKNOWN: Final = "The job fails for a reason that no class of failure knows"
@@ -60,6 +58,7 @@ def _explained(failure: Failure, scene: Scene) -> Failure:
     line = find_failing_line(traceback, scene.sources, scene.cells) if traceback else None
     if line and (formatting := find_formatting(error, line, scene.sources)):
         return _of_formatting(failure, error, formatting)
+    # Where the user's own line fails with good rows too, its code is at fault.
     if failure.cause.signature.name == ROWS and failure.blame == "code" and line and not line.entered:
         failure = replace(failure, cause=replace(name_cause(CODE, error, {}), evidence=failure.cause.evidence))
     if failure.cause.signature.name == CODE and scene.job and not line:
