@@ -8,7 +8,8 @@ import pytest
 
 from holdfast.adapters.ledger import Ledger
 from holdfast.app.reporting import write_report
-from holdfast.app.runs import Run
+from holdfast.app.running import run as start_run
+from holdfast.app.runs import Nobody, Run
 from holdfast.cli.main import run_command
 from holdfast.core.event import Asked, Closed, Stage, event_from_json, event_to_json
 
@@ -127,3 +128,23 @@ def test_event_of_an_older_holdfast_is_read_as_before() -> None:
     assert event_from_json("closed", {"at_s": 2.0, "stage": "failed", "because": "x"}) == Closed(
         at_s=2.0, stage=Stage.FAILED, because="x"
     )
+
+
+class Interrupting(Nobody):
+    """A person who presses Ctrl-C as soon as the rehearsal begins."""
+
+    def hear_rehearsal(self, said: str) -> None:  # noqa: ARG002 - the signature of an onlooker
+        raise KeyboardInterrupt
+
+
+def test_run_whose_rehearsal_is_interrupted_is_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no run that is queued for ever."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "train.py").write_text("print('trained')\n")
+
+    told = start_run("train.py", offline=True, onlooker=Interrupting())
+
+    assert (told["stage"], told["because"]) == ("cancelled", "stopped before it was started")
+    assert told["refused_by"] is None
+    assert (Path(told["folder"]) / "report.html").exists()

@@ -51,7 +51,7 @@ def traceback_of(log: str) -> Traceback:
     return read_log([("stderr.log", iter([log.encode()]))], Sought()).tracebacks[-1]
 
 
-def explained(
+def explained(  # noqa: PLR0913 - one for each thing that is known of a failure
     log: str,
     *,
     sources: Mapping[str, str],
@@ -59,6 +59,7 @@ def explained(
     stage: Any = "step",
     job: Document | None = None,
     facts: tuple[Mapping[str, Any], ...] = (),
+    blame: Any = "unknown",
     **scene: Any,
 ) -> Failure:
     """Return the one failure of a script that ended with a traceback."""
@@ -69,7 +70,7 @@ def explained(
     shown = tuple(Evidence(path="stderr.log", line=1, text=line.strip()) for line in log.strip().splitlines()[::-1])
     cause = name_cause(name, error, {})
     cause = type(cause)(signature=cause.signature, confidence=0.9, evidence=shown[:4], cause=cause.cause, fix=cause.fix)
-    found = Rehearsal(stages=(), failures=(Failure(stage=stage, cause=cause, part="whole"),))
+    found = Rehearsal(stages=(), failures=(Failure(stage=stage, cause=cause, part="whole", blame=blame),))
     given: dict[str, Any] = {"target": "train.py", **scene}
     at = Scene(parts={"whole": played}, tracebacks={"whole": traceback_of(log)}, sources=sources, job=job, **given)
     return explain_failures(found, at).failures[0]
@@ -144,7 +145,7 @@ def test_column_that_is_spelled_wrong_comes_with_the_one_that_was_meant() -> Non
 
     assert found.cause.cause == "The rows have no column `anwser`; they have `question` and `answer`."
     assert found.cause.fix == "Write `answer` instead of `anwser` at train.py:2."
-    assert found.role == "function that `map` calls"
+    assert found.role == "`map` function"
 
 
 def test_evidence_has_neither_marks_nor_code_of_libraries() -> None:
@@ -326,3 +327,178 @@ def test_script_that_lacks_an_argument_is_a_wrong_question(
 def test_other_failures_are_no_wrong_question(code: int, log: str, arguments: tuple[str, ...]) -> None:
     """A subcommand's words in a log, another exit code, another list."""
     assert find_usage_problem(Played(part="whole", code=code, logs={"stderr.log": log}), arguments) is None
+
+
+WORKER = (
+    f"{PACKAGES}/datasets/arrow_dataset.py:3882 apply_function: processed_inputs = function(",
+    "train.py:5 fix: return clean(row)",
+    "train.py:2 clean: return row.strip()",
+)
+CLEANS = """\
+def clean(row):
+    return row.strip()
+
+def fix(row):
+    return clean(row)
+
+rows = rows.map(fix, num_proc=2)
+"""
+
+
+def test_function_that_failed_in_a_worker_is_named_and_not_the_call_that_started_it() -> None:
+    """With several processes the worker's traceback stands within that of the call; good rows fail there too, so it is the code."""
+    error = "AttributeError: 'dict' object has no attribute 'strip'"
+    worker = raised(*WORKER, error=error)
+    caller = raised(
+        "train.py:7 <module>: rows = rows.map(fix, num_proc=2)",
+        f"{PACKAGES}/multiprocess/pool.py:774 get: raise self._value",
+        error=error,
+    )
+    log = f'multiprocess.pool.RemoteTraceback: \n"""\n{worker}"""\n\nThe above exception was the direct cause of the following exception:\n\n{caller}'
+
+    found = explained(log, name="dataset-bad-row-values", stage="data", sources={"train.py": CLEANS}, blame="code")
+
+    assert (found.where, found.cause.signature.name) == ("train.py:2", "user-code-error")
+    assert found.cause.cause.startswith("`clean`, called by the `map` function `fix`, asks a `dict` for `strip`")
+    assert all(not each.text.startswith(("Traceback", '"""', "The above")) for each in found.cause.evidence)
+
+
+def test_path_is_corrected_where_it_is_written() -> None:
+    """The line that failed has a variable."""
+    source = 'def load(path):\n    return load_dataset("json", data_files=path)\n\nrows = load("data/chat.jsonl")\n'
+    log = raised(
+        "train.py:4 <module>: rows = load(x)",
+        'train.py:2 load: return load_dataset("json", data_files=path)',
+        f"{PACKAGES}/datasets/load.py:900 load_dataset: x",
+        error="FileNotFoundError: Unable to find '/home/me/data/chat.jsonl'",
+    )
+
+    found = explained(log, name="dataset-not-found", stage="data", sources={"train.py": source})
+
+    assert found.cause.fix == "Correct `data/chat.jsonl` at train.py:4."
+
+
+def test_modules_of_an_adapter_are_those_of_this_model() -> None:
+    """Those of five other architectures help nobody."""
+    error = "ValueError: Target modules {'query', 'value'} not found in the base model."
+    log = raised("train.py:1 <module>: SFTTrainer(", f"{PACKAGES}/peft/x.py:3 inject: raise", error=error)
+    model = {"about": "model", "linear": {"embed_tokens": 9, "q_proj": 9, "v_proj": 9}}
+
+    found = explained(
+        log, name="lora-target-modules-not-found", stage="model", sources={"train.py": "SFTTrainer("}, facts=(model,)
+    )
+
+    assert found.cause.cause == "The model has no modules `query`, `value`."
+    assert "`q_proj` and `v_proj`; or write `all-linear`" in found.cause.fix
+
+
+def test_failure_that_no_exception_told_has_a_short_fix_too() -> None:
+    """The sentences on adapters are for scripts that make one."""
+    played = Played(part="whole", code=0)
+    cause = name_cause("no-trainable-parameters", "no parameter of the model is trained", {})
+    found = Rehearsal(stages=(), failures=(Failure(stage="model", cause=cause),))
+
+    def fix(source: str) -> str:
+        at = Scene(target="train.py", parts={"whole": played}, sources={"train.py": source})
+        return explain_failures(found, at).failures[0].cause.fix
+
+    assert fix("trainer = SFTTrainer(model=model)") == (
+        "Leave `requires_grad` of what is to be trained as it is, or give the trainer a `peft_config`."
+    )
+    assert "is_trainable=True" in fix("model = PeftModel.from_pretrained(base, folder)")
+
+
+def test_failure_of_a_job_blames_no_script_of_the_user_s() -> None:
+    """They wrote none: neither its lines nor their functions are told."""
+    log = raised("job.yaml:212 <module>: trainer.train()", f"{PACKAGES}/torch/x.py:3 f: x", error="TypeError: odd")
+
+    found = explained(log, sources={}, job=job(), target="job.yaml")
+
+    assert (found.cause.signature.title, found.where) == (
+        "The job fails for a reason that no class of failure knows",
+        "",
+    )
+    assert found.cause.cause == "TypeError: odd."
+    assert "`holdfast check job.yaml`" in found.cause.fix
+
+
+def test_rows_of_a_job_that_are_not_there_are_told_at_their_key() -> None:
+    """The path in the message is absolute, and stands in the job file as it was written."""
+    log = raised("job.yaml:129 load: raise", error="FileNotFoundError: no such data: /home/me/qa.jsonl")
+
+    found = explained(log, name="dataset-not-found", stage="data", sources={}, job=job(), target="job.yaml")
+
+    assert (found.where, found.key) == ("job.yaml:3", "dataset.path")
+    assert found.cause.fix == "Correct `dataset.path` at job.yaml:3."
+
+
+def test_choices_that_a_library_lists_are_in_the_fix() -> None:
+    """Without the punctuation in which it lists them."""
+    error = (
+        'ValueError: Specified `attn_implementation="flash_attention_9"` is not supported. The only possible arguments are '
+        '`attn_implementation="eager"`, `"attn_implementation=sdpa"`.'
+    )
+    log = raised("train.py:1 <module>: load()", f"{PACKAGES}/transformers/x.py:3 f: raise", error=error)
+
+    found = explained(log, name="invalid-config-value", stage="model", sources={"train.py": "load()\n"})
+
+    assert found.cause.cause == "`attn_implementation` takes no `flash_attention_9`."
+    assert found.cause.fix == "Take one of `eager` and `sdpa` at train.py:1."
+
+
+def test_line_of_a_notebook_is_that_of_its_cell() -> None:
+    """Its cells are run as one program, whose lines nobody has seen."""
+    source = "import trl\n\ndef to_text(row):\n    return row[7]\n\nrows.map(to_text)\n"
+    log = raised("train.ipynb:6 <module>: x", "train.ipynb:4 to_text: return row[7]", error="KeyError: 7")
+
+    found = explained(
+        log, stage="data", sources={"train.ipynb": source}, target="train.ipynb", cells=((1, 1), (3, 4), (6, 5))
+    )
+
+    assert found.where == "train.ipynb:cell 4:2"
+    assert found.cause.fix == "Correct `to_text` at train.ipynb:cell 4:2."
+
+
+@pytest.mark.parametrize(
+    ("error", "cause", "fix"),
+    [
+        (
+            "AttributeError: 'CausalLMOutput' object has no attribute 'los'",
+            "`loss` asks a `CausalLMOutput` for `los`, which it does not have.",
+            "Correct `los` at train.py:2.",
+        ),
+        (
+            "AttributeError: 'NoneType' object has no attribute 'strip'",
+            "`loss` asks None for `strip`, which it does not have.",
+            "Correct `strip` at train.py:2.",
+        ),
+        (
+            "AttributeError: module 'trl' has no attribute 'PPO'",
+            "`loss` asks `trl` for `PPO`, which it does not have.",
+            "Correct `PPO` at train.py:2, or install a release that has it.",
+        ),
+    ],
+)
+def test_attribute_that_an_object_lacks_is_named_at_the_line_that_asks(error: str, cause: str, fix: str) -> None:
+    """Another release has it, or nobody does: of a module that is worth a word."""
+    log = raised("train.py:2 loss: return out.los", error=error)
+
+    found = explained(log, name="import-api-removed", sources={"train.py": "def loss(out):\n    return out.los\n"})
+
+    assert (found.cause.cause, found.cause.fix) == (cause, fix)
+
+
+def test_collator_reads_other_rows_than_the_script_has_loaded() -> None:
+    """The trainer has made tokens of them."""
+    log = raised(
+        f"{PACKAGES}/torch/utils/data/_utils/fetch.py:55 fetch: return self.collate_fn(data)",
+        'train.py:2 collate: return [row["text"] for row in rows]',
+        error="KeyError: 'text'",
+    )
+    given = {"about": "training", "trainer": ["SFTTrainer"], "columns": ["prompt", "completion"]}
+    source = 'def collate(rows):\n    return [row["text"] for row in rows]\n'
+
+    found = explained(log, name="dataset-missing-column", sources={"train.py": source}, facts=(given,))
+
+    assert found.cause.cause == "The collator `collate` reads `text`, and the rows that it is given have none."
+    assert "`input_ids`" in found.cause.fix

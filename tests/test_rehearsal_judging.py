@@ -357,3 +357,25 @@ def test_training_that_is_refused_before_its_first_step_has_made_none() -> None:
         "the script failed at `resume`, before its first step"
     }
     assert status(found, "model") == "pass"
+
+
+def test_script_that_went_on_did_not_fail_where_something_is_wrong() -> None:
+    """What is wrong though nothing fails keeps no later stage from running: those have reasons of their own."""
+    told = {"event": "wrong", "class": "no-trainable-parameters", "stage": "model", "because": "none", "evidence": {}}
+
+    found = judged(played(tellings=(*PASSED, told)), stopped(), resumed())
+
+    because = {each.name: each.because for each in found.stages if each.status == "not_rehearsed"}
+    assert because["evaluate"] == "the script does not evaluate"
+    assert because["push"] == "the script pushes nothing"
+
+
+def test_resume_that_nobody_tried_is_skipped_for_what_kept_it() -> None:
+    """The checkpoint is there; the script failed after its training, and so nothing was started from it."""
+    end: Telling = {"event": "end", "status": "failed", "because": "KeyError: 'loss'"}
+    ended = {"event": "script_ended", "stage": "push"}
+
+    found = judged(played(code=1, tellings=(*PASSED, ended), events=(*steps(s1=2.0), end)), stopped())
+
+    assert status(found, "stop") == "pass"
+    assert {each.name: each.because for each in found.stages}["resume"] == "the script failed at `push`"

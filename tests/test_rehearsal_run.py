@@ -60,6 +60,29 @@ def test_what_fails_after_training_is_not_started(at: Place, tiny: Path) -> None
     assert "refused by the rehearsal" in told
 
 
+ASKS = """\
+import argparse
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--model", required=True)
+parser.parse_args()
+"""
+
+
+@pytest.mark.train
+@pytest.mark.long
+def test_script_that_lacks_an_argument_is_a_wrong_question(at: Place) -> None:
+    """Exit code 2 and how to pass it, by the verb that was typed; the run that was asked for is in the list as refused."""
+    (at.folder / "train.py").write_text(ASKS)
+
+    for verb in ("rehearse", "run"):
+        code, answer, _ = at.type(verb, "train.py", *(["--rehearse"] if verb == "run" else []))
+        (error,) = answer["errors"]
+        assert (code, error["what"]) == (2, "train.py requires the argument `--model`")
+        assert f"`holdfast {verb} train.py -- --model …`" in error["fix"]
+    assert json.loads(at.start("runs", "--format", "json").communicate()[0])["refused_by"] == "rehearsal"
+
+
 @pytest.mark.train
 @pytest.mark.long
 def test_what_passed_is_not_rehearsed_again(at: Place, tiny: Path) -> None:

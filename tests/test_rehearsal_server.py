@@ -1,5 +1,6 @@
-"""The server of rehearsals: what it imports before it forks, and when it leaves that to the script."""
+"""The server of rehearsals: what it imports before it forks, when it leaves that to the script, and what Ctrl-C ends."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -55,3 +56,37 @@ def test_a_server_that_imports_nothing_plays_a_script_as_well(tmp_path: Path) ->
         server.wait_ready(60)
         server.play([order], limit_s=120, limit_bytes=1 << 33)
     assert (folder / "stdout.log").read_text().splitlines() == ["out"], (folder / "stderr.log").read_text()
+
+
+INTERRUPTED = """
+import signal, sys
+from pathlib import Path
+from holdfast.adapters.rehearsals import Server
+from holdfast.payload.rehearsal.order import Order
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+folder = Path(sys.argv[1])
+silent = [sys.executable, "-c", "import sys; sys.stdin.read()"]
+signal.signal(signal.SIGALRM, interrupt)
+try:
+    with Server(silent, header="", wanted=[], folder=folder, variables={}) as server:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        server.play([Order(script="a.py", source="", folder=str(folder / "whole"))], limit_s=60, limit_bytes=1 << 40)
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_ctrl_c_before_a_part_has_started_ends_the_rehearsal_and_not_holdfast(tmp_path: Path) -> None:
+    """The part has no process yet, and the group of process 0 is our own: all of it was killed, shell pipelines too."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, str(tmp_path)],
+        check=False,
+        capture_output=True,
+        text=True,
+        start_new_session=True,
+    )
+
+    assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr

@@ -100,6 +100,8 @@ class Server:
     def __exit__(self, *_: object) -> None:
         end_group(self._process.pid, MARK, self._token)
         for part in self._parts.values():
+            if not part.pid:  # it was not started yet; group 0 would be our own
+                continue
             with suppress(ProcessLookupError):
                 os.killpg(part.pid, signal.SIGKILL)
         self._process.wait()

@@ -1,11 +1,14 @@
 """What a rehearsal's failures are explained from: tracebacks, with the user's own files as they name them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from holdfast.adapters.programs import Program
+from holdfast.adapters.readers.notebook import clean_cell
+from holdfast.adapters.targets import read_text
 from holdfast.core.log import Frame, Traceback
+from holdfast.core.notebook import is_notebook, read_cells
 from holdfast.core.rehearsal import Part, Played
 from holdfast.engine.diagnose import read_log
 from holdfast.engine.diagnose.reading import Sought
@@ -18,14 +21,24 @@ def read_scene(asked: Program, parts: Mapping[Part, Played]) -> Scene:
     raised = {part: found for part, played in parts.items() if (found := _last_traceback(played))}
     frames = [frame for found in raised.values() for each in found.chain for frame in each.frames]
     sources = {frame.file: text for frame in frames if (text := _own_text(frame, asked)) is not None}
+    sources |= {asked.path: asked.source} if asked.job is None else {}
     shown = {path: _as_named(path) for path in sources}
     return Scene(
         target=asked.path,
         parts=parts,
         tracebacks={part: _renamed(found, shown) for part, found in raised.items()},
         sources={shown[path]: text for path, text in sources.items()},
+        cells=tuple(_cells(asked)),
         job=asked.job,
     )
+
+
+def _cells(asked: Program) -> Iterator[tuple[int, int]]:
+    """Yield the first line of each cell of a notebook, in the program that they make together, with the cell's number."""
+    line = 1
+    for number, text in read_cells(read_text(asked.path)).items() if is_notebook(asked.path) else ():
+        yield line, number
+        line += clean_cell(text).count("\n") + 1
 
 
 def _last_traceback(played: Played) -> Traceback | None:

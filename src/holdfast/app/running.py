@@ -90,6 +90,7 @@ def run(
             return answer
     except KeyboardInterrupt:
         begun.close(Stage.CANCELLED, "stopped before it was started")
+        write_report(begun)
         return answer_run(begun.name, begun.state())
     order = onlooker.take()
     save_plan(begun.folder, place_plan(plan, begun.folder.name, str(begun.folder)))
@@ -110,6 +111,7 @@ def _rehearse(
         told = rehearse_unless_passed(path, sets=(*sets, *here), arguments=plan.arguments, offline=offline, hear=hear)
     except UsageError as error:
         begun.refuse("rehearsal", f"refused by the rehearsal: {error.what}")
+        write_report(begun)
         fix = error.fix.replace("`holdfast rehearse ", "`holdfast run ")
         raise UsageError(error.what, where=error.where, fix=fix) from None
     if told is None:

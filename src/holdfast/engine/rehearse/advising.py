@@ -13,21 +13,40 @@ from typing import Final
 from holdfast.catalog.packages import providers
 from holdfast.core.diagnosis import Cause
 from holdfast.core.nearest import nearest
-from holdfast.engine.rehearse.naming import CODE, OURS, split_sentences
-from holdfast.engine.rehearse.tracebacks import FailingLine
+from holdfast.engine.rehearse.naming import CODE, OURS, UNTOLD, split_sentences
+from holdfast.engine.rehearse.tracebacks import FailingLine, spell_place
 
 MISSING: Final = re.compile(r"^KeyError: '([^']+)'")
 NO_MODULE: Final = re.compile(r"^ModuleNotFoundError: No module named '(\w+)")
 UNDEFINED: Final = re.compile(r"^NameError: name '(\w+)' is not defined")
-ATTRIBUTE: Final = re.compile(r"^AttributeError: module '([\w.]+)' has no attribute '(\w+)'")
-ABSENT_FILE: Final = re.compile(r"(?:No such file or directory|Unable to find): '([^']+)'|Unable to find '([^']+)'")
+ATTRIBUTE: Final = re.compile(
+    r"^AttributeError: (?:module '(?P<module>[\w.]+)'|(?:type object )?'(?P<kind>\w+)'(?: object)?) has no attribute '(?P<name>\w+)'"
+)
+ABSENT_FILE: Final = re.compile(
+    r"(?:No such file or directory|Unable to find): '([^']+)'|Unable to find '([^']+)'|no such data: (\S+)"
+)
 NO_CHOICE: Final = re.compile(
     r"^\w+: '?(?P<value>[\w.-]+)'? is not a valid (?P<of>\w+), please select one of \[(?P<choices>.*)\]", re.DOTALL
 )
+NOT_SUPPORTED: Final = re.compile(
+    r"Specified `(?P<of>\w+)=\"(?P<value>[^\"]+)\"` is not supported\. The only possible arguments are (?P<choices>.+)",
+    re.DOTALL,
+)
+CHOICE: Final = re.compile(r"[\w|]+(?=\"?`)")
+"""Of one of several arguments that a library lists: `"attn_implementation=sdpa"`."""
 QUOTED: Final = re.compile(r"'([^']*)'")
 ARGUMENT: Final = re.compile(r"^TypeError: (\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'")
+ASKED: Final = ("", "getattr", "getattribute")
+"""Functions that raise for the line that asks: none, or what an object looks its attributes up with."""
+ROWS: Final = "dataset-bad-row-values"
+"""The class of rows with odd values: what good rows cannot cause."""
+COLLATOR: Final = "collator"
+TARGETS: Final = re.compile(r"Target modules (?P<asked>.+?) not found in the base model")
+UNTRAINED: Final = "no-trainable-parameters"
 LISTED: Final = 8
 """Choices that are listed where none is near."""
+SHORTEST: Final = 4
+"""Characters of a text that is taken for a path: shorter ones end any."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,24 +56,28 @@ class Circumstances:
     Attributes:
         error: The exception: `KeyError: 'answer'`.
         line: The line of the user's own code that it left; None where there is none.
-        entered: The function of a library that raised it; empty where the user's own line did.
         columns: The columns of the rows that the script has, or gave its trainer.
+        modules: The names of the model's linear modules.
+        adapted: Whether the script makes an adapter.
         trainer: The trainer's class; empty where none was made.
         inspected: The words after `holdfast inspect` that show what the method makes of the rows.
         sources: The texts of the user's files, by path.
-        script: The path of the script; empty for a job file, whose script nobody wrote.
+        target: What was rehearsed, as it was named.
+        is_job: Whether that is a job file, whose script nobody wrote.
         key: The key of the job file that is at fault, where that is known.
         place: Where that key stands.
     """
 
     error: str
     line: FailingLine | None = None
-    entered: str = ""
     columns: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+    adapted: bool = False
     trainer: str = ""
     inspected: str = ""
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
-    script: str = ""
+    target: str = ""
+    is_job: bool = False
     key: str = ""
     place: str = ""
 
@@ -92,11 +115,19 @@ def advise(cause: Cause, about: Circumstances) -> tuple[str, str]:
 
 def _own_words(cause: Cause, about: Circumstances) -> str:
     """Return why a job failed: in the user's own code what raised, else the sentences that the log gave its values to."""
-    if cause.signature.name == CODE and about.line and about.error and not about.entered:
-        return f"{describe_function(about.line)} raises {about.error.partition(chr(10))[0].rstrip('.')}."
+    if cause.signature.name == CODE and about.is_job and not about.line:
+        return f"{_first_line(about.error)}."
+    if cause.signature.name in UNTOLD and about.line and about.error:
+        error, entered = _first_line(about.error), about.line.entered
+        calls = f"calls `{entered}`, which raises" if entered else "raises"
+        return f"{describe_function(about.line)} {calls} {error}."
     first, *_ = split_sentences(cause.cause) or [""]
     told = _short(cause.cause, cause.signature.cause)
     return told if told.startswith(first) else f"{first} {told}"  # which begins with "it" where the first has named it
+
+
+def _first_line(error: str) -> str:
+    return error.strip().partition("\n")[0].rstrip(".")
 
 
 def describe_function(line: FailingLine) -> str:
@@ -117,7 +148,8 @@ def _short(filled: str, page: str) -> str:
     general = {sentence for sentence in split_sentences(page) if "{" not in sentence}
     told = split_sentences(filled)
     values = [sentence for sentence in told if sentence not in general]
-    return " ".join(values or told[:1])
+    short = " ".join(values or told[:1]).replace(";.", ".").removeprefix("Or ")
+    return short[:1].upper() + short[1:]
 
 
 def _known(name: str, about: Circumstances) -> Iterator[Advice]:
@@ -125,11 +157,22 @@ def _known(name: str, about: Circumstances) -> Iterator[Advice]:
     yield from _environment(about)
     yield from _column(name, about)
     yield from _undefined(about)
+    if name != ROWS:  # a value of a row may be what lacks it
+        yield from _attribute(about)
     yield from _choice(about)
     yield from _argument(about)
     yield from _file(about)
     yield from _module(about)
-    if name == CODE and about.line and not about.entered:
+    yield from _targets(about)
+    if name == UNTRAINED and not about.adapted:
+        yield Advice(
+            "", "Leave `requires_grad` of what is to be trained as it is, or give the trainer a `peft_config`."
+        )
+    if name == CODE and about.is_job and not about.line:
+        yield Advice(
+            "", f"Look at the settings that the message is about; `holdfast check {about.target}` checks each."
+        )
+    if name in UNTOLD and about.line:
         yield Advice("", f"Correct {_named(about.line)}.")
 
 
@@ -141,7 +184,7 @@ def _environment(about: Circumstances) -> Iterator[Advice]:
     """Yield the variable that a script reads and nobody set."""
     missing = MISSING.match(about.error)
     if missing and about.line and re.search(rf"environ\[['\"]{re.escape(missing[1])}['\"]\]", about.line.code):
-        how = f"`{missing[1]}=… holdfast rehearse {about.script}`" if about.script else "`environment.variables`"
+        how = "`environment.variables`" if about.is_job else f"`{missing[1]}=… holdfast rehearse {about.target}`"
         yield Advice(
             f"The script reads the environment variable `{missing[1]}`, which is not set.",
             f"Set it: {how}, and likewise where the job will run.",
@@ -154,6 +197,10 @@ def _column(name: str, about: Circumstances) -> Iterator[Advice]:
     if not missing or not about.columns or missing[1] in about.columns or name != "dataset-missing-column":
         return
     column, near = missing[1], nearest(missing[1], about.columns)
+    if about.line and about.line.role == COLLATOR:
+        reads = f"{describe_function(about.line)} reads `{column}`, and the rows that it is given have none."
+        yield Advice(reads, f"Read a column that they have{about.at}; the tokens that a trainer makes are `input_ids`.")
+        return
     there = f"The rows have no column `{column}`; they have {_listed(about.columns)}."
     if about.line and re.search(rf"['\"]{re.escape(column)}['\"]", about.line.code):
         instead = f"Write `{near}` instead of `{column}`" if near else "Read one of these columns"
@@ -183,26 +230,51 @@ def _undefined(about: Circumstances) -> Iterator[Advice]:
     yield Advice(f"{describe_function(about.line)} uses `{found[1]}`, which is not defined.", f"{meant}{about.at}.")
 
 
+def _attribute(about: Circumstances) -> Iterator[Advice]:
+    """Yield what a line of the user's own asks an object for, that has no such thing."""
+    found = ATTRIBUTE.match(about.error)
+    if not found or not about.line or about.line.entered.strip("_") not in ASKED:
+        return
+    name = found["name"]
+    whom = (
+        f"`{found['module']}`" if found["module"] else "None" if found["kind"] == "NoneType" else f"a `{found['kind']}`"
+    )
+    release = ", or install a release that has it" if found["module"] else ""
+    yield Advice(
+        f"{describe_function(about.line)} asks {whom} for `{name}`, which it does not have.",
+        f"Correct `{name}`{about.at}{release}.",
+    )
+
+
 def names_in(source: str) -> set[str]:
     """Return the names that a module binds or imports, whatever function they stand in."""
+    nodes = _nodes(source)
+    found = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    found |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    found |= {node.asname or node.name.split(".")[0] for node in nodes if isinstance(node, ast.alias)}
+    return found | {
+        node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    }
+
+
+def _nodes(source: str) -> list[ast.AST]:
+    """Return the nodes of a module; none where it is not read."""
     try:
-        tree = ast.parse(source)
+        return list(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError):
-        return set()
-    found = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    found |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    found |= {node.asname or node.name.split(".")[0] for node in ast.walk(tree) if isinstance(node, ast.alias)}
-    defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    return found | {node.name for node in ast.walk(tree) if isinstance(node, defined)}
+        return []
 
 
 def _choice(about: Circumstances) -> Iterator[Advice]:
     """Yield the choice that is nearest to one that there is not."""
-    if not (found := NO_CHOICE.match(about.error)):
+    if found := NO_CHOICE.match(about.error):
+        choices = tuple(QUOTED.findall(found["choices"]))
+        near = nearest_choice(found["value"], choices)
+    elif found := NOT_SUPPORTED.search(about.error):
+        choices, near = tuple(CHOICE.findall(found["choices"])), None
+    else:
         return
-    choices = tuple(QUOTED.findall(found["choices"]))
-    near = nearest_choice(found["value"], choices)
-    taken = f"`{about.key}`" if about.key else f"`{found['of']}`"
+    taken = f"`{about.key or found['of']}`"
     fix = f"Write `{near}`" if near else f"Take one of {_listed(choices)}"
     yield Advice(f"{taken} takes no `{found['value']}`.", f"{fix}{about.at}.")
 
@@ -220,9 +292,21 @@ def nearest_choice(value: str, choices: tuple[str, ...]) -> str | None:
 def _argument(about: Circumstances) -> Iterator[Advice]:
     """Yield the argument that a class does not take."""
     if found := ARGUMENT.match(about.error):
-        checked = f"; `holdfast check {about.script}` knows what became of it" if about.script else ""
+        checked = f"; `holdfast check {about.target}` knows what became of it"
         yield Advice(
             f"`{found[1]}` takes no argument `{found[2]}`.", f"Rename or remove `{found[2]}`{about.at}{checked}."
+        )
+
+
+def _targets(about: Circumstances) -> Iterator[Advice]:
+    """Yield the modules that an adapter can be made for in this very model."""
+    found = TARGETS.search(about.error)
+    layers = tuple(name for name in about.modules if "embed" not in name)
+    if found and layers:
+        asked = ", ".join(f"`{name}`" for name in sorted(QUOTED.findall(found["asked"])) or [found["asked"]])
+        yield Advice(
+            f"The model has no modules {asked}.",
+            f"Name modules of this model in `target_modules`{about.at}: {_listed(layers)}; or write `all-linear`.",
         )
 
 
@@ -231,7 +315,7 @@ def _module(about: Circumstances) -> Iterator[Advice]:
     found = NO_MODULE.match(about.error)
     if found and about.line:
         package = next(iter(providers(found[1])), found[1])
-        declared = "the script's header or its project's requirements" if about.script else "`environment.requirements`"
+        declared = "`environment.requirements`" if about.is_job else "the script's header or its project's requirements"
         yield Advice(
             f"{about.line.where} imports `{found[1]}`, which is not installed where the job runs.",
             f"Add `{package}` to {declared}, or correct the name.",
@@ -241,7 +325,22 @@ def _module(about: Circumstances) -> Iterator[Advice]:
 def _file(about: Circumstances) -> Iterator[Advice]:
     """Yield the file that is not there."""
     found = ABSENT_FILE.search(about.error)
-    if found and not OURS.search(about.error):
-        path = found[1] or found[2]
-        relative = "" if path.startswith("/") else ", relative to the folder that the job is started in"
-        yield Advice(f"There is no `{path}`.", f"Correct the path{about.at}{relative}.")
+    if not found or OURS.search(about.error):
+        return
+    path = found[1] or found[2] or found[3]
+    if about.key:
+        yield Advice(f"There is no `{path}`.", f"Correct `{about.key}`{about.at}.")
+        return
+    name, at = next(_written(path, about), (path, about.at))
+    yield Advice(f"There is no `{path}`.", f"Correct `{name}`{at}.")
+
+
+def _written(path: str, about: Circumstances) -> Iterator[tuple[str, str]]:
+    """Yield a path as the user's files spell it, with the line where it stands."""
+    for file, source in about.sources.items():
+        for node in _nodes(source):
+            if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or len(node.value) < SHORTEST:
+                continue
+            if path.endswith(node.value.removeprefix("./")):
+                cells = about.line.cells if about.line and about.line.path == file else ()
+                yield node.value, f" at {spell_place(file, node.lineno, cells)}"

@@ -10,14 +10,17 @@ from holdfast.core.diagnosis import Cause, Evidence
 from holdfast.core.document import Document
 from holdfast.core.log import Traceback
 from holdfast.core.rehearsal import Failure, Part, Played, Rehearsal
-from holdfast.engine.rehearse.advising import Circumstances, advise
+from holdfast.engine.rehearse.advising import ROWS, Circumstances, advise
 from holdfast.engine.rehearse.formatting import advise_formatting, find_formatting
 from holdfast.engine.rehearse.job_keys import find_job_key, place_of
 from holdfast.engine.rehearse.naming import CODE, OURS, because_of, name_cause
-from holdfast.engine.rehearse.tracebacks import FailingLine, find_failing_line
+from holdfast.engine.rehearse.tracebacks import Cells, FailingLine, find_failing_line
 
-MARKS: Final = re.compile(r"[\s^~]+")
-"""A line that points into the one above it."""
+MARKS: Final = re.compile(r"[\s^~]+|\"+|(?:The above exception|During handling of the above|Traceback) .*")
+"""A line that points into the one above it, or stands between two exceptions."""
+ADAPTS: Final = re.compile(r"\bpeft_config\b|\bget_peft_model\b|\bPeftModel\b")
+SAID_BEFORE: Final = "what:"
+UNKNOWN: Final = "The job fails for a reason that no class of failure knows"
 IN_FILE: Final = re.compile(r'^\s*File "[^"]+", line \d+')
 
 
@@ -30,6 +33,7 @@ class Scene:
         parts: What each process left.
         tracebacks: The exception that each process ended with, by part.
         sources: The texts of the user's own files, by path as the tracebacks spell it.
+        cells: Of a notebook, the first line of each cell in the program that they make, and its number.
         job: The job file; None of a script.
     """
 
@@ -37,6 +41,7 @@ class Scene:
     parts: Mapping[Part, Played]
     tracebacks: Mapping[Part, Traceback] = field(default_factory=dict[Part, Traceback])
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    cells: Cells = ()
     job: Document | None = None
 
 
@@ -47,18 +52,45 @@ def explain_failures(found: Rehearsal, scene: Scene) -> Rehearsal:
 
 def _explained(failure: Failure, scene: Scene) -> Failure:
     if failure.part is None or failure.over:
-        return _placed(failure, scene, "", None)
+        return _told(_placed(failure, scene, "", None), scene)
     played, traceback = scene.parts[failure.part], scene.tracebacks.get(failure.part)
     error = because_of(played)
-    line = find_failing_line(traceback, scene.sources) if traceback else None
-    last = traceback.frames[-1] if traceback and traceback.frames else None
-    entered = last.function if last and last.file not in scene.sources else ""
-    if line and (formatting := find_formatting(error, entered, line, scene.sources)):
+    line = find_failing_line(traceback, scene.sources, scene.cells) if traceback else None
+    if line and (formatting := find_formatting(error, line, scene.sources)):
         return _of_formatting(failure, error, formatting)
+    # Where the user's own line fails with good rows too, its code is at fault.
+    if failure.cause.signature.name == ROWS and failure.blame == "code" and line and not line.entered:
+        failure = replace(failure, cause=replace(name_cause(CODE, error, {}), evidence=failure.cause.evidence))
+    if failure.cause.signature.name == CODE and scene.job and not line:
+        failure = _of_job(failure)
     placed = _placed(failure, scene, error, line)
-    cause, fix = advise(failure.cause, _circumstances(placed, scene, played, line, entered=entered))
+    cause, fix = advise(failure.cause, _circumstances(placed, scene, played, line))
     shown = tuple(_shown(failure.cause, traceback))
     return replace(placed, cause=replace(failure.cause, cause=cause, fix=fix, evidence=shown))
+
+
+def _of_job(failure: Failure) -> Failure:
+    """Return a failure in the script of a job file, which is nobody's own code."""
+    signature = replace(failure.cause.signature, title=UNKNOWN)
+    return replace(failure, cause=replace(failure.cause, signature=signature))
+
+
+def _told(failure: Failure, scene: Scene) -> Failure:
+    """Return a failure that no exception told, or a limit ended, with its fix in one sentence."""
+    about = Circumstances(error="", target=scene.target, adapted=_makes_adapter(scene), place=failure.where)
+    _, fix = advise(failure.cause, about)
+    cause = failure.cause.cause
+    return replace(failure, cause=replace(failure.cause, cause=cause[:1].upper() + cause[1:], fix=fix))
+
+
+def _makes_adapter(scene: Scene) -> bool:
+    """Return whether the job trains an adapter, as far as its text or its model tells."""
+    named = (
+        scene.job.get("peft", None) is not None
+        if scene.job
+        else any(ADAPTS.search(text) for text in scene.sources.values())
+    )
+    return named or bool(scene.parts["whole"].facts("adapter"))
 
 
 def _placed(failure: Failure, scene: Scene, error: str, line: FailingLine | None) -> Failure:
@@ -84,20 +116,19 @@ def _of_formatting(failure: Failure, error: str, line: FailingLine) -> Failure:
     return replace(_at_line(failure, line), cause=cause, blame="code", blamed=shows)
 
 
-def _circumstances(
-    failure: Failure, scene: Scene, played: Played, line: FailingLine | None, *, entered: str
-) -> Circumstances:
+def _circumstances(failure: Failure, scene: Scene, played: Played, line: FailingLine | None) -> Circumstances:
     training = played.first("training")
     kinds = training.get("trainer") or ("",)
     return Circumstances(
         error=because_of(played),
         line=line,
-        entered=entered,
         columns=_columns(played),
+        modules=tuple(str(name) for name in played.first("model").get("linear") or ()),
         trainer=str(kinds[0]),
         inspected=_inspected(scene, played, str(kinds[0])),
         sources=scene.sources,
-        script="" if scene.job else scene.target,
+        target=scene.target,
+        is_job=scene.job is not None,
         key=failure.key,
         place=failure.where,
     )
@@ -126,6 +157,14 @@ def _shown(cause: Cause, traceback: Traceback | None) -> list[Evidence]:
     code = {frame.code.strip() for part in traceback.chain for frame in part.frames} if traceback else set[str]()
     kept = [each for each in cause.evidence if not (MARKS.fullmatch(each.text) or IN_FILE.match(each.text))]
     kept = [each for each in kept if each.text.strip() not in code]
-    kept = kept or [each for each in cause.evidence if not MARKS.fullmatch(each.text)]
+    if not kept and traceback:
+        kept = [Evidence(path="stderr.log", line=each.number, text=each.text) for each in traceback.error[:1]]
     told = [replace(each, text=OURS.sub("", each.text)) for each in kept]
-    return [each for each in told if not any(each.text in other.text for other in told if other is not each)]
+    messages = [
+        each.text.removeprefix(SAID_BEFORE).strip() for each in told
+    ]  # a rendered script says it, and raises then
+    return [
+        each
+        for each, message in zip(told, messages, strict=True)
+        if not any(message in other.text for other in told if other is not each)
+    ]

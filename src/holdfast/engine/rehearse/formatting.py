@@ -17,16 +17,15 @@ TAKES: Final = "add_eos"
 """The function of TRL that takes what the formatting function returned."""
 
 
-def find_formatting(error: str, entered: str, at: FailingLine, sources: Mapping[str, str]) -> FailingLine | None:
+def find_formatting(error: str, at: FailingLine, sources: Mapping[str, str]) -> FailingLine | None:
     """Return the formatting function of a trainer that took no text from it; None where something else failed.
 
     Args:
         error: The exception.
-        entered: The function of the library that raised it.
         at: The script's line that called the library.
         sources: The texts of the user's files, by path.
     """
-    if entered != TAKES or not RETURNED.match(error):
+    if at.entered != TAKES or not RETURNED.match(error):
         return None
     try:
         tree = ast.parse(sources.get(at.path, ""))
@@ -40,7 +39,8 @@ def find_formatting(error: str, entered: str, at: FailingLine, sources: Mapping[
         return None
     line = _last_return(made[-1])
     code = sources[at.path].splitlines()[line - 1].strip()
-    return FailingLine(path=at.path, line=line, code=code, function=made[-1].name, role="formatting function")
+    name = made[-1].name
+    return FailingLine(path=at.path, line=line, code=code, function=name, role="formatting function", cells=at.cells)
 
 
 def advise_formatting(error: str, line: FailingLine) -> Advice:

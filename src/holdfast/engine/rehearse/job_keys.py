@@ -9,9 +9,9 @@ from holdfast.core.rehearsal import StageName
 from holdfast.core.text import Place
 from holdfast.engine.rehearse.tracebacks import FailingLine
 
-ROLES: Final = {"reward function": "rewards", "function that `map` calls": "dataset.map"}
+ROLES: Final = {"reward function": "rewards", "`map` function": "dataset.map"}
 """Where a job file names a function that has a role."""
-NAMED: Final = ("train", "peft", "quantization")
+NAMED: Final = ("train", "peft", "quantization", "model", "dataset")
 """Sections whose keys and values are handed on to a library, which names them where it refuses them."""
 PHASES: Final = {"dataset": "dataset", "model": "model"}
 """Where a class of failure of a phase comes from."""
@@ -43,7 +43,7 @@ def place_of(job: Document, key: str) -> str:
 
 def _named(job: Document, error: str) -> Iterator[str]:
     """Yield the keys whose name a message has, the longest first; then those whose value it has."""
-    given = [(key, value) for key, value in leaves(job.values) if key and key[0] in NAMED and len(key) > 1]
+    given = [(key, value) for key, value in leaves(job.values) if key and key[0] in NAMED]
     for key, _ in sorted(given, key=lambda each: -len(str(each[0][-1]))):
         if "_" in str(key[-1]) and _stands_in(str(key[-1]), error):
             yield render_key(_setting(key))

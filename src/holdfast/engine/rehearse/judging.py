@@ -46,6 +46,7 @@ OWN: Final[Mapping[str, StageName]] = {"missing-module": "import", "import-api-r
 """What a failure of the script's own lines is about, wherever they stand."""
 EARLY: Final = ("data", "model", "tokenize")
 """Stages after which it matters more how late it failed."""
+RESUMED_STAGE: Final[StageName] = "resume"
 RESUMED: Final = "checkpoint-not-found"
 """What is raised amid `train`, before its first step."""
 AMID: Final = ("the data ran out", "the script left amid training")
@@ -106,7 +107,7 @@ def judge(
     results = {stage: _result(stage, whole, failures, imports_s) for stage in STAGES}
     if results["step"].status == "pass" and whole.happened("start"):  # a loop of its own is not asked to stop
         for stage, found in (("stop", judge_stop(parts)), ("resume", judge_resume(parts))):
-            results[cast(StageName, stage)] = found.result
+            results[cast(StageName, stage)] = _unasked(found.result, parts, failures)
             if found.failed is not None:
                 cause = diagnose(found.failed, found.result.name)
             elif found.wrong:
@@ -133,6 +134,14 @@ def judge(
     )
 
 
+def _unasked(result: StageResult, parts: Mapping[Part, Played], failures: Sequence[Failure]) -> StageResult:
+    """Return what became of a stage; where no process was started for it, the failure that kept one from it is the reason."""
+    raised = next((each for each in failures if each.part == "whole"), None)
+    if raised is None or result.name in parts or result.status != "not_rehearsed":
+        return result
+    return replace(result, because=f"the script failed at `{raised.stage}`")
+
+
 def _known(cause: Cause, failures: Sequence[Failure]) -> Failure | None:
     """Return the failure of the same class, or of the one behind it, that is known already, or None."""
     names = (cause.signature.name, GUESSED.get(cause.signature.name))
@@ -141,7 +150,7 @@ def _known(cause: Cause, failures: Sequence[Failure]) -> Failure | None:
 
 def judge_unstarted(cause: Cause) -> Rehearsal:
     """Return the verdict on a script that could not even be started."""
-    failure, nothing = Failure(stage="import", cause=cause), Played(part="whole", code=None)
+    failure, nothing = Failure(stage="import", cause=cause, part="whole"), Played(part="whole", code=None)
     return Rehearsal(stages=tuple(_result(stage, nothing, [failure], 0.0) for stage in STAGES), failures=(failure,))
 
 
@@ -279,9 +288,10 @@ def _result(stage: StageName, whole: Played, failures: Sequence[Failure], import
 
 def _unseen(stage: StageName, whole: Played, failures: Sequence[Failure]) -> str:
     """Return why nothing of a stage was gone through."""
-    if failures and _before(failures[0].stage, stage):
-        return f"the script failed at `{failures[0].stage}`"
-    if failures and failures[0].stage == "resume" and whole.facts("trains") and not whole.happened("step"):
+    raised = [each for each in failures if each.part == "whole"]
+    if raised and _before(raised[0].stage, stage):
+        return f"the script failed at `{raised[0].stage}`"
+    if raised and raised[0].stage == RESUMED_STAGE and whole.facts("trains") and not whole.happened("step"):
         return "the script failed at `resume`, before its first step"
     if because := _left_off(whole):
         return f"the rehearsal ended at `{failed_stage(whole)}`: {because}"

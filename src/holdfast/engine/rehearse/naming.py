@@ -17,6 +17,8 @@ MISSING: Final = re.compile(r"KeyError: '([^']+)'")
 FRAME: Final = re.compile(r'File "([^"]+)", line (\d+)(?:, in (\S+))?')
 ASKING: Final = ("__getattr__", "__getattribute__")
 """Functions that raise for the line that asks for what there is not."""
+NO_DATA: Final = "FileNotFoundError: no such data: "
+"""What the script of a job file says of a file of rows that is not there."""
 REWARD: Final = "grpo-reward-function-error"
 OWN_FILES: Final = (
     ("output-path-not-writable", "FileExistsError", ""),
@@ -70,21 +72,28 @@ def _told_whole(cause: Cause, because: str) -> Cause:
 def _better(name: str, played: Played, stage: StageName) -> Iterator[tuple[str, str]]:
     """Yield class and cause where a log alone misleads: which columns there were, whose line raised, what was written before."""
     because = because_of(played)
+    yield from _better_of_file(name, because, stage)
     if missing := MISSING.fullmatch(because):
         yield from _better_of_column(name, missing[1], played, stage)
     if name == "gradient-checkpointing-no-grad-input" and _keeps_states(played):
         told = f"{because}; nothing is checkpointed, so the loss was cut off from what is trained, by `detach` for one"
         yield "no-trainable-parameters", told
-    if name == "model-path-not-local" and OURS.search(because):
-        yield "model-files-missing", OURS.sub("", because)
-    error = because.partition(":")[0]
-    if {(name, error, stage), (name, error, "")} & set(OWN_FILES):
-        yield CODE, OURS.sub("", because)
     if name == "framework-version-incompatible" and because.startswith("AttributeError"):
         if _is_own_line(played):
             yield "import-api-removed", because
         elif _is_asked_by_own_line(played):
             yield CODE, because
+
+
+def _better_of_file(name: str, because: str, stage: StageName) -> Iterator[tuple[str, str]]:
+    """Yield class and cause of a file that is not there, or is there already."""
+    if because.startswith(NO_DATA):
+        yield "dataset-not-found", because
+    if name == "model-path-not-local" and OURS.search(because):
+        yield "model-files-missing", OURS.sub("", because)
+    error = because.partition(":")[0]
+    if {(name, error, stage), (name, error, "")} & set(OWN_FILES):
+        yield CODE, OURS.sub("", because)
 
 
 def _better_of_column(name: str, column: str, played: Played, stage: StageName) -> Iterator[tuple[str, str]]:

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from holdfast.core.log import Frame, Traceback
+from holdfast.core.notebook import is_notebook
 
 OURS: Final = re.compile(r'File "[^"]*[/\\]holdfast[/\\]payload[/\\]')
 """A frame of what holdfast puts around the libraries."""
 FRAME: Final = re.compile(r'^\s*File "[^"]+", line \d+')
 CODE_INDENT: Final = 4
+Cells = tuple[tuple[int, int], ...]
 TOP: Final = "<module>"
+LAMBDA: Final = "<lambda>"
+NAMED: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 ROLES: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r"transformers/trainer_callback\.py.* in call_event$"), "callback"),
     (re.compile(r"trl/.* in _calculate_rewards$"), "reward function"),
@@ -21,11 +25,10 @@ ROLES: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r"transformers/trainer_utils\.py.* in __call__$"), "collator"),
     (re.compile(r"transformers/trainer\.py.* in \w*(?:evaluation|prediction)_loop$"), "metric function"),
     (re.compile(r"transformers/trainer\.py.* in call_model_init$"), "`model_init` function"),
+    (re.compile(r"/datasets/.* in \w*mask_function$"), "`filter` function"),
+    (re.compile(r"/datasets/.* in \w*apply_function\w*$"), "`map` function"),
 )
 """What a function of the user's is to the library whose frame calls it."""
-OF_DATASETS: Final = re.compile(r"/datasets/.* in (map|filter)$")
-"""The method of a dataset that calls a function with its rows, from some frames further in."""
-WITHIN_DATASETS: Final = re.compile(r"/datasets/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +42,8 @@ class FailingLine:
         function: The function it stands in, with its class: `SaveMetrics.on_log`; empty at the top of a file.
         role: What that function, or the one that led there, is to the library that calls it: `callback`; empty where the script calls it.
         called: The function that has the role, where that is another one.
+        entered: The function of a library that it called, and that raised; empty where the line itself did.
+        cells: Of a notebook, whose cells are run as one program, the first line of each cell and its number.
     """
 
     path: str
@@ -47,11 +52,26 @@ class FailingLine:
     function: str = ""
     role: str = ""
     called: str = ""
+    entered: str = ""
+    cells: Cells = ()
 
     @property
     def where(self) -> str:
-        """The line as compilers name it: `train.py:12`."""
-        return f"{self.path}:{self.line}"
+        """The line as compilers name it: `train.py:12`, `train.ipynb:cell 3:2`."""
+        return spell_place(self.path, self.line, self.cells)
+
+
+def spell_place(path: str, line: int, cells: Cells = ()) -> str:
+    """Return a line as compilers name it.
+
+    >>> spell_place("train.py", 12), spell_place("train.ipynb", 12, ((1, 2), (11, 5)))
+    ('train.py:12', 'train.ipynb:cell 5:2')
+    """
+    begun = [(first, number) for first, number in cells if first <= line]
+    if not begun:
+        return f"{path}:{line}"
+    first, number = begun[-1]
+    return f"{path}:cell {number}:{line - first + 1}"
 
 
 def without_own_frames(log: str) -> str:
@@ -70,21 +90,22 @@ def _foreign_lines(lines: Sequence[str]) -> Iterator[str]:
             yield line
 
 
-def find_failing_line(traceback: Traceback, sources: Mapping[str, str]) -> FailingLine | None:
+def find_failing_line(traceback: Traceback, sources: Mapping[str, str], cells: Cells = ()) -> FailingLine | None:
     """Return the innermost line of the user's own code in a traceback; None where there is none.
 
     Args:
         traceback: What was raised.
         sources: The texts of the user's files, by path as the traceback spells it; frames of other files are not the user's.
+        cells: Of a notebook, the first line of each cell and its number.
     """
-    found = [line for part in traceback.chain if (line := _innermost(part.frames, sources))]
+    found = [line for part in traceback.chain if (line := _innermost(part.frames, sources, cells))]
     within = [
         line for line in found if line.role
     ]  # of a worker's exception the cause has the function, the last one a call
     return next(iter([*reversed(within), *reversed(found)]), None)
 
 
-def _innermost(frames: Sequence[Frame], sources: Mapping[str, str]) -> FailingLine | None:
+def _innermost(frames: Sequence[Frame], sources: Mapping[str, str], cells: Cells) -> FailingLine | None:
     own = [number for number, frame in enumerate(frames) if frame.file in sources]
     if not own:
         return None
@@ -99,6 +120,8 @@ def _innermost(frames: Sequence[Frame], sources: Mapping[str, str]) -> FailingLi
         function=function,
         role=role_of(frames[:entry]) if entry is not None and first else "",
         called=first if first != function else "",
+        entered=frames[-1].function if own[-1] < len(frames) - 1 else "",
+        cells=cells if is_notebook(frame.file) else (),
     )
 
 
@@ -110,36 +133,35 @@ def role_of(frames: Sequence[Frame]) -> str:
     >>> role_of([Frame("site-packages/peft/mapping.py", 5, "get_peft_model")])
     ''
     """
-    caller = str(frames[-1]).replace('", ', " ")
-    if role := next((role for pattern, role in ROLES if pattern.search(caller)), ""):
-        return role
-    if not WITHIN_DATASETS.search(caller):
-        return ""
-    methods = (OF_DATASETS.search(str(frame)) for frame in reversed(frames))
-    return next((f"function that `{found[1]}` calls" for found in methods if found), "")
+    caller = str(frames[-1])
+    return next((role for pattern, role in ROLES if pattern.search(caller)), "")
 
 
 def qualified_name(source: str, frame: Frame) -> str:
-    r"""Return the name of a frame's function with that of its class; empty at the top of a file.
+    r"""Return the name of the function that a frame stands in, with that of its class; empty at the top of a file.
+
+    A comprehension is part of its function, though Python 3.11 gives it a frame.
 
     >>> qualified_name("class A:\n    def f(self):\n        pass", Frame("a.py", 3, "f"))
     'A.f'
+    >>> qualified_name("def f(rows):\n    return [row.x\n for row in rows]", Frame("a.py", 2, "<listcomp>"))
+    'f'
     """
     if frame.function == TOP:
         return ""
+    if frame.function == LAMBDA:
+        return "lambda"
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
         return frame.function
-    around = [each for each in ast.walk(tree) if isinstance(each, ast.ClassDef) and _holds(each, frame.line)]
-    named = [each for each in around if any(_defines(part, frame) for part in each.body)]
-    return f"{named[0].name}.{frame.function}" if named else frame.function
-
-
-def _defines(node: ast.stmt, frame: Frame) -> bool:
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        return False
-    return node.name == frame.function and _holds(node, frame.line)
+    around = [
+        node for node in ast.walk(tree) if isinstance(node, NAMED) and _holds(node, frame.line)
+    ]  # the outermost first
+    if not around or isinstance(around[-1], ast.ClassDef):
+        return "" if frame.function.startswith("<") else frame.function
+    within = f"{around[-2].name}." if len(around) > 1 and isinstance(around[-2], ast.ClassDef) else ""
+    return f"{within}{around[-1].name}"
 
 
 def _holds(node: ast.stmt, line: int) -> bool:
