@@ -228,7 +228,7 @@ def test_a_folder_is_looked_for_here_alone(tmp_path: Path) -> None:
     (tmp_path / "models" / "small").mkdir(parents=True)
     (tmp_path / "models" / "small" / "config.json").write_text("{}")
     found = facts_of(text, hub, tmp_path)
-    assert found.model.files == {"config.json"}
+    assert found.model.files == frozenset({"config.json"})
     assert not found.has("account")
     assert hub.asked == []
 

@@ -38,10 +38,10 @@ def _of_call(document: Document, call: Call) -> Iterator[Mention]:
     if call.name.endswith("Trainer"):
         yield from _of_arguments(Given(document, written, TRAINER_POSITIONS), TRAINER)
     elif is_config(call):
-        target: dict[str, Role] = {"hub_model_id": "target"} if pushes(document) else {}
-        yield from _of_arguments(
-            Given(document, written), {name: each.role for name, each in SETTINGS.items()} | target
-        )
+        roles: dict[str, Role] = {name: each.role for name, each in SETTINGS.items()}
+        if pushes(document):
+            roles["hub_model_id"] = "target"
+        yield from _of_arguments(Given(document, written), roles)
 
 
 def _of_loader(given: Given, naming: Naming) -> Iterator[Mention]:

@@ -24,7 +24,8 @@ def kind_returned(function: FunctionNode) -> Kind:
     if isinstance(function, ast.AsyncFunctionDef) or any(isinstance(each, ast.Yield | ast.YieldFrom) for each in nodes):
         return ""
     names = _kinds_of_names(nodes)
-    kinds = {_kind_of(each.value, names) if each.value else "nothing" for each in nodes if isinstance(each, ast.Return)}
+    returns = (each.value for each in nodes if isinstance(each, ast.Return))
+    kinds: set[Kind] = {_kind_of(value, names) if value else "nothing" for value in returns}
     if not kinds and not isinstance(function.body[-1], ast.Raise):
         return "nothing"
     return kinds.pop() if len(kinds) == 1 else ""
