@@ -115,6 +115,18 @@ def test_a_key_without_effect_says_so() -> None:
         assert "Has no effect yet." in explain(key)["text"], key
 
 
+def test_an_argument_that_is_passed_on_has_its_classes() -> None:
+    """With the type and the default that each method's class gives it; what no class takes gets the nearest."""
+    text = explain("train.learning_rate")["text"]
+
+    assert "- `trl.SFTConfig` (float, default 2.0e-05)" in text
+    assert "- `trl.DPOConfig`, `trl.GRPOConfig`, `trl.KTOConfig`, `trl.RLOOConfig` (float, default 1.0e-06)" in text
+    assert "cosine_with_restarts" in explain("train.lr_scheduler_type")["text"]
+    with pytest.raises(UsageError) as raised:
+        explain("train.learnin_rate")
+    assert "did you mean `train.learning_rate`?" in raised.value.fix
+
+
 def test_one_key_is_explained_with_those_under_it() -> None:
     """`dataset` has eleven, and no others are told."""
     listed = re.findall(r"^- `([\w.]+)`", explain("dataset")["text"], re.MULTILINE)

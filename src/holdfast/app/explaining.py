@@ -10,6 +10,7 @@ from holdfast.core.finding import Rule
 from holdfast.core.job import all_keys, job_schema
 from holdfast.core.nearest import nearest
 from holdfast.engine.explain import unreadable
+from holdfast.engine.explain.arguments import argument_json, argument_keys, find_argument, render_argument
 from holdfast.engine.explain.classes import render_class
 from holdfast.engine.explain.index import render_area, render_index
 from holdfast.engine.explain.job_keys import render_keys
@@ -30,7 +31,7 @@ def explain(code: str | None = None) -> Answer:
 
     Args:
         code: A rule's code or name (`ARG101`, `renamed-argument`), an area (`ARG`), a class of failure that `diagnose`
-            names, `job`, or a key of a job file (`dataset.rows`). None lists all rules and classes.
+            names, `job`, or a key of a job file (`dataset.rows`, `train.learning_rate`). None lists all rules and classes.
 
     Returns:
         `text`, the page in Markdown, and `about`, the same for programs.
@@ -53,6 +54,7 @@ def names() -> list[str]:
         *(each.name for each in all_signatures()),
         JOB,
         *all_keys(),
+        *argument_keys(),
     ]
 
 
@@ -79,6 +81,8 @@ def _find(code: str) -> tuple[Answer, str]:
     if name == JOB or name in all_keys():
         schema = job_schema()
         return schema, render_keys(schema, "" if name == JOB else name)
+    if taken := find_argument(name):
+        return argument_json(name, taken), render_argument(name, taken)
     raise UsageError(f"nothing is called {code!r}", where="holdfast explain", fix=_suggestion(code))
 
 

@@ -16,18 +16,14 @@ def complete_codes(_: click.Context, __: click.Parameter, incomplete: str) -> li
 
 def complete_explained(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return what can be explained and begins so: areas, codes and names of rules, classes of failure, keys of a job."""
-    signatures, keys = import_module("holdfast.signatures"), import_module("holdfast.core.job").all_keys()
-    others = [*rule_names().values(), *signatures.class_names(), "job", *keys]
+    signatures = import_module("holdfast.signatures")
+    others = [*rule_names().values(), *signatures.class_names(), "job", *_keys()]
     return [*complete_codes(ctx, param, incomplete), *_beginning(incomplete, ((name, "") for name in others))]
 
 
 def complete_keys(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the keys of a job file that begin so, each with its `=`; under `train`, what the config classes take."""
-    catalog = import_module("holdfast.catalog.train_arguments")
-    parts = {part: "train" if part not in ("peft", "quantization") else part for part in catalog.CLASSES}
-    inner = {f"{above}.{name}" for part, above in parts.items() for name in catalog.arguments(part)}
-    keys = [*import_module("holdfast.core.job").all_keys(), *sorted(inner)]
-    return _beginning(incomplete, ((f"{key}=", "") for key in keys))
+    return _beginning(incomplete, ((f"{key}=", "") for key in _keys()))
 
 
 def complete_runs(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -45,6 +41,12 @@ def complete_logs(ctx: click.Context, param: click.Parameter, incomplete: str) -
 def complete_folders(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return what makes the shell complete folders."""
     return [CompletionItem(incomplete, type="dir")]
+
+
+def _keys() -> list[str]:
+    """Return the keys of a job file, with the arguments that it passes on."""
+    arguments = import_module("holdfast.engine.explain.arguments").argument_keys()
+    return [*import_module("holdfast.core.job").all_keys(), *arguments]
 
 
 def _beginning(incomplete: str, names: Iterable[tuple[str, str]]) -> list[CompletionItem]:

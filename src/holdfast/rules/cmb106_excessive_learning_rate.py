@@ -93,6 +93,7 @@ RULE = Rule(
         Case(job=JOB.replace("2.0", "2.0e-4\n  weight_decay: 1000.0"), at=DECAY),
     ),
     good=(
+        Case(job=JOB.replace("2.0", "2.0e-5")),
         Case(job=JOB.replace("2.0", "1.0e-3\n  weight_decay: 1.0")),
         Case(job=JOB.replace("2.0", "2.0\n  optim: sgd")),
         Case(job=JOB.replace("2.0", "1.0\n  optim: schedule_free_sgd")),
