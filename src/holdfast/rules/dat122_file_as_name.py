@@ -1,0 +1,82 @@
+"""A file where `load_dataset` wants a name.
+
+## What it does
+Looks for `load_dataset("rows.jsonl")`, and for `load_dataset("json", "rows.jsonl")`: a file of data in the place of the dataset, or of its
+configuration.
+
+## Why is this bad
+The first argument names a dataset of the Hub, a folder, or a format such as `json`; the second a configuration. A file is neither: the Hub is asked
+for a dataset of that name, and there is none. As a configuration a path raises InvalidConfigName, and a bare name is taken for one: every file of
+that format in the working directory is read.
+
+## Fix safety
+There is no automatic fix. Write `load_dataset("json", data_files="rows.jsonl", split="train")`.
+"""
+
+import re
+from collections.abc import Iterator
+
+from holdfast.core.calls import Call
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+LOAD = "datasets.load_dataset"
+FORMATS = {
+    "json": "json",
+    "jsonl": "json",
+    "csv": "csv",
+    "tsv": "csv",
+    "parquet": "parquet",
+    "arrow": "arrow",
+    "txt": "text",
+}
+"""The format by which each kind of file is read."""
+FILE = re.compile(rf"[^*]*\.(?P<kind>{'|'.join(FORMATS)})(?:\.gz|\.zst|\.xz|\.bz2)?")
+POSITION = 1
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each file that stands for a name."""
+    for call in job.calls:
+        if call.path != LOAD or call.guard.because or call.guard.catches:
+            continue
+        path = call.positional[0] if call.positional else call.arguments.get("path")
+        config = call.positional[POSITION] if len(call.positional) > POSITION else call.arguments.get("name")
+        if isinstance(path, str) and (found := FILE.fullmatch(path)):
+            yield _finding(call, path, found["kind"], "and no dataset")
+        elif isinstance(config, str) and (found := FILE.fullmatch(config)) and path in FORMATS.values():
+            every = f"and no configuration; every {path} file in the working directory is read"
+            yield _finding(call, config, found["kind"], every if "/" not in config else "and no configuration")
+
+
+def _finding(call: Call, name: str, kind: str, what: str) -> Finding:
+    meant = f'load_dataset("{FORMATS[kind]}", data_files="{name}")'
+    return Finding(call.key, f"{name!r} is a file, {what}: write `{meant}`", place=call.name_place)
+
+
+SCRIPT = """from datasets import load_dataset
+
+rows = load_dataset("json", data_files="rows.jsonl", split="train")
+"""
+
+RULE = Rule(
+    code="DAT122",
+    name="file-as-name",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "Tried with datasets 5.2: a file as the dataset raises FileNotFoundError or HFValidationError, or asks the Hub for its name; as the "
+        "configuration a path raises InvalidConfigName, and `rows.jsonl` reads each JSON file of the folder, of a subfolder too."
+    ),
+    bad=(
+        Case(script=SCRIPT.replace('"json", data_files="rows.jsonl"', '"rows.jsonl"'), at="dataset"),
+        Case(script=SCRIPT.replace('"json", data_files="rows.jsonl"', '"json", "data/rows.json"'), at="dataset"),
+    ),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace('"json", data_files="rows.jsonl"', '"acme/chats", "v1"')),
+        Case(script=SCRIPT.replace('"json", data_files="rows.jsonl"', '"acme/chats", data_files="rows.jsonl"')),
+    ),
+    kinds=PROGRAMS,
+)

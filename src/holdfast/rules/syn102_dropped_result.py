@@ -1,0 +1,111 @@
+"""A statement that does nothing.
+
+## What it does
+Looks in scripts for `trainer.train` without parentheses, in a script that trains nowhere else, and for a method of a dataset whose result is
+dropped: `rows.map(…)` on a line of its own, likewise `filter`, `select`, `shuffle`, `rename_column` and their like.
+
+## Why is this bad
+Without parentheses nothing is called: the script ends after it has loaded everything, and nothing is trained. A dataset is never changed in place:
+each method returns another, so that what is trained on is the old one.
+
+## Fix safety
+There is no automatic fix. Write `trainer.train()`, or `rows = rows.map(…)`.
+"""
+
+import ast
+from collections.abc import Iterator
+
+from holdfast.core.document import Document
+from holdfast.core.finding import Case, Finding, Rule, Severity
+from holdfast.core.text import Place
+
+RETURNING = frozenset(
+    {
+        "map",
+        "filter",
+        "select",
+        "shuffle",
+        "sort",
+        "take",
+        "skip",
+        "shard",
+        "flatten",
+        "train_test_split",
+        "with_format",
+    }
+    | {"rename_column", "rename_columns", "remove_columns", "select_columns", "add_column", "cast", "cast_column"}
+)
+"""Methods of datasets that return another and leave their own as it was."""
+TRAIN = "train"
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Tell of each statement that is dropped."""
+    if not job.path.endswith(".py"):
+        return  # the last line of a notebook's cell is shown
+    methods = {
+        (call.place.line, call.place.column): call
+        for call in job.calls
+        if call.path.startswith("datasets.") and call.name in RETURNING and not call.guard.because
+    }
+    for node in _statements(job):
+        if _names_training(node) and not any(call.name == TRAIN for call in job.calls):
+            yield Finding(
+                "",
+                "nothing is called without parentheses: write `trainer.train()`",
+                severity=Severity.ERROR,
+                place=_place(job, node),
+            )
+        elif call := methods.get((node.lineno, node.col_offset + 1)):
+            what = f"`{call.name}` returns another dataset and leaves its own as it is, and nothing takes it"
+            yield Finding(call.key, what, place=call.name_place)
+
+
+def _statements(job: Document) -> Iterator[ast.expr]:
+    """Yield the expressions that stand for themselves; the reader has parsed the same text before."""
+    if job.call("trainer") is None and not any(call.name in RETURNING for call in job.calls):
+        return
+    for node in ast.walk(ast.parse(job.text)):
+        if isinstance(node, ast.Expr):
+            yield node.value
+
+
+def _names_training(node: ast.expr) -> bool:
+    owner = node.value.id if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) else ""
+    return isinstance(node, ast.Attribute) and node.attr == TRAIN and "trainer" in owner.lower()
+
+
+def _place(job: Document, node: ast.expr) -> Place:
+    return Place(job.path, node.lineno, node.col_offset + 1, node.end_lineno, (node.end_col_offset or 0) + 1)
+
+
+SCRIPT = """from datasets import load_dataset
+from trl import SFTConfig, SFTTrainer
+
+rows = load_dataset("acme/chats", split="train")
+rows = rows.rename_column("conversation", "messages")
+trainer = SFTTrainer(model="acme/base", args=SFTConfig(output_dir="out"), train_dataset=rows)
+trainer.train()
+"""
+
+RULE = Rule(
+    code="SYN102",
+    name="dropped-result",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "Tried with trl 1.16 and datasets 5.2 on a tiny model: each script ends without an error, one has trained nothing, the other on the rows as "
+        "they were."
+    ),
+    bad=(
+        Case(script=SCRIPT.replace("train()", "train"), at=""),
+        Case(script=SCRIPT.replace("rows = rows.", "rows."), at="calls.1"),
+    ),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace("trainer.train()", "trainer.train()\ntrainer.train")),
+        Case(script=SCRIPT.replace("rows = rows.rename", "print(rows)\nrows = rows.rename")),
+    ),
+    kinds=frozenset({"script"}),
+)
