@@ -70,8 +70,8 @@ RULE = Rule(
         "configuration a path raises InvalidConfigName, and `rows.jsonl` reads each JSON file of the folder, of a subfolder too."
     ),
     bad=(
-        Case(script=SCRIPT.replace('"json", data_files="rows.jsonl"', '"rows.jsonl"'), at="dataset"),
-        Case(script=SCRIPT.replace('"json", data_files="rows.jsonl"', '"json", "data/rows.json"'), at="dataset"),
+        Case(script=SCRIPT.replace('"json", data_files="rows.jsonl"', '"rows.jsonl"'), at="calls.0"),
+        Case(script=SCRIPT.replace('"json", data_files="rows.jsonl"', '"json", "data/rows.json"'), at="calls.0"),
     ),
     good=(
         Case(script=SCRIPT),
