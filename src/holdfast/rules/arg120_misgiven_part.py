@@ -20,6 +20,8 @@ from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 WITH_ARGS_SECOND = ("trl.SFTTrainer", "transformers.Trainer", "transformers.Seq2SeqTrainer")
+WITH_MODEL_FIRST = tuple(f"trl.{name}Trainer" for name in ("DPO", "KTO", "Reward", "GRPO", "ORPO", "CPO"))
+"""Others began with their config once."""
 CONFIGURES = ("Config", "Arguments")
 AUTO = "transformers.Auto"
 
@@ -40,7 +42,13 @@ def check(job: Document) -> Iterator[Finding]:
 
 def _given(trainer: Call) -> dict[str, tuple[str | int, Any]]:
     """Return what a trainer is given, each with the name or the position that it is given by."""
-    names = ("model", "args") if trainer.path in WITH_ARGS_SECOND else ("model",)
+    names = (
+        ("model", "args")
+        if trainer.path in WITH_ARGS_SECOND
+        else ("model",)
+        if trainer.path in WITH_MODEL_FIRST
+        else ()
+    )
     placed = {name: (at, trainer.positional[at]) for at, name in enumerate(names[: len(trainer.positional)])}
     parts = ("model", "args", "processing_class", "callbacks", "formatting_func")
     return placed | {name: (name, trainer.arguments[name]) for name in parts if name in trainer.arguments}
