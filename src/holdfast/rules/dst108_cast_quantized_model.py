@@ -35,11 +35,13 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _is_cast(call: Call, method: str) -> bool:
+    if method != "to" and method not in CASTS:
+        return False
     given = (*call.positional, *call.arguments.values())
     types = [value.path for value in given if isinstance(value, Named)]
     if method == "to":
         return any(path.startswith("torch.") and path.rpartition(".")[2] in TYPES for path in types)
-    return method in CASTS and not given
+    return not given
 
 
 def _all_quantized(job: Document, loaded: str) -> bool:

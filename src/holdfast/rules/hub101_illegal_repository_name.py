@@ -27,9 +27,10 @@ def check(job: Document) -> Iterator[Finding]:
         if isinstance(named, str) and not is_repository(named):
             yield Finding(key, f"{named!r} {FAULT}")
     for call in job.calls:
+        if call.name != "push_to_hub" or call.path.endswith("Trainer.push_to_hub") or call.guard.because:
+            continue
         named = call.arguments.get("repo_id", next(iter(call.positional), None))
-        pushes = call.name == "push_to_hub" and not call.path.endswith("Trainer.push_to_hub")
-        if pushes and isinstance(named, str) and not is_repository(named) and not call.guard.because:
+        if isinstance(named, str) and not is_repository(named):
             yield Finding(call.key, f"{named!r} {FAULT}", place=call.name_place)
 
 
