@@ -12,7 +12,7 @@ what it should be: `'str' object has no attribute 'seed'`.
 There is no automatic fix: the message says what is wanted.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from holdfast.core.calls import Call, Local, Made, Named
@@ -40,7 +40,7 @@ def check(job: Document) -> Iterator[Finding]:
             yield Finding(key, f"`{name}` is {fault}", place=None if at == name else trainer.name_place)
 
 
-def _given(trainer: Call) -> dict[str, tuple[str | int, Any]]:
+def _given(trainer: Call) -> Mapping[str, tuple[str | int, Any]]:
     """Return what a trainer is given, each with the name or the position that it is given by."""
     names = (
         ("model", "args")

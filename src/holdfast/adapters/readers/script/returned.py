@@ -26,9 +26,16 @@ def kind_returned(function: FunctionNode) -> Kind:
     names = _kinds_of_names(nodes)
     returns = (each.value for each in nodes if isinstance(each, ast.Return))
     kinds: set[Kind] = {_kind_of(value, names) if value else "nothing" for value in returns}
-    if not kinds and not isinstance(function.body[-1], ast.Raise):
+    if not kinds and not _is_stub(function.body):
         return "nothing"
     return kinds.pop() if len(kinds) == 1 else ""
+
+
+def _is_stub(body: Sequence[ast.stmt]) -> bool:
+    """Tell whether a function is still to be written, or always raises: `...` alone, or an error at the end."""
+    last = body[-1]
+    is_ellipsis = isinstance(last, ast.Expr) and isinstance(last.value, ast.Constant)
+    return is_ellipsis or isinstance(last, ast.Raise)
 
 
 def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
