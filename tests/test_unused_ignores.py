@@ -1,5 +1,6 @@
 """A comment that lets nothing pass is told, and taken out; one that may be of use is left alone."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,19 @@ def test_other_files_have_comments_too(tmp_path: Path) -> None:
     assert (tmp_path / "job.yaml").read_text() == job.format("")
     shell = "trl sft --model_name_or_path a/b --dataset_name c/d  # holdfast: ignore[ARG101]\n"
     assert messages(asked(tmp_path, shell, "train.sh")) == ["ARG101 finds nothing here"]
+
+
+def test_a_cell_of_a_notebook_has_its_own(tmp_path: Path) -> None:
+    """A comment is taken out of its cell, and nothing else is touched."""
+    source = "def f():\n    return 1  # holdfast: ignore[ARG999]\n"
+    cells = [{"cell_type": "code", "source": text} for text in ("from trl import SFTConfig\n", source)]
+    asked(tmp_path, json.dumps({"cells": cells, "nbformat": 4}), "train.ipynb", fix=True)
+
+    left = json.loads((tmp_path / "train.ipynb").read_text())["cells"]
+    assert ["".join(cell["source"]) for cell in left] == [
+        "from trl import SFTConfig\n",
+        "def f():\n    return 1\n",
+    ]
 
 
 def test_a_mended_finding_leaves_no_comment_behind(tmp_path: Path) -> None:
