@@ -5,8 +5,9 @@ elsewhere, a release that the history does not have, a variable in the place of 
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -20,6 +21,7 @@ from holdfast.engine.resolve.search import TooHardError
 from holdfast.engine.resolve.shelf import OUTSIDE
 
 GIT: Final = "git+"
+NOWHERE: Final = Place("")
 FIXED: Final = re.compile(r"[0-9a-f]{7,40}|v?\d[\w.]*|refs/.*")
 """What a repository's address names that stays the same: a commit or a tag."""
 
@@ -40,7 +42,7 @@ def assume_versions(
     lacking = [name for name in lacking if _may_be_assumed(declared, name)]
     if not lacking or resolution.conflict:
         return {}
-    found = _newest_together(_loosened(declared, lacking), resolution, folder)
+    found = _newest_together(_loosened(declared, lacking), resolution.python, resolution.date, folder)
     return {name: found[name] for name in lacking if name in found}
 
 
@@ -67,22 +69,24 @@ def _loosened(declared: Declared, lacking: Iterable[str]) -> Declared:
         replace(each, url="") if each.package in lacking else each for each in kept if not _is_elsewhere(each, lacking)
     ]
     missing = lacking - {each.package for each in named}
-    added = (Requirement(name=name.replace("_", "-"), place=Place("")) for name in sorted(missing))
-    return replace(declared, requirements=(*named, *added), unsure="")
+    added = (Requirement(name=name.replace("_", "-"), place=NOWHERE) for name in sorted(missing))
+    anywhere = (replace(each, place=NOWHERE) for each in named)
+    return replace(declared, requirements=(*anywhere, *added), unsure="", path="", origin="", problems=())
 
 
 def _is_elsewhere(each: Requirement, lacking: set[str]) -> bool:
     return bool(each.url or each.unknown) and each.package not in lacking
 
 
-def _newest_together(declared: Declared, about: Resolution, folder: Path) -> dict[str, str]:
+@lru_cache(maxsize=64)  # scripts of one project stand on the same few lines
+def _newest_together(declared: Declared, python: str, date: str, folder: Path) -> Mapping[str, str]:
     """Return the newest releases that fit together, whatever doubt there is about them; none where none do."""
     puzzle = Puzzle(
-        wishes=wishes(declared.requirements, about.python),
-        python=about.python,
-        date=about.date,
+        wishes=wishes(declared.requirements, python),
+        python=python,
+        date=date,
         folder=folder,
-        limits=wishes(declared.requirements, about.python, limits=True),
+        limits=wishes(declared.requirements, python, limits=True),
         before=declared.before,
     )
     try:

@@ -9,7 +9,7 @@ from holdfast.adapters.readers.script.guards import IN_VERSION_BRANCH, INTROSPEC
 from holdfast.adapters.readers.script.join import joined
 from holdfast.adapters.readers.script.objects import attribute_of, known_not_none, settled
 from holdfast.adapters.readers.script.reading import DEAD, Reading, Rule
-from holdfast.adapters.readers.script.reads import note_read
+from holdfast.adapters.readers.script.reads import note_read, settings_in
 from holdfast.adapters.readers.script.record import Given
 from holdfast.adapters.readers.script.values import (
     BRANCHES,
@@ -155,9 +155,25 @@ def _comparison(reading: Reading, node: ast.Compare) -> Any:
         other = values[1] if values[0] is None else values[0]
         if known_not_none(other):
             return isinstance(node.ops[0], ast.IsNot | ast.NotEq)
+    if _asks_for_an_attribute(reading, node):
+        return VERSION
     plain = [settled(reading, value) for value in values]
     reason = why(plain)
     return reason if reason in INSTALLED else compare(node.ops, plain)
+
+
+def _asks_for_an_attribute(reading: Reading, node: ast.Compare) -> bool:
+    """Tell whether it is asked which attributes settings have: `"max_length" in vars(args)`."""
+    match node:
+        case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Attribute(value=owner, attr="__dict__")]):
+            pass
+        case ast.Compare(
+            ops=[ast.In() | ast.NotIn()], comparators=[ast.Call(func=ast.Name("vars" | "dir" | "asdict"), args=[owner])]
+        ):
+            pass
+        case _:
+            return False
+    return any(True for _ in settings_in(reading.value(owner)))
 
 
 def _conditional(reading: Reading, node: ast.IfExp) -> Any:

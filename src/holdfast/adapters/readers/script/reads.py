@@ -75,7 +75,8 @@ def _note(reading: Reading, settings: Thing, name: str, node: ast.expr) -> None:
 
 def _defines(reading: Reading, cls: Class, name: str) -> bool:
     """Tell whether a class of the program, or a base of it in the program, has an attribute itself, or makes any up."""
+    names = (name, "__getattr__", "__getattribute__")
     return any(
-        name in each.fields or (each.number, name) in reading.store or (each.number, "__getattr__") in reading.store
+        each.opaque or name in each.fields or any((each.number, own) in reading.store for own in names)
         for each in lineage(cls)
     )
