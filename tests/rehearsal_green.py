@@ -165,7 +165,13 @@ WEIGHTS: tuple[Job, ...] = (
     job("long-warmup", "SFT", settings="warmup_steps=2000, max_steps=10000"),
 )
 LABELS: tuple[Job, ...] = (
-    job("peeks-at-every-hundredth-step", "KTO", top=PEEK.format("kwargs['trainer']"), given="callbacks=[Peek()]"),
+    job(
+        "peeks-at-every-hundredth-step",
+        "KTO",
+        settings="num_train_epochs=30",
+        top=PEEK.format("kwargs['trainer']"),
+        given="callbacks=[Peek()]",
+    ),
     job("prints-at-every-hundredth-step", "SFT", top=PEEK.format("state.max_steps"), given="callbacks=[Peek()]"),
     job(
         "pairs-without-their-questions",

@@ -132,12 +132,20 @@ def moved(rows):
     ids = tokenizer.pad([{{"input_ids": row["input_ids"]}} for row in rows], return_tensors="pt")["input_ids"]
     return {{"input_ids": ids[:, {0}], "labels": ids[:, {1}]}}
 """
+HALF_MASKED = """
+def mask_half(rows, collate=DataCollatorForLanguageModeling(tokenizer, mlm=False)):
+    batch = collate(rows)
+    batch["labels"][0] = -100
+    return batch
+"""
 COLLATED: tuple[Job, ...] = (
     plain("labels-moved-twice", "step/user-code-error", top=MOVED.format(":-1", "1:"), collator="moved"),
+    plain("labels-of-some-rows-masked", top=HALF_MASKED, collator="mask_half"),
     plain("labels-as-they-are", top=MOVED.format(":", ":"), collator="moved"),
 )
 SETTINGS = (*LAUNCHED, *FORMATTED, *RATES, *INTERVALS, *COLLATED)
 DOUBTED_SETTINGS = {
+    "labels-of-some-rows-masked": "completion-mask-drops-everything",
     "best-of-one-evaluation": "best-metric-not-logged",
     "stops-after-more-evaluations-than-there-are": "best-metric-not-logged",
 }

@@ -28,6 +28,7 @@ COPES = (
     'import os\ntoken = os.environ["HF_TOKEN"]',
     'import torch.distributed as dist\ndist.init_process_group("gloo", rank=0, world_size=1)',
     'import torch.distributed as dist\ndist.init_process_group("gloo", init_method="file:///tmp/x")',
+    "from mine import init_process_group\ninit_process_group('nccl', 60)",
     "print((",
 )
 

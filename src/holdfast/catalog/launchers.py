@@ -126,7 +126,7 @@ def _read(node: ast.AST, *, guarded: bool) -> Read | None:
             return Read(name, node.lineno, copes=False, guarded=guarded)  # int(None) raises
         case ast.Call(args=[ast.Constant(value=str(name)), *_]) if _asks_environ(node):
             return Read(name, node.lineno, copes=True, guarded=guarded)
-        case ast.Call(func=ast.Attribute(attr=attr) | ast.Name(id=attr)) if attr == GROUP and not _is_numbered(node):
+        case ast.Call(func=ast.Attribute(attr=attr)) if attr == GROUP and not _is_numbered(node):
             return Read("RANK", node.lineno, copes=False, guarded=guarded)
         case _:
             return None

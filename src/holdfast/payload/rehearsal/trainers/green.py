@@ -14,6 +14,8 @@ from . import gradients, rates
 from .batches import MATRIX
 from .ends import look_at_ends, tell_ends
 
+BATCH = "tokens of a batch"
+"""What is told where a batch was cut, and labels with it."""
 IGNORED = -100
 """The label of tokens that no loss counts."""
 MANY = 8
@@ -43,6 +45,10 @@ def look_at_batch(inputs: Any, trainer: Any, tell: Tell) -> None:
         return
     count = int(trained.sum())
     trainer._holdfast_labels = getattr(trainer, "_holdfast_labels", 0) + count  # noqa: SLF001 - ours
+    if inputs.get("labels") is not None and not tell.has_shrunk(BATCH):
+        unlearned = int((trained.sum(dim=1) == 0).sum())
+        rows, seen = getattr(trainer, "_holdfast_unlearned", (0, 0))
+        trainer._holdfast_unlearned = (rows + unlearned, seen + trained.shape[0])  # noqa: SLF001 - ours
     tell.fact("batch", rows=trained.shape[0], tokens=trained.shape[1], trained=count)
     look_at_ends(inputs, trained, trainer)
     if rates.guesses_tokens(trainer) and _are_shifted(inputs, trained):
@@ -82,6 +88,12 @@ def look_at_training(trainer: Any, tell: Tell) -> None:
         tell.wrong(
             "completion-mask-drops-everything", "tokenize", "no token of any batch is trained on: all labels are masked"
         )
+    unlearned, seen = getattr(trainer, "_holdfast_unlearned", (0, 0))
+    if 0 < unlearned < seen:
+        because = (
+            f"{unlearned} of {seen} rows in the batches have no token that is trained on: all their labels are masked"
+        )
+        tell.doubt("completion-mask-drops-everything", "tokenize", because)
     scheduled = [float(each["learning_rate"]) for each in steps if each.get("learning_rate") is not None]
     if len(scheduled) > 1 and not any(scheduled) and trainer.args.learning_rate > STILL:
         because = (
