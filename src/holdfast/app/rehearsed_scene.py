@@ -18,7 +18,10 @@ from holdfast.engine.rehearse.naming import because_of
 
 def read_scene(asked: Program, parts: Mapping[Part, Played]) -> Scene:
     """Return what the failures of a program's rehearsal are explained from."""
-    raised = {part: found for part, played in parts.items() if (found := _last_traceback(played))}
+    raised: dict[Part, Traceback] = {}
+    for part, played in parts.items():
+        if found := _last_traceback(played):
+            raised[part] = found
     frames = [frame for found in raised.values() for each in found.chain for frame in each.frames]
     sources = {frame.file: text for frame in frames if (text := _own_text(frame, asked)) is not None}
     sources |= {asked.path: asked.source} if asked.job is None else {}
