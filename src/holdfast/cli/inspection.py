@@ -54,7 +54,7 @@ def _columns(columns: Mapping[str, str]) -> Iterator[str]:
 def _what(answer: Answer) -> str:
     types = " or ".join(answer["types"])
     if not types:
-        return "of no type that a trainer of TRL knows as it is"
+        return "of no type that TRL's trainers know"
     return f"{types}, {answer['format']}" if answer["format"] != "unknown" else types
 
 

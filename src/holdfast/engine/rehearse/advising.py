@@ -207,7 +207,7 @@ def _column(name: str, about: Circumstances) -> Iterator[Advice]:
         yield Advice(there, f"{instead}{about.at}.")
         return
     reader = f"`{about.trainer}` reads it. " if about.trainer else ""
-    change = f"Rename `{near}` to `{column}`" if near else f"Make a column `{column}` of them"
+    change = f"Rename `{near}` to `{column}`" if near else f"Make a column `{column}`"
     shown = f"; `holdfast inspect {about.inspected}` tells what the method reads" if about.inspected else ""
     before = f" before {about.where}" if about.where else ""
     yield Advice(f"{there} {reader}".strip(), f"{change}{before}{shown}.")
