@@ -26,6 +26,7 @@ COPES = (
     'import os\nos.environ.setdefault("RANK", "0")\nprint(os.environ["RANK"])',
     'import os\nos.environ.update({"RANK": "0"})\nprint(os.environ["RANK"])',
     'import os\ntoken = os.environ["HF_TOKEN"]',
+    'import os, sys\nif "--distributed" in sys.argv:\n    rank = int(os.environ["RANK"])',
     'import torch.distributed as dist\ndist.init_process_group("gloo", rank=0, world_size=1)',
     'import torch.distributed as dist\ndist.init_process_group("gloo", init_method="file:///tmp/x")',
     "from mine import init_process_group\ninit_process_group('nccl', 60)",

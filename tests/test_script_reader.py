@@ -179,7 +179,7 @@ def test_imports_are_listed_with_what_they_bind() -> None:
         ("a = SFTConfig.__name__\nd = dict(lr=1)\nSFTConfig(x=d.get('lr'))", 1),
         ("def f(n):\n    global G\n    G = n\nf(3)\nSFTConfig(x=G)", 3),
         ("import torch\nSFTConfig(x=torch.bfloat16)", Named("torch.bfloat16")),
-        ("def f(a, *, b): ...\nSFTConfig(x=f)", Local("f", "function", ("a", "b"), returns="nothing")),
+        ("def f(a, *, b): ...\nSFTConfig(x=f)", Local("f", "function", ("a", "b"))),
         ("class Hook: ...\nSFTConfig(x=Hook)", Local("Hook", "class")),
         (
             "def f(a):\n    b = []\n    for c in a:\n        b.append(c)\n    return b\nSFTConfig(x=f)",

@@ -63,9 +63,9 @@ def wanted_launcher(source: str) -> Launcher | None:
         tree = ast.parse(source)
     except SyntaxError:
         return None
-    reads = list(_reads(tree.body, guarded=False))
+    reads = list(_reads(tree.body, branched=False, guarded=False))
     copes = any(each.copes for each in reads)
-    strict = [each for each in reads if not each.copes and not (each.guarded and copes)]
+    strict = [each for each in reads if not (each.copes or each.branched or (each.guarded and copes))]
     named = (
         Launcher(name, read.name, read.line)
         for read in strict
@@ -95,39 +95,45 @@ class Read:
         name: The variable.
         line: Where, counted from 1.
         copes: Whether the script says what holds where it is not set.
-        guarded: Whether the place is in a branch, or in a function, which may be called in one.
+        branched: Whether the place is in a branch, which may never be reached.
+        guarded: Whether it is in a branch, or in a function, which may be called in one.
     """
 
     name: str
     line: int
     copes: bool
+    branched: bool
     guarded: bool
 
 
-def _reads(nodes: Collection[ast.AST], *, guarded: bool) -> Iterator[Read]:
+def _reads(nodes: Collection[ast.AST], *, branched: bool, guarded: bool) -> Iterator[Read]:
     """Yield the variables that some nodes read."""
     for node in nodes:
-        if read := _read(node, guarded=guarded):
-            yield read
+        found = _variable_read(node)
+        if found:
+            name, line, copes = found
+            yield Read(name, line, copes=copes, branched=branched, guarded=branched or guarded)
         else:
-            yield from _reads(list(ast.iter_child_nodes(node)), guarded=guarded or _guards(node))
+            within = branched or _is_branch(node)
+            in_function = guarded or isinstance(node, ast.FunctionDef)
+            yield from _reads(list(ast.iter_child_nodes(node)), branched=within, guarded=in_function)
 
 
-def _read(node: ast.AST, *, guarded: bool) -> Read | None:
-    """Return the variable that a node itself reads; None where it reads none."""
+def _variable_read(node: ast.AST) -> tuple[str, int, bool] | None:
+    """Return the variable that a node itself reads, its line, and whether it says what holds where there is none."""
     match node:
         case ast.Subscript(value=held, slice=ast.Constant(value=str(name)), ctx=ast.Load()) if _is_environ(held):
-            return Read(name, node.lineno, copes=False, guarded=guarded)
+            return name, node.lineno, False
         case ast.Compare(left=ast.Constant(value=str(name)), comparators=[held]) if _is_environ(held):
-            return Read(name, node.lineno, copes=True, guarded=guarded)
+            return name, node.lineno, True
         case ast.Call(func=ast.Name(id="int"), args=[ast.Call(args=[ast.Constant(value=str(name))]) as read]) if (
             _asks_environ(read)
         ):
-            return Read(name, node.lineno, copes=False, guarded=guarded)  # int(None) raises
+            return name, node.lineno, False  # int(None) raises
         case ast.Call(args=[ast.Constant(value=str(name)), *_]) if _asks_environ(node):
-            return Read(name, node.lineno, copes=True, guarded=guarded)
+            return name, node.lineno, True
         case ast.Call(func=ast.Attribute(attr=attr)) if attr == GROUP and not _is_numbered(node):
-            return Read("RANK", node.lineno, copes=False, guarded=guarded)
+            return "RANK", node.lineno, False
         case _:
             return None
 
@@ -162,12 +168,12 @@ def _is_env(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and node.value in (None, "env://")
 
 
-def _guards(node: ast.AST) -> bool:
-    """Return whether what stands in a node may be left out where a variable is not set."""
+def _is_branch(node: ast.AST) -> bool:
+    """Return whether what stands in a node may be left out."""
     match node:
         case ast.If():
             return not _is_main(node)
-        case ast.FunctionDef() | ast.IfExp() | ast.BoolOp():
+        case ast.IfExp() | ast.BoolOp():
             return True
         case _:
             return _is_caught(node)
