@@ -153,7 +153,7 @@ TRIALS = [
         },
     ),
     Trial(name="no-such-module", code="MOD123", peft=lora(target_modules=["c_attn"])),
-    Trial(name="one-word", code="MOD123", peft=lora(target_modules="q_proj")),
+    Trial(name="one-word", code="MOD133", peft=lora(target_modules="q_proj")),
     Trial(name="expression", peft=lora(target_modules=r".*\.q_proj")),
     Trial(name="no-expression", code="MOD123", peft=lora(target_modules="*.q_proj")),
     Trial(name="full-name", peft=lora(target_modules=["model.layers.0.self_attn.q_proj"])),

@@ -170,6 +170,8 @@ def open_run(name: PathName, runs: PathName | None) -> Run:
     ledger = Ledger(base)
     known = ledger.runs()
     wanted = Path(name).name  # a folder's path is as good
+    if not wanted:
+        raise UsageError("the run has no name", where=str(base), fix="`holdfast runs` lists the runs")
     found = [run for run in known if run == wanted] or [run for run in known if run.startswith(wanted)]
     if len(found) != 1:
         near = found or get_close_matches(wanted, known, n=3)

@@ -92,4 +92,8 @@ def _evidence(lines: list[Answer]) -> Iterator[str]:
 
 def _paragraph(name: str, text: str) -> str:
     told = " ".join(text.split())
-    return fill(told, WIDTH, initial_indent=f"  {style(name, dim=True)} ", subsequent_indent=" " * (3 + len(name)))
+    first, rest = f"  {style(name, dim=True)} ", " " * (3 + len(name))
+    # Addresses and commands stay whole, to be copied.
+    return fill(
+        told, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    )

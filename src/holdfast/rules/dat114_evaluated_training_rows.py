@@ -53,7 +53,7 @@ def _in_calls(job: Document) -> Iterator[Finding]:
         return
     key = f"{trainer.key}.eval_dataset"
     if trained == evaluated and trained.path == LOAD:
-        yield Finding(key, "this is what the trainer trains on")
+        yield Finding(key, "the trainer evaluates on the rows that it trains on")
     elif trained.key in loads and evaluated.key in loads and trained.path == evaluated.path == LOAD:
         shared = _shared_by(_given(loads[trained.key]), _given(loads[evaluated.key]))
         if shared:

@@ -15,6 +15,7 @@ There is no automatic fix: the files must come from where the model was made.
 from collections.abc import Iterator
 
 from holdfast.catalog.base_models import GENERATING, base_of, is_plain, uses_own_tokenizer
+from holdfast.catalog.builtin import BUILTIN, MODELS
 from holdfast.core.document import Document
 from holdfast.core.facts import Model
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
@@ -48,7 +49,9 @@ def check(job: Document, model: Model) -> Iterator[Finding]:
     if base is None or not is_plain(job, base) or not _is_readable(model.repo):
         return
     if model.files is None:
-        if job.kind == "job":
+        if base.name.startswith(BUILTIN):
+            yield base.finding(f"holdfast makes no such model; it makes {', '.join(MODELS)}")
+        elif job.kind == "job":
             yield base.finding("there is no such folder, and a Hub id is `name` or `owner/name`")
         return
     files = frozenset(name for name in model.files if "/" not in name)

@@ -12,6 +12,8 @@ from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type
 from holdfast.core.facts import Model
 from holdfast.core.methods import Method
 
+BUILTIN: Final = "builtin:"
+"""How the names of what holdfast makes begin."""
 MODELS = {"builtin:tiny-chat": "tiny_chat.py"}
 """Module that makes each built-in model."""
 MADE: Final = frozenset(f"{name}.json" for name in ("config", "generation_config", "tokenizer", "tokenizer_config")) | {
