@@ -313,6 +313,22 @@ def test_rows_are_left_alone() -> None:
     assert rows == before
 
 
+def sums(*answers: float | None) -> list[Row]:
+    return [{"question": f"How much is row {at}?", "answer": each} for at, each in enumerate(answers)]
+
+
+def test_whole_numbers_that_a_table_keeps_as_floats_stay_whole() -> None:
+    """A column of a CSV file with one empty cell is a column of floats: `2.0` is not what anybody means to teach."""
+    made = rewritten("sft", sums(2.0, 1_000_000.0, 0.5))
+    assert [row["completion"] for row in made] == [[assistant(text)] for text in ("2", "1000000", "0.5")]
+
+
+def test_a_missing_number_is_not_taught_as_an_answer() -> None:
+    proposal = proposed("sft", sums(2.0, None, 3.0))
+    assert not proposal.source
+    assert "null in some rows" in proposal.because
+
+
 def test_solutions_that_are_numbers() -> None:
     """TRL's reward for answers makes nothing of a number: it becomes a text."""
     rows = [{"prompt": [user("1 + 1?")], "solution": 2}]

@@ -69,6 +69,8 @@ def _methods(answer: Answer) -> Iterator[str]:
             yield f"{style('ready', fg='green')} {method}{caveat}{_mapped(method, found, shown)}"
         else:
             yield f"{style('not', fg='yellow')}   {method}: {found['because']}{_mapped(method, found, shown)}"
+            if asked and found.get("unmapped"):
+                yield f"      no mapping: {found['unmapped']}"
 
 
 def _mapped(method: str, found: Answer, shown: str | None) -> str:

@@ -50,6 +50,7 @@ class Readiness:
         mapping: Source of a Python module with a function `rewrite(row)` that makes it so, tried on rows of the dataset;
             None where it is not needed, or nobody knows one.
         removes: Columns that the mapping takes away.
+        unmapped: Why there is no mapping where one is needed; empty where there is one.
     """
 
     ready: bool
@@ -57,3 +58,4 @@ class Readiness:
     caveat: str = ""
     mapping: str | None = None
     removes: tuple[str, ...] = ()
+    unmapped: str = ""

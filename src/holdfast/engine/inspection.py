@@ -101,7 +101,7 @@ def _judge(
     if found.ready and not found.caveat:
         return found
     proposal = propose(method, columns, shape, samples, settings)
-    return replace(found, mapping=proposal.source, removes=proposal.removes)
+    return replace(found, mapping=proposal.source, removes=proposal.removes, unmapped=proposal.because)
 
 
 def answer_inspect(found: Inspection) -> dict[str, Any]:
@@ -142,6 +142,8 @@ def _readiness(found: Readiness) -> Iterator[tuple[str, Any]]:
         yield "because", found.because
     yield "mapping", found.mapping
     yield "removes", list(found.removes)
+    if found.unmapped:
+        yield "unmapped", found.unmapped
 
 
 def _problem(finding: Finding) -> dict[str, Any]:

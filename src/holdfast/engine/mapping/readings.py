@@ -199,9 +199,18 @@ def read_answers(data: Data, besides: tuple[str, ...] = (), results: tuple[str, 
         yield Unsure(f"`{answers[0]}` and `{answers[1]}` could each be the answer")
         return
     name = answers[0]
-    code = cell(name) if name in texts else f"str({cell(name)})"
+    if name in numbers and any(row.get(name) is None for row in data.samples):
+        yield Unsure(f"`{name}` is null in some rows, which a mapping would teach as an answer: filter them out first")
+        return
+    code = cell(name) if name in texts else _number_as_text(data, name)
     asked = ", ".join(f"`{each}`" for each in request.uses)
     yield add(request, f"A prompt of {asked}, and its answer `{name}`.", {"completion": Part(code)}, name)
+
+
+def _number_as_text(data: Data, name: str) -> str:
+    """Return the expression for a number as text: of a whole number in a column of floats, without its `.0`."""
+    floats = any(isinstance(value, float) for value in data.values(name))
+    return f"f'{{{cell(name)}:.15g}}'" if floats else f"str({cell(name)})"
 
 
 def read_requests(data: Data) -> Iterator[Reading]:

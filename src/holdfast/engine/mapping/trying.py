@@ -92,7 +92,9 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, list | tuple):
         for part in value:
             yield from _texts(part)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
+    elif isinstance(value, float):
+        yield f"{value:.15g}"
+    elif isinstance(value, int) and not isinstance(value, bool):
         yield str(value)
 
 
