@@ -13,10 +13,15 @@ from holdfast.core.document import Document
 def calls_of(job: Document, api: Api) -> Iterator[Call]:
     """Yield a program's calls; a command such as `trl sft` as one call of each of its dataclasses, with its own flags."""
     for call in job.calls:
-        if " " in call.path:
-            yield from _split(call, api)
-        else:
-            yield call
+        yield from dataclasses_of(call, api)
+
+
+def dataclasses_of(call: Call, api: Api) -> Iterator[Call]:
+    """Yield the calls of its dataclasses that a command comes to; of any other call the call itself."""
+    if " " in call.path:
+        yield from _split(call, api)
+    else:
+        yield call
 
 
 def is_command(job: Document, call: Call) -> bool:

@@ -11,8 +11,10 @@ from typing import Any, Final
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.arguments import names_of
+from holdfast.catalog.commands import dataclasses_of
+from holdfast.catalog.flags import as_parsed, flag_meant
 from holdfast.catalog.renames import renamed
-from holdfast.core.api import Required, Signature
+from holdfast.core.api import Parameter, Required, Signature
 from holdfast.core.calls import Call, Made
 from holdfast.core.document import Document, Unknown
 from holdfast.core.finding import MissingFactError
@@ -57,8 +59,6 @@ ELSEWHERE: Final[Mapping[str, re.Pattern[str]]] = {
 JOB_ONLY: Final = frozenset({"undivided-generations"})
 """Those of these rules that are asked about job files alone: they need the number of processes."""
 
-WORDS: Final[Mapping[str, bool]] = {"true": True, "yes": True, "false": False, "no": False}
-
 
 @dataclass(frozen=True, slots=True)
 class Construction:
@@ -98,12 +98,11 @@ class Construction:
 
 @lately
 def constructions(job: Document, api: Api) -> Iterator[Construction]:
-    """Yield the constructions of a program whose checks are known."""
+    """Yield the constructions of a program whose checks are known; of a command, those of its dataclasses."""
     constructor = _Constructor(job, api, {call.key: unwatched(call) for call in job.calls})
     for call in job.calls:
-        outcome = constructor.outcome(call.key)
-        if outcome is not None:
-            yield Construction(call, outcome, constructor.hidden)
+        for made, outcome in constructor.outcomes(call):
+            yield Construction(made, outcome, constructor.hidden)
 
 
 def refusals(job: Document, api: Api, rule: str) -> Iterator[tuple[Construction, Notice]]:
@@ -137,6 +136,14 @@ class _Constructor:
     made: dict[str, Outcome | None] = field(default_factory=dict[str, "Outcome | None"])
     hidden: dict[str, Unknown] = field(default_factory=dict[str, Unknown])
 
+    def outcomes(self, call: Call) -> Iterator[tuple[Call, Outcome]]:
+        """Yield what comes of a call; of a command, what comes of each of its dataclasses, which share its key."""
+        if " " in call.path:
+            made = [(each, self._construct(each)) for each in dataclasses_of(self.calls[call.key], self.api)]
+        else:
+            made = [(call, self.outcome(call.key))]
+        yield from ((each, outcome) for each, outcome in made if outcome is not None)
+
     def outcome(self, key: str) -> Outcome | None:
         """Return what comes of the call with a key; None where its checks are not known."""
         if key not in self.made:
@@ -166,8 +173,9 @@ class _Constructor:
                 yield change.new
 
     def _given(self, call: Call, signature: Signature) -> Iterator[tuple[str, Known]]:
-        for written, value in (*zip(signature.parameters, call.positional, strict=False), *call.arguments.items()):
-            name = signature.shims.get(written, written)
+        for written, given in (*zip(signature.parameters, call.positional, strict=False), *call.arguments.items()):
+            meant, value = flag_meant(signature, written, given) if call.via == "parser" else (written, given)
+            name = signature.shims.get(meant, meant)
             if name is None:
                 continue
             if hidden := hidden_in(value):
@@ -177,7 +185,7 @@ class _Constructor:
             if outcome is not None and isinstance(value, Made):
                 yield name, Known(_changed(self.job, value.key, outcome.made)) if outcome.made else BLANK
             else:
-                yield name, Known(_as_taken(call, signature, name, value), key)
+                yield name, Known(_taken(call, signature.parameters.get(name), written, value), key)
 
 
 def _is_own_class(job: Document, call: Call) -> bool:
@@ -195,20 +203,11 @@ def _defaults(call: Call, signature: Signature) -> Iterator[tuple[str, Known]]:
         yield name, BLANK if hidden else Known(parameter.default)
 
 
-def _as_taken(call: Call, signature: Signature, name: str, value: Any) -> Any:
-    """Return what a class is given for an argument: the words of a command line are read by its annotation."""
-    parameter = signature.parameters.get(name)
-    if call.via != "parser" or not isinstance(value, str) or parameter is None or "str" in parameter.types:
+def _taken(call: Call, parameter: Parameter | None, written: str, value: Any) -> Any:
+    """Return what a class is given for an argument: a parser reads words by the annotation."""
+    if call.via != "parser" or parameter is None:
         return value
-    if "bool" in parameter.types:
-        return WORDS.get(value.lower(), Unknown())
-    for read in (int, float):
-        if read.__name__ in parameter.types:
-            try:
-                return read(value)
-            except ValueError:
-                continue
-    return Unknown()
+    return as_parsed(parameter, value, default=written in call.defaults)
 
 
 def _changed(job: Document, key: str, made: Instance) -> Instance:

@@ -21,6 +21,7 @@ from math import ceil, inf
 from typing import Any
 
 from holdfast.catalog.api import Api
+from holdfast.catalog.arguments import has_edits
 from holdfast.catalog.constructions import Construction, refusals
 from holdfast.catalog.train_arguments import setting
 from holdfast.core.document import ABSENT, Document, Set
@@ -45,7 +46,8 @@ def _in_program(job: Document, api: Api) -> Iterator[Finding]:
         message = f"`{made.call.name}` of {made.versions(api)}: {words}"
         key = made.key(job, raised)
         unnamed = raised.message.startswith("`args.metric_for_best_model` must")
-        yield Finding(key, message, _named(key.rpartition(".")[0]) if unnamed else _matching(made))
+        fix = _named(key.rpartition(".")[0]) if unnamed else _matching(made)
+        yield Finding(key, message, fix if has_edits(job, made.call) else None)
 
 
 def _named(config: str) -> Fix:

@@ -14,6 +14,7 @@ bf16 needs no loss scaling, and fp16 runs on older GPUs: which of them was meant
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
+from holdfast.catalog.arguments import has_edits
 from holdfast.catalog.constructions import refusals
 from holdfast.core.document import Document, Remove
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
@@ -36,8 +37,8 @@ def _in_program(job: Document, api: Api) -> Iterator[Finding]:
     for made, raised in refusals(job, api, "two-precisions"):
         ending = "_full_eval" if "full eval" in raised.message else ""
         brain, half = f"bf16{ending}", f"fp16{ending}"
-        written = {brain, half} <= set(made.call.arguments)
-        fix = _keep(brain, f"{made.call.key}.{half}") if written else None
+        editable = has_edits(job, made.call) and {brain, half} <= set(made.call.arguments)
+        fix = _keep(brain, f"{made.call.key}.{half}") if editable else None
         message = f"`{made.call.name}` of {made.versions(api)} takes only one of `{brain}` and `{half}`"
         yield Finding(made.key(job, raised), message, fix)
 

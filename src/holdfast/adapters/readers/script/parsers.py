@@ -114,7 +114,8 @@ def _make_parser(reading: Reading, site: Site, given: Given) -> Any:
 
 def _parse_dataclasses(reading: Reading, site: Site, given: Given) -> Any:
     spec = _spec(reading, site.receiver)
-    said = _said(reading) if given.argument(0, "args") is None and given.argument(1, "args_filename") is None else None
+    argv = _argv(reading, given.argument(0, "args"))
+    said = _said(reading, argv) if argv is not None and given.argument(1, "args_filename") is None else None
     remaining = given.argument(1, "return_remaining_strings") is not None
     strict = not remaining and given.argument(2, "fail_with_unknown_args") is None
     made = _made(reading, site, spec, share_flags(_paths(spec), said, strict=strict))
@@ -138,11 +139,16 @@ def _made(reading: Reading, site: Site, spec: Spec, shares: Sequence[Entries]) -
     return tuple(_parsed(reading, site, each, share) for each, share in zip(spec.classes, shares, strict=True))
 
 
-def _said(reading: Reading) -> dict[str, Slot] | None:
-    """Return what the command line says by name, with what the file says that it names; None where that is not known."""
-    argv = reading.argv
-    if argv is None:
-        return None
+def _argv(reading: Reading, args: Any) -> Argv | None:
+    """Return the words that a parser is given: a list in the program, or without one the command line's."""
+    if args is None:
+        return reading.argv
+    words = settled(reading, args)
+    return [word if isinstance(word, str) else Unknown() for word in words] if isinstance(words, list | tuple) else None
+
+
+def _said(reading: Reading, argv: Argv) -> dict[str, Slot] | None:
+    """Return what words say by name, with what the file says that they name; None where that is not known."""
     if len(argv) == 1 and isinstance(argv[0], str) and argv[0].endswith(ENDINGS):
         return _file_slots(reading, argv[0])
     if may_give_more(argv):
