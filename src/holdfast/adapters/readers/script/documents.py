@@ -8,6 +8,7 @@ from typing import Any, Final
 from holdfast.adapters.readers.script.functions import parameters_of
 from holdfast.adapters.readers.script.header import read_environment
 from holdfast.adapters.readers.script.objects import DEEPEST
+from holdfast.adapters.readers.script.overrides import overrides
 from holdfast.adapters.readers.script.reading import Reading
 from holdfast.adapters.readers.script.returned import kind_returned
 from holdfast.adapters.readers.script.roles import Cast, cast, trainers
@@ -205,6 +206,7 @@ def _document(
         imports=tuple(sorted(reading.imports.values(), key=_written)),
         calls=calls,
         reads=reads,
+        overrides=tuple(overrides(reading)),
         fallbacks=tuple(reading.fallbacks),
     )
 

@@ -97,6 +97,7 @@ def construct(reading: Reading, cls: Class, site: Site, given: Given) -> Any:
     base, init = library_base(cls), find_init(reading, cls)
     thing = Thing(base, None, next(reading.numbers), cls)
     cls.instance = thing
+    reading.constructed[cls] = None
     if init is not None:
         enter(reading, init, given, thing)
     elif base:
