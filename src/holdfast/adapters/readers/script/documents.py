@@ -1,7 +1,7 @@
 """What was read, as Documents: one for each trainer that the program constructs, with the job as that trainer sees it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ from holdfast.adapters.readers.script.values import (
     is_class,
 )
 from holdfast.adapters.readers.settings import plain
-from holdfast.core.calls import Call, Guard, Import, Local, Made, Named, Read
+from holdfast.core.calls import Call, Guard, Import, Local, Made, Named, Override, Read
 from holdfast.core.document import Document, Key, Kind, Unknown
 from holdfast.core.evaluate import UNKNOWN
 from holdfast.core.text import Place
@@ -127,6 +127,11 @@ class Draughtsman:
             exposed=any(thing.address in self.reading.exposed for thing in read.things),
         )
 
+    def override(self, override: Override) -> Override:
+        """Return a method that is defined anew, with what is known of the library's own."""
+        because = override.guard.because or _patched(self.reading.patched, override.path)
+        return replace(override, guard=Guard(override.guard.catches, because))
+
     def _put(self, under: Key, values: dict[str, Any], draft: Draft) -> None:
         if draft.via == "parser":
             values = {name: plain(value) for name, value in values.items()}
@@ -206,7 +211,7 @@ def _document(
         imports=tuple(sorted(reading.imports.values(), key=_written)),
         calls=calls,
         reads=reads,
-        overrides=tuple(overrides(reading)),
+        overrides=tuple(map(page.override, overrides(reading))),
         fallbacks=tuple(reading.fallbacks),
     )
 
