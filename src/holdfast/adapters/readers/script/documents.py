@@ -141,6 +141,7 @@ class Draughtsman:
             self.values.setdefault(str(under[0]), {})[str(under[1])] = values
         self.places[under] = draft.place
         self.key_places[under] = draft.name_place
+        self.places |= {(*under, name): place for name, place in draft.own_places.items()}
         self.places |= {(*under, index): place for index, place in enumerate(draft.positional_places) if place}
         for name, slot in draft.arguments.items():
             if slot.place:
