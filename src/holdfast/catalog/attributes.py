@@ -11,6 +11,7 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.arguments import NEAR, names_of
 from holdfast.catalog.renames import Renamed, renamed
 from holdfast.catalog.renaming import noted, spelled_renaming, spelled_since
+from holdfast.catalog.since import since
 from holdfast.catalog.spans import comes_with, gone_since
 from holdfast.catalog.tables import load_table
 from holdfast.core.api import Signature, Span
@@ -20,14 +21,28 @@ from holdfast.core.finding import Finding, Fix
 from holdfast.core.nearest import nearest, plays_same_role
 
 PLAIN: Final = "TrainingArguments"
+TRAINER: Final = "transformers.trainer.Trainer"
+TOKENIZER: Final = Span("transformers", "4.36.0", after="5.0.0")
+"""The releases whose trainers have `tokenizer`: since 4.46.0 as a property that gives `processing_class`."""
 
 
 def missing_attributes(job: Document, api: Api) -> Iterator[Finding]:
     """Yield an objection to each attribute that its class does not have."""
     for read in job.reads:
+        if TRAINER in api.ancestors(read.path):
+            yield from _lost_by_trainers(api, read)
+            continue
         signature = api.signature(read.path) if read.path else None
         if signature is not None and not read.guard.holds("AttributeError") and _lacks(api, signature, read):
             yield from _judged(job, api, signature, read)
+
+
+def _lost_by_trainers(api: Api, read: Read) -> Iterator[Finding]:
+    """Yield an objection to `trainer.tokenizer`; trainers that are experiments may set one of their own."""
+    untold = read.exposed or read.guard.holds("AttributeError") or ".experimental." in (api.home(read.path) or "")
+    if read.name == "tokenizer" and since(api, TOKENIZER.package, "5.0.0") and not untold:
+        what = "renamed to `processing_class` in transformers 4.46.0, gone since 5.0.0"
+        yield _finding(api, read, what, _renamed(read, "processing_class", safe=True), TOKENIZER)
 
 
 def _lacks(api: Api, signature: Signature, read: Read) -> bool:

@@ -121,6 +121,35 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Override:
+    """A method of a library's class that a class of the program, which it makes an instance of, defines anew.
+
+    Attributes:
+        path: The library's: `trl.SFTTrainer.compute_loss`.
+        label: How the program calls it: `MyTrainer.compute_loss`.
+        key: The key path in the Document under which it stands: `overrides.0`.
+        positional: Names of the parameters that it takes by position, in order, without `self`.
+        parameters: Names of those that it takes by keyword.
+        variadic: Whether it takes any more by position: `*args`.
+        open: Whether it takes any other keyword: `**kwargs`.
+        beside: Names of all methods that the class and its bases in the program define.
+        place: Where its name is written.
+        guard: What stands around it.
+    """
+
+    path: str
+    label: str
+    key: str
+    positional: tuple[str, ...] = ()
+    parameters: frozenset[str] = frozenset()
+    variadic: bool = False
+    open: bool = False
+    beside: frozenset[str] = frozenset()
+    place: Place
+    guard: Guard = field(default_factory=Guard)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """One call of something that a library provides.
 

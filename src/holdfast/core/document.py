@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final, Literal
 
-from holdfast.core.calls import Call, Import, Read
+from holdfast.core.calls import Call, Import, Override, Read
 from holdfast.core.job_calls import job_calls
 from holdfast.core.text import Place
 
@@ -116,6 +116,7 @@ class Document:
         calls: What it calls of libraries, in order.
         fallbacks: Imports that stand in for one another, by a `try` or a branch on a version: the places of each arm's.
         reads: Which attributes it reads of libraries' settings, in order.
+        overrides: Which methods of libraries' trainers its own classes define anew, in order.
     """
 
     path: str
@@ -127,6 +128,7 @@ class Document:
     imports: tuple[Import, ...] = ()
     calls: tuple[Call, ...] = ()
     reads: tuple[Read, ...] = ()
+    overrides: tuple[Override, ...] = ()
     fallbacks: tuple[tuple[tuple[Place, ...], ...], ...] = ()
 
     def get(self, key: str, default: Any = ABSENT) -> Any:

@@ -1,8 +1,9 @@
-"""A setting that is written on a config after it was made, under a name that the config does not have.
+"""A setting that a config is given as an attribute or as a field of a subclass, under a name that it does not have.
 
 ## What it does
 Looks for attributes that the program sets on a trainer's config, whose names were arguments in other releases or are
-those of another config, but not of this one.
+those of another config, but not of this one. So it does for the fields that the program's own subclass of a config adds
+under the old name of an argument, unless the program gives the new one, too.
 
 ## Why is this bad
 Python sets any attribute without a word, so nothing raises where the constructor would have: `args.max_prompt_length =
@@ -16,7 +17,7 @@ from collections.abc import Iterator, Mapping
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.arguments import names_of, subject
-from holdfast.catalog.renames import renamed
+from holdfast.catalog.renames import Renamed, renamed
 from holdfast.catalog.spans import comes_with, gone_since
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
@@ -29,10 +30,22 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     signature = api.signature(call.path) if call else None
     if call is None or signature is None or signature.open or call.guard.because:
         return
-    settings = job.get("train", {})
-    for name in list(settings) if isinstance(settings, Mapping) else ():
+    train = job.get("train", {})
+    settings = tuple(train) if isinstance(train, Mapping) else ()
+    for name in settings:
         if name not in call.arguments and name not in call.own and name not in signature.parameters:
             yield from _judged(api, call, name)
+    for name in sorted(call.own - signature.parameters.keys()):
+        yield from _of_field(api, call, name, call.own.union(settings))
+
+
+def _of_field(api: Api, call: Call, name: str, given: frozenset[str]) -> Iterator[Finding]:
+    """Yield an objection to a field of the program's own config that an argument of the library's was once called."""
+    change, gone = renamed(names_of(api, call.path), name), gone_since(api, call.path, name)
+    if gone and change and change.new and change.new not in given:
+        since = f"{subject(api, call, gone.package)} has none since {gone.package} {gone.after}"
+        message = f"no trainer reads the field `{name}` of `{call.label}`: {since}; it is called `{change.new}`"
+        yield Finding(f"train.{name}", message)
 
 
 def _judged(api: Api, call: Call, name: str) -> Iterator[Finding]:
@@ -41,16 +54,16 @@ def _judged(api: Api, call: Call, name: str) -> Iterator[Finding]:
     if gone is None and comes is None and change is None:
         return  # the program's own
     since = f" since {gone.package} {gone.after}" if gone else f" before {comes.package} {comes.first}" if comes else ""
-    instead = (
-        f"; it is called `{change.new}`"
-        if change and change.new
-        else f"; {change.note}"
-        if change and change.note
-        else ""
-    )
     packages = [span.package for span in (gone, comes) if span]
-    message = f"nothing reads the attribute `{name}`: {subject(api, call, *packages)} has none{since}{instead}"
+    message = f"nothing reads the attribute `{name}`: {subject(api, call, *packages)} has none{since}{_instead(change)}"
     yield Finding(f"train.{name}", message)
+
+
+def _instead(change: Renamed | None) -> str:
+    """Return what an argument is called now, or what to do instead, as the last part of a message."""
+    if change is None or not (change.new or change.note):
+        return ""
+    return f"; it is called `{change.new}`" if change.new else f"; {change.note}"
 
 
 SCRIPT = """
@@ -62,6 +75,32 @@ args.max_prompt_length = 512
 trainer = GRPOTrainer("Qwen/Qwen2.5-0.5B", reward_funcs=think_format_reward, args=args, train_dataset=rows)
 """
 
+FIELD = """
+from dataclasses import dataclass
+
+from transformers import HfArgumentParser
+from trl import SFTConfig, SFTTrainer
+
+
+@dataclass
+class Arguments(SFTConfig):
+    max_seq_length: int = 4096
+
+
+(args,) = HfArgumentParser(Arguments).parse_args_into_dataclasses()
+trainer = SFTTrainer("Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+"""
+BUILT = FIELD.replace(
+    "(args,) = HfArgumentParser(Arguments).parse_args_into_dataclasses()", 'args = Arguments(output_dir="out")'
+)
+RENAMED = FIELD.replace("max_seq_length", "max_length")
+GONE = (
+    FIELD.replace("max_seq_length", "max_prompt_length")
+    .replace("SFT", "GRPO")
+    .replace("args=", "reward_funcs=score, args=")
+)
+HANDED = BUILT.replace('="out")', '="out")\nargs.max_length = args.max_seq_length')
+
 RULE = Rule(
     code="ARG117",
     name="attribute-without-effect",
@@ -70,12 +109,22 @@ RULE = Rule(
     check=check,
     source=(
         "The history of releases in `catalog/api`. Tried with trl 1.16: the attribute is set, and no code of the library "
-        "mentions it."
+        "mentions it. A config with the fields `max_seq_length: int = 64` and `warmup_ratio: float = 0.5` was made with trl 1.16 and transformers 5.23: "
+        "`max_length` stays 1024, and `get_warmup_steps` returns 0."
     ),
-    bad=(Case(script=SCRIPT, at="train.max_prompt_length"),),
+    bad=(
+        Case(script=SCRIPT, at="train.max_prompt_length"),
+        Case(script=FIELD, at="train.max_seq_length"),
+        Case(script=BUILT, at="train.max_seq_length"),
+    ),
     good=(
         Case(script=SCRIPT.replace("max_prompt_length", "max_completion_length")),
         Case(script=SCRIPT.replace("max_prompt_length", "my_own_note")),
+        Case(script=RENAMED),
+        Case(script=HANDED),
+        Case(script=FIELD.replace("max_seq_length", "system_prompt")),
+        Case(script=GONE),
+        Case(script=FIELD, versions={"trl": "0.19.1", "transformers": "4.52.4"}),
         Case(script=SCRIPT, versions={"trl": "0.27.2", "transformers": "4.57.6"}),
     ),
     kinds=PROGRAMS,

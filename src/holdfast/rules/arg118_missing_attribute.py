@@ -3,7 +3,7 @@
 ## What it does
 Compares each attribute that the program reads of a config that it made or parsed, such as `training_args.max_length`, with
 those that the class has in the versions that the job will get: its arguments, its properties, and what the class or a
-trainer sets. It follows the config through the program's functions and into the modules beside it. An attribute that the
+trainer sets. Of a trainer itself it knows `tokenizer`, which is `processing_class` now. It follows the config through the program's functions and into the modules beside it. An attribute that the
 program sets itself, or that stands behind `hasattr` or in a `try` for AttributeError, is left alone.
 
 ## Why is this bad
@@ -49,6 +49,20 @@ OWN = RENAMED.replace("    tokenizer = ", '    training_args.notes = "mine"\n   
     "training_args.max_length)", "training_args.notes, training_args.world_size)"
 )
 
+TOKENIZER = """
+from trl import SFTConfig, SFTTrainer
+
+trainer = SFTTrainer("Qwen/Qwen2.5-0.5B", args=SFTConfig(output_dir="out"), train_dataset=rows)
+trainer.train()
+trainer.tokenizer.save_pretrained("out/final")
+"""
+PROCESSING = TOKENIZER.replace("trainer.tokenizer", "trainer.processing_class")
+ASSIGNED = TOKENIZER.replace("trainer.train()", "trainer.tokenizer = tokenizer\ntrainer.train()")
+SUBCLASS = TOKENIZER.replace(
+    "\ntrainer = SFTTrainer(",
+    "\nclass Mine(SFTTrainer):\n    @property\n    def tokenizer(self):\n        return self.processing_class\n\n\ntrainer = Mine(",
+)
+
 RULE = Rule(
     code="ARG118",
     name="missing-attribute",
@@ -59,17 +73,23 @@ RULE = Rule(
         "The history of releases in `catalog/api`. The properties, and what constructors and trainers set, were read in 36 "
         "wheels, trl 0.8.6 to 1.16.0 and transformers 4.36.2 to 5.23.0. Each example was run with the newest: the bad ones "
         "raise AttributeError. Each attribute that a config of trl 1.16 or transformers 5.23 ever had was read of a real "
-        "one: what the rule says is missing raises."
+        "one: what the rule says is missing raises. `Trainer.tokenizer` was read in 4.57.6, where it is a property that returns "
+        "`processing_class`, and 5.0.0, which has none; no stable trainer of trl 0.24.0 to 1.16.0 sets it."
     ),
     bad=(
         Case(script=PARSED, at="reads.1.max_seq_length", fixed=RENAMED),
         Case(script=REMOTE, at="reads.1.trust_remote_code"),
+        Case(script=TOKENIZER, at="reads.0.tokenizer", fixed=PROCESSING),
         Case(script=SLIP, at="reads.1.max_lenght", fixed=RENAMED),
     ),
     good=(
         Case(script=RENAMED),
         Case(script=GUARDED),
         Case(script=OWN),
+        Case(script=ASSIGNED),
+        Case(script=SUBCLASS),
+        Case(script=TOKENIZER.replace("trainer.tokenizer.", 'getattr(trainer, "tokenizer", tokenizer).')),
+        Case(script=TOKENIZER, versions={"trl": "0.24.0", "transformers": "4.57.6"}),
         Case(script=PARSED, versions={"trl": "0.15.2", "transformers": "4.49.0"}),
         Case(script=REMOTE, versions={"trl": "1.5.0", "transformers": "5.0.0"}),
     ),

@@ -1,13 +1,14 @@
 """What was read, as Documents: one for each trainer that the program constructs, with the job as that trainer sees it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final
 
 from holdfast.adapters.readers.script.functions import parameters_of
 from holdfast.adapters.readers.script.header import read_environment
 from holdfast.adapters.readers.script.objects import DEEPEST
+from holdfast.adapters.readers.script.overrides import overrides
 from holdfast.adapters.readers.script.reading import Reading
 from holdfast.adapters.readers.script.returned import kind_returned
 from holdfast.adapters.readers.script.roles import Cast, cast, trainers
@@ -25,7 +26,7 @@ from holdfast.adapters.readers.script.values import (
     is_class,
 )
 from holdfast.adapters.readers.settings import plain
-from holdfast.core.calls import Call, Guard, Import, Local, Made, Named, Read
+from holdfast.core.calls import Call, Guard, Import, Local, Made, Named, Override, Read
 from holdfast.core.document import Document, Key, Kind, Unknown
 from holdfast.core.evaluate import UNKNOWN
 from holdfast.core.text import Place
@@ -126,6 +127,11 @@ class Draughtsman:
             exposed=any(thing.address in self.reading.exposed for thing in read.things),
         )
 
+    def override(self, override: Override) -> Override:
+        """Return a method that is defined anew, with what is known of the library's own."""
+        because = override.guard.because or _patched(self.reading.patched, override.path)
+        return replace(override, guard=Guard(override.guard.catches, because))
+
     def _put(self, under: Key, values: dict[str, Any], draft: Draft) -> None:
         if draft.via == "parser":
             values = {name: plain(value) for name, value in values.items()}
@@ -135,6 +141,7 @@ class Draughtsman:
             self.values.setdefault(str(under[0]), {})[str(under[1])] = values
         self.places[under] = draft.place
         self.key_places[under] = draft.name_place
+        self.places |= {(*under, name): place for name, place in draft.own_places.items()}
         self.places |= {(*under, index): place for index, place in enumerate(draft.positional_places) if place}
         for name, slot in draft.arguments.items():
             if slot.place:
@@ -205,6 +212,7 @@ def _document(
         imports=tuple(sorted(reading.imports.values(), key=_written)),
         calls=calls,
         reads=reads,
+        overrides=tuple(map(page.override, overrides(reading))),
         fallbacks=tuple(reading.fallbacks),
     )
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from holdfast.adapters.readers.script.join import joined
-from holdfast.adapters.readers.script.objects import find_init, library_base, lineage, own_fields
+from holdfast.adapters.readers.script.objects import default_places, find_init, library_base, lineage, own_fields
 from holdfast.adapters.readers.script.reading import Frame, Reading
 from holdfast.adapters.readers.script.record import Given, Site, record
 from holdfast.adapters.readers.script.values import (
@@ -97,11 +97,13 @@ def construct(reading: Reading, cls: Class, site: Site, given: Given) -> Any:
     base, init = library_base(cls), find_init(reading, cls)
     thing = Thing(base, None, next(reading.numbers), cls)
     cls.instance = thing
+    reading.constructed[cls] = None
     if init is not None:
         enter(reading, init, given, thing)
     elif base:
         fields = own_fields(cls)
         thing.draft = record(reading, site, base, given, label=cls.name, own=frozenset(fields))
+        thing.draft.own_places = default_places(fields)
     elif own_fields(cls):
         _set_fields(reading, cls, thing, given)
     return thing

@@ -23,6 +23,7 @@ from holdfast.adapters.readers.script.values import (
 from holdfast.core.calls import Named
 from holdfast.core.document import Unknown
 from holdfast.core.evaluate import UNKNOWN, reason_among
+from holdfast.core.text import Place
 
 DEEPEST: Final = 12
 """Dicts within dicts."""
@@ -155,6 +156,11 @@ def own_fields(cls: Class) -> dict[str, Slot | None]:
     for each in reversed(list(lineage(cls))):
         fields |= each.fields if each.is_dataclass else {}
     return fields
+
+
+def default_places(fields: Mapping[str, Slot | None]) -> dict[str, Place]:
+    """Return where the defaults of a dataclass's fields stand."""
+    return {name: slot.place for name, slot in fields.items() if slot and slot.place}
 
 
 def find_init(reading: Reading, cls: Class) -> Function | None:

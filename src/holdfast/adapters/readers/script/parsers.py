@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from holdfast.adapters.readers.script.known_calls import Known
-from holdfast.adapters.readers.script.objects import library_base, own_fields, settled
+from holdfast.adapters.readers.script.objects import default_places, library_base, own_fields, settled
 from holdfast.adapters.readers.script.reading import Reading
 from holdfast.adapters.readers.script.reads import expose
 from holdfast.adapters.readers.script.record import Given, Site, record
@@ -280,6 +280,7 @@ def _parsed(reading: Reading, site: Site, cls: Any, share: Entries) -> Any:
         return COMMAND_LINE
     label = cls.name if isinstance(cls, Class) else path.rpartition(".")[2]
     draft = record(reading, site, path, Given([], share), via="parser", label=label, own=frozenset(own))
+    draft.own_places = default_places(own)
     return Thing(path, draft, address, cls if isinstance(cls, Class) else None)
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 from holdfast.adapters.readers.script.guards import PATCHERS
 from holdfast.adapters.readers.script.join import joined_stores
 from holdfast.adapters.readers.script.places import Places
-from holdfast.adapters.readers.script.values import BRANCHES, AttributeRead, Draft, Entries, Function, Ref, Slot
+from holdfast.adapters.readers.script.values import BRANCHES, AttributeRead, Class, Draft, Entries, Function, Ref, Slot
 from holdfast.adapters.readers.settings import SettingsFiles
 from holdfast.core.calls import Guard, Import, Named
 from holdfast.core.document import Unknown
@@ -86,6 +86,7 @@ class Reading:
         exposed: Addresses of the things that code was handed which is not seen.
         functions: The program's own, in order of definition.
         reached: Those that were called.
+        constructed: Classes of the program that it makes instances of, in order.
         stack: Those being called now.
         modules: Frames of the modules beside the script; None for those that are not there.
         variables: Environment variables that the program sets.
@@ -117,6 +118,7 @@ class Reading:
     exposed: set[int] = field(default_factory=set[int])
     functions: list[Function] = field(default_factory=list[Function])
     reached: dict[Any, int] = field(default_factory=dict[Any, int])
+    constructed: dict[Class, None] = field(default_factory=dict[Class, None])
     stack: list[Function] = field(default_factory=list[Function])
     modules: dict[str, Frame | None] = field(default_factory=dict[str, Frame | None])
     variables: dict[str, Slot] = field(default_factory=dict[str, Slot])

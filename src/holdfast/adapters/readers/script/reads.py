@@ -1,4 +1,7 @@
-"""Attributes that a program reads of settings: of what a library's config class, or one of its own that extends it, made."""
+"""Attributes that a program reads of settings: of what a library's config class, or one of its own that extends it, made.
+
+Those of trainers are noted that trainers lost.
+"""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -9,7 +12,10 @@ from holdfast.adapters.readers.script.reading import Reading, either
 from holdfast.adapters.readers.script.values import AttributeRead, Class, Part, Some, Thing
 from holdfast.core.calls import Guard
 
+TRAINER: Final = "Trainer"
 TRAINERS_SETTINGS: Final = "Trainer.args"
+TRAINERS_OWN: Final = frozenset({"tokenizer"})
+"""Attributes of a trainer itself, of its many, that are noted: those that trainers lost."""
 
 
 def note_read(reading: Reading, owner: Any, node: ast.Attribute) -> None:
@@ -17,8 +23,9 @@ def note_read(reading: Reading, owner: Any, node: ast.Attribute) -> None:
     for settings in settings_in(owner):
         if node.attr == "__dict__":
             reading.exposed.add(settings.address)
-        if isinstance(node.ctx, ast.Load):
-            _note(reading, settings, node.attr, node)
+    if isinstance(node.ctx, ast.Load):
+        for thing in _readable(owner, node.attr):
+            _note(reading, thing, node.attr, node)
 
 
 def note_getattr(reading: Reading, owner: Any, node: ast.Call) -> None:
@@ -27,8 +34,8 @@ def note_getattr(reading: Reading, owner: Any, node: ast.Call) -> None:
         case [_, ast.Constant(value=str(name)) as written, *default]:
             tolerated = Guard(catches=frozenset({"AttributeError"} if default else ()))
             with reading.guarded(tolerated):
-                for settings in settings_in(owner):
-                    _note(reading, settings, name, written)
+                for thing in _readable(owner, name):
+                    _note(reading, thing, name, written)
         case _:
             pass
 
@@ -48,6 +55,14 @@ def settings_in(owner: Any) -> Iterator[Thing]:
         yield from (settings for thing in owner.things for settings in settings_in(thing))
     elif isinstance(owner, Thing) and owner.is_instance and (owner.path.endswith(SETTINGS) or not owner.path):
         yield owner
+
+
+def _readable(owner: Any, name: str) -> Iterator[Thing]:
+    """Yield what an attribute is read of, if that is noted: settings, and of trainers what they lost."""
+    yield from settings_in(owner)
+    for thing in owner.things if isinstance(owner, Some) else (owner,):
+        if isinstance(thing, Thing) and thing.is_instance and thing.path.endswith(TRAINER) and name in TRAINERS_OWN:
+            yield thing
 
 
 def _given_settings(part: Part) -> Iterator[Thing]:

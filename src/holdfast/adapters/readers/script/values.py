@@ -78,6 +78,7 @@ class Draft:
 
     Attributes:
         node: What was written; it may be come upon several times, with other values.
+        own_places: Where the defaults of arguments stand that a class of the program adds.
         positional_places: Where those that are given by position stand; none where some are spread.
         receiver: For a method, the thing it was called on.
         order: By which the calls stand in the source: the line and the column of the name.
@@ -101,6 +102,7 @@ class Draft:
     main: bool = True
     order: tuple[int, int] = (0, 0)
     positional_places: tuple[Place | None, ...] = ()
+    own_places: Mapping[str, Place] = field(default_factory=dict[str, Place])
 
 
 @dataclass(slots=True, eq=False, repr=False)
