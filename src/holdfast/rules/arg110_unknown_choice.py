@@ -105,7 +105,10 @@ train:
 """
 OPTIMIZER = JOB.replace("fused", "fuse")
 SAMPLED = JOB.replace("optim: adamw_torch_fused", "train_sampling_strategy: group_by_lenght")
-GRPO = JOB.replace("optim: adamw_torch_fused", "loss_type: dapo").replace("method: sft", "method: grpo")
+GRPO = (
+    JOB.replace("optim: adamw_torch_fused", "loss_type: dapo").replace("method: sft", "method: grpo")
+    + "rewards: [rewards.py:score]\n"
+)
 
 SCRIPT = """
 from transformers import TrainingArguments
