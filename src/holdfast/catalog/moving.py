@@ -1,9 +1,11 @@
 """The fixes by which an argument of a trainer gets to its config: to the one it is given, or to one that is made for it."""
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from holdfast.catalog.api import Api
+from holdfast.catalog.renames import renamed
+from holdfast.core.api import Signature
 from holdfast.core.calls import Call, Local, Made, Named
 from holdfast.core.document import ABSENT, CallAs, Document, Edit, Remove, Set
 from holdfast.core.finding import Fix
@@ -71,8 +73,14 @@ def recasting(api: Api, made: Call, config: str) -> tuple[Edit, ...] | None:
         return None
     name = config.rpartition(".")[2]
     return CallAs(made.key, f"{name}(…)", (config,)), *(
-        Set(f"{made.key}.{each}", value) for each, value in said.items()
+        Set(f"{made.key}.{_newest_name(own, each, value)}", value) for each, value in said.items()
     )
+
+
+def _newest_name(config: Signature, name: str, value: Any) -> str:
+    """Return the name that took an argument's place, where the config has it and the value means the same there."""
+    change = renamed((config.path.rpartition(".")[2], PLAIN.rpartition(".")[2]), name)
+    return change.new if change and change.new in config.parameters and change.keeps(value) else name
 
 
 def spelled_recast(made: Call, config: str, edits: Iterable[Edit]) -> str:

@@ -88,6 +88,7 @@ class Local:
         parameters: Names of the parameters it takes, in order.
         open: Whether it takes any other keyword too.
         returns: What each of its `return` statements gives; empty where that differs, or cannot be read.
+        keys: Those of the dicts that they give; empty where one of these is no literal.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Local:
     parameters: tuple[str, ...] = ()
     open: bool = False
     returns: Literal["", "list", "dict", "number", "nothing"] = ""
+    keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,11 @@ FIRST_ROWS: Final = 20
 """So many of the rows that something is wrong with are told by number."""
 SOME_ROWS: Final = 3
 """So many of them in a sentence."""
+LEAST_PERCENT: Final = 0.001
+MOST_PERCENT: Final = 99.9
+"""What a share is told as at least and at most, if it is neither nothing nor all."""
+TWO_DIGITS: Final = 99
+"""From here on a percent rounded to two digits may be 1e+02."""
 
 Mark = Literal[
     "null", "empty", "wrong-type", "json-text", "unknown-role", "role-order", "no-assistant", "no-user", "empty-turn",
@@ -165,6 +170,21 @@ class Tokens:
     failed: "Counted" = field(default_factory=lambda: Counted(0))
 
 
+def render_share(count: int, of: int) -> str:
+    """Return a part of a whole in percent: `100 %` is all of it, and nothing less.
+
+    >>> render_share(64, 64), render_share(99_999, 100_000), render_share(25, 1000), render_share(1, 10**7)
+    ('100 %', '99.9 %', '2.5 %', 'less than 0.001 %')
+    """
+    percent = 100 * count / of
+    if count == of:
+        return "100 %"
+    if 0 < percent < LEAST_PERCENT:
+        return f"less than {LEAST_PERCENT} %"
+    digits = 3 if percent > TWO_DIGITS else 2
+    return f"{min(percent, MOST_PERCENT):.{digits}g} %"
+
+
 @dataclass(frozen=True, slots=True)
 class Counted:
     """How many rows are so, and the numbers of the first of them, counted from 0."""
@@ -182,7 +202,7 @@ class Counted:
             return f"all {rows} rows" if rows > 1 else "the only row"
         first = self.rows[:SOME_ROWS]
         told = f"; the first {'are' if len(first) > 1 else 'is'} {', '.join(map(str, first))}" if first else ""
-        return f"{self.count} of {rows} rows ({100 * self.count / rows:.2g} %{told})"
+        return f"{self.count} of {rows} rows ({render_share(self.count, rows)}{told})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,7 +69,7 @@ BARE_FIXED = (
 TRAINER_OF_OLD = SCRIPT.replace("SFTConfig", "TrainingArguments").replace(
     "from trl import TrainingArguments, ", "from transformers import TrainingArguments\nfrom trl import "
 )
-DEFAULTS = "learning_rate=5e-05, bf16=False, gradient_checkpointing=False, logging_steps=500"
+DEFAULTS = "learning_rate=5e-05, bf16=False, activation_checkpointing=False, logging_steps=500"
 FIXED_OF_OLD = FIXED.replace("max_length=512", f"{DEFAULTS}, max_length=512")
 
 RULE = Rule(

@@ -13,13 +13,17 @@ been loaded.
 A value that was renamed is written by its new name: safe. The nearest one is a guess: unsafe.
 """
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.arguments import has_edits, signatures, subject
+from holdfast.catalog.losses import LOSSES
 from holdfast.catalog.renames import replaced
+from holdfast.catalog.since import since
 from holdfast.core.api import Parameter
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Set
@@ -27,8 +31,9 @@ from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 from holdfast.core.nearest import nearest
 
 MANY = 10
-REFUSED_LATER = {"peft.tuners.lora.config.LoraConfig.bias"}
-"""What the config takes, and the making of the adapter does not."""
+REFUSED_LATER = {"peft.tuners.lora.config.LoraConfig.bias", *LOSSES}
+"""What the config takes, and the making of the adapter or the first step does not."""
+OWN_TRAINER = re.compile(r"^\s*class \w+\(.*Trainer\b", re.MULTILINE)
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
@@ -36,6 +41,8 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     for call, signature in signatures(job, api):
         for name in call.arguments:
             parameter = signature.parameters.get(name)
+            if parameter and _home(parameter) in LOSSES and call.name in parameter.home:
+                parameter = replace(parameter, choices=_losses(job, api, parameter))
             if parameter is None or not parameter.choices or name in call.own:
                 continue
             value = call.arguments[name]
@@ -44,6 +51,16 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
             elif value is False and name in call.defaults and parameter.enforced and "no" in parameter.choices:
                 what = "YAML takes `no` for false here, which is none of its words: put it in quotes"
                 yield Finding(f"{call.key}.{name}", f"`{name}` of {subject(api, call)}: {what}")
+
+
+def _home(parameter: Parameter) -> str:
+    return f"{parameter.home}.{parameter.name}"
+
+
+def _losses(job: Document, api: Api, parameter: Parameter) -> tuple[str, ...]:
+    """Return the losses that a trainer computes; nothing where the program has a trainer of its own."""
+    first, names = LOSSES[_home(parameter)]
+    return names if since(api, "trl", first) and not OWN_TRAINER.search(job.text) else ()
 
 
 def _is_none_of(value: Any, parameter: Parameter) -> bool:
@@ -66,7 +83,7 @@ def _finding(job: Document, api: Api, call: Call, parameter: Parameter, value: A
     message = (
         f"{value!r} is no `{parameter.name}` of {subject(api, call, package)}{since}; it knows {_listed(words, value)}"
     )
-    later = f"{parameter.home}.{parameter.name}" in REFUSED_LATER
+    later = _home(parameter) in REFUSED_LATER
     refused = parameter.enforced or later or (call.via == "parser" and parameter.name not in call.defaults)
     return Finding(key, message, fix, None if refused else Severity.WARNING)
 
@@ -88,6 +105,10 @@ train:
 """
 OPTIMIZER = JOB.replace("fused", "fuse")
 SAMPLED = JOB.replace("optim: adamw_torch_fused", "train_sampling_strategy: group_by_lenght")
+GRPO = (
+    JOB.replace("optim: adamw_torch_fused", "loss_type: dapo").replace("method: sft", "method: grpo")
+    + "rewards: [rewards.py:score]\n"
+)
 
 SCRIPT = """
 from transformers import TrainingArguments
@@ -98,6 +119,11 @@ BIASED = """
 from peft import LoraConfig
 
 lora = LoraConfig(r=16, bias="both", task_type="CAUSAL_LM")
+"""
+LOSS = """
+from trl import DPOConfig
+
+args = DPOConfig(output_dir="out", loss_type="sigmoidd")
 """
 OLD_OPTIMIZER = SCRIPT.replace("adamw_torch", "adamw_hf")
 UPPER = SCRIPT.replace('"best"', '"Epoch"')
@@ -111,10 +137,13 @@ RULE = Rule(
     source=(
         "The enums and `metadata` choices in the history in `catalog/api`. Tried with trl 1.16 and transformers 5.23: a "
         "choice that is an enum raises ValueError at once; `train_sampling_strategy`, `packing_strategy`, `loss_type` and "
-        "`truncation_mode` pass; LoRA's `bias` raises NotImplementedError when the adapter is put on a model. The optimizers of transformers 4.49.0 and strategies of 4.46.3 were read in the wheels."
+        "`truncation_mode` pass; the losses of `DPOConfig` and `GRPOConfig` were read in the wheels of trl, and others raise ValueError in the first step; LoRA's `bias` raises NotImplementedError when the adapter is put on a model. The optimizers of transformers 4.49.0 and strategies of 4.46.3 were read in the wheels."
     ),
     bad=(
         Case(script=BIASED, at="calls.0.bias"),
+        Case(script=LOSS, at="calls.0.loss_type", fixed=LOSS.replace("dd", "d")),
+        Case(script=LOSS.replace('"sigmoidd"', '["sigmoid", "stf"]'), at="calls.0.loss_type"),
+        Case(job=GRPO.replace("dapo", "dappo"), at="train.loss_type", fixed=GRPO),
         Case(job=OPTIMIZER, at="train.optim", fixed=JOB),
         Case(job=SAMPLED, at="train.train_sampling_strategy", fixed=SAMPLED.replace("lenght", "length")),
         Case(script=OLD_OPTIMIZER, at="calls.0.optim", fixed=SCRIPT),
@@ -123,9 +152,13 @@ RULE = Rule(
     ),
     good=(
         Case(job=JOB),
+        Case(job=GRPO),
         Case(script=SCRIPT),
         Case(script=OLD_OPTIMIZER.replace('"best"', '"no"'), versions={"transformers": "4.49.0"}),
         Case(script=SCRIPT.replace('"best"', "STRATEGY")),
+        Case(script=LOSS.replace('"sigmoidd"', '["sigmoid", "sft"]')),
+        Case(script=LOSS, versions={"trl": "0.24.0"}),
+        Case(script=f"{LOSS}\n\nclass Trainer(trl.DPOTrainer):\n    pass\n"),
     ),
     kinds=ANY_KIND,
 )

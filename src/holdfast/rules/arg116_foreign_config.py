@@ -78,7 +78,7 @@ PLAIN_ARGUMENTS = (
 )
 OWN = SCRIPT.replace(
     'DPOConfig(output_dir="dpo")',
-    'DPOConfig(output_dir="dpo", learning_rate=5e-05, bf16=False, gradient_checkpointing=False, logging_steps=500)',
+    'DPOConfig(output_dir="dpo", learning_rate=5e-05, bf16=False, activation_checkpointing=False, logging_steps=500)',
 )
 
 RULE = Rule(
@@ -92,7 +92,16 @@ RULE = Rule(
         "TrainingArguments, 42 pairs. All but a trainer's own raise while it is built, save SFTTrainer with "
         "TrainingArguments."
     ),
-    bad=(Case(script=FOREIGN, at="trainer.args"), Case(script=PLAIN_ARGUMENTS, at="trainer.args", fixed=OWN)),
+    bad=(
+        Case(script=FOREIGN, at="trainer.args"),
+        Case(script=PLAIN_ARGUMENTS, at="trainer.args", fixed=OWN),
+        Case(
+            script=PLAIN_ARGUMENTS,
+            at="trainer.args",
+            versions={"trl": "1.16.0", "transformers": "5.20.0"},
+            fixed=OWN.replace("activation_", "gradient_"),
+        ),
+    ),
     good=(
         Case(script=SCRIPT),
         Case(script=PLAIN_ARGUMENTS.replace("DPOTrainer", "SFTTrainer").replace("ultrafeedback_binarized", "Capybara")),

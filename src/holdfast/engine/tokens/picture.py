@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from holdfast.core.scan import MaskedRow, Piece, Tokens
+from holdfast.core.scan import MaskedRow, Piece, Tokens, render_share
 from holdfast.engine.report import TEMPLATES
 
 SHOWN = 1500
@@ -112,9 +112,9 @@ def tell_figures(tokens: Tokens) -> tuple[tuple[str, str, str], ...]:
         ("longest", f"{lengths.max}", "tokens"),
     ]
     if tokens.max_length is not None:
-        told.append(("cut", f"{100 * tokens.truncated / rows:.2g} %", f"at max_length {tokens.max_length}"))
+        told.append(("cut", render_share(tokens.truncated, rows), f"at max_length {tokens.max_length}"))
     if tokens.dropped.count:
-        told.append(("left out", f"{100 * tokens.dropped.count / rows:.2g} %", "by the trainer"))
+        told.append(("left out", render_share(tokens.dropped.count, rows), "by the trainer"))
     if tokens.packed is not None:
         told.append(("packs filled", f"{100 * tokens.packed:.0f} %", f"{tokens.units} packs"))
     if tokens.steps is not None:

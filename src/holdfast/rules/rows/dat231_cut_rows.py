@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Lengths, Tokens
+from holdfast.core.scan import Lengths, Tokens, render_share
 
 KEY = "train.max_length"
 FEW = 0.01
@@ -30,7 +30,7 @@ def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
     end = "beginning" if job.get("train.truncation_mode", None) == "keep_end" else "end"
     yield Finding(
         KEY,
-        f"{tokens.truncated} of {tokens.rows} rows ({100 * share:.2g} %) are longer than the {tokens.max_length} tokens of "
+        f"{tokens.truncated} of {tokens.rows} rows ({render_share(tokens.truncated, tokens.rows)}) are longer than the {tokens.max_length} tokens of "
         f"`max_length` and lose their {end}; {_spell(tokens.lengths, tokens.max_length)}",
         severity=Severity.WARNING if share >= FEW else Severity.INFO,
     )

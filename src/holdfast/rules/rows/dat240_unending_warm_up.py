@@ -13,22 +13,24 @@ Not safe: the fix takes a tenth of all steps, which is another training.
 
 from collections.abc import Iterator
 
+from holdfast.catalog.schedules import WITHOUT_WARMUP
 from holdfast.catalog.train_arguments import setting
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Fix, Rule, Severity
 from holdfast.core.scan import Lengths, Tokens
 
 KEY = "train.warmup_steps"
-WITHOUT = ("constant", "reduce_lr_on_plateau", "greedy")
-"""Schedules that have no warm-up, whatever is asked."""
+STEPS = "train.max_steps"
 
 
 def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
     """Object to a learning rate that never gets there."""
     steps, warmup = tokens.steps, job.get(KEY, None)
+    if job.get(STEPS, -1) not in (None, -1):
+        return  # CMB108 has these without the rows
     if not steps or isinstance(warmup, bool) or not isinstance(warmup, int | float):
         return
-    if warmup >= max(steps, 1) and warmup >= 1 and setting(job, "lr_scheduler_type") not in WITHOUT:
+    if warmup >= max(steps, 1) and warmup >= 1 and setting(job, "lr_scheduler_type") not in WITHOUT_WARMUP:
         peak = f"{100 * (steps - 1) / warmup:.0f} % of `learning_rate` is the most it gets to"
         fix = Fix("warm up for a tenth of all steps", (Set(KEY, 0.1),), safe=False)
         yield Finding(KEY, f"the training makes {steps} steps, and the warm-up takes {warmup:g}: {peak}", fix)
@@ -62,6 +64,7 @@ RULE = Rule(
         Case(job=JOB, facts=_makes(1500)),
         Case(job=JOB, facts=_makes(None)),
         Case(job=JOB.replace("100", "0.1"), facts=_makes(5)),
+        Case(job=JOB + "  max_steps: 15\n", facts=_makes(15)),
         Case(job=JOB + "  lr_scheduler_type: constant\n", facts=_makes(5)),
     ),
     kinds=WITH_ROWS,

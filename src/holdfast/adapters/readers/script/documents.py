@@ -10,7 +10,7 @@ from holdfast.adapters.readers.script.header import read_environment
 from holdfast.adapters.readers.script.objects import DEEPEST
 from holdfast.adapters.readers.script.overrides import overrides
 from holdfast.adapters.readers.script.reading import Reading
-from holdfast.adapters.readers.script.returned import kind_returned
+from holdfast.adapters.readers.script.returned import keys_returned, kind_returned
 from holdfast.adapters.readers.script.roles import Cast, cast, trainers
 from holdfast.adapters.readers.script.values import (
     CHANGED,
@@ -164,8 +164,10 @@ def _own(value: Any) -> Any:
     if not isinstance(function, Function):
         return value if isinstance(value, Named) else UNKNOWN
     names, more = parameters_of(function)
-    returns = "" if function.decorated else kind_returned(function.node)
-    return Local(function.name, "function", tuple(names), more, returns)
+    if function.decorated:
+        return Local(function.name, "function", tuple(names), more)
+    returns, keys = kind_returned(function.node), keys_returned(function.node)
+    return Local(function.name, "function", tuple(names), more, returns, keys)
 
 
 def _patched(patched: Mapping[str, str], path: str) -> str:

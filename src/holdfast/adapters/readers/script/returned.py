@@ -31,6 +31,19 @@ def kind_returned(function: FunctionNode) -> Kind:
     return kinds.pop() if len(kinds) == 1 else ""
 
 
+def keys_returned(function: FunctionNode) -> tuple[str, ...]:
+    r"""Return the keys of the dicts that a function returns; nothing where one of them cannot be read.
+
+    >>> keys_returned(ast.parse("def f(pairs):\n    return {'acc': 1.0}").body[0])
+    ('acc',)
+    """
+    returns = [each.value for each in _own_nodes(function) if isinstance(each, ast.Return)]
+    dicts = [each for each in returns if isinstance(each, ast.Dict)]
+    keys = [key.value if isinstance(key, ast.Constant) else None for each in dicts for key in each.keys]
+    names = [key for key in keys if isinstance(key, str)]
+    return tuple(dict.fromkeys(names)) if len(dicts) == len(returns) and len(names) == len(keys) else ()
+
+
 def _is_stub(body: Sequence[ast.stmt]) -> bool:
     """Tell whether a function is still to be written, or always raises: `...` alone, or an error at the end."""
     last = body[-1]

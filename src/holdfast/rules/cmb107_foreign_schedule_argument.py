@@ -1,0 +1,89 @@
+"""`lr_scheduler_kwargs` with a keyword that the schedule does not take.
+
+## What it does
+Compares the keywords in `lr_scheduler_kwargs` with the parameters of the function that makes the named schedule, at the versions at hand.
+
+## Why is this bad
+The config takes any. The trainer makes the schedule when training begins, after the model and the data were loaded, and the function raises TypeError.
+`min_lr` is the usual one: `cosine` does not take it, and `cosine_with_min_lr` does.
+
+## Fix safety
+Another schedule that takes all of the keywords is a guess: unsafe.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.schedules import FUNCTIONS, OWN, schedule_keywords
+from holdfast.catalog.since import since
+from holdfast.catalog.train_arguments import setting
+from holdfast.core.document import Document, Set
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+
+KWARGS, TYPE = "train.lr_scheduler_kwargs", "train.lr_scheduler_type"
+READ_FROM = "4.40.2"
+"""The oldest transformers whose schedules were read."""
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to keywords that no parameter of the schedule has."""
+    train, given = job.call("train"), job.get(KWARGS, None)
+    if train is None or not isinstance(given, Mapping) or not since(api, "transformers", READ_FROM):
+        return
+    if train.guard.holds("TypeError") or any(each in job.text for each in OWN):
+        return
+    schedule = setting(job, "lr_scheduler_type", api)
+    known = schedule_keywords(api, schedule) if isinstance(schedule, str) else None
+    refused = [name for name in given if name not in known] if known else []
+    if refused:
+        other = _schedule_of(api, schedule, given)
+        names = ", ".join(f"`{name}`" for name in refused)
+        hint = f": `{other}` does" if other else f"; it takes {', '.join(f'`{name}`' for name in sorted(known or ()))}"
+        fix = Fix(f"take the schedule `{other}`", (Set(TYPE, other),), safe=False) if other else None
+        yield Finding(KWARGS, f"the schedule `{schedule}` does not take {names}{hint}", fix)
+
+
+def _schedule_of(api: Api, schedule: str, given: Mapping[str, Any]) -> str:
+    """Return the schedule of the same family that takes all of the keywords."""
+    family = (name for name in FUNCTIONS if name.startswith(f"{schedule}_"))
+    return next((name for name in family if given.keys() <= schedule_keywords(api, name)), "")
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+train:
+  lr_scheduler_type: cosine
+  lr_scheduler_kwargs: {min_lr: 1.0e-6}
+"""
+SCRIPT = """from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", lr_scheduler_type="linear", lr_scheduler_kwargs={"num_cycles": 2})
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+"""
+
+RULE = Rule(
+    code="CMB107",
+    name="foreign-schedule-argument",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "transformers 5.23, `get_scheduler`. Tried with trl 1.16 and a tiny model: `min_lr` for `cosine` and `num_cycles` for `linear` raise TypeError, "
+        "`num_warmup_steps` for `cosine` too; `cosine_with_min_lr` trains, and `constant` drops what it is given."
+    ),
+    bad=(
+        Case(job=JOB, at=KWARGS, fixed=JOB.replace("cosine", "cosine_with_min_lr")),
+        Case(script=SCRIPT, at=KWARGS),
+    ),
+    good=(
+        Case(job=JOB.replace("cosine", "cosine_with_min_lr")),
+        Case(job=JOB.replace("min_lr: 1.0e-6", "num_cycles: 0.5")),
+        Case(job=JOB.replace("cosine", "constant")),
+        Case(script=SCRIPT.replace('"linear"', '"cosine_with_restarts"')),
+        Case(script=SCRIPT.replace('"linear"', "SCHEDULE")),
+    ),
+    kinds=ANY_KIND,
+)

@@ -1,0 +1,102 @@
+"""A training that changes no weight.
+
+## What it does
+Looks for `learning_rate=0`; for `num_train_epochs=0` without `max_steps`; and for a `LoraConfig` with `lora_alpha=0` or `inference_mode=True`.
+
+## Why is this bad
+The script ends well, with a loss in its log, and the model is the one that it began with. An adapter is multiplied by `lora_alpha`, and so are its
+gradients. `inference_mode` freezes it: without activation checkpointing the first step raises RuntimeError, with it nothing happens.
+
+## Fix safety
+There is no automatic fix. Left out, `inference_mode` is false; `lora_alpha` is often once or twice `r`.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.document import Document
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+
+RATE, EPOCHS, STEPS = "train.learning_rate", "train.num_train_epochs", "train.max_steps"
+ALPHA, FROZEN = "peft.lora_alpha", "peft.inference_mode"
+OWN_OPTIMIZER = ("trainer.optimizers", "trainer.optimizer_cls_and_kwargs")
+TRAINED_BESIDES = ("use_dora", "modules_to_save", "trainable_token_indices", "alpha_pattern", "init_lora_weights")
+"""Settings of an adapter by which something is trained beside its two matrices, or the scale is another one."""
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each setting by which nothing is learned."""
+    if job.kind == "script" and ".train(" not in job.text:
+        return
+    yield from _of_training(job)
+    yield from _of_adapter(job)
+
+
+def _of_training(job: Document) -> Iterator[Finding]:
+    own = any(job.get(key, None) is not None for key in OWN_OPTIMIZER) or "create_optimizer" in job.text
+    if _is_zero(job.get(RATE, None)) and not own:
+        yield Finding(RATE, "with a learning rate of 0 no weight changes", severity=Severity.WARNING)
+    steps = job.get(STEPS, -1)
+    if _is_zero(job.get(EPOCHS, None)) and isinstance(steps, int) and steps <= 0:
+        yield Finding(EPOCHS, "no epochs and no `max_steps`: the training ends before its first step")
+
+
+def _of_adapter(job: Document) -> Iterator[Finding]:
+    adapter = job.call("peft")
+    if adapter is None or adapter.path != "peft.LoraConfig" or adapter.open or adapter.own:
+        return
+    besides = any(adapter.arguments.get(name) for name in TRAINED_BESIDES)
+    if _is_zero(job.get(ALPHA, None)) and not besides and job.get("peft.bias", "none") == "none":
+        yield Finding(
+            ALPHA, "the adapter is multiplied by `lora_alpha`, which is 0: it neither does nor learns anything"
+        )
+    if job.get(FROZEN, None) is True and "requires_grad" not in job.text:
+        yield Finding(FROZEN, "`inference_mode` freezes the adapter, and nothing is trained")
+
+
+def _is_zero(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == 0
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+train: {learning_rate: 0, num_train_epochs: 3}
+"""
+SCRIPT = """from peft import LoraConfig
+from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", num_train_epochs=1)
+adapter = LoraConfig(r=8, lora_alpha=16)
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows, peft_config=adapter)
+trainer.train()
+"""
+NONE = SCRIPT.replace("alpha=16", "alpha=0")
+
+RULE = Rule(
+    code="CMB109",
+    name="idle-training",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "Tried with trl 1.16, transformers 5.23, peft 0.21 and a tiny model, weights before and after three steps: each bad example leaves all of them as "
+        "they were, with a weight decay too. With DoRA, `modules_to_save` or `bias` an adapter with `lora_alpha=0` changes those."
+    ),
+    bad=(
+        Case(job=JOB, at=RATE),
+        Case(job=JOB.replace("rate: 0", "rate: 1.0e-4").replace("epochs: 3", "epochs: 0"), at=EPOCHS),
+        Case(job=JOB.replace("rate: 0,", "rate: 1.0e-4,") + "peft: {r: 8, lora_alpha: 0}\n", at=ALPHA),
+        Case(script=NONE, at=ALPHA),
+        Case(script=SCRIPT.replace("r=8", "r=8, inference_mode=True"), at=FROZEN),
+    ),
+    good=(
+        Case(job=JOB.replace("rate: 0", "rate: 1.0e-4")),
+        Case(job=JOB.replace("rate: 0", "rate: 1.0e-4").replace("epochs: 3", "epochs: 0, max_steps: 5")),
+        Case(script=SCRIPT),
+        Case(script=NONE.replace("alpha=0", "alpha=0, use_dora=True")),
+        Case(script=NONE.replace("alpha=0", 'alpha=0, modules_to_save=["lm_head"]')),
+        Case(script=SCRIPT.replace("epochs=1", "epochs=0").replace("trainer.train()", "trainer.evaluate()")),
+    ),
+    kinds=ANY_KIND,
+)
