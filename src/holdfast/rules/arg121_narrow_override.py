@@ -5,8 +5,7 @@ Looks at the methods that the program's own subclass of a trainer overrides: `co
 `_get_train_sampler`. Transformers gave each of them one more parameter, in 4.46 to 4.52, and passes it whatever the method takes.
 
 ## Why is this bad
-The training ends with TypeError: `compute_loss() got an unexpected keyword argument 'num_items_in_batch'` in the first step, and `log()` where it first
-logs.
+The training ends with `TypeError: compute_loss() got an unexpected keyword argument 'num_items_in_batch'`.
 
 ## Fix safety
 There is no automatic fix. Add the parameter, and hand it on to `super()`. A `compute_loss` that takes `num_items_in_batch` and does not use it returns a
