@@ -130,9 +130,9 @@ RULE = Rule(
     severity=Severity.ERROR,
     check=check,
     source=(
-        "`Trainer` was read in the wheels of transformers 4.44.2, 4.46.0, 4.47.0, 4.48.0, 4.48.3, 4.51.3, 4.52.1, 4.57.6, 5.0.0 and 5.23.0; 4.47.0 and 4.48.0 "
-        "pass `num_items_in_batch` to `compute_loss` for some models only. Each of the five methods was overridden without its parameter in a subclass of "
-        "`SFTTrainer` and run with trl 1.16 and transformers 5.23: TypeError. `create_optimizer`, which gets the model with FSDP alone, trains."
+        "`Trainer` in the wheels of transformers 4.44.2 to 5.0.0 (eight of them) and 5.23.0; 4.47.0 and 4.48.0 pass `num_items_in_batch` for some models "
+        "only. Each of the five methods was overridden without its parameter in a subclass of `SFTTrainer` and run with trl 1.16 and transformers "
+        "5.23: TypeError."
     ),
     bad=(
         Case(script=SCRIPT, at="overrides.0"),
