@@ -10,7 +10,7 @@ from pathlib import Path
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.splits import Splits, find_splits
 from holdfast.adapters.tables import Head, read_head
-from holdfast.catalog.builtin import ROWS, builtin_columns
+from holdfast.catalog.builtin import BUILTIN, ROWS, builtin_columns
 from holdfast.catalog.data_files import READ, ending_of
 from holdfast.catalog.repositories import is_path
 from holdfast.catalog.slices import ALL, Slice, parse_slices
@@ -18,8 +18,6 @@ from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.facts import Dataset
 from holdfast.core.job import Data
 from holdfast.core.methods import Method
-
-BUILTIN = "builtin:"
 
 
 class LocalDatasets:

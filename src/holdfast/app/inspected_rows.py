@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from holdfast.adapters.rows.opening import open_rows
 from holdfast.app.outside import OFFLINE
+from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.formats import Settings, recognise, settle
 from holdfast.catalog.named import some_of
 from holdfast.catalog.repositories import may_be_repository
@@ -22,7 +23,6 @@ from holdfast.core.shape import Shape
 from holdfast.engine.scan import scan_rows
 from holdfast.ports import Rows
 
-BUILTIN: Final = "builtin:"
 SAMPLES: Final = 200
 """Rows that mappings are tried on, and reward functions are asked about."""
 

@@ -11,7 +11,8 @@ from holdfast.adapters.overrides import apply_overrides, parse_set
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.targets import read_target
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_texts
-from holdfast.app.inspected_rows import BUILTIN, Sight, Source
+from holdfast.app.inspected_rows import Sight, Source
+from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.repositories import may_be_repository
 from holdfast.core.document import Document, Edit, Set
 from holdfast.core.errors import SourceError, UsageError

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.catalog.builtin import CONFIG_FOR, DATASETS, MODELS
+from holdfast.catalog.builtin import BUILTIN, CONFIG_FOR, DATASETS, MODELS
 from holdfast.catalog.data_files import READ, ending_of
 from holdfast.catalog.repositories import PATHS
 from holdfast.core.errors import UsageError
@@ -151,7 +151,7 @@ def outline_reading(job: Job) -> Reading:
         UsageError: There is no such built-in dataset, or the job asks for what a stream cannot give.
     """
     data = job.dataset
-    if data.path.startswith("builtin:") and data.path not in DATASETS:
+    if data.path.startswith(BUILTIN) and data.path not in DATASETS:
         raise UsageError(f"no dataset {data.path!r}", where="dataset.path", fix=f"use one of {', '.join(DATASETS)}")
     _check_stream(data)
     data_format = LOADERS.get(ending_of(data.path))
@@ -172,7 +172,7 @@ def outline_loading(job: Job) -> Loading:
         UsageError: There is no such built-in model.
     """
     model = job.model
-    if model.path.startswith("builtin:") and model.path not in MODELS:
+    if model.path.startswith(BUILTIN) and model.path not in MODELS:
         raise UsageError(f"no model {model.path!r}", where="model.path", fix=f"use one of {', '.join(MODELS)}")
     own = job.train.get("model_init_kwargs") or {}
     if not isinstance(own, Mapping):

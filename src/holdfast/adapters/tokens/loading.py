@@ -16,7 +16,7 @@ from typing import Any
 
 from holdfast.adapters.tokens.encoding import LoadedTokenizer
 from holdfast.adapters.tokens.training_templates import has_markers, training_template
-from holdfast.catalog.builtin import DATASETS, MODELS
+from holdfast.catalog.builtin import BUILTIN, DATASETS, MODELS
 from holdfast.catalog.chat_templates import ENDINGS
 from holdfast.catalog.positions import positions_of
 from holdfast.core.document import ABSENT, Document, Unknown
@@ -91,7 +91,7 @@ def load_tokenizer(wanted: Wanted) -> LoadedTokenizer:
     """
     with _hushed():
         transformers = _transformers()
-        if wanted.path.startswith("builtin:"):
+        if wanted.path.startswith(BUILTIN):
             tokenizer, config, generation = _builtin(wanted.path), dict[str, Any](), dict[str, Any]()
             config["vocab_size"] = len(tokenizer)
         else:

@@ -3,7 +3,6 @@
 A process that is killed says nothing. Its ledger knows who asked for it, its guard what the kernel did, and its stacks where it hung.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
@@ -28,7 +27,6 @@ VERDICTS: Final[Mapping[str, tuple[str, float]]] = {
 """What the runtime says of a script that left without an error and before its training was over, by its first words."""
 SWALLOWED: Final = ("user-code-error", 0.55)
 """An exception that ended training, and that the script went on in spite of: no traceback stands in the log."""
-CODES: Final = re.compile(r"^refused by check: (?P<codes>.+)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,8 +66,7 @@ def _refused(state: RunState) -> Iterator[Known]:
 
 def refused_by(state: RunState) -> tuple[str, ...]:
     """Return the codes of the rules for which a run was never started."""
-    found = CODES.match(state.because)
-    return tuple(found["codes"].split(", ")) if found and not state.attempts else ()
+    return state.codes if state.refused_by == "check" else ()
 
 
 def _lost(state: RunState) -> Iterator[tuple[str, Delivered]]:
