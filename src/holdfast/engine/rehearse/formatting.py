@@ -1,4 +1,4 @@
-"""A formatting function that gives its trainer no text: TRL since 0.16 calls it with one row, and took a batch before.
+"""A formatting function that gives its trainer no text: TRL since 0.17 calls it with one row, and took a batch before.
 
 The exception is raised in TRL, behind the function's end, so that no frame of it is left in the traceback.
 """
