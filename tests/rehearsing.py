@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import chdir, contextmanager
 from pathlib import Path
 
+import pytest
+
 from holdfast.adapters.rehearsals import Server
 from holdfast.app.observing import observe
 from holdfast.app.playing import judge_parts, play
@@ -47,6 +49,13 @@ def rehearsals(folder: Path) -> Iterator[Rehearse]:
                     hub.heal()
 
             yield rehearse
+
+
+@pytest.fixture(scope="module", name="rehearse")
+def rehearse_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearse]:
+    """What rehearses a job: one server for a file of tests, which imports this fixture."""
+    with rehearsals(tmp_path_factory.mktemp("rehearsals")) as rehearse:
+        yield rehearse
 
 
 def _rehearse(server: Server, job: Job, folder: Path) -> Rehearsal:

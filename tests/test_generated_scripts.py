@@ -1,26 +1,17 @@
 """Good scripts drawn at random, in the ways that people write them, pass check and rehearsal: whatever is refused here is a bug."""
 
-from collections.abc import Iterator
-
 import pytest
 
 import holdfast
 from tests.generated_scripts import generate_script
 from tests.rehearsal_jobs import Job
-from tests.rehearsing import Rehearse, rehearsals, told
+from tests.rehearsing import Rehearse, rehearse_server, told  # noqa: F401 - one is the fixture `rehearse`
 from tests.sampling import sampled
 
 pytestmark = pytest.mark.train
 COUNT = 110
 EVERY = 10
 """One of so many belongs to `make check`: one of each style."""
-
-
-@pytest.fixture(scope="module", name="rehearse")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearse]:
-    """What rehearses a job."""
-    with rehearsals(tmp_path_factory.mktemp("generated")) as rehearse:
-        yield rehearse
 
 
 @pytest.mark.parametrize("number", sampled(range(COUNT), every=EVERY))

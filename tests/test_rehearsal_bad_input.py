@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,20 +10,13 @@ import pytest
 from holdfast.app import playing
 from tests.rehearsal_good import OWN_LOOP
 from tests.rehearsal_jobs import Job, job
-from tests.rehearsing import Rehearse, rehearsals, told
+from tests.rehearsing import Rehearse, rehearse_server, told  # noqa: F401 - one is the fixture `rehearse`
 from tests.tiny import quiet_environment
 
 pytestmark = [pytest.mark.train, pytest.mark.long]
 ARGUMENTS = "import argparse\nwords = argparse.ArgumentParser()\nwords.add_argument('--data', required=True)\nprint(words.parse_args().data)\n"
 FORK = "import os\nchild = os.fork()\nif not child:\n    os._exit(0)\nos.waitpid(child, 0)\nprint('done')\n"
 BROWSER = "import webbrowser\nwebbrowser.open('http://127.0.0.1:1')\n"
-
-
-@pytest.fixture(scope="module", name="rehearse")
-def one_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearse]:
-    """One server for all."""
-    with rehearsals(tmp_path_factory.mktemp("bad-input")) as rehearse:
-        yield rehearse
 
 
 @pytest.mark.parametrize(

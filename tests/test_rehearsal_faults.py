@@ -1,24 +1,15 @@
 """What a rehearsal finds in jobs of all kinds, and that it lets good ones pass, TRL's own scripts among them."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.rehearsal_faults import FAULTS
 from tests.rehearsal_good import GOOD_JOBS
 from tests.rehearsal_trl import OFFICIAL
-from tests.rehearsing import Rehearse, rehearsals, told
+from tests.rehearsing import Rehearse, rehearse_server, told  # noqa: F401 - one is the fixture `rehearse`
 from tests.sampling import sampled
 
 pytestmark = pytest.mark.train
 JOBS = {**FAULTS, **GOOD_JOBS, **OFFICIAL}
-
-
-@pytest.fixture(scope="module", name="rehearse")
-def one_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearse]:
-    """One server for all."""
-    with rehearsals(tmp_path_factory.mktemp("rehearsals")) as rehearse:
-        yield rehearse
 
 
 def test_the_set_is_large() -> None:

@@ -1,21 +1,12 @@
 """What ends well and is of no use is found; what only looks like it passes."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.rehearsal_green import DOUBTED, GREEN
-from tests.rehearsing import Rehearse, rehearsals, told
+from tests.rehearsing import Rehearse, rehearse_server, told  # noqa: F401 - one is the fixture `rehearse`
 from tests.sampling import sampled
 
 pytestmark = pytest.mark.train
-
-
-@pytest.fixture(scope="module", name="rehearse")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearse]:
-    """What rehearses a job."""
-    with rehearsals(tmp_path_factory.mktemp("green")) as rehearse:
-        yield rehearse
 
 
 @pytest.mark.parametrize("name", sampled(GREEN, every=21))

@@ -1,23 +1,15 @@
 """Loops of the script's own are gone through as a trainer's are; what they do wrong is found, what they do right passes."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.rehearsal_loops import ALL
 from tests.rehearsal_parts import play
-from tests.rehearsing import Rehearse, rehearsals, told
+from tests.rehearsing import Rehearse, rehearse_server, told  # noqa: F401 - one is the fixture `rehearse`
 from tests.sampling import sampled
 
 pytestmark = pytest.mark.train
-
-
-@pytest.fixture(scope="module", name="rehearse")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearse]:
-    """What rehearses a job."""
-    with rehearsals(tmp_path_factory.mktemp("loops")) as rehearse:
-        yield rehearse
 
 
 @pytest.mark.parametrize("name", sampled(ALL, every=10))

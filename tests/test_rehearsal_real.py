@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from tests.hub import loopback_hub
 from tests.real_world import MODELS, fill
 from tests.rehearsal_jobs import Job
-from tests.rehearsing import Rehearse, rehearsals, told
+from tests.rehearsing import Rehearse, rehearse_server, told  # noqa: F401 - one is the fixture `rehearse`
 from tests.tiny import quiet_environment
 
 pytestmark = [pytest.mark.train, pytest.mark.long]
@@ -162,13 +161,6 @@ JOBS = {
     "drawn": _job("drawn", LOOP.replace("loader =", f"{DRAWN}loader =", 1), **{"many.jsonl": MANY}),
     "hosted": _job("hosted", _notebook(HOSTED + TRAINED + CAUSAL + SAVED_BESIDE), suffix=".ipynb"),
 }
-
-
-@pytest.fixture(scope="module", name="rehearse")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearse]:
-    """What rehearses a job."""
-    with rehearsals(tmp_path_factory.mktemp("real")) as rehearse:
-        yield rehearse
 
 
 @pytest.mark.parametrize("name", JOBS)
