@@ -1,6 +1,6 @@
 """Jobs whose settings make a good start of no use, and beside each those that look like them and are as they should be."""
 
-from tests.rehearsal_jobs import Job, job, plain
+from tests.rehearsal_jobs import COLLATOR, Job, job, plain
 
 RANKED = """
 import os
@@ -143,8 +143,71 @@ COLLATED: tuple[Job, ...] = (
     plain("labels-of-some-rows-masked", top=HALF_MASKED, collator="mask_half"),
     plain("labels-as-they-are", top=MOVED.format(":", ":"), collator="moved"),
 )
-SETTINGS = (*LAUNCHED, *FORMATTED, *RATES, *INTERVALS, *COLLATED)
+KEPT_LOSSES = """
+from transformers import TrainerCallback
+class Losses(TrainerCallback):
+    losses = []
+    def on_log(self, args, state, control, logs=None, **kwargs):
+        if "loss" in logs:
+            self.losses.append(logs["loss"])
+    def on_train_end(self, args, state, control, **kwargs):
+        print("the last loss", self.losses[-1])
+"""
+SEEN_LOSS = """
+from transformers import TrainerCallback
+class Seen(TrainerCallback):
+    def on_save(self, args, state, control, **kwargs):
+        print(state.log_history[-1]["loss"])
+"""
+LEAST = 'print(min(each["loss"] for each in trainer.state.log_history if "loss" in each))'
+SELDOM = "logging_steps=500, num_train_epochs=1"
+LOGGED: tuple[Job, ...] = (
+    plain("least-of-no-losses", "push/user-code-error", settings=SELDOM, end=LEAST),
+    plain("least-of-some-losses", settings=ONE_EPOCH, end=LEAST),
+    plain("least-of-the-first-loss", settings=f"logging_first_step=True, {SELDOM}", end=LEAST),
+    plain("keeps-no-losses", "step/user-code-error", top=KEPT_LOSSES, settings=SELDOM, given="callbacks=[Losses()], "),
+    plain("keeps-its-losses", top=KEPT_LOSSES, settings=ONE_EPOCH, given="callbacks=[Losses()], "),
+    plain(
+        "saves-before-it-logs",
+        "save/user-code-error",
+        top=SEEN_LOSS,
+        settings=f"save_steps=8, {SELDOM}",
+        given="callbacks=[Seen()], ",
+    ),
+    plain("saves-after-it-logs", top=SEEN_LOSS, settings="save_steps=5", given="callbacks=[Seen()], "),
+)
+HALVES = f"{COLLATOR}\nparts = dataset.train_test_split(0.2, seed=0)\ndataset = parts['train']"
+LEAKING = 'eval_strategy="steps", eval_steps=5'
+LEAKED: tuple[Job, ...] = (
+    plain("tokens-tested-on-themselves", "data/eval-train-leak", settings=LEAKING, given="eval_dataset=dataset, "),
+    plain("tokens-tested-on-others", settings=LEAKING, collator=HALVES, given=f"{HELD}, "),
+    plain(
+        "tensors-tested-on-themselves",
+        "data/eval-train-leak",
+        settings=LEAKING,
+        collator=f"{COLLATOR}\ndataset = list(dataset)",
+        given="eval_dataset=dataset, ",
+    ),
+)
+EXPERTS = "mlp.experts.gate_up_proj"
+TARGETED: tuple[Job, ...] = (
+    job(
+        "parameters-that-there-are-not",
+        "SFT",
+        given=f'peft_config=LoraConfig(target_modules=["q_proj"], target_parameters=["{EXPERTS}"])',
+    ),
+    job(
+        "parameters-that-there-are",
+        "SFT",
+        given='peft_config=LoraConfig(target_modules=["q_proj"], target_parameters=["mlp.up_proj.weight"])',
+    ),
+    job("all-that-is-linear", "SFT", given='peft_config=LoraConfig(target_modules="all-linear")'),
+    job("half-a-name", "SFT", given='peft_config=LoraConfig(target_modules=["q_proj", "v_prj"])'),
+)
+SETTINGS = (*LOGGED, *LEAKED, *TARGETED, *LAUNCHED, *FORMATTED, *RATES, *INTERVALS, *COLLATED)
 DOUBTED_SETTINGS = {
+    "parameters-that-there-are-not": "lora-wrong-target-modules",
+    "half-a-name": "lora-wrong-target-modules",
     "labels-of-some-rows-masked": "completion-mask-drops-everything",
     "best-of-one-evaluation": "best-metric-not-logged",
     "stops-after-more-evaluations-than-there-are": "best-metric-not-logged",

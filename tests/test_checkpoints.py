@@ -149,6 +149,36 @@ def test_a_models_folder_needs_no_trainer_state(tmp_path: Path) -> None:
     assert (found.verdict, found.step, len(found.problems)) == ("unverifiable", None, 1)
 
 
+def test_a_folder_that_holdfast_did_not_save_is_not_called_cut_short(tmp_path: Path) -> None:
+    """Nothing is wrong with a downloaded model; there is merely no list of its files."""
+    save_safetensors(tmp_path / WEIGHTS, b"abc")
+    (tmp_path / ".gitattributes").write_text("")
+    found = verify_checkpoint(tmp_path)
+
+    assert (found.verdict, len(found.problems)) == ("unverifiable", 1)
+    assert "holdfast did not watch the save" in found.problems[0].message
+    assert "no damage is apparent" in found.problems[0].message
+    assert "cut short" not in found.problems[0].message
+
+
+def test_a_save_beside_sealed_ones_was_cut_short(checkpoint: Path) -> None:
+    """Holdfast watched the others, so it would have sealed this one."""
+    (save_checkpoint(checkpoint.parent, 10) / MANIFEST).unlink()
+
+    assert "the save was cut short" in verify_checkpoint(checkpoint.with_name("checkpoint-10")).problems[0].message
+
+
+def test_a_weight_file_that_the_index_lists_is_missed(tmp_path: Path) -> None:
+    """A download that was broken off leaves some of the files."""
+    names = [f"model-0000{number}-of-00002.safetensors" for number in (1, 2)]
+    save_safetensors(tmp_path / names[0], b"abc")
+    index = {"weight_map": {"a": names[0], "b": names[1]}}
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index))
+    found = verify_checkpoint(tmp_path)
+
+    assert (found.verdict, found.problems[-1].file) == ("damaged", names[1])
+
+
 def test_what_is_no_folder_is_a_wrong_question(tmp_path: Path) -> None:
     """The message says where and how to fix it."""
     with pytest.raises(UsageError) as error:

@@ -4,13 +4,17 @@ import io
 import re
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import IO
 
 import pytest
 from rich.console import Console
 
+from holdfast.adapters.ledger import Ledger
+from holdfast.app.runs import Run
+from holdfast.cli.face import Face
 from holdfast.cli.live import View, render_panel
-from holdfast.core.event import Asked, Event, Reported, RunState, Started, Starting
+from holdfast.core.event import Asked, Event, Reported, RunState, Started, Starting, fold
 from holdfast.engine.progress import follow
 
 RUN = "quickstart-20261121-190150-x7"
@@ -198,6 +202,39 @@ def test_a_new_attempt_starts_on_a_clean_row() -> None:
     shown = Terminal().shown([ASKED], b"\rhalf a li", [again], b"ne\n")
 
     assert shown.splitlines() == ["half a li", "attempt 2 on local, from checkpoint-100", "ne"]
+
+
+def test_whoever_comes_late_is_shown_what_is_written_from_then_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`watch`, `stop` and `resume` do not repeat an hour of output; `logs` has it."""
+    run, state = Run(name=RUN, folder=tmp_path, ledger=Ledger(tmp_path)), fold([ASKED, *BEGUN])
+    log = tmp_path / "attempts" / "1" / "stdout.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("an hour of output\n")
+    with Face(listens=False) as face:
+        face.observe(run, state, [ASKED, *BEGUN])
+        log.write_text("an hour of output\nand what came then\n")
+        face.observe(run, state, [])
+
+    shown = capsys.readouterr().err
+    assert "and what came then" in shown
+    assert "an hour of output" not in shown
+
+
+def test_whoever_is_there_from_the_start_is_shown_everything(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The process may write before the first look at it."""
+    run = Run(name=RUN, folder=tmp_path, ledger=Ledger(tmp_path))
+    log = tmp_path / "attempts" / "1" / "stdout.log"
+    log.parent.mkdir(parents=True)
+    with Face(listens=False) as face:
+        face.observe(run, fold([ASKED]), [ASKED])
+        log.write_text("its first words\n")
+        face.observe(run, fold([ASKED, *BEGUN]), BEGUN)
+
+    assert "its first words" in capsys.readouterr().err
 
 
 def test_a_question_stands_below_the_panel_while_the_run_goes_on() -> None:

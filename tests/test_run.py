@@ -153,6 +153,22 @@ def test_a_supervisor_that_was_killed_is_replaced(at: Place, straight: tuple[Pla
     assert [one["step"] for one in said if one["event"] == "step"] == list(range(1, 25))
 
 
+def test_one_resume_continues_what_was_killed_together_with_its_supervisor(
+    at: Place, straight: tuple[Place, dict[str, Any]]
+) -> None:
+    """As when the machine goes down: nobody is left to write a verdict."""
+    running = at.start("run", "job.yaml", "--quiet")
+    at.wait_for(lambda: at.steps() >= 6, running)
+    running.kill()
+    running.communicate()
+    for process in at.training_processes():
+        process.kill()
+
+    code, resumed, err = at.type("resume", "job")
+    assert (code, resumed["stage"], len(resumed["attempts"])) == (0, "succeeded", 2), err
+    assert weights(resumed) == weights(straight[1])
+
+
 @pytest.mark.parametrize("seconds", [0.0, 2.5, 5.0])
 def test_ctrl_c_at_any_stage_saves_and_leaves_with_130(at: Place, seconds: float) -> None:
     """Without a terminal SIGINT stops: the run is cancelled, and nothing half-written is taken for whole."""

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from holdfast.engine.noise import NOISE, Noise, match_noise
-from holdfast.engine.screen import Stream
+from holdfast.engine.screen import Stream, lines_of
 
 BAR = "Map: {done:>3}%|#####     | {done}/100 [00:01<00:01, 50.0 examples/s]"
 # What tqdm and torchrun wrote in a real run of two processes, shortened: the training's bar, an evaluation's bar
@@ -46,6 +46,15 @@ def test_the_bar_that_is_being_drawn_is_a_row_that_may_change() -> None:
 
     assert stream.feed(f"\r{BAR.format(done=1)}\r{BAR.format(done=2)}".encode()) == []
     assert stream.rows == [BAR.format(done=2)]
+
+
+def test_a_log_that_is_piped_reads_as_lines() -> None:
+    """Of a bar its last state stays; what is noise on a terminal is kept."""
+    bar = "\r".join(f"{done:>3}%|{'#' * (done // 10):10}| {done}/100" for done in range(0, 101, 10))
+    noise = "FutureWarning: something will change"
+    told = lines_of(f"{bar}\n{noise}\r\n{{'loss': 1.5}}\nwithout an end")
+
+    assert told.splitlines() == ["100%|##########| 100/100", noise, "{'loss': 1.5}", "without an end"]
 
 
 def test_a_bar_inside_a_bar_leaves_nothing_behind() -> None:

@@ -84,7 +84,10 @@ def test_exit_code_0_alone_is_no_success() -> None:
     assert end == Close(Stage.FAILED, "exit code 0 at step 4 of 9")
 
 
-@pytest.mark.parametrize(("exit_code", "because"), [(1, "exit code 1 at step 0"), (-9, "SIGKILL killed it at step 0")])
+@pytest.mark.parametrize(
+    ("exit_code", "because"),
+    [(1, "exit code 1 before its first reported step"), (-9, "SIGKILL killed it before its first reported step")],
+)
 def test_a_failure_is_named(exit_code: int, because: str) -> None:
     """The verdict says the code or the signal."""
     assert closing(running(), polled(Answer.ENDED, exit_code=exit_code)) == Close(Stage.FAILED, because)
@@ -119,7 +122,9 @@ def test_the_timeout_stops_and_then_kills() -> None:
     assert flow.send([polled(Answer.ALIVE, at_s=154)]) == Kill()
     assert isinstance(flow.send([]), Poll)
     assert isinstance(flow.send([polled(Answer.ALIVE, at_s=999)]), Poll)
-    assert closing(flow, polled(Answer.ENDED, exit_code=-9)) == Close(Stage.FAILED, "stopped by the timeout at step 0")
+    assert closing(flow, polled(Answer.ENDED, exit_code=-9)) == Close(
+        Stage.FAILED, "stopped by the timeout before its first reported step"
+    )
 
 
 def test_a_stop_from_another_terminal_makes_the_run_cancelled() -> None:
@@ -149,6 +154,36 @@ def test_a_supervisor_killed_between_intent_and_start_hands_over_the_same_attemp
 def test_a_supervisor_killed_while_the_attempt_ran_looks_again() -> None:
     """Nothing is started twice."""
     assert isinstance(next(supervise(fold([ASKED, *STARTED]), Limits())), Poll)
+
+
+@pytest.mark.parametrize("exit_code", [None, -9])
+def test_an_attempt_killed_together_with_its_supervisor_is_continued_at_once(exit_code: int | None) -> None:
+    """One `resume` suffices: it finds the attempt dead and starts the next."""
+    flow = supervise(fold([ASKED, *STARTED, said("step", step=4, max_steps=9)]), Limits())
+    assert isinstance(next(flow), Poll)
+
+    assert flow.send([polled(Answer.ENDED, exit_code=exit_code)]) == Start(2, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("told", "exit_code", "stage"),
+    [
+        ([said("end", status="finished")], 0, Stage.SUCCEEDED),
+        ([said("end", status="failed", because="KeyError: 'a'")], 1, Stage.FAILED),
+        ([StopAsked(at_s=3, by=PERSON)], -9, Stage.CANCELLED),
+    ],
+)
+def test_an_attempt_that_ended_by_itself_meanwhile_is_judged(told: list[Event], exit_code: int, stage: Stage) -> None:
+    """It succeeded, raised an error or was asked to stop: nothing is started."""
+    flow = supervise(fold([ASKED, *STARTED]), Limits())
+    next(flow)
+
+    assert closing(flow, *told, polled(Answer.ENDED, exit_code=exit_code)).stage is stage
+
+
+def test_an_attempt_killed_under_its_supervisor_is_judged() -> None:
+    """A job that is killed again and again is not started again and again."""
+    assert closing(running(), polled(Answer.ENDED, exit_code=-9)).stage is Stage.FAILED
 
 
 def test_a_supervisor_killed_before_its_verdict_gives_it_now() -> None:

@@ -181,6 +181,17 @@ def test_runs_stand_in_columns_and_are_never_cut() -> None:
     assert {line.index(word) for line, word in ((header, "stage"), (first, "succeeded"), (second, "queued"))} == {122}
 
 
+def test_an_attempt_that_was_stopped_at_once_leaves_the_steps_as_they_were() -> None:
+    """The run came to step 140 of 300; its second attempt came to none."""
+    second = {**ATTEMPT, "number": 2, "stage": "cancelled", "steps": 0, "max_steps": None, "exit_code": 143}
+    stopped = run(
+        "cancelled", attempts=[{**ATTEMPT, "resume_from": None}, {**second, "resume_from": "/r/checkpoint-100"}]
+    )
+
+    assert "140/300" in unstyle(render_runs({"runs": [stopped]}))
+    assert "2: cancelled on local, no steps, from checkpoint-100" in unstyle(render_show(stopped))
+
+
 def test_no_runs_are_told_with_a_way_to_the_first() -> None:
     """An empty list explains itself."""
     assert "holdfast run" in render_runs({"runs": []})

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from holdfast.adapters.model_files import INDEX, model_of
 from holdfast.adapters.weights import read_header
 from holdfast.core.checkpoint import Problem, Verdict, Wholeness
 from holdfast.core.errors import SourceError, UsageError
@@ -24,6 +25,11 @@ STATE = "trainer_state.json"
 # Without one of the latter two transformers resumes all the same, with a fresh optimizer and schedule.
 # Source: `Trainer._load_optimizer_and_scheduler` of transformers 5.23.
 RESUMABLE = (STATE, "optimizer.pt", "scheduler.pt")
+EMPTY = (".gitattributes", ".gitignore", ".gitkeep", "__init__.py")
+"""Files that may hold nothing."""
+CUT_SHORT = "missing: the save was cut short, since holdfast writes the manifest last"
+UNWATCHED = "missing: holdfast did not watch the save, so no list of the files with their hashes was written"
+NO_DAMAGE = "; no damage is apparent"
 
 
 def verify_checkpoint(path: Path) -> Wholeness:
@@ -67,10 +73,17 @@ def _step_of(path: Path) -> int | None:
 
 
 def _verify_without_manifest(path: Path) -> Wholeness:
-    problems = [Problem(MANIFEST, "missing: the save was cut short, or holdfast did not watch it")]
     damage = list(_apparent_damage(path))
+    problems = [
+        Problem(MANIFEST, CUT_SHORT if _is_watched(path.parent) else f"{UNWATCHED}{'' if damage else NO_DAMAGE}")
+    ]
     verdict: Verdict = "damaged" if damage else "unverifiable"
     return Wholeness(path=str(path), step=_step_of(path), verdict=verdict, problems=(*problems, *damage))
+
+
+def _is_watched(folder: Path) -> bool:
+    """Return whether holdfast watched what was saved into a folder: another checkpoint there has its manifest."""
+    return any(folder.glob(f"checkpoint-*/{MANIFEST}"))
 
 
 def _compare(folder: Path, files: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
@@ -96,12 +109,20 @@ def _hash(path: Path) -> str:
 def _apparent_damage(folder: Path) -> Iterator[Problem]:
     """Yield the damage that shows without knowing what was saved."""
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.stat().st_size:
+        if path.is_file() and not path.stat().st_size and path.name not in EMPTY:
             yield Problem(path.relative_to(folder).as_posix(), "empty")
         elif path.suffix == ".safetensors" and (message := _weights_damage(path)):
             yield Problem(path.relative_to(folder).as_posix(), message)
+    yield from (Problem(name, f"missing: {INDEX} lists it") for name in _listed(folder) if not (folder / name).exists())
     if _step_of(folder) is not None and not (folder / STATE).exists():
         yield Problem(STATE, "missing: training cannot resume")
+
+
+def _listed(folder: Path) -> list[str]:
+    """Return the weight files that a model's index names; none where it has no index."""
+    index = folder / INDEX
+    text = index.read_text(encoding="utf-8", errors="replace") if index.is_file() else ""
+    return sorted(model_of((), {INDEX: text}).shards) if text else []
 
 
 def _weights_damage(path: Path) -> str:

@@ -89,10 +89,16 @@ def is_supervised(folder: Path) -> bool:
 
 
 class Tail:
-    """The part of a growing file that was not read yet."""
+    """The part of a growing file that was not read yet.
 
-    def __init__(self, path: Path) -> None:
-        self._path, self._offset = path, 0
+    Args:
+        path: The file, which may not be there yet.
+        past: Whether what it holds already is to be read too.
+    """
+
+    def __init__(self, path: Path, *, past: bool = True) -> None:
+        self._path = path
+        self._offset = path.stat().st_size if not past and path.exists() else 0
 
     def read(self) -> bytes:
         """Return the bytes that came since the last call."""

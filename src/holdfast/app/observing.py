@@ -41,6 +41,15 @@ TOLD: Final = "tokens.json"
 """A file of how long the rows are, in tokens."""
 LEAK: Final = "DAT220"
 """The rule about rows of the evaluation among those that are trained on."""
+EVERY_ROW: Final = Objection(
+    code=LEAK,
+    message="every row that is evaluated on is trained on too, so the evaluation says nothing of other rows",
+    stage="data",
+    fails=True,
+)
+"""What is said of a trainer whose rows no rule reads."""
+TRAINED, EVALUATED = "train.jsonl", "test.jsonl"
+"""Files of the rows that a trainer was given, as `payload/rehearsal/trainers/observed.py` names them."""
 TEMPLATE: Final = "given.jinja"
 """A file of the chat template that the script gave its tokenizer."""
 ROWS: Final = 500
@@ -60,12 +69,12 @@ def observe(whole: Played, folder: Path) -> tuple[Objection, ...]:
         folder: Its folder, where the rows were written down.
     """
     job = observed_job(whole, folder)
+    leaks = bool(whole.first("trained")) and evaluates_on_trained(whole, folder / "rows")
     if job is None:
-        return ()
+        return (EVERY_ROW,) if leaks else ()
     path = folder / "observed.yaml"
     path.write_text(json.dumps(job), encoding="utf-8")
-    trained = bool(whole.first("trained"))
-    return (*_of_rows(path, trained=trained), *_found(path, OF_MODEL, "model"))
+    return (*_of_rows(path, leaks=leaks), *_found(path, OF_MODEL, "model"))
 
 
 def read_tokens(folder: Path) -> Mapping[str, Any] | None:
@@ -80,12 +89,12 @@ def observed_job(whole: Played, folder: Path) -> dict[str, Any] | None:
     training, model = whole.first("training"), whole.first("model")
     method = next((m for m in Method for kind in training.get("trainer", ()) if kind == f"{_trainer(m)}Trainer"), None)
     rows = folder / "rows"
-    if method is None or not (rows / "train.jsonl").is_file() or not model.get("path"):
+    if method is None or not (rows / TRAINED).is_file() or not model.get("path"):
         return None
     arguments = training["arguments"]
     settings = {name: arguments[name] for name in (*OF_ROWS, *OF_STEPS) if name in training["chosen"]}
     dataset = {"path": str(rows), "split": "train"}
-    dataset |= {"eval_split": "test"} if (rows / "test.jsonl").is_file() else {}
+    dataset |= {"eval_split": "test"} if (rows / EVALUATED).is_file() else {}
     named = {"path": model["path"], **_own_template(training.get("template"), folder)}
     return {"method": method.value, "model": named, "dataset": dataset, "train": settings}
 
@@ -118,7 +127,7 @@ def find_environment_fault(path: str) -> tuple[str, str] | None:
     return next(((names[0], message) for names, message in named if names), None)
 
 
-def _of_rows(path: Path, *, trained: bool) -> Iterator[Objection]:
+def _of_rows(path: Path, *, leaks: bool) -> Iterator[Objection]:
     try:
         told = prepare().inspect(str(path), rows=ROWS, offline=True)
     except (HoldfastError, ExceptionGroup):
@@ -127,16 +136,25 @@ def _of_rows(path: Path, *, trained: bool) -> Iterator[Objection]:
     for each in told["problems"]:
         stage: StageName = "tokenize" if int(each["code"][3:]) in TOKENS else "data"
         every = (each["count"] or 0) >= told["dataset"]["rows"] and each["code"] not in MAY
-        every = every or (each["code"] == LEAK and trained and evaluates_on_trained(path.parent / "rows"))
+        every = every or (each["code"] == LEAK and leaks)
         yield Objection(
             code=each["code"], message=each["message"], stage=stage, fails=each["severity"] == "error" or every
         )
 
 
-def evaluates_on_trained(rows: Path) -> bool:
-    """Return whether every row of an evaluation is one that is trained on, as far as rows were kept."""
-    train, test = ((rows / name).read_text(encoding="utf-8").splitlines() for name in ("train.jsonl", "test.jsonl"))
-    return bool(test) and set(test) <= set(train)
+def evaluates_on_trained(whole: Played, rows: Path) -> bool:
+    """Return whether every row of an evaluation is one that is trained on, as far as rows were kept.
+
+    Args:
+        whole: The part that went the whole path.
+        rows: The folder of the rows that its trainer was given.
+    """
+    if whole.first("same_rows"):
+        return True
+    kept = [
+        path.read_text(encoding="utf-8").splitlines() for path in (rows / TRAINED, rows / EVALUATED) if path.is_file()
+    ]
+    return len(kept) > 1 and bool(kept[1]) and set(kept[1]) <= set(kept[0])
 
 
 def _found(path: Path, only: str, stage: StageName) -> Iterator[Objection]:

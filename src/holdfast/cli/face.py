@@ -63,11 +63,12 @@ class Face:
     def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
         """Show what happened, and what the training process wrote meanwhile."""
         self._orders.supervising = True
+        comes_late = self._view is None  # to what the process has written before
         if self._view is None:
             self._view = self._stack.enter_context(View(self._console, run.name, time.time))
         self._view.observe(state, events)
         if state.current:
-            self._pass_on(run.folder / "attempts" / str(state.current.number), state.current.number)
+            self._pass_on(run.folder, state.current.number, past=not comes_late)
 
     def take(self) -> Order | None:
         """Say what the person asked since the last call."""
@@ -81,9 +82,10 @@ class Face:
         """Return 130 where the person interrupted, else the code."""
         return INTERRUPTED if self._orders.interrupted else code
 
-    def _pass_on(self, folder: Path, attempt: int) -> None:
+    def _pass_on(self, folder: Path, attempt: int, *, past: bool) -> None:
         for stream in ("stdout", "stderr"):
-            tail = self._tails.setdefault((attempt, stream), Tail(folder / f"{stream}.log"))
+            path = folder / "attempts" / str(attempt) / f"{stream}.log"
+            tail = self._tails.setdefault((attempt, stream), Tail(path, past=past))
             if self._view and (news := tail.read()):
                 self._view.write(stream, news)
 

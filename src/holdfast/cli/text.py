@@ -178,7 +178,7 @@ def _asked_short(asked: Answer) -> str:
 
 
 def _attempt(attempt: Answer) -> str:
-    words = [f"{attempt['number']}: {_stage(attempt['stage'])} on {attempt['backend']}, {_done(attempt)} steps"]
+    words = [f"{attempt['number']}: {_stage(attempt['stage'])} on {attempt['backend']}, {_done(attempt) or 'no'} steps"]
     if attempt["resume_from"]:
         words.append(f"from {attempt['resume_from'].rsplit('/', 1)[-1]}")
     if attempt["exit_code"]:
@@ -187,11 +187,12 @@ def _attempt(attempt: Answer) -> str:
 
 
 def _steps(run: Answer) -> str:
-    return _done(run["attempts"][-1]) if run["attempts"] else "-"
+    return next((done for attempt in reversed(run["attempts"]) if (done := _done(attempt))), "-")
 
 
 def _done(attempt: Answer) -> str:
-    return f"{attempt['steps']}/{attempt['max_steps'] or '?'}"
+    """Return the steps of an attempt, over all attempts: `140/300`; empty where it ended before its trainer said so."""
+    return f"{attempt['steps']}/{attempt['max_steps']}" if attempt["max_steps"] else ""
 
 
 def _measure(run: Answer) -> str:

@@ -28,9 +28,13 @@ class Stream:
     ['Map:  50%|#####     | 1/2 [00:01<00:01, 1.0 ex/s]']
     >>> stream.feed(b"\rMap: 100%|##########| 2/2 [00:02<00:00, 1.0 ex/s]\ndone\n")
     ['Map: 100%|##########| 2/2 [00:02<00:00, 1.0 ex/s]', 'done']
+
+    Args:
+        keeps_noise: Let lines through that say nothing to anybody, too.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_noise: bool = False) -> None:
+        self._keeps_noise = keeps_noise
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._uncut = ""
         self._rows = [""]
@@ -91,7 +95,7 @@ class Stream:
     def _worth_seeing(self, rows: list[str]) -> list[str]:
         drawn = (row for row in rows if row.strip() or not row)  # a row of blanks is where a bar was wiped out
         lines = [line for row in drawn for line in _split(row)]
-        return [line for line in lines if not self._is_noise(line)]
+        return lines if self._keeps_noise else [line for line in lines if not self._is_noise(line)]
 
     def _is_noise(self, line: str) -> bool:
         echo, self._echo_follows = self._echo_follows, False
@@ -100,6 +104,16 @@ class Stream:
         noise = match_noise(plain(line))
         self._echo_follows = noise is not None and noise.echoes
         return noise is not None
+
+
+def lines_of(text: str) -> str:
+    r"""Return what a terminal shows of a stream in the end, a line each: of a bar that is redrawn only its last state.
+
+    >>> lines_of("loading\n  50%|#####     | 1/2\r 100%|##########| 2/2\ndone")
+    'loading\n 100%|##########| 2/2\ndone\n'
+    """
+    stream = Stream(keeps_noise=True)
+    return "".join(f"{line}\n" for line in (*stream.feed(text.encode()), *stream.close()))
 
 
 def plain(line: str) -> str:

@@ -100,11 +100,7 @@ class Limits:
 
 def supervise(state: RunState, limits: Limits) -> Flow:
     """Bring a run to its end from wherever it is: not started, half started, running, or to be resumed."""
-    current = state.current
-    if current is None or current.stage.ended:
-        state = fold((yield Start(len(state.attempts) + 1, resume=current is not None)), state)
-    elif not current.id:
-        state = fold((yield Start(current.number, resume=current.number > 1)), state)
+    state = yield from _take_up(state, limits)
     last_resorts: Iterator[Action] = iter((TakeStacks(), Kill()))
     while (current := state.current) and not current.stage.ended:
         state = fold((yield Poll(limits.poll_s)), state)
@@ -119,6 +115,25 @@ def supervise(state: RunState, limits: Limits) -> Flow:
     return fold((yield Close(*verdict(state))), state)
 
 
+def _take_up(state: RunState, limits: Limits) -> Flow:
+    """Start the attempt that is due, if one is; one that was killed while nobody supervised it is continued."""
+    current = state.current
+    if current is None or current.stage.ended:
+        return fold((yield Start(len(state.attempts) + 1, resume=current is not None)), state)
+    if not current.id:
+        return fold((yield Start(current.number, resume=current.number > 1)), state)
+    state = fold((yield Poll(limits.poll_s)), state)
+    return fold((yield Start(len(state.attempts) + 1, resume=True)), state) if _was_killed(state) else state
+
+
+def _was_killed(state: RunState) -> bool:
+    """Return whether the newest attempt ended without a word, and nobody had asked it to stop."""
+    current = state.current
+    if current is None or current.stage is not Stage.FAILED or current.end or current.because or state.stop:
+        return False
+    return current.exit_code is None or current.exit_code < 0
+
+
 def verdict(state: RunState) -> tuple[Stage, str]:
     """Judge a run whose newest attempt has ended, with the reason in one sentence."""
     current = state.current
@@ -129,7 +144,7 @@ def verdict(state: RunState) -> tuple[Stage, str]:
         return (Stage.FAILED, f"it trained to its end, but {'; '.join(lost)}") if lost else (Stage.SUCCEEDED, "")
     if state.stop:
         stage = Stage.CANCELLED if state.stop == PERSON else Stage.FAILED
-        return stage, f"stopped by {state.stop} at step {_steps(current)}"
+        return stage, f"stopped by {state.stop} {_reached(current)}"
     return Stage.FAILED, how_it_failed(current)
 
 
@@ -139,19 +154,20 @@ def how_it_failed(attempt: AttemptState) -> str:
     if attempt.because:
         return attempt.because
     if end.get("status") == "stopped":
-        return f"{end.get('because', 'a signal')} from outside stopped it at step {_steps(attempt)}"
+        return f"{end.get('because', 'a signal')} from outside stopped it {_reached(attempt)}"
     if end.get("status") == "failed":
         said = str(end.get("because", "it raised an error"))
-        return f"{said} (at step {_steps(attempt)})" if attempt.max_steps else said
+        return f"{said} ({_reached(attempt)})" if attempt.max_steps else said
     if attempt.exit_code is None:
-        return f"it vanished at step {_steps(attempt)} and nobody knows its exit code"
+        return f"it vanished {_reached(attempt)} and nobody knows its exit code"
     if attempt.exit_code < 0:
-        return f"{Signals(-attempt.exit_code).name} killed it at step {_steps(attempt)}"
-    return f"exit code {attempt.exit_code} at step {_steps(attempt)}"
+        return f"{Signals(-attempt.exit_code).name} killed it {_reached(attempt)}"
+    return f"exit code {attempt.exit_code} {_reached(attempt)}"
 
 
-def _steps(attempt: AttemptState) -> str:
-    return f"{attempt.steps} of {attempt.max_steps}" if attempt.max_steps else str(attempt.steps)
+def _reached(attempt: AttemptState) -> str:
+    """Return how far an attempt came: `at step 4 of 9`; before its trainer said so, no step is known."""
+    return f"at step {attempt.steps} of {attempt.max_steps}" if attempt.max_steps else "before its first reported step"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

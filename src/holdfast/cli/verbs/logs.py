@@ -6,6 +6,7 @@ import click
 
 from holdfast.app.asking import logs
 from holdfast.cli import options
+from holdfast.engine.screen import lines_of
 
 
 @click.command("logs")
@@ -16,11 +17,11 @@ from holdfast.cli import options
 def command(run: str, attempt: int | None, runs: str | None, format_: str) -> int:
     """Print the output of a run's training process.
 
-    Its standard error goes to standard error.
+    Its standard error goes to standard error. Away from a terminal a progress bar is one line, in its last state.
     """
     answer = logs(run, attempt=attempt, runs=runs)
     if format_ == "json":
         return options.put_out(answer, format_, str)
-    sys.stderr.write(answer["stderr"])
-    sys.stdout.write(answer["stdout"])
+    for stream, text in ((sys.stderr, answer["stderr"]), (sys.stdout, answer["stdout"])):
+        stream.write(text if stream.isatty() else lines_of(text))
     return 0

@@ -27,8 +27,9 @@ from .arguments import few_of, outside, shrink
 from .asked_steps import as_asked
 from .batches import cut
 from .formatting import look_at_formatting
-from .observed import keep_rows
+from .observed import keep_rows, note_same
 from .periodic import Periodic
+from .real_logs import call_as_real, forget_steps
 from .real_steps import BOUND, look_at_intervals, most_steps
 from .resuming import look_at_checkpoint
 from .rewarding import Rewards
@@ -168,6 +169,7 @@ class Trainers:
 
     def _take_few(self, given: dict[str, Any]) -> None:
         """Leave a few rows of what the trainer is given."""
+        note_same(given, self._tell)
         for name, role in ROLES.items():
             if name in given:
                 keep_rows(given[name], self._order, name)
@@ -183,7 +185,7 @@ class Trainers:
 
     def _call_event(self, call: Any, handler: Any, event: str, *args: Any, **kwargs: Any) -> Any:
         with self._tell.during(EVENTS.get(event, self._tell.stage)):
-            told = call(handler, event, *args, **kwargs)
+            told = call_as_real(call, handler, event, *args, **kwargs)
             self._periodic.tell_of_round_step(call, handler, event, *args, **kwargs)
             return told
 
@@ -202,6 +204,7 @@ class Trainers:
         green.look_at_training(trainer, self._tell)
         with self._tell.during("step"):
             self._rewards.judge(trainer)
+        forget_steps(trainer)
         self._tell.outside = TAIL
         return as_asked(trainer, shown, self._order)
 

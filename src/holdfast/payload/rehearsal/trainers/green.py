@@ -13,6 +13,7 @@ from ..telling import Tell
 from . import gradients, rates
 from .batches import MATRIX
 from .ends import look_at_ends, tell_ends
+from .targets import look_at_targets
 
 BATCH = "tokens of a batch"
 """What is told where a batch was cut, and labels with it."""
@@ -33,6 +34,7 @@ def look_at_trainer(trainer: Any, tell: Tell) -> None:
     tell.fact("trains", checkpointing=bool(checkpointing))
     if not any(each.requires_grad for each in model.parameters()):
         tell.wrong("no-trainable-parameters", "model", "no parameter of the model is trained")
+    look_at_targets(model, tell)
     if isinstance(settings.learning_rate, float) and settings.learning_rate <= STILL and trainer.optimizer is None:
         because = f"learning_rate={settings.learning_rate:g} changes no weight"
         tell.wrong("lr-too-low-flat", "step", because, learning_rate=settings.learning_rate)

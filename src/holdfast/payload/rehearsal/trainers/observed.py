@@ -1,16 +1,25 @@
 """What the script gave its trainer, kept for the rules of `check`: rows as they were before a few were chosen."""
 
 import json
+from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from ..order import Order
+from ..telling import Tell
 
 FILES = {"train_dataset": "train.jsonl", "eval_dataset": "test.jsonl"}
 """Names that `datasets` takes for the splits `train` and `test` of a folder."""
 MOST = 2000
 """Rows that are kept."""
+
+
+def note_same(given: Mapping[str, Any], tell: Tell) -> None:
+    """Tell where a trainer is given the very rows to evaluate on that it trains on."""
+    evaluated = given.get("eval_dataset")
+    if evaluated is not None and evaluated is given.get("train_dataset"):
+        tell.fact("same_rows")
 
 
 def keep_rows(dataset: Any, order: Order, role: str) -> None:

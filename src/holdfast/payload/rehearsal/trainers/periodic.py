@@ -53,7 +53,7 @@ class Periodic:
             if type(callback).__module__ == MAIN and (id(callback), event) not in self._told:
                 self._told.add((id(callback), event))
                 try:
-                    call(_Handler(handler, callback), event, args, there, copy.copy(control), **more)
+                    call(OwnHandler(handler, [callback]), event, args, there, copy.copy(control), **more)
                 except OSError:  # of files that the real step would have made
                     pass
                 except Exception as error:  # noqa: BLE001 - whatever a callback raises
@@ -64,11 +64,11 @@ class Periodic:
         self._tell.doubt("user-code-error", "step", because)
 
 
-class _Handler:
-    """A handler of one callback alone, and of all else that another has."""
+class OwnHandler:
+    """A handler of some callbacks alone, and of all else that another has."""
 
-    def __init__(self, handler: Any, callback: Any) -> None:
-        self._handler, self.callbacks = handler, [callback]
+    def __init__(self, handler: Any, callbacks: list[Any]) -> None:
+        self._handler, self.callbacks = handler, callbacks
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._handler, name)
