@@ -57,7 +57,7 @@ def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None
     beside = _beside(log, alone, past, job)
     found = judge(log, marks, beside) if beside else alone
     asked = past.asked or (job.asked if job else None)
-    told = answer_diagnose(found, [path for path, _ in past.files], asked.settings if asked else {})
+    told = answer_diagnose(found, [path for path, _ in past.files], asked.settings if asked else {}, past.job)
     return {**told, "job": {"path": past.job, "unread": job.unread or None} if job else None}
 
 

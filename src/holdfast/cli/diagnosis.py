@@ -90,6 +90,8 @@ def _cause(cause: Answer) -> Iterator[str]:
     yield f"  {style('retry', dim=True)} {RETRY[cause['retry']]}"
     if cause["prevented_by"]:
         yield f"  {style('found before launch by', dim=True)} {', '.join(cause['prevented_by'])}"
+    if cause["inspected_by"]:
+        yield f"  {style('found in the data by', dim=True)} {', '.join(cause['inspected_by'])} (`holdfast inspect`)"
     yield f"  {style('more', dim=True)} holdfast explain {cause['class']}"
 
 
