@@ -93,7 +93,7 @@ class Draw:
         self.train: dict[str, Any] = {}
         self._steps = 0
 
-    def job(self, name: str) -> GeneratedJob:
+    def job(self, name: str, *, quantized: bool = False) -> GeneratedJob:
         """Draw the whole job."""
         self._draw_batch()
         rows = tuple(self._row(number) for number in range(self.count))
@@ -119,6 +119,11 @@ class Draw:
         if self._often(0.3):
             values["seed"] = self._random.randrange(2**16)
         values["where"] = {"processes": 2} if self._often(0.1) and self.method not in ONLINE else {}
+        if quantized:  # with adapters: quantized weights are not trained themselves
+            values["peft"] = self._lora()
+            values["quantization"] = self._quantization()
+            if self.method == "reward":  # trl casts the head to bfloat16, which then meets float32 without autocast
+                self.train["bf16"] = True
         written = {key: value for key, value in values.items() if value != {}}
         return GeneratedJob(name=name, values=written, rows=rows, steps=self._steps)
 
@@ -242,6 +247,19 @@ class Draw:
             lora["lora_dropout"] = self._of((0.05, 0.1))
         return lora
 
+    def _quantization(self) -> dict[str, Any]:
+        if self._often(0.25):
+            return {"load_in_8bit": True}
+        quantization: dict[str, Any] = {"load_in_4bit": True}
+        for name, choices in (
+            ("bnb_4bit_quant_type", ("nf4", "fp4")),
+            ("bnb_4bit_use_double_quant", (True, False)),
+            ("bnb_4bit_compute_dtype", ("bfloat16", "float32")),
+        ):
+            if self._often(0.6):
+                quantization[name] = self._of(choices)
+        return quantization
+
     def _row(self, number: int) -> Row:
         question, answer = self._text(number), self._text(number + 10_000)
         asked = [{"role": "user", "content": question}]
@@ -289,9 +307,9 @@ class Draw:
         return self._random.choice(choices)
 
 
-def generate_job(number: int) -> GeneratedJob:
-    """Return the job of a number, the same each time."""
-    return Draw(number).job(f"job-{number}")
+def generate_job(number: int, *, quantized: bool = False) -> GeneratedJob:
+    """Return the job of a number, the same each time; its model's weights in 4 or 8 bits on demand."""
+    return Draw(number).job(f"job-{number}", quantized=quantized)
 
 
 if __name__ == "__main__":

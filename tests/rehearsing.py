@@ -29,14 +29,14 @@ LOCAL = "where.backend=local"
 
 
 @contextmanager
-def rehearsals(folder: Path) -> Iterator[Rehearse]:
-    """Start a server and yield what rehearses a job."""
+def rehearsals(folder: Path, **variables: str) -> Iterator[Rehearse]:
+    """Start a server, with further variables of its environment, and yield what rehearses a job."""
     make_world(world := folder / "world")
     (told := folder / "told").mkdir()
     trainers = [f"trl:{name}" for name in ("SFTTrainer", *TRAINERS.values())]
     with loopback_hub() as hub, chdir(world):  # which the server, and so each job, is started in
         wanted = [*ALWAYS, "peft", *trainers]
-        server = Server([sys.executable], header="", wanted=wanted, folder=told, variables=hub.variables)
+        server = Server([sys.executable], header="", wanted=wanted, folder=told, variables=hub.variables | variables)
         with server:
             server.wait_ready(300)
 

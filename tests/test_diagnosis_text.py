@@ -22,7 +22,9 @@ CAUSE = {
 def told(verdict: str, **changed: Any) -> str:
     cause = {**CAUSE, **changed}
     return unstyle(
-        render_diagnosis({"verdict": verdict, "causes": [cause], "missing": [], "paths": ["train.log"], "lines": 9})
+        render_diagnosis(
+            {"verdict": verdict, "causes": [cause], "missing": [], "quiet": False, "paths": ["train.log"], "lines": 9}
+        )
     )
 
 

@@ -15,10 +15,17 @@ COUNT = 12
 STEPS = range(8, 61)
 """Of jobs that are long enough to be interrupted, and soon over."""
 
+PACKED = 200_000
+"""Tokens in packed rows, which are as long as the model allows: a processor takes minutes for more."""
+
 
 def runnable(job: GeneratedJob) -> bool:
     """Whether a job is over in a minute or so on a processor."""
-    return job.steps in STEPS and len(job.rows) < 500 and job.values["train"].get("max_completion_length", 0) < 64
+    train = job.values["train"]
+    batch = train["per_device_train_batch_size"] * train.get("gradient_accumulation_steps", 1)
+    packed = job.steps * batch * train.get("max_length", 1024) if train.get("packing") else 0
+    short = train.get("max_completion_length", 0) < 64 and packed < PACKED
+    return short and job.steps in STEPS and len(job.rows) < 500
 
 
 NUMBERS = [*islice((number for number in count() if runnable(generate_job(number))), COUNT)]

@@ -15,6 +15,9 @@ SHOWN: Final = 6
 GUESSED: Final = 0.7
 """Confidence below which an answer is called a guess: of logs that nobody had seen, a third of the answers given with 0.5 to 0.7 was right."""
 LONGEST: Final = 220  # characters of a line of evidence
+QUIET: Final = """If the job still runs, it is healthy so far. If it ended, say how: `--ended 137`, `--ended SIGTERM`, `--ended TIMEOUT`. \
+With the job's script beside the log, `holdfast diagnose LOG SCRIPT` compares what was asked for with what the log shows."""
+"""What to do with a log that tells of no failure."""
 RETRY: Final = {
     "yes": "another attempt can help as it is",
     "after-change": "another attempt fails the same way until this is changed",
@@ -34,8 +37,7 @@ def _lines(answer: Answer) -> Iterator[str]:
     if answer["verdict"] == "healthy":
         yield f"{style('healthy', fg='green', bold=True)}: nothing in {read} keeps the job from its end"
     if answer["verdict"] == "unknown":
-        yield f"{style('unknown', fg='yellow', bold=True)}: the cause does not stand in {read}"
-        yield from (f"  {style('missing', dim=True)} {each}" for each in answer["missing"])
+        yield from _unknown(answer, read)
     for number, cause in enumerate(answer["causes"]):
         if number:
             yield from _other("or", cause)
@@ -45,6 +47,15 @@ def _lines(answer: Answer) -> Iterator[str]:
             yield from _reassurance(cause)
         else:
             yield from _cause(cause)
+
+
+def _unknown(answer: Answer, read: str) -> Iterator[str]:
+    """Yield that the cause is not known, and what would tell it; of a log without any failure, what to do next."""
+    what = f"nothing in {read} tells of a failure" if answer["quiet"] else f"the cause does not stand in {read}"
+    yield f"{style('unknown', fg='yellow', bold=True)}: {what}"
+    if answer["quiet"]:
+        yield _paragraph("next", QUIET)
+    yield from (f"  {style('missing', dim=True)} {each}" for each in answer["missing"])
 
 
 def _named(cause: Answer, **styles: Any) -> str:
@@ -83,7 +94,9 @@ def _cause(cause: Answer) -> Iterator[str]:
 
 
 def _evidence(lines: list[Answer]) -> Iterator[str]:
-    for each in lines:
+    """Yield the decisive line, then the others as they stand in the log."""
+    others = sorted(lines[1:], key=lambda each: (each["path"] != lines[0]["path"], each["path"], each["line"]))
+    for each in (*lines[:1], *others):
         rank = f" rank {each['rank']}" if each["rank"] is not None else ""
         place = style(f"{each['path']}:{each['line']}{rank}", dim=True)
         text = each["text"] if len(each["text"]) <= LONGEST else f"{each['text'][:LONGEST]} …"

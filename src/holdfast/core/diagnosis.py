@@ -162,6 +162,7 @@ class Diagnosis:
         missing: What would have to be read to know: `the log of rank 3`, `dmesg of the node`.
         versions: Releases of the libraries that the log tells of, or that alone write such lines, by package.
         lines: How many lines were read.
+        is_quiet: Whether nothing in them tells of a failure, where the verdict is `unknown`.
     """
 
     verdict: Literal["diagnosed", "healthy", "unknown"]
@@ -169,3 +170,4 @@ class Diagnosis:
     missing: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
     lines: int = 0
+    is_quiet: bool = False

@@ -47,12 +47,14 @@ class Frame:
         line: In that file.
         function: Its name.
         code: The line of code, where it is shown.
+        named_at: The line of the log that names it.
     """
 
     file: str
     line: int
     function: str
     code: str = ""
+    named_at: Line | None = field(default=None, repr=False, compare=False)
 
     @property
     def is_library(self) -> bool:

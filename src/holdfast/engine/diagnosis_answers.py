@@ -30,6 +30,7 @@ def answer_diagnose(
         "verdict": found.verdict,
         "causes": [_cause(cause, settings) for cause in found.causes],
         "missing": list(found.missing),
+        "quiet": found.is_quiet,
         "paths": list(paths),
         "lines": found.lines,
         "versions": dict(found.versions),

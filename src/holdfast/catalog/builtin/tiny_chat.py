@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-VERSION = 1
+VERSION = 2
 """Goes up when what is made here changes, so that a cache never serves an older one."""
 VOCABULARY = 2048
 END_OF_TURN, PADDING = "<|im_end|>", "<|endoftext|>"
@@ -50,7 +50,9 @@ def make(cache: Path, texts: Iterable[str]) -> Path:
         cache.mkdir(parents=True, exist_ok=True)
         draft = tempfile.mkdtemp(dir=cache, prefix=".tiny-chat-")
         tokenizer = make_tokenizer(texts)
-        make_model(tokenizer).save_pretrained(draft)
+        model = make_model(tokenizer)
+        model.should_save_on_this_rank = bool  # else transformers 5.23 writes files in the first process alone
+        model.save_pretrained(draft)
         tokenizer.save_pretrained(draft)
         try:
             Path(draft).rename(folder)

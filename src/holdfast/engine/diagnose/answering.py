@@ -12,9 +12,10 @@ from holdfast.core.log import Line, Log, Traceback
 from holdfast.engine.diagnose.attempts import LEDGER
 from holdfast.engine.diagnose.calibration import CALIBRATION
 from holdfast.engine.diagnose.endings import ENDING
-from holdfast.engine.diagnose.evidence import evidence_of
-from holdfast.engine.diagnose.judging import Candidate, read_scene, survived
+from holdfast.engine.diagnose.evidence import USERS, evidence_of
+from holdfast.engine.diagnose.judging import Candidate, is_calm, read_scene, survived
 from holdfast.engine.diagnose.matching import Sign
+from holdfast.engine.diagnose.owners import users_frame
 from holdfast.engine.diagnose.raised import Raised, told_at, versions_of
 from holdfast.engine.diagnose.renaming import releases_with, renaming_of
 from holdfast.engine.diagnose.values import fill, names_in
@@ -60,9 +61,17 @@ def answer(
     verdict = _verdict(log, candidates[:1], echoes)
     if verdict != "unknown":
         causes = tuple(cause for cause in causes if (cause.signature.name == HEALTHY) == (verdict == "healthy"))
-    missing = tuple(dict.fromkeys(_missing(log, echoes, causes))) if verdict == "unknown" else ()
+    is_quiet = (
+        verdict == "unknown" and not echoes and not causes and is_calm(log) and not {ENDING, LEDGER} & set(log.paths)
+    )
+    missing = tuple(dict.fromkeys(_missing(log, echoes, causes, is_quiet=is_quiet))) if verdict == "unknown" else ()
     return Diagnosis(
-        verdict=verdict, causes=causes, missing=missing, versions=_versions(log, candidates, raised), lines=log.lines
+        verdict=verdict,
+        causes=causes,
+        missing=missing,
+        versions=_versions(log, candidates, raised),
+        lines=log.lines,
+        is_quiet=is_quiet,
     )
 
 
@@ -71,7 +80,7 @@ def with_guesses(found: Diagnosis, candidates: Sequence[Candidate]) -> Diagnosis
     known = {cause.signature.name for cause in found.causes}
     guessed = _causes([each for each in candidates if each.signature.name not in known])
     causes = sorted((*found.causes, *guessed), key=lambda cause: -cause.confidence)
-    return replace(found, causes=tuple(causes[:MOST_CAUSES]))
+    return replace(found, causes=tuple(causes[:MOST_CAUSES]), is_quiet=found.is_quiet and not causes)
 
 
 def is_told(candidates: Sequence[Candidate]) -> bool:
@@ -95,8 +104,9 @@ def _ended_well(log: Log, echoes: Sequence[Sign]) -> bool:
 
 
 def _causes(candidates: Sequence[Candidate], raised: Sequence[Raised] = ()) -> tuple[Cause, ...]:
-    told = (_cause(each, raised, _rival_of(each, candidates)) for each in candidates[:MOST_CAUSES])
-    return tuple(cause for cause in told if cause.confidence >= TOLD)
+    told = [_cause(each, raised, _rival_of(each, candidates)) for each in candidates[:MOST_CAUSES]]
+    others = sorted(told[1:], key=lambda cause: -cause.confidence)
+    return tuple(cause for cause in (*told[:1], *others) if cause.confidence >= TOLD)
 
 
 def calibrated(score: float) -> float:
@@ -166,17 +176,26 @@ def _values(candidate: Candidate) -> Mapping[str, str | None]:
         values |= {name: values.get(name) or value for name, value in candidate.silent.values.items()}
     if candidate.exception and candidate.exception.error:
         values |= _of_exception(candidate.exception)
+    elif (found := _raised_in_users(candidate)) is not None:
+        values = {**_of_exception(found), **{name: value for name, value in values.items() if value}}
     return values | renaming_of(values)
+
+
+def _raised_in_users(candidate: Candidate) -> Traceback | None:
+    """Return the exception that a sign of the user's own code is part of; None where there is none."""
+    traceback = candidate.decisive.hit.traceback if candidate.decisive else None
+    is_whole = traceback is not None and traceback.error and users_frame(traceback.frames)
+    return traceback if is_whole and candidate.signature.phase == USERS else None
 
 
 def _of_exception(exception: Traceback) -> dict[str, str]:
     """Return what the class of unknown exceptions speaks of."""
     kind, _, message = exception.error[0].text.partition(":")
-    last = exception.frames[-1] if exception.frames else None
+    last = users_frame(exception.frames) or next(reversed(exception.frames), None)
     where = {"file": last.file, "line": str(last.line), "function": last.function, "code": last.code} if last else {}
     return {
         "error": kind.strip(),
-        "message": message.strip(),
+        "message": message.strip().rstrip("."),
         "why": message.strip(),
         **{name: value for name, value in where.items() if value},
     }
@@ -192,8 +211,10 @@ def _filled(remedy: Remedy, values: Mapping[str, str | None]) -> Remedy | None:
     return Remedy(key=fill(remedy.key, values), action=remedy.action, value=value)
 
 
-def _missing(log: Log, echoes: Sequence[Sign], causes: Sequence[Cause]) -> Iterator[str]:
+def _missing(log: Log, echoes: Sequence[Sign], causes: Sequence[Cause], *, is_quiet: bool) -> Iterator[str]:
     """Yield what would have to be read to know the cause, the likeliest to tell it first."""
+    if is_quiet and log.lines:
+        yield "the other logs of the job, if it failed: of the other ranks, the launcher, the scheduler"
     yield from (sign.signature.needs for sign in echoes if sign.signature.needs)
     yield from (cause.signature.needs for cause in causes if cause.signature.needs)
     texts = [line.text for line in log.tail] + [line.text for hit in log.hits for line in (hit.line, *hit.around)]

@@ -10,6 +10,7 @@ from holdfast.core.log import Hit, Line
 from holdfast.engine.diagnose.cleaning import is_bar
 from holdfast.engine.diagnose.judging import TEARDOWN, Candidate
 from holdfast.engine.diagnose.matching import Sign
+from holdfast.engine.diagnose.owners import called_frame, users_frame
 from holdfast.engine.diagnose.tracebacks import ERROR, FRAME, LINKS, START
 
 MOST: Final = 12
@@ -34,6 +35,10 @@ BETWEEN: Final = re.compile(r"Warning: |^\s*warnings\.warn\(|^\{'|^huggingface/t
 SAME: Final = 40
 """Characters of a message by which it is known again."""
 SLURM: Final = frozenset({"srun", "slurmstepd"})
+CARETS: Final = " ^~"
+"""What Python puts under the part of a line that raised."""
+USERS: Final = "user"
+"""The phase of what is wrong in the user's own code."""
 UNFINISHED: Final = re.compile(r"^\s*[A-Z][^|]{2,}?\s\d?\d%\|")
 """A bar of something named that did not come to its end."""
 
@@ -41,8 +46,8 @@ UNFINISHED: Final = re.compile(r"^\s*[A-Z][^|]{2,}?\s\d?\d%\|")
 def evidence_of(candidate: Candidate) -> Iterator[Evidence]:
     """Yield the lines that speak for a cause, the decisive one first, each once."""
     seen: set[tuple[str, int]] = set()
-    for line in chain(_matching(candidate), _beside(candidate)):
-        if line.place not in seen and len(seen) < MOST:
+    for line in chain(_matching(candidate), _users(candidate), _beside(candidate)):
+        if line.place not in seen and len(seen) < MOST and line.text.strip(CARETS):
             seen.add(line.place)
             yield Evidence(path=line.path, line=line.number, text=line.text.strip(), rank=line.rank)
 
@@ -62,6 +67,17 @@ def _matching(candidate: Candidate) -> Iterator[Line]:
         yield from candidate.silent.lines
     if candidate.exception:
         yield from candidate.exception.error[:MESSAGE]
+
+
+def _users(candidate: Candidate) -> Iterator[Line]:
+    """Yield the line of the log that names the user's function in which it came up, or in which a rank waited, where one did."""
+    find = users_frame if candidate.signature.phase == USERS else called_frame
+    hits = (sign.hit for sign in (candidate.decisive, *candidate.signs) if sign)
+    tracebacks = [candidate.exception, *(hit.traceback for hit in hits)]
+    found = [(find(each.frames), each.frames[-1]) for each in tracebacks if each and each.frames]
+    for frame, innermost in found[:1]:
+        if frame and frame is not innermost and frame.named_at:
+            yield frame.named_at
 
 
 def _message(sign: Sign) -> Iterator[Line]:

@@ -79,6 +79,12 @@ TEARDOWN: Final = re.compile(
     r"|Connection (?:closed|reset) by peer|ProcessExitedException|ProcessRaisedException|LocalEntryNotFoundError|ConnectionError"
 )
 """Exceptions that say that something else failed, never the user's code alone."""
+FAILED: Final = re.compile(r"failed \(exitcode: -?\d+\) local_rank: (?P<rank>\d+)")
+"""A launcher's line about a process that failed."""
+WAITED: Final = re.compile(
+    r"collective operation timeout|(?:detected by watchdog|Timeout) at (?:NCCL )?work|Timed out waiting \d+ ?ms for (?:recv|send) operation"
+)
+"""What a rank says that waited for another one."""
 YEARLESS_S: Final = 1e8
 """Times below it are seconds of a year that was not told."""
 
@@ -124,18 +130,35 @@ class Scene:
         parts: What each exception of a chain counts for, by where its traceback begins.
         ended: The line with which training ended well; None where it did not.
         restarted: The line with which the last attempt began, if something is told behind it; None where there was one.
+        raised: The ranks of which the log has an exception of their own, that does not say that something else failed.
     """
 
     log: Log
     parts: Mapping[tuple[str, int], float]
     ended: Line | None
     restarted: Line | None = None
+    raised: frozenset[int] = frozenset()
 
 
 def read_scene(log: Log) -> Scene:
     """Return what a log tells as a whole."""
     ends = [step.line for step in log.metrics if "train_runtime" in step.values]
-    return Scene(log, _parts(log), ends[-1] if ends else None)
+    return Scene(log, _parts(log), ends[-1] if ends else None, raised=_raised(log))
+
+
+def _raised(log: Log) -> frozenset[int]:
+    """Return the ranks that raised something of their own, after which no step was taken; where no rank is told, the one there is is rank 0."""
+    stepped = {step.line.path: step.line.number for step in log.metrics}
+    own = (
+        last.start
+        for last in log.tracebacks
+        if last.error and not _is_of_others(last.error[0].text) and last.start.number > stepped.get(last.start.path, 0)
+    )
+    return frozenset(line.rank or 0 for line in own if line.rank is not None or not log.ranks)
+
+
+def _is_of_others(error: str) -> bool:
+    return bool(TEARDOWN.search(error) or WAITED.search(error))
 
 
 def rank(
@@ -176,7 +199,7 @@ def _candidate(signs: Sequence[Sign], scene: Scene) -> Candidate | None:
     score = 1 - (1 - sure) * _doubt(others.values())
     if not any(_tells(sign) for sign in roots):
         score = min(score, NOT_SURE)
-    if WARNING.search(decisive.line.text) and _is_quiet(scene.log) and decisive.signature.name not in ENDS_WELL:
+    if WARNING.search(decisive.line.text) and is_calm(scene.log) and decisive.signature.name not in ENDS_WELL:
         score = min(score, MERELY_WARNED)
     return Candidate(signature=signs[0].signature, score=score, decisive=decisive, signs=tuple(signs))
 
@@ -208,7 +231,16 @@ def _weight(sign: Sign, scene: Scene) -> float:
         factor *= EARLIER
     if scene.ended and survived(sign.line, scene.ended):
         factor *= _share_before_end(sign)
+    if _is_victim(sign.line, scene):
+        factor *= TORN_DOWN
     return sign.mark.weight * factor
+
+
+def _is_victim(line: Line, scene: Scene) -> bool:
+    """Tell whether a line only follows from an exception of the log: a launcher names the rank that raised it, or another rank waited for that one."""
+    if found := FAILED.search(line.text):
+        return int(found["rank"]) in scene.raised
+    return line.rank is not None and bool(WAITED.search(line.text)) and bool(scene.raised - {line.rank})
 
 
 def _last_attempt(log: Log, signs: Iterable[Sign]) -> Line | None:
@@ -245,7 +277,7 @@ def _share_before_end(sign: Sign) -> float:
     return TOLERATED if any(words.search(sign.line.text) for words in spoken) else 1.0
 
 
-def _is_quiet(log: Log) -> bool:
+def is_calm(log: Log) -> bool:
     """Tell whether nothing in a log was raised."""
     return not log.tracebacks and not any(_is_exception(hit) for hit in log.hits)
 
@@ -327,8 +359,10 @@ def _with_silent(
         if before is None:
             by_name[finding.name] = Candidate(signature=known[finding.name], score=weight, silent=finding)
         else:
-            score = 1 - (1 - before.score) * (1 - HINT * weight)
-            by_name[finding.name] = replace(before, score=max(score, weight), silent=finding)
+            marks = {id(sign.mark): sign.mark for sign in before.signs if sign.mark.role != "echo"}
+            by_lines = 1 - (1 - before.score) * (1 - HINT * weight)
+            by_metrics = 1 - (1 - weight) * _doubt(marks.values())
+            by_name[finding.name] = replace(before, score=max(by_lines, by_metrics), silent=finding)
     return list(by_name.values())
 
 

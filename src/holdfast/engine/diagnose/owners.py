@@ -1,6 +1,7 @@
 """Whose code a frame of a traceback is: the user's own, or that of something installed, started or downloaded."""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from holdfast.core.log import Frame
@@ -19,6 +20,28 @@ SHORTENED: Final = re.compile(
 """A path that a person cut: what stands there is a package's folder."""
 COMPILED: Final = (".pyx", ".pxi", ".pxd")
 """Of Cython: its frames name a file within the package, such as `pyarrow/error.pxi`."""
+
+
+def users_frame(frames: Sequence[Frame]) -> Frame | None:
+    """Return the innermost frame of the user's own code; None where there is none.
+
+    >>> users_frame([Frame("train.py", 3, "<module>"), Frame("train.py", 41, "score"), Frame("site-packages/numpy/x.py", 9, "f")]).function
+    'score'
+    """
+    return next((frame for frame in reversed(frames) if is_users(frame)), None)
+
+
+def called_frame(frames: Sequence[Frame]) -> Frame | None:
+    """Return the innermost frame of the user's own code, if a library called it: a callback, a metric, a reward; None otherwise.
+
+    >>> called_frame([Frame("train.py", 3, "<module>"), Frame("site-packages/trl/x.py", 9, "f")]) is None
+    True
+    """
+    inner = users_frame(frames)
+    if inner is None:
+        return None
+    above = frames[: [frame is inner for frame in frames].index(True)]
+    return inner if any(frame.is_library for frame in above) else None
 
 
 def is_users(frame: Frame) -> bool:

@@ -128,9 +128,9 @@ def _not_finite(course: Course) -> Iterator[Silent]:
         yield course.found("nan-loss-silent-success", 0.5, bad)
     zero = [step for step in course.steps if step.values["loss"] == 0 and math.isnan(step.values.get("grad_norm", 0))]
     if zero:  # after good steps it may as well be a rate that is too high
-        yield course.found("fp16-overflow-nan", 0.8 if zero[0] is course.steps[0] else 0.65, zero)
+        yield course.found("fp16-overflow-nan", 0.66 if zero[0] is course.steps[0] else 0.6, zero)
     elif not bad and course.all_of(lambda step: math.isnan(step.values.get("grad_norm", 0))):
-        yield course.found("fp16-overflow-nan", 0.7)
+        yield course.found("fp16-overflow-nan", 0.62)
     evaluated = [step for step in course.evaluations if math.isnan(step.values.get("eval_loss", 0))]
     if evaluated and not bad and not zero:
         yield course.found("completion-mask-drops-everything", 0.75, evaluated)

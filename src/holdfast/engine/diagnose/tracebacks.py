@@ -152,7 +152,7 @@ class _Upwards:
         text = line.text
         frame = self._frame(text)
         if frame:
-            self.reading.frames.insert(0, frame)
+            self.reading.frames.insert(0, replace(frame, named_at=line))
             self.code, self.at, self.strange = "", 0, 0
         elif arrow := ARROW.match(text):
             self.code, self.at = (arrow[2] or "").strip(), int(arrow[1])
@@ -275,7 +275,7 @@ def _frame(reading: Reading, text: str) -> Frame | None:
 def _goes_on(reading: Reading, line: Line, text: str, found: Frame | None) -> bool:
     """Read a line before the exception; tell whether it is still part of the traceback."""
     if found:
-        reading.frames.append(found)
+        reading.frames.append(replace(found, named_at=line))
         reading.depth = _indent(text)
     elif _indent(text) < reading.depth and ERROR.match(text.strip()):
         reading.error.append(replace(line, text=text.strip()))
@@ -324,7 +324,7 @@ def _step_boxed(reading: Reading, line: Line) -> bool:
     if closed:
         return _continues(reading, line, text) if reading.error or text else False
     if found := RICH_FRAME.match(text) or _wrapped_frame(reading, text):
-        reading.frames.append(Frame(found[1], int(found[2]), found[3]))
+        reading.frames.append(Frame(found[1], int(found[2]), found[3], named_at=line))
     elif text.startswith("❱"):
         _add_code(reading, re.sub(r"^❱\s*\d+\s*│?\s*", "", text))
     return True
@@ -343,7 +343,7 @@ def _step_jupyter(reading: Reading, line: Line) -> bool:
     if text.startswith(f"{reading.name}:") or text == reading.name:
         reading.error.append(line)
     elif frame := _cell_frame(text):
-        reading.frames.append(frame)
+        reading.frames.append(replace(frame, named_at=line))
     elif arrow := ARROW.match(text):
         _add_code(reading, (arrow[2] or "").strip())
         if reading.frames and not reading.frames[-1].line:

@@ -8,12 +8,18 @@ from ..telling import Tell
 LORA = re.compile(r"\.lora_(A|B|embedding_A|embedding_B)\.")
 REACHED = "_holdfast_reached"
 """Attribute of a trainer: names of the weights that got a gradient other than 0, in any step."""
+HELD = "_holdfast_held"
+"""Attribute of a trainer: whether its optimizer held any of the weights that were trained, in any step."""
 SHOWN = 3
 
 
 def look_at_step(trainer: Any) -> None:
-    """Remember which weights have a gradient, after a backward pass and before they are reset."""
+    """Remember which weights have a gradient, after a backward pass and before they are reset.
+
+    So too whether the optimizer holds them: at the end of training the best checkpoint may have taken their place.
+    """
     reached: set[str] = vars(trainer).setdefault(REACHED, set())
+    setattr(trainer, HELD, getattr(trainer, HELD, False) or _holds_trained(trainer))
     for name, each in trainer.model.named_parameters():
         if name not in reached and each.grad is not None and bool(each.grad.ne(0).any()):
             reached.add(name)
@@ -34,7 +40,7 @@ def judge(trainer: Any, tell: Tell) -> None:
             f"none of the {len(trained)} tensors that are trained gets a gradient: the loss does not depend on them"
         )
         tell.wrong("no-trainable-parameters", "step", because)
-    elif trained and not _held(trainer, trained):
+    elif trained and not getattr(trainer, HELD):
         because = f"the optimizer holds none of the {len(trained)} tensors that are trained"
         tell.wrong("no-trainable-parameters", "step", because)
     elif lora and not reached & lora:
@@ -48,13 +54,13 @@ def judge(trainer: Any, tell: Tell) -> None:
         tell.doubt("lora-wrong-target-modules", "step", because)
 
 
-def _held(trainer: Any, trained: dict[str, Any]) -> bool:
-    """Return whether the optimizer has any of some weights; True where nobody can say."""
+def _holds_trained(trainer: Any) -> bool:
+    """Return whether the optimizer has any of the weights that are trained; True where nobody can say."""
     groups = getattr(trainer.optimizer, "param_groups", None)
     if not groups:
         return True
     held = {id(each) for group in groups for each in group["params"]}
-    return any(id(each) in held for each in trained.values())
+    return any(id(each) in held for each in trainer.model.parameters() if each.requires_grad)
 
 
 def _is_scaled_away(model: Any) -> bool:

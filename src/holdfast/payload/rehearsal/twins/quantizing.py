@@ -1,6 +1,8 @@
 """Weights in few bits: the real code checks what is asked and says how; the twin stays dense, and looks as it should."""
 
 import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ..libraries import transformers
@@ -10,14 +12,12 @@ from ..wrapping import wrap
 
 PLAIN = {"bitsandbytes": "bitsandbytes", "torchao": "torchao", "hqq": "hqq", "compressed-tensors": "compressed_tensors"}
 """Packages by method that install on any machine: where one is missing, the job would miss it too."""
-WHERE = "a machine with a GPU: holdfast rehearse --gpu there"
+WHERE = "the job itself: the weights of a twin are random, and stay dense"
 
 
 def watch(module: Any, order: Order, tell: Tell, loader: Any) -> None:
     """Keep twins, and models that the rehearsal wrote, dense."""
-    if order.gpu == "none":
-        return
-    quantizers = Quantizers(tell, loader)
+    quantizers = Quantizers(tell, loader, lenient=order.gpu == "assumed")
     if hasattr(module, "get_hf_quantizer"):
         wrap(module, "get_hf_quantizer", quantizers.find)
     else:  # before transformers 4.57
@@ -25,16 +25,20 @@ def watch(module: Any, order: Order, tell: Tell, loader: Any) -> None:
 
 
 class Quantizers:
-    """Takes note of what would keep weights in few bits, and keeps it from doing so."""
+    """Takes note of what would keep weights in few bits, and keeps it from doing so.
 
-    def __init__(self, tell: Tell, loader: Any) -> None:
-        self._tell, self._loader = tell, loader
+    Attributes:
+        lenient: Whether what this machine lacks, a GPU, is not the job's fault.
+    """
+
+    def __init__(self, tell: Tell, loader: Any, *, lenient: bool) -> None:
+        self._tell, self._loader, self.lenient = tell, loader, lenient
 
     def find(self, original: Any, config: Any, *args: Any, **kwargs: Any) -> Any:
         """Take the place of the function that finds out whether a model is loaded by a quantizer."""
         if kwargs.get("gguf_file"):
             return original(config, *args, **kwargs)
-        with _lenient():
+        with _wrapped(self._make_real):
             quantizer, config, *others = original(config, *args, **kwargs)
         if quantizer is None:
             return quantizer, config, *others
@@ -44,9 +48,17 @@ class Quantizers:
 
     def make(self, original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
         """Take the place of what makes a quantizer, where loading asks for it by itself."""
-        quantizer = _made(original, cls, *args, **kwargs)
+        quantizer = self._make_real(original, cls, *args, **kwargs)
         self._note(quantizer)
         return _dense(quantizer)
+
+    def _make_real(self, original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return the real quantizer, which checks its packages and, unless lenient, the machine."""
+        quantizer = original(cls, *args, **kwargs)
+        quantizer._asked_dense = bool(getattr(quantizer.quantization_config, "dequantize", False))  # noqa: SLF001
+        if self.lenient:
+            _spare_machine(quantizer)
+        return quantizer
 
     def _note(self, quantizer: Any) -> None:
         method = _method(quantizer)
@@ -72,25 +84,21 @@ def _dense(real: Any) -> Any:
     return dense
 
 
-class _lenient:  # noqa: N801 - read as a phrase
-    """Has quantizers not mind that this machine has no GPU."""
-
-    def __init__(self) -> None:
-        self._auto = transformers.quantizers.auto.AutoHfQuantizer
-
-    def __enter__(self) -> None:
-        self._kept = vars(self._auto)["from_config"]
-        wrap(self._auto, "from_config", _made)
-
-    def __exit__(self, *_: object) -> None:
-        self._auto.from_config = self._kept
+@contextmanager
+def _wrapped(make: Any) -> Iterator[None]:
+    """Have quantizers made by another function for a while."""
+    auto = transformers.quantizers.auto.AutoHfQuantizer
+    kept = vars(auto)["from_config"]
+    wrap(auto, "from_config", make)
+    try:
+        yield
+    finally:
+        auto.from_config = kept
 
 
-def _made(original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return the quantizer, which checks its packages and leaves the machine alone."""
-    quantizer = original(cls, *args, **kwargs)
+def _spare_machine(quantizer: Any) -> None:
+    """Have a quantizer check its packages, and not mind that this machine has no GPU."""
     real = quantizer.validate_environment
-    quantizer._asked_dense = bool(getattr(quantizer.quantization_config, "dequantize", False))  # noqa: SLF001
 
     def validate(*args: Any, **kwargs: Any) -> None:
         try:
@@ -103,7 +111,6 @@ def _made(original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
 
     quantizer.validate_environment = validate
     quantizer.update_device_map = _same
-    return quantizer
 
 
 def _same(device_map: Any) -> Any:

@@ -1,0 +1,147 @@
+"""Jobs in which the user's own function failed, or waited, among the time-outs of other ranks."""
+
+import pytest
+from click import unstyle
+
+from holdfast.cli.diagnosis import render_diagnosis
+from holdfast.core.diagnosis import Cause, Diagnosis
+from holdfast.engine.diagnose import Marks, diagnose, read_log
+from holdfast.engine.diagnosis_answers import answer_diagnose
+from holdfast.signatures import all_signatures
+
+WAITING = """\
+[rank{rank}]:[E1123 02:00:11.184512 ProcessGroupNCCL.cpp:629] [Rank {rank}] Watchdog caught collective operation timeout: \
+WorkNCCL(SeqNum=4471, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600092 milliseconds before timing out.
+[rank{rank}]:[E1123 02:00:11.184812 ProcessGroupNCCL.cpp:2168] [PG ID 0 PG GUID 0(default_pg) Rank {rank}]  failure detected by watchdog \
+at work sequence id: 4471 PG status: last enqueued work: 4471, last completed work: 4470
+"""
+WAITED = WAITING.format(rank=1) + WAITING.format(rank=2)
+TO_METRICS = """\
+Traceback (most recent call last):
+  File "/home/me/train.py", line 92, in <module>
+    trainer.train()
+  File "/opt/venv/lib/python3.12/site-packages/transformers/trainer.py", line 4750, in evaluation_loop
+    metrics = self.compute_metrics(
+              ^^^^^^^^^^^^^^^^^^^^^
+  File "/home/me/train.py", line 41, in compute_metrics
+"""
+RAISED = (
+    TO_METRICS
+    + """\
+    return accuracy_score(labels, preds)
+           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  File "/opt/venv/lib/python3.12/site-packages/sklearn/metrics/_classification.py", line 227, in accuracy_score
+    y_type, y_true, y_pred = _check_targets(y_true, y_pred)
+                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  File "/opt/venv/lib/python3.12/site-packages/sklearn/metrics/_classification.py", line 107, in _check_targets
+    raise ValueError(
+ValueError: Classification metrics can't handle a mix of multiclass and continuous-multioutput targets
+"""
+)
+BARRIER = (
+    TO_METRICS
+    + """\
+    torch.distributed.barrier()
+    ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  File "/opt/venv/lib/python3.12/site-packages/torch/distributed/distributed_c10d.py", line 4818, in barrier
+    work = group.barrier(opts=opts)
+torch.distributed.DistBackendError: [Rank 1] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=4471, OpType=ALLREDUCE, \
+NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600012 milliseconds before timing out.
+"""
+)
+BAR = "100%|██████████| 16/16 [00:14<00:00,  1.12it/s]\n"
+LAUNCHER = """\
+W1123 02:00:12.861000 26735 torch/distributed/elastic/multiprocessing/api.py:1028] Sending process 26741 closing signal SIGTERM
+E1123 02:00:12.893000 26735 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: 1) local_rank: {rank} (pid: 26742) of \
+binary: /opt/venv/bin/python
+"""
+
+
+@pytest.fixture(name="marks", scope="module")
+def every_mark() -> Marks:
+    """The marks of the real signatures."""
+    return Marks(all_signatures())
+
+
+def told(text: str, marks: Marks) -> Diagnosis:
+    return diagnose(read_log([("train.log", [text.encode()])], marks.sought), marks)
+
+
+def first(text: str, marks: Marks) -> Cause:
+    return told(text, marks).causes[0]
+
+
+def of_rank(rank: int, text: str) -> str:
+    return "".join(f"[rank{rank}]: {line}\n" for line in text.splitlines())
+
+
+@pytest.mark.parametrize("waited_first", [False, True])
+def test_the_exception_of_a_rank_is_before_those_who_waited_for_it_and_the_launcher(
+    marks: Marks, *, waited_first: bool
+) -> None:
+    own = of_rank(0, RAISED)
+    text = BAR + (WAITED + own if waited_first else own + WAITED) + LAUNCHER.format(rank=0)
+    cause = first(text, marks)
+    assert cause.signature.name == "user-code-error"
+    assert 'File "/home/me/train.py", line 41, in compute_metrics' in [each.text for each in cause.evidence]
+    assert "/home/me/train.py, line 41" in cause.cause
+    assert cause.fix.startswith("A measure that says")
+    assert "Correct `compute_metrics` in /home/me/train.py" in cause.fix
+
+
+def test_a_rank_that_raised_after_its_last_step_is_the_cause_and_one_that_went_on_is_not(marks: Marks) -> None:
+    """An exception that was caught, and told, keeps nobody waiting."""
+    caught = of_rank(0, RAISED) + "{'loss': '1.2', 'grad_norm': '0.8', 'learning_rate': '1e-05', 'epoch': '0.5'}\n"
+    names = {cause.signature.name: cause.confidence for cause in told(caught + WAITED, marks).causes}
+    assert names["nccl-timeout-rank0-solo-work"] > 0.55
+
+
+def test_another_rank_than_the_launcher_names_raised(marks: Marks) -> None:
+    """What the failed rank itself said does not stand there."""
+    names = {cause.signature.name for cause in told(BAR + LAUNCHER.format(rank=3), marks).causes}
+    assert "rank-died-peers-abort" in names
+
+
+def test_a_barrier_in_a_metric_is_no_barrier_after_a_save_and_names_the_function(marks: Marks) -> None:
+    cause = first(WAITED + of_rank(1, BARRIER), marks)
+    assert cause.signature.name == "nccl-timeout-rank0-solo-work"
+    assert 'File "/home/me/train.py", line 41, in compute_metrics' in [each.text for each in cause.evidence]
+
+
+def test_carets_are_no_evidence_and_what_is_shown_stands_as_in_the_log(marks: Marks) -> None:
+    diagnosis = told(of_rank(0, RAISED), marks)
+    assert all(each.text.strip("^~ ") for cause in diagnosis.causes for each in cause.evidence)
+    shown = unstyle(render_diagnosis(answer_diagnose(diagnosis, ["train.log"]))).split("\n\n")[0].splitlines()[1:]
+    numbers = [int(line.split("train.log:")[1].split()[0]) for line in shown]
+    assert numbers[0] == len(RAISED.splitlines())
+    assert numbers[1:] == sorted(numbers[1:])
+
+
+def test_float16_is_a_guess_where_nothing_says_that_the_job_uses_it(marks: Marks) -> None:
+    steps = "".join(
+        f"{{'loss': '0.0', 'grad_norm': 'nan', 'learning_rate': '1e-05', 'epoch': '0.0{at}'}}\n" for at in range(4)
+    )
+    unsaid, said = first(steps, marks), first("python train.py --fp16 True\n" + steps, marks)
+    assert (unsaid.signature.name, said.signature.name) == ("fp16-overflow-nan", "fp16-overflow-nan")
+    assert unsaid.confidence < 0.7 <= said.confidence
+    assert "the log does not say in which type the job trains" in unsaid.cause
+    assert "The job uses float16 (`--fp16 True`)" in said.cause
+
+
+def test_the_limit_of_the_tokenizer_is_not_called_the_models(marks: Marks) -> None:
+    warned = (
+        "Token indices sequence length is longer than the specified maximum sequence length for this model (2913 > 2048). Running this \
+sequence through the model will result in indexing errors\nIndexError: index out of range in self\n"
+    )
+    cause = first(warned, marks).cause
+    assert "The tokenizer's `model_max_length` is 2048" in cause
+    assert "The limit is 2048" not in cause
+
+
+def test_a_log_without_any_failure_is_told_so_with_what_to_do_next(marks: Marks) -> None:
+    step = "{'loss': '1.2', 'grad_norm': '0.8', 'learning_rate': '1e-05', 'epoch': '0.5'}\n"
+    quiet, not_quiet = told("hello\n" + step, marks), told("RuntimeError: of something else\n" + step, marks)
+    assert (quiet.verdict, quiet.is_quiet, not_quiet.is_quiet) == ("unknown", True, False)
+    text = unstyle(render_diagnosis(answer_diagnose(quiet, ["train.log"])))
+    assert text.startswith("unknown: nothing in 2 lines of train.log tells of a failure")
+    assert "--ended 137" in text
