@@ -81,7 +81,7 @@ def _better(name: str, played: Played, stage: StageName) -> Iterator[tuple[str, 
     if name == "custom-trainer-signature" and _is_own_line(played) and not _passes_to_own_method(played):
         yield CODE, because
     if name == "gradient-checkpointing-no-grad-input" and _keeps_states(played):
-        told = f"{because}; nothing is checkpointed, so the loss was cut off from what is trained, by `detach` for one"
+        told = f"{because}; nothing is checkpointed, so nothing is trained that the loss depends on: it is frozen, or cut off by `detach`"
         yield "no-trainable-parameters", told
     if name == "framework-version-incompatible" and because.startswith("AttributeError"):
         if _is_own_line(played):
@@ -128,9 +128,9 @@ def _is_not_given(name: str, played: Played, stage: StageName) -> bool:
 
 
 def _keeps_states(played: Played) -> bool:
-    """Return whether it is known of each training that it checkpoints no activations."""
+    """Return whether it is known of each training that it checkpoints no activations; a loop has no arguments that say so."""
     told = played.facts("trains")
-    return bool(told) and not any(each["checkpointing"] for each in told)
+    return not any(each["checkpointing"] for each in told) if told else not played.facts("checkpoints")
 
 
 def _asks_for_column(name: str, played: Played) -> bool:

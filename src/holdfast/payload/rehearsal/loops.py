@@ -56,6 +56,7 @@ class Loops:
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
         self._made = False
+        self._backward, self._lost = 0, 0  # passes, and those of a loss that was no number
         self._seen: dict[int, tuple[Any, Stepped]] = {}  # the optimizers too, so that no other gets their ids
 
     def watch(self, module: Any) -> None:
@@ -63,6 +64,26 @@ class Loops:
         if hasattr(module, "register_optimizer_step_pre_hook"):
             wrap(module.Optimizer, "__init__", self._make)
             module.register_optimizer_step_pre_hook(self._step)
+
+    def watch_losses(self, module: Any) -> None:
+        """Count the backward passes that the script's own lines ask for."""
+
+        def backward(original: Any, loss: Any, *args: Any, **kwargs: Any) -> Any:
+            if self._made and self._tell.is_outside:
+                self._backward += 1
+                self._lost += not bool(loss.detach().isfinite().all())
+            return original(loss, *args, **kwargs)
+
+        wrap(module.Tensor, "backward", backward)
+
+    def watch_states(self, module: Any) -> None:
+        """Tell of models that are made to checkpoint their activations."""
+
+        def enable(original: Any, *args: Any, **kwargs: Any) -> Any:
+            self._tell.fact("checkpoints")
+            return original(*args, **kwargs)
+
+        wrap(module.PreTrainedModel, "gradient_checkpointing_enable", enable)
 
     def watch_loaders(self, module: Any) -> None:
         """Take it that a loop begins where rows are asked for after an optimizer was made."""
@@ -84,7 +105,11 @@ class Loops:
     def judge(self) -> None:
         """Tell of loops that change nothing."""
         seen = [each for _, each in self._seen.values()]
+        if self._backward >= LEAST and self._lost == self._backward:
+            because = f"the loss is not a number in any of {self._backward} backward passes"
+            self._tell.wrong("nan-loss-silent-success", "step", because)
         if not seen:
+            self._judge_unstepped()
             return
         steps = max(each.steps for each in seen)
         if not any(each.reached for each in seen) and steps >= LEAST:
@@ -93,6 +118,12 @@ class Loops:
             self._tell.wrong("no-trainable-parameters", "step", because)
         elif not any(each.moves for each in seen) and steps >= ENOUGH:
             self._tell_rate(max(each.asked for each in seen), steps)
+
+    def _judge_unstepped(self) -> None:
+        """Tell of a loop whose optimizer never steps; with few rows it may wait for more batches than there are."""
+        if self._backward >= LEAST and not self._tell.has_shrunk(ROWS):
+            because = f"there are {self._backward} backward passes, and no optimizer takes a step: nothing is trained"
+            self._tell.doubt("no-trainable-parameters", "step", because)
 
     def _tell_rate(self, asked: float, steps: int) -> None:
         because = f"the learning rate is 0 in each of {steps} steps"
@@ -106,7 +137,7 @@ class Loops:
     @property
     def ran(self) -> bool:
         """Whether there was a loop."""
-        return bool(self._seen)
+        return bool(self._seen or self._backward)
 
     def _make(self, original: Any, *args: Any, **kwargs: Any) -> None:
         self._made = self._made or self._tell.is_outside
@@ -136,6 +167,8 @@ def install(_order: Order, tell: Tell) -> None:
     loops = Loops(tell)
     _loops[:] = [loops]
     when_imported("torch.optim.optimizer", loops.watch)
+    when_imported("torch._tensor", loops.watch_losses)
+    when_imported("transformers.modeling_utils", loops.watch_states)
     when_imported("torch.utils.data.dataloader", loops.watch_loaders)
     for module, owner, names in SAVING:
         when_imported(module, partial(_watch_saving, owner=owner, names=names, loops=loops))
