@@ -24,6 +24,7 @@ from holdfast.core.document import ABSENT, Document, Edit, Remove, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 TRAINER = "trl.trainer.sft_trainer.SFTTrainer"
+SETTINGS = ("packing", "padding_free", "max_length")
 NAMED = "0.20.0"  # until then it was `max_seq_length` too
 ENFORCED = "1.0.0"
 
@@ -35,8 +36,13 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
             yield from _judged("train", lambda name: setting(job, name), api)
         return
     for trainer, config, held in trained(job, api, TRAINER):
-        if not trainer.guard.holds("ValueError"):
-            yield from _judged(config, held.get, api)
+        if trainer.guard.holds("ValueError"):
+            continue
+        found = list(_judged(config, held.get, api))
+        yield from found
+        if job.kind == "command" and not found:
+            for name in SETTINGS:
+                job.get(f"{config}.{name}", None)  # one that is hidden might be wrong
 
 
 def _judged(key: str, value: Callable[[str], Any], api: Api) -> Iterator[Finding]:
