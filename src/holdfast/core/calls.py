@@ -72,10 +72,12 @@ class Made:
     Attributes:
         path: What was called: `trl.SFTConfig`, `datasets.load_dataset`; of an item `datasets.load_dataset()[]`.
         key: That call's key.
+        item: Of an item, the text that names it: `train`; empty where it is none, or another.
     """
 
     path: str
     key: str
+    item: str = ""
 
 
 @dataclass(frozen=True, slots=True)

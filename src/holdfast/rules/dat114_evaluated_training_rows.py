@@ -2,7 +2,7 @@
 
 ## What it does
 Compares what a job trains on with what it evaluates on, where both are slices of one split: `dataset.split` and `dataset.eval_split` of a job
-file, two `load_dataset()` of one dataset, the splits of a command of TRL's. It speaks where they surely share rows, such as `train[:90%]` and
+file, two `load_dataset()` of one dataset, two items of one such as `rows["train"]`, the splits of a command of TRL's. It speaks where they surely share rows, such as `train[:90%]` and
 `train[85%:]`, and where both are one and the same thing.
 
 ## Why is this bad
@@ -52,7 +52,7 @@ def _in_calls(job: Document) -> Iterator[Finding]:
     if not (isinstance(trained, Made) and isinstance(evaluated, Made)):
         return
     key = f"{trainer.key}.eval_dataset"
-    if trained == evaluated and trained.path == LOAD:
+    if trained == evaluated and (trained.path == LOAD or trained.item):
         yield Finding(key, "the trainer evaluates on the rows that it trains on")
     elif trained.key in loads and evaluated.key in loads and trained.path == evaluated.path == LOAD:
         shared = _shared_by(_given(loads[trained.key]), _given(loads[evaluated.key]))
@@ -94,6 +94,13 @@ held_out = load_dataset("acme/chats", split="train[:200]")
 trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", train_dataset=rows, eval_dataset=held_out)
 """
 SAME = SCRIPT.replace("eval_dataset=held_out", "eval_dataset=rows")
+ITEM = """from datasets import load_dataset
+from trl import SFTTrainer
+
+rows = load_dataset("acme/chats")
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", train_dataset=rows["train"], eval_dataset=rows["test"])
+"""
+PARTED = ITEM.replace('"acme/chats")', '"acme/chats", split="train").train_test_split(test_size=0.1, seed=0)')
 COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name acme/chats --eval_strategy steps --dataset_test_split train\n"
 
 RULE = Rule(
@@ -110,12 +117,17 @@ RULE = Rule(
         Case(job=JOB, at="dataset.eval_split"),
         Case(script=SCRIPT, at="calls.1.split"),
         Case(script=SAME, at="trainer.eval_dataset"),
+        Case(script=ITEM.replace('["test"]', '["train"]'), at="trainer.eval_dataset"),
+        Case(script=PARTED.replace('["test"]', '["train"]'), at="trainer.eval_dataset"),
         Case(command=COMMAND, at="train.dataset_test_split"),
     ),
     good=(
         Case(job=JOB.replace("85%", "90%")),
         Case(script=SCRIPT.replace('"train"', '"train[200:]"')),
         Case(script=SCRIPT.replace("train[:200]", "test")),
+        Case(script=ITEM),
+        Case(script=PARTED),
+        Case(script=ITEM.replace('["test"]', "[held_out]").replace('["train"]', "[split]")),
         Case(job=JOB.replace("train[85%:]", "train[-100:]")),
         Case(command=COMMAND.replace("_split train", "_split test")),
     ),

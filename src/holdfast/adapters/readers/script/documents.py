@@ -84,7 +84,8 @@ class Draughtsman:
         thing = value.thing if isinstance(value, Part) else value
         known = thing.draft is not None and id(thing.draft) in self.keys
         is_item = isinstance(value, Part) and value.path.endswith("()[]")
-        return Made(value.path, self.keys[id(thing.draft)]) if known and (value is thing or is_item) else UNKNOWN
+        item = value.item if isinstance(value, Part) else ""
+        return Made(value.path, self.keys[id(thing.draft)], item) if known and (value is thing or is_item) else UNKNOWN
 
     def call(self, draft: Draft) -> Call:
         """Return a call as a Document holds it, and put its arguments under its key."""

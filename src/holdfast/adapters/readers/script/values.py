@@ -151,10 +151,17 @@ class Thing:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Part:
-    """Something reached from a thing, by attribute or index: `trainer.model`, `dataset["train"]`."""
+    """Something reached from a thing, by attribute or index: `trainer.model`, `dataset["train"]`.
+
+    Attributes:
+        path: How it is reached.
+        thing: From what.
+        item: The text that is its index; empty where it has none, or another.
+    """
 
     path: str
     thing: Thing
+    item: str = ""
 
 
 @dataclass(slots=True, eq=False, repr=False)
