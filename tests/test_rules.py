@@ -32,7 +32,7 @@ HEADINGS = (
     "## Fix safety",
     "## References",
 )
-# Rules that object to the name of a key, whatever its value.
+# Rules that object to the name of a key, or to one variable for two keys, whatever its value.
 ABOUT_NAMES = {
     "ARG101",
     "ARG103",
@@ -44,6 +44,7 @@ ABOUT_NAMES = {
     "ARG111",
     "ARG114",
     "ARG117",
+    "DAT114",
     "HUB108",
     "MOD105",
 }

@@ -84,6 +84,7 @@ class Draft:
         order: By which the calls stand in the source: the line and the column of the name.
         unbound: Whether it is a method that is called on its class.
         main: Whether it stands in the script itself, not in a file beside it.
+        same: Names of keywords that are written as one and the same variable, or item of it.
     """
 
     node: ast.AST
@@ -103,6 +104,7 @@ class Draft:
     order: tuple[int, int] = (0, 0)
     positional_places: tuple[Place | None, ...] = ()
     own_places: Mapping[str, Place] = field(default_factory=dict[str, Place])
+    same: tuple[frozenset[str], ...] = ()
 
 
 @dataclass(slots=True, eq=False, repr=False)
