@@ -179,11 +179,10 @@ LOGGED: tuple[Job, ...] = (
 HALVES = f"{COLLATOR}\nparts = dataset.train_test_split(0.2, seed=0)\ndataset = parts['train']"
 LEAKING = 'eval_strategy="steps", eval_steps=5'
 LEAKED: tuple[Job, ...] = (
-    plain("tokens-tested-on-themselves", "data/eval-train-leak", settings=LEAKING, given="eval_dataset=dataset, "),
+    plain("tokens-tested-on-themselves", settings=LEAKING, given="eval_dataset=dataset, "),
     plain("tokens-tested-on-others", settings=LEAKING, collator=HALVES, given=f"{HELD}, "),
     plain(
         "tensors-tested-on-themselves",
-        "data/eval-train-leak",
         settings=LEAKING,
         collator=f"{COLLATOR}\ndataset = list(dataset)",
         given="eval_dataset=dataset, ",
@@ -201,11 +200,26 @@ TARGETED: tuple[Job, ...] = (
         "SFT",
         given='peft_config=LoraConfig(target_modules=["q_proj"], target_parameters=["mlp.up_proj.weight"])',
     ),
+    plain(
+        "a-task-of-a-classifier",
+        "export/merged-config-architecture-wrong",
+        top='model = get_peft_model(model, LoraConfig(task_type="SEQ_CLS"))',
+    ),
+    plain("a-task-of-its-own", top='model = get_peft_model(model, LoraConfig(task_type="CAUSAL_LM"))'),
+    job("a-classifier-by-its-task", "Reward", given='peft_config=LoraConfig(task_type="SEQ_CLS")'),
+    job(
+        "an-adapter-times-zero",
+        "SFT",
+        "step/no-trainable-parameters",
+        given='peft_config=LoraConfig(lora_alpha=0, target_modules=["q_proj"])',
+    ),
     job("all-that-is-linear", "SFT", given='peft_config=LoraConfig(target_modules="all-linear")'),
     job("half-a-name", "SFT", given='peft_config=LoraConfig(target_modules=["q_proj", "v_prj"])'),
 )
 SETTINGS = (*LOGGED, *LEAKED, *TARGETED, *LAUNCHED, *FORMATTED, *RATES, *INTERVALS, *COLLATED)
 DOUBTED_SETTINGS = {
+    "tokens-tested-on-themselves": "DAT220",
+    "tensors-tested-on-themselves": "DAT220",
     "parameters-that-there-are-not": "lora-wrong-target-modules",
     "half-a-name": "lora-wrong-target-modules",
     "labels-of-some-rows-masked": "completion-mask-drops-everything",

@@ -72,7 +72,7 @@ class Made:
     Attributes:
         path: What was called: `trl.SFTConfig`, `datasets.load_dataset`; of an item `datasets.load_dataset()[]`.
         key: That call's key.
-        item: Of an item, its name, where the program writes it: `train`.
+        item: Of an item, the text that names it: `train`; empty where it is none, or another.
     """
 
     path: str
@@ -177,6 +177,7 @@ class Call:
         defaults: Arguments that a parser takes from a file, as its own defaults: it does not compare them with choices.
         changed: Names of the attributes that the program gives to what the call made; `*` for any.
         receiver: Of a method, what it is called on, where that is what another call gave.
+        same: Names of keywords that are given one and the same variable, or item of it: `train_dataset=rows, eval_dataset=rows`.
     """
 
     path: str
@@ -194,6 +195,7 @@ class Call:
     defaults: frozenset[str] = frozenset()
     receiver: Made | None = None
     changed: frozenset[str] = frozenset()
+    same: tuple[frozenset[str], ...] = ()
 
     @property
     def package(self) -> str:

@@ -114,6 +114,7 @@ class Draughtsman:
             name_place=draft.name_place,
             guard=self._guard(draft),
             via=draft.via,
+            same=draft.same,
             unbound=draft.unbound,
             defaults=frozenset(name for name, slot in draft.arguments.items() if slot.key_place)
             if draft.via == "parser"

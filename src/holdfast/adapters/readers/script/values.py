@@ -88,6 +88,7 @@ class Draft:
         unbound: Whether it is a method that is called on its class.
         made: Addresses of what it made.
         main: Whether it stands in the script itself, not in a file beside it.
+        same: Names of keywords that are written as one and the same variable, or item of it.
     """
 
     node: ast.AST
@@ -108,6 +109,7 @@ class Draft:
     positional_places: tuple[Place | None, ...] = ()
     own_places: Mapping[str, Place] = field(default_factory=dict[str, Place])
     made: list[int] = field(default_factory=list[int])
+    same: tuple[frozenset[str], ...] = ()
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -159,7 +161,9 @@ class Part:
     """Something reached from a thing, by attribute or index: `trainer.model`, `dataset["train"]`.
 
     Attributes:
-        item: The index, where the last step is one and it is a text.
+        path: How it is reached.
+        thing: From what.
+        item: The text that is its index; empty where it has none, or another.
     """
 
     path: str
