@@ -200,6 +200,19 @@ TARGETED: tuple[Job, ...] = (
         "SFT",
         given='peft_config=LoraConfig(target_modules=["q_proj"], target_parameters=["mlp.up_proj.weight"])',
     ),
+    plain(
+        "a-task-of-a-classifier",
+        "export/merged-config-architecture-wrong",
+        top='model = get_peft_model(model, LoraConfig(task_type="SEQ_CLS"))',
+    ),
+    plain("a-task-of-its-own", top='model = get_peft_model(model, LoraConfig(task_type="CAUSAL_LM"))'),
+    job("a-classifier-by-its-task", "Reward", given='peft_config=LoraConfig(task_type="SEQ_CLS")'),
+    job(
+        "an-adapter-times-zero",
+        "SFT",
+        "step/no-trainable-parameters",
+        given='peft_config=LoraConfig(lora_alpha=0, target_modules=["q_proj"])',
+    ),
     job("all-that-is-linear", "SFT", given='peft_config=LoraConfig(target_modules="all-linear")'),
     job("half-a-name", "SFT", given='peft_config=LoraConfig(target_modules=["q_proj", "v_prj"])'),
 )

@@ -282,6 +282,14 @@ ENDS: tuple[Job, ...] = (
         "push/import-api-removed",
         end='trainer.tokenizer.save_pretrained("out/final")',
     ),
+    job(
+        "merges-by-another-name",
+        "SFT",
+        "push/user-code-error",
+        given="peft_config=LoraConfig(r=8)",
+        end="trainer.model.merge_and_upload()",
+    ),
+    job("saves-with-an-argument-too-many", "SFT", "save/user-code-error", end='trainer.save_model("out/m", safe=True)'),
     job("generates-from-a-text", "GRPO", "push/user-code-error", end='trainer.model.generate("1 plus 1 equals?")'),
     job(
         "says-it-failed",

@@ -32,6 +32,11 @@ for batch in loader:
     optimizer.zero_grad()
 {end}
 """
+UNSTEPPED = """
+for batch in loader:
+    model(**batch).loss.backward()
+    optimizer.zero_grad()
+"""
 KEPT = 'model.save_pretrained("out/loop")\ntokenizer.save_pretrained("out/loop")\n'
 SCALED = """
 scaler = torch.amp.GradScaler("cuda")
@@ -216,6 +221,19 @@ LOOPS: tuple[Job, ...] = (
     loop("loop-over-at-once", WHOLE + ADAM + SCHEDULED, "step/lr-too-low-flat", then="scheduler.step()"),
     loop("loop-without-any-rate", WHOLE + "from transformers import Adafactor\noptimizer = Adafactor(model.parameters())\n"),
     loop("loop-warming-up", WHOLE + ADAM + SCHEDULED.replace("0, len(loader) // 100", "500, 9000"), then="scheduler.step()"),
+    loop(
+        "loop-of-masked-labels",
+        WHOLE + ADAM,
+        "tokenize/completion-mask-drops-everything",
+        move='batch["labels"] = torch.full_like(batch["labels"], -100)',
+    ),
+    loop("loop-of-some-masked-labels", WHOLE + ADAM, move='batch["labels"][:, :2] = -100'),
+    loop(
+        "loop-without-a-gradient",
+        WHOLE + "for each in model.parameters():\n    each.requires_grad_(False)\n" + ADAM,
+        "step/no-trainable-parameters",
+    ),
+    Job(name="loop-without-steps", source=HEAD + WHOLE + ADAM + UNSTEPPED + KEPT, fails="step/weights-not-updated"),
     loop("loop-never-saved", WHOLE + ADAM, end="print(loss.item())"),
     loop("loop-saved-sometimes", WHOLE + ADAM, end='if loss < 0.1: torch.save(model.state_dict(), "best.pt")'),
     loop("loop-batch-left-behind", WHOLE + "model.cuda()\n" + ADAM, "step/user-code-error"),

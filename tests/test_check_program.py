@@ -1,6 +1,7 @@
 """How bad a finding is depends on how sure it is which versions a program gets."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -319,3 +320,20 @@ def test_as_many_findings_are_mended_as_there_were_fixes(tmp_path: Path) -> None
     mended = reported(tmp_path, script, fix=True, unsafe_fixes=True)["fixed"]
 
     assert len(mended) == len(offered) == 8
+
+
+def test_a_rule_may_say_two_things_of_one_place() -> None:
+    """Both are told, and what two documents of one file say alike is told once."""
+
+    def twice(job: Document) -> Iterator[Finding]:
+        yield from (Finding("train", message, place=HERE) for message in ("one thing", "another"))
+        if job.values:
+            yield Finding("train", "a third", place=HERE)
+
+    found = list(check_program([rule(twice)], [SCRIPT, SCRIPT], footing(declared("trl==1.16.0"))))
+    more = list(
+        check_program([rule(twice)], [SCRIPT, replace(SCRIPT, values={"a": 1})], footing(declared("trl==1.16.0")))
+    )
+
+    assert [each.message for each in found if isinstance(each, Finding)] == ["one thing", "another"]
+    assert [each.message for each in more if isinstance(each, Finding)] == ["one thing", "another", "a third"]

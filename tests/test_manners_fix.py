@@ -64,7 +64,7 @@ def test_a_person_sees_the_diff_in_the_place_of_the_findings(here: Path, capsys:
 
     assert "\n-    max_seq_length=512,  # enough\n" in told
     assert "\n+    max_length=512,  # enough\n" in told
-    assert "2 findings would be mended" in told
+    assert "2 findings would be mended (2 ARG101)" in told
     assert ": ARG101 " not in told
 
 

@@ -502,3 +502,14 @@ def test_collator_reads_other_rows_than_the_script_has_loaded() -> None:
 
     assert found.cause.cause == "The collator `collate` reads `text`, and the rows that it is given have none."
     assert "`input_ids`" in found.cause.fix
+
+
+def test_a_precision_that_wants_a_gpu_is_told_with_the_setting_that_does_without() -> None:
+    """What a container or a driver lacks is on the class's page."""
+    error = "ValueError: Your setup doesn't support bf16/gpu. You need to assign use_cpu if you want to train the model on CPU."
+    log = raised("train.py:2 <module>: args = SFTConfig(bf16=True)", error=error)
+
+    found = explained(log, name="no-gpu-visible", sources={"train.py": "\nargs = SFTConfig(bf16=True)\n"})
+
+    assert found.cause.cause == "`bf16` asks for a GPU, and this process finds none."
+    assert found.cause.fix.startswith("Write `use_cpu=True` or `bf16=False` at train.py:2")

@@ -294,6 +294,24 @@ ATTRIBUTE = """  File "train.py", line 4, in <module>
   File "/env/site-packages/transformers/tokenization_utils_base.py", line 1300, in __getattr__
 AttributeError: Qwen2Tokenizer has no attribute image_processor
 """
+DELEGATED = """  File "train.py", line 9, in <module>
+    model.merge_and_upload()
+  File "peft/peft_model.py", line 804, in __getattr__
+    return getattr(self.base_model, name)
+  File "peft/tuners/tuners_utils.py", line 500, in __getattr__
+    return getattr(self.model, name)
+  File "torch/nn/modules/module.py", line 1964, in __getattr__
+    raise AttributeError(
+AttributeError: 'Qwen2ForCausalLM' object has no attribute 'merge_and_upload'
+"""
+OWN_CALL = """  File "train.py", line 9, in <module>
+    trainer.save_model("out", safe=True)
+TypeError: Trainer.save_model() got an unexpected keyword argument 'safe'
+"""
+SUPER_CALL = """  File "train.py", line 9, in compute_loss
+    return super().compute_loss(model, inputs, items=1)
+TypeError: Trainer.compute_loss() got an unexpected keyword argument 'items'
+"""
 COLUMN = """  File "train.py", line 9, in f
     return [float(one in two) for one, two in zip(kwargs["truth"], completions)]
 KeyError: 'truth'
@@ -306,6 +324,9 @@ TRAINING: Telling = {"event": "fact", "about": "training", "stage": "model", "co
     ("log", "stage", "guessed", "named"),
     [
         (ATTRIBUTE, "tokenize", "framework-version-incompatible", "user-code-error"),
+        (DELEGATED, "push", "framework-version-incompatible", "user-code-error"),
+        (OWN_CALL, "save", "custom-trainer-signature", "user-code-error"),
+        (SUPER_CALL, "step", "custom-trainer-signature", "custom-trainer-signature"),
         (COLUMN, "step", "grpo-reward-function-error", "dataset-missing-column"),
         (OTHER_KEY, "step", "grpo-reward-function-error", "grpo-reward-function-error"),
         ("TypeError: score() missing 1 required", "import", "grpo-reward-function-error", "user-code-error"),
@@ -378,4 +399,6 @@ def test_resume_that_nobody_tried_is_skipped_for_what_kept_it() -> None:
     found = judged(played(code=1, tellings=(*PASSED, ended), events=(*steps(s1=2.0), end)), stopped())
 
     assert status(found, "stop") == "pass"
-    assert {each.name: each.because for each in found.stages}["resume"] == "the script failed at `push`"
+    assert {each.name: each.because for each in found.stages}["resume"] == (
+        "a job is resumed only where it comes to its end, and the script failed at `push`"
+    )

@@ -44,6 +44,7 @@ JOBS: dict[str, dict[str, Any]] = {
         "early_stopping": {},
     },
     "lora": {"peft": {"r": 4, "target_modules": ["q_proj"]}, "quantization": {"load_in_4bit": True}},
+    "unshuffled": {"method": "grpo", "rewards": ["think_format_reward"], "train": {"shuffle_dataset": False}},
     "int8": {"peft": {"r": 4}, "quantization": {"load_in_8bit": True}},
     "stream": {
         "dataset": {

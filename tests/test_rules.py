@@ -11,6 +11,7 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from holdfast.adapters.readers.command_line import read_commands
+from holdfast.adapters.readers.command_line.edits import place_edits as command_edits
 from holdfast.adapters.readers.command_line.trl import command_document
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.readers.script import read_script
@@ -117,7 +118,7 @@ def read(kind: Kind, text: str) -> tuple[Document, ...]:
 
 def fix(documents: Sequence[Document], findings: Sequence[Finding]) -> str:
     """The text with every fix made."""
-    places = JobFileReader().place_edits if documents[0].kind == "job" else place_edits
+    places = {"job": JobFileReader().place_edits, "command": command_edits}.get(documents[0].kind, place_edits)
     edits: dict[TextEdit, None] = {}
     for document in documents:
         mine = [edit for each in findings if each.fix and each.document is document for edit in each.fix.edits]

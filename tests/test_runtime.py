@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -209,6 +210,26 @@ def test_a_start_tells_what_is_trained_and_no_secret(straight: Ended, tiny: Path
 
 
 @pytest.mark.train
+@pytest.mark.parametrize(("use_cpu", "names"), [(True, ["cpu"]), (False, ["a card"])])
+def test_a_training_on_the_processor_asks_nothing_of_a_gpu(
+    use_cpu: bool,  # noqa: FBT001 - a case
+    names: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`get_device_name` opens a context, which takes memory of a GPU that another job may need."""
+    asked: list[int] = []
+
+    def name_device(index: int) -> str:
+        asked.append(index)
+        return "a card"
+
+    cuda = SimpleNamespace(device_count=lambda: 1, get_device_name=name_device)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+
+    assert runtime.name_devices(SimpleNamespace(use_cpu=use_cpu)) == names
+    assert bool(asked) is not use_cpu
+
+
 def test_a_step_tells_its_figures(straight: Ended) -> None:
     """Loss, gradient norm, learning rate, tokens so far, seconds, memory."""
     steps = straight.those("step")

@@ -16,9 +16,10 @@ from holdfast.core.columns import ListOf, Scalar, Type
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Positions
-from holdfast.core.finding import MissingFactError
+from holdfast.core.finding import Finding, MissingFactError
 from holdfast.core.methods import Method
 from holdfast.core.scan import Broken, Counted, Lengths, MaskedRow, Piece, Tokens
+from holdfast.engine.check import run_rules
 from holdfast.engine.tokens import Recipe, Schedule, read_recipe, show_row, tokenize_rows
 from holdfast.engine.tokens.counting import sample_rows
 from holdfast.engine.tokens.packing import pack_lengths
@@ -26,6 +27,7 @@ from holdfast.engine.tokens.picture import render_page
 from holdfast.engine.tokens.steps import count_steps
 from holdfast.engine.tokens.templating import texts_of
 from holdfast.ports import Batch
+from holdfast.rules import all_rules
 
 BOS, EOS, TURN = 1, 2, 3
 
@@ -473,3 +475,19 @@ def test_the_terminal_shows_the_same() -> None:
     assert re.fullmatch(r" *33-64 +0 *", lines[2])
     assert lines[4] == "1 of 30 rows are cut at max_length 32"
     assert "«<b>I</b>»⟨cut: \\x1b[31m⟩" in lines[-1]
+
+
+def test_a_length_is_named_once() -> None:
+    """Where 95 and 99 in 100 rows are of one length, and where the longest is of it too."""
+
+    def told(longest: int) -> str:
+        lengths = Lengths(p50=900, p95=1300, p99=1300, max=longest, mean=950.0)
+        tokens = Tokens(rows=100, lengths=lengths, max_length=1024, truncated=6)
+        job = Document(path="job.yaml", kind="job", values={"train": {"max_length": 1024}})
+        rules = [rule for rule in all_rules() if rule.code == "DAT231"]
+        (found,) = run_rules(rules, job, {"tokens": tokens})
+        assert isinstance(found, Finding)
+        return found.message
+
+    assert told(8000).endswith("; 1300 would keep 99 in 100 whole, the longest has 8000")
+    assert told(1300).endswith("; the longest has 1300")

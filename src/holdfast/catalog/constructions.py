@@ -5,14 +5,15 @@ number of processes, is `Unknown` to them.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.arguments import names_of
 from holdfast.catalog.commands import dataclasses_of
 from holdfast.catalog.flags import as_parsed, flag_meant
+from holdfast.catalog.moving import trainer_of
 from holdfast.catalog.renames import renamed
 from holdfast.core.api import Parameter, Required, Signature
 from holdfast.core.calls import Call, Made
@@ -55,6 +56,9 @@ ELSEWHERE: Final[Mapping[str, re.Pattern[str]]] = {
     "two-precisions": re.compile(r"[Aa]t most one of fp16 and bf16"),
 }
 """The errors that a rule of their own tells of, by its name: it has a fix for them."""
+
+LOADING: Final = "model_init_kwargs"
+"""The setting that TRL's commands give a value of their own before they hand the config on."""
 
 JOB_ONLY: Final = frozenset({"undivided-generations"})
 """Those of these rules that are asked about job files alone: they need the number of processes."""
@@ -105,6 +109,23 @@ def constructions(job: Document, api: Api) -> Iterator[Construction]:
             yield Construction(made, outcome, constructor.hidden)
 
 
+def trained(job: Document, api: Api, home: str) -> Iterator[tuple[Call, str, Mapping[str, Any]]]:
+    """Yield each construction of a trainer, with the key of the config that it is given and what this holds.
+
+    Args:
+        job: The program.
+        api: The versions that it gets.
+        home: Dotted path of the trainer's class.
+    """
+    every = constructions(job, api)
+    configs = {(each.call.key, each.call.path): each.outcome.made for each in every}
+    for each in every:
+        config = each.call.arguments.get("args")
+        held = configs.get((config.key, config.path)) if isinstance(config, Made) else None
+        if isinstance(config, Made) and held and api.home(each.call.path) == home:
+            yield each.call, config.key, {name: known.value for name, known in held.attributes.items()}
+
+
 def refusals(job: Document, api: Api, rule: str) -> Iterator[tuple[Construction, Notice]]:
     """Yield the constructions that raise, of whose error the rule of that name tells.
 
@@ -137,12 +158,24 @@ class _Constructor:
     hidden: dict[str, Unknown] = field(default_factory=dict[str, Unknown])
 
     def outcomes(self, call: Call) -> Iterator[tuple[Call, Outcome]]:
-        """Yield what comes of a call; of a command, what comes of each of its dataclasses, which share its key."""
+        """Yield what comes of a call; of a command, what comes of each of its dataclasses and of its trainer, which share its key."""
         if " " in call.path:
             made = [(each, self._construct(each)) for each in dataclasses_of(self.calls[call.key], self.api)]
+            made += [(each, self._construct(each)) for each in self._trainers(made)]
         else:
             made = [(call, self.outcome(call.key))]
         yield from ((each, outcome) for each, outcome in made if outcome is not None)
+
+    def _trainers(self, made: Iterable[tuple[Call, Outcome | None]]) -> Iterator[Call]:
+        """Yield the call of the trainer to which a command hands its config; the model that it names it may load first."""
+        for call, outcome in made:
+            trainer = trainer_of(call.path)
+            if outcome and outcome.made and self.api.signature(trainer) and not call.open:
+                settings = {**outcome.made.attributes, LOADING: BLANK}
+                self.made[call.key] = replace(outcome, made=replace(outcome.made, attributes=settings))
+                given = {"args": Made(call.path, call.key)}
+                label = trainer.rpartition(".")[2]
+                yield replace(call, path=trainer, label=label, arguments=given, open=True, via="call")
 
     def outcome(self, key: str) -> Outcome | None:
         """Return what comes of the call with a key; None where its checks are not known."""
@@ -214,7 +247,7 @@ def _changed(job: Document, key: str, made: Instance) -> Instance:
     """Return an instance as it is handed on: with what the program gave its attributes after it was made."""
     call = next(call for call in job.calls if call.key == key)
     now = job.get(key, None)
-    if not isinstance(now, Mapping):
+    if " " in call.path or not isinstance(now, Mapping):  # a command hands on what was parsed
         return made
     now = plain(now)
     later = {name: value for name, value in now.items() if name not in call.arguments or call.arguments[name] != value}

@@ -161,7 +161,10 @@ def _mendable(targets: Sequence[Answer]) -> Iterator[str]:
     fixed = [fix for target in targets for fix in target.get("fixed", ())]
     if any("fixed" in target for target in targets):
         would = "would be " if any("diff" in target for target in targets) else ""
-        yield style(f"{render_counted(len(fixed), 'finding')} {would}mended", fg="green" if fixed else None)
+        counts = Counter(finding["code"] for finding in fixed)
+        which = ", ".join(f"{count} {code}" for code, count in sorted(counts.items()))
+        what = f"{render_counted(len(fixed), 'finding')} {would}mended"
+        yield style(f"{what} ({which})" if which else what, fg="green" if fixed else None)
         return
     fixes = [finding["fix"]["safe"] for target in targets for finding in target["findings"] if finding["fix"]]
     safe, unsafe = fixes.count(True), fixes.count(False)

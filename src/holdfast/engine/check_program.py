@@ -19,7 +19,7 @@ from holdfast.engine.check import needed_facts, run_rules, severity_of
 from holdfast.engine.gather import gather
 from holdfast.engine.hub_facts import HUB_FACTS, HubFacts, Outside, asked_about
 from holdfast.engine.process_counts import ask_for_one
-from holdfast.engine.renamed import ask_at_once, identity
+from holdfast.engine.renamed import ask_at_once, identity, untold
 from holdfast.engine.resolve import Resolution
 
 Results = list[Finding | Skip]
@@ -182,12 +182,10 @@ def _unasked(rules: Sequence[Rule], documents: Sequence[Document], footing: Foot
 
 def _ask(rules: Sequence[Rule], documents: Sequence[Document], footing: Footing, at: Mapping[str, str]) -> Results:
     """Return what the rules say at some versions; what they say of several documents alike is told once."""
-    found = (
-        result
-        for document in documents
-        for result in ask_at_once(document, lambda each: _ask_about(rules, each, footing, at))
-    )
-    return list({identity(result): result for result in found}.values())
+    told: list[Finding | Skip] = []
+    for document in documents:
+        told += list(untold(told, ask_at_once(document, lambda each: _ask_about(rules, each, footing, at))))
+    return told
 
 
 def _ask_about(

@@ -129,6 +129,7 @@ class Training:
         private: Whether what goes to the Hub is private; None where nothing does.
         has_public_model: Whether the model is public though the tracker's Space is private.
         has_samples: Whether completions are drawn at each evaluation.
+        shuffles_prompts: Whether the trainer shuffles prompts in each epoch, by a generator that checkpoints do not hold.
     """
 
     trainer: str
@@ -142,6 +143,7 @@ class Training:
     private: bool | None
     has_public_model: bool
     has_samples: bool
+    shuffles_prompts: bool
 
 
 def outline_reading(job: Job) -> Reading:
@@ -220,6 +222,7 @@ def outline_training(job: Job) -> Training:
         private=True if has_space else job.output.private if job.output.push_to else None,
         has_public_model=bool(has_space and job.output.push_to and not job.output.private),
         has_samples=_has_samples(job),
+        shuffles_prompts=_shuffles_prompts(job),
     )
 
 
@@ -277,6 +280,11 @@ def _tokenizer_options(job: Job) -> dict[str, Any] | None:
 
 def _task(method: Method) -> str:
     return "SEQ_CLS" if method is Method.REWARD else "CAUSAL_LM"
+
+
+def _shuffles_prompts(job: Job) -> bool:
+    """Whether the sampler is `RepeatSampler` of trl 1.16, which only tables of rows get, and shuffles."""
+    return job.method.generates and not job.dataset.streaming and bool(job.train.get("shuffle_dataset", True))
 
 
 def _has_samples(job: Job) -> bool:

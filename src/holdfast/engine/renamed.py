@@ -8,9 +8,10 @@ Covered: arguments that were renamed, names that are imported from elsewhere now
 call, switches that became choices, nearest names.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from holdfast.core.calls import Call, Import, Made, Named
 from holdfast.core.document import Document, Key, Rename, Set, parse_key
@@ -21,6 +22,7 @@ RENAMING: Final = frozenset({"ARG101"})
 """Rules whose fix writes an argument under its new name, which is known."""
 MOVING: Final = frozenset({"IMP101", "IMP103"})
 """Rules whose fix imports a name from where it is now."""
+Result = TypeVar("Result", bound=Finding | Skip)
 IMPORTS: Final = "imports."
 
 
@@ -39,9 +41,23 @@ def ask_at_once(document: Document, ask: Callable[[Document], Iterable[Finding |
     later = [result for result in ask(anew) if isinstance(result, Finding)]
     holding = {identity(result) for result in later}
     kept = [each for each in results if isinstance(each, Skip) or _names_anew(each) or identity(each) in holding]
-    told = {identity(result) for result in kept}
     yield from kept
-    yield from (result for result in later if identity(result) not in told)
+    yield from untold(kept, later)
+
+
+def untold(kept: Sequence[Finding | Skip], later: Iterable[Result]) -> Iterator[Result]:
+    """Yield those later results that the kept ones do not tell of: a rule may say several things of one place."""
+    told, left = set(map(_words, kept)), Counter(map(identity, kept))
+    in_same_words_first = sorted(later, key=lambda each: _words(each) not in told)
+    for result in in_same_words_first:
+        if left[identity(result)]:
+            left[identity(result)] -= 1
+        else:
+            yield result
+
+
+def _words(result: Finding | Skip) -> object:
+    return identity(result), result.message if isinstance(result, Finding) else result.because
 
 
 def identity(result: Finding | Skip) -> object:

@@ -426,7 +426,7 @@ def seal(folder: Path, files: Iterable[Path], *, step: int, world_size: int) -> 
 
 def describe_training(args: Any, model: Any) -> dict[str, Any]:
     """Return what a reader of the events needs to know once: configuration, model, versions, hardware."""
-    cuda, parameters = sys.modules["torch"].cuda, list(model.parameters())
+    parameters = list(model.parameters())
     versions = {name: sys.modules[name].__version__ for name in LIBRARIES if name in sys.modules}
     return {
         "config": plain(args.to_dict()),
@@ -435,8 +435,16 @@ def describe_training(args: Any, model: Any) -> dict[str, Any]:
         "trainable": sum(each.numel() for each in parameters if each.requires_grad),
         "versions": {"python": sys.version.split()[0], **versions},
         "world_size": args.world_size,
-        "hardware": [cuda.get_device_name(index) for index in range(cuda.device_count())] or ["cpu"],
+        "hardware": name_devices(args),
     }
+
+
+def name_devices(args: Any) -> list[str]:
+    """Return the names of the GPUs that a training can use; where it uses none, CUDA is not asked: that takes memory of one."""
+    cuda = sys.modules["torch"].cuda
+    if getattr(args, "use_cpu", False):
+        return ["cpu"]
+    return [cuda.get_device_name(index) for index in range(cuda.device_count())] or ["cpu"]
 
 
 def part_finite(logs: Mapping[str, Any]) -> tuple[dict[str, float | None], list[str]]:

@@ -3,18 +3,21 @@
 ## What it does
 Compares each number and switch of a training config with what its class declares in the versions that the job will get:
 text where a number belongs, `2.0` where a whole number belongs, `True` for a number, text where `True` or `False`
-belongs.
+belongs. Also: text that begins like JSON, and is none, where a mapping belongs; and a flag of a command line that needs a
+value and has none, such as `--bf16`, whose default is None.
 
 ## Why is this bad
 Config classes do not check types. A learning rate in quotes passes, and the optimizer raises `TypeError` once the
 model and the data have been loaded. `packing: no` in a job file passes and is taken for true: YAML 1.2, which job files
-are, knows only `true` and `false`; `no` is text, and text is true.
+are, knows only `true` and `false`; `no` is text, and text is true. Text that begins with `{` is read as JSON when the config
+is made, and names want double quotes there.
 
 ## Fix safety
 Quotes around a number are taken off, and `yes`, `no`, `on`, `off` become true and false: safe. `True` for a number is
 1; which number was meant is unknown, and there is no fix.
 """
 
+import json
 from collections.abc import Iterator
 from math import isfinite
 from typing import Any
@@ -50,12 +53,51 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         yield from _no_rank(call) if adapts else ()
         for name in call.arguments:
             parameter = signature.parameters.get(name)
+            yield from _judged_mapping(call, parameter) if parameter and not adapts else ()
             judged = name in LORA if adapts else name not in call.own
-            if parameter is None or not judged or not parameter.types or not parameter.types <= SCALARS:
+            if parameter is None or not judged or not parameter.types:
+                continue
+            if _lacks_its_value(call, parameter):
+                yield _without_value(job, call, parameter)
+                continue
+            if not parameter.types <= SCALARS:
                 continue
             value = call.arguments[name]
             if not (adapts and isinstance(value, float)):
                 yield from _judged(job, call, parameter, value)
+
+
+def _lacks_its_value(call: Call, parameter: Parameter) -> bool:
+    """Tell whether a flag stands alone where argparse wants a value: only a switch whose default is known can do without."""
+    if call.via != "parser" or parameter.name in call.defaults or call.arguments[parameter.name] is not True:
+        return False
+    return "bool" not in parameter.types or (parameter.types == {"bool", "null"} and parameter.default is None)
+
+
+def _without_value(job: Document, call: Call, parameter: Parameter) -> Finding:
+    key = f"{call.key}.{parameter.name}"
+    is_switch = "bool" in parameter.types
+    fix = Fix("write `true`", (Set(key, value=True),)) if is_switch and has_edits(job, call) else None
+    wanted = "`true` or `false`" if is_switch else WORDS.get(next(iter(parameter.types - {"null"}), ""), "one")
+    return Finding(key, f"`--{parameter.name}` is given no value, and the parser expects {wanted} after it", fix)
+
+
+def _judged_mapping(call: Call, parameter: Parameter) -> Iterator[Finding]:
+    """Object to text that begins like JSON and is none, where a config reads JSON."""
+    if not {"dict", "str"} <= parameter.types or call.guard.holds("ValueError"):
+        return
+    value = call.arguments[parameter.name]
+    if isinstance(value, str) and value.startswith("{") and (error := _json_error(value)):
+        yield Finding(f"{call.key}.{parameter.name}", f"`{parameter.name}` is read as JSON, and is none: {error}")
+
+
+def _json_error(text: str) -> str:
+    """Return what is wrong with a text as JSON; empty if nothing is."""
+    try:
+        json.loads(text)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _judged(job: Document, call: Call, parameter: Parameter, value: Any) -> Iterator[Finding]:
@@ -73,8 +115,9 @@ def _judged(job: Document, call: Call, parameter: Parameter, value: Any) -> Iter
     fix = None if meant is None or not has_edits(job, call) else Fix(f"write `{shown}`", (Set(key, meant),))
     silent = "bool" in parameter.types and isinstance(value, str) and call.via != "parser"
     silently = ", and text counts as true" if silent else ""
-    given = "given no value" if call.via == "parser" and value is True else repr(value)
-    yield Finding(key, f"`{parameter.name}` is {given}, not {wanted}{silently}", fix, _severity(call, value, parameter))
+    yield Finding(
+        key, f"`{parameter.name}` is {value!r}, not {wanted}{silently}", fix, _severity(call, value, parameter)
+    )
 
 
 def _no_rank(call: Call) -> Iterator[Finding]:
@@ -94,8 +137,8 @@ def _is_read(call: Call, value: Any, parameter: Parameter) -> bool:
     """Tell whether a parser takes a value from a command line, or from a file, for what the argument needs."""
     if call.via != "parser":
         return False
-    if not isinstance(value, str):  # an option without a value is true; what a file holds is taken as it is
-        return value is not True or "bool" in parameter.types or parameter.name in call.defaults
+    if not isinstance(value, str):  # what a file holds is taken as it is
+        return True
     if value.lower() in NOTHING and "null" in parameter.types:
         return True
     if "bool" in parameter.types:
@@ -170,6 +213,7 @@ from peft import LoraConfig
 
 lora = LoraConfig(r="16", lora_alpha=32.0, task_type="CAUSAL_LM")
 """
+COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name trl-lib/Capybara"
 FIXED = SCRIPT.replace('"2e-5"', "2e-05")
 
 RULE = Rule(
@@ -182,7 +226,10 @@ RULE = Rule(
         "Tried with trl 1.16 on a tiny model, one argument of SFTConfig at a time, up to the end of the first step. Text "
         "for a number: 28 of 32 raise. A decimal number for a whole one: all but those of DECIMAL raise, or may. `True` for "
         "a number runs in 29 of 32, as 1: a warning. Text for a switch never raises. Adapters of peft 0.21 with text or a list "
-        "for `r`, `lora_alpha` or `lora_dropout` were put on a model: TypeError; with a rank of 0: ValueError."
+        "for `r`, `lora_alpha` or `lora_dropout` were put on a model: TypeError; with a rank of 0: ValueError. "
+        "The parser of trl 1.16 was given bare flags: `--fp16` and `--packing` are taken, `--bf16`, `--tf32`, "
+        "`--learning_rate` and `--report_to` are not. Text with `{` that is no JSON was given to each field of seven "
+        "config classes that takes text or a mapping: ValueError."
     ),
     bad=(
         Case(job=QUOTED, at="train.learning_rate", fixed=PLAIN),
@@ -193,6 +240,11 @@ RULE = Rule(
         Case(script=FIXED.replace("=True", '="no"'), at="train.packing", fixed=FIXED.replace("=True", "=False")),
         Case(script=FIXED.replace("packing", "logging_steps"), at="train.logging_steps"),
         Case(script=FIXED.replace("packing=True", "max_steps=[100]"), at="train.max_steps"),
+        Case(
+            script=FIXED.replace("packing=True", "model_init_kwargs='{use_cache: false}'"), at="train.model_init_kwargs"
+        ),
+        Case(command=COMMAND + " --bf16\n", at="train.bf16", fixed=COMMAND + " --bf16 true\n"),
+        Case(command=COMMAND + " --lr_scheduler_kwargs '{num_cycles: 2}'\n", at="train.lr_scheduler_kwargs"),
         Case(script=ADAPTER.replace('"16"', "0"), at="calls.0.r"),
         Case(script=ADAPTER, at="calls.0.r", fixed=ADAPTER.replace('"16"', "16")),
     ),
@@ -200,6 +252,9 @@ RULE = Rule(
         Case(job=PLAIN),
         Case(job=PLAIN.replace("learning_rate: 2e-05", "max_length: null\n  packing: false\n  warmup_steps: 0.1")),
         Case(script=FIXED),
+        Case(script=FIXED.replace("packing=True", "model_init_kwargs='{\"use_cache\": false}'")),
+        Case(command=COMMAND + " --bf16 true --packing --fp16\n"),
+        Case(command=COMMAND + """ --lr_scheduler_kwargs '{"num_cycles": 2}'\n"""),
         Case(script=ADAPTER.replace('"16"', "16")),
         Case(script=SCRIPT.replace('"2e-5"', "2 * 10**-5")),
     ),

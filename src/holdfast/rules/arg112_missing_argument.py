@@ -1,24 +1,35 @@
 """A call without an argument that it needs.
 
 ## What it does
-Compares what a call is given with the parameters that have no default in the versions that the job will get.
+Compares what a call is given with the parameters that have no default in the versions that the job will get. Of a command
+such as `trl sft` also: whether it is given a model, and a dataset.
 
 ## Why is this bad
 The call raises `TypeError: … missing a required positional argument`. Which ones are needed changes: the first versions
-of TRL's trainers could do without a model, and `GRPOTrainer` needed `reward_funcs` until trl 1.7.1.
+of TRL's trainers could do without a model, and `GRPOTrainer` needed `reward_funcs` until trl 1.7.1. The parser of a command lets
+both of its flags be left out; the script that it starts fails later.
 
 ## Fix safety
 What the argument should be is not known: there is no fix.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.arguments import signatures, subject
+from holdfast.catalog.commands import dataclasses_of
+from holdfast.catalog.flags import flag_meant
+from holdfast.catalog.since import since
 from holdfast.core.api import REQUIRED, Signature
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+SCRIPTS: Final = "0.24.0"  # the scripts of this release and of later ones were read
+HELP: Final = frozenset({"help", "h"})
+NEEDED: Final[Mapping[str, tuple[str, ...]]] = {"model_name_or_path": (), "dataset_name": ("datasets",)}
+"""Flags of a command without which its script fails, each with what can take its place."""
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
@@ -32,6 +43,27 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
                 names = " and ".join(f"`{name}`" for name in missing)
                 message = f"{subject(api, call)} needs {names}, which this call does not give"
                 yield Finding(call.key, message, place=call.name_place)
+    if since(api, "trl", SCRIPTS):
+        yield from _of_commands(job, api)
+
+
+def _of_commands(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to a command of TRL's that names no model, or no dataset."""
+    for call in job.calls:
+        if not call.path.startswith("trl ") or call.open or call.guard.because or HELP & call.arguments.keys():
+            continue
+        given = {flag_meant(each, name, None)[0] for name in call.arguments for each in _dataclasses(call, api)}
+        lacking = [flag for flag, others in NEEDED.items() if not given & {flag, *others}]
+        if lacking and any(_dataclasses(call, api)):
+            flags = " and ".join(f"`--{flag}`" for flag in lacking)
+            yield Finding(
+                call.key, f"`{call.path}` needs {flags}, which this command does not give", place=call.name_place
+            )
+
+
+def _dataclasses(call: Call, api: Api) -> Iterator[Signature]:
+    """Yield the signatures of a command's dataclasses."""
+    return (each for part in dataclasses_of(call, api) if (each := api.signature(part.path)))
 
 
 def _missing(call: Call, signature: Signature) -> Iterator[str]:
@@ -64,6 +96,7 @@ REWARDED = SCRIPT.replace("    args=", "    reward_funcs=score,\n    args=").rep
     "\n\ndef score(completions, **kwargs):\n    return [float(len(text)) for text in completions]\n\n\ntrainer",
     1,
 )
+COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name trl-lib/Capybara --output_dir out\n"
 OLD = {"trl": "1.7.1", "transformers": "5.5.0"}
 
 RULE = Rule(
@@ -74,10 +107,20 @@ RULE = Rule(
     check=check,
     source=(
         "The signatures in the history in `catalog/api`. `upload_file` was run with huggingface_hub 2.4: TypeError. "
-        "GRPOTrainer's signature was read in the wheel of trl 1.7.1."
+        "GRPOTrainer's signature was read in the wheel of trl 1.7.1. Six trainers of trl 1.16 were built with `model=None`: "
+        "all raise; the scripts of 0.24, 0.29, 1.0 and 1.16 raise ValueError without a dataset."
     ),
-    bad=(Case(script=SCRIPT, versions=OLD, at="trainer"), Case(script=UPLOAD, at="calls.0")),
+    bad=(
+        Case(script=SCRIPT, versions=OLD, at="trainer"),
+        Case(script=UPLOAD, at="calls.0"),
+        Case(command=COMMAND.replace("--model_name_or_path Qwen/Qwen2.5-0.5B ", ""), at="train"),
+        Case(command=COMMAND.replace("--dataset_name trl-lib/Capybara ", ""), at="train"),
+    ),
     good=(
+        Case(command=COMMAND),
+        Case(command=COMMAND.replace("_name_or_path", "_name")),
+        Case(command="trl sft --config recipe.yaml\n"),
+        Case(command="trl sft --help\n"),
         Case(script=REWARDED, versions=OLD),
         Case(script=UPLOAD.replace("path_in_repo", 'repo_id="me/model", path_in_repo')),
         Case(script=UPLOAD.replace("path_in_repo", "**where, path_in_repo")),

@@ -2,25 +2,25 @@
 
 ## What it does
 Looks for numbers out of range: a negative seed, learning rate or weight decay, betas of Adam of 1 and more, a batch or an accumulation of less than 1,
-a dropout of more than 1. For peft also: a `task_type` that is none, and numbers that are given to `LoraConfig` by position.
+a dropout of more than 1. For peft also: a `task_type` that is none, or not that of the method, and numbers that are given to `LoraConfig` by position.
 
 ## Why is this bad
 The configs take them. What works with them raises: the seed when the trainer is built, the batch when the first is drawn, the rate when the
 optimizer is made, the dropout when the adapter is put on the model, which is downloaded by then. The first argument of `LoraConfig` is `task_type`, and
-not `r`.
+not `r`. An adapter for another task trains, and then `AutoPeftModelForCausalLM` refuses it; with `CAUSAL_LM`, `RewardTrainer` is not built.
 
 ## Fix safety
-There is no automatic fix: what was meant, only the user knows.
+A `task_type` is changed to that of the method: unsafe. There is no other fix: what was meant, only the user knows.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.since import since
 from holdfast.core.calls import Call
-from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.document import Document, Set
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 from holdfast.core.nearest import nearest
 
 AT_LEAST: Mapping[str, float] = {
@@ -39,6 +39,9 @@ ADAM = "adamw_torch"
 """The optimizer with which these were tried, fused or not; it is the default."""
 OWN_OPTIMIZER = ("trainer.optimizers", "trainer.optimizer_cls_and_kwargs")
 TASKS = ("CAUSAL_LM", "SEQ_CLS", "SEQ_2_SEQ_LM", "TOKEN_CLS", "QUESTION_ANS", "FEATURE_EXTRACTION")
+GENERATING: Final = ("CAUSAL_LM", "SEQ_2_SEQ_LM")
+CAUSAL: Final = ("sft", "dpo", "kto", "grpo", "rloo")
+"""Methods that train a causal language model."""
 DROPOUT, TASK = "lora_dropout", "task_type"
 
 
@@ -77,6 +80,20 @@ def _of_adapter(job: Document, adapter: Call, api: Api) -> Iterator[Finding]:
         meant = nearest(task.upper(), TASKS)
         hint = f"did you mean {meant!r}?" if meant else f"it is one of {', '.join(TASKS)}"
         yield Finding(f"peft.{TASK}", f"{task!r} is no `{TASK}`: {hint}")
+    elif isinstance(task, str):
+        yield from _of_task(job, task)
+
+
+def _of_task(job: Document, task: str) -> Iterator[Finding]:
+    """Object to a task that is not the model's: peft wraps the model for it, and writes it into the adapter's files."""
+    method, key = job.get("method", None), f"peft.{TASK}"
+    if method == "reward" and task in GENERATING:
+        fault = f"{task!r} wants a model that generates, and `RewardTrainer` trains one that scores"
+        yield Finding(key, fault, Fix("write `SEQ_CLS`", (Set(key, "SEQ_CLS"),), safe=False))
+    elif method in CAUSAL and task != "CAUSAL_LM":
+        fault = f"{task!r} is not the task of a model that generates text: its adapter cannot be loaded for that, nor merged"
+        severity = None if job.kind == "job" else Severity.WARNING  # the export of a job loads it
+        yield Finding(key, fault, Fix("write `CAUSAL_LM`", (Set(key, "CAUSAL_LM"),), safe=False), severity)
 
 
 def _optimizes_by_adam(job: Document) -> bool:
@@ -111,7 +128,8 @@ RULE = Rule(
     check=check,
     source=(
         "Tried with trl 1.16, transformers 5.23, peft 0.21 and a tiny model, one argument at a time: each bad example raises ValueError or "
-        "ZeroDivisionError before the first step, `torch.optim.AdamW` those of the optimizer."
+        "ZeroDivisionError before the first step, `torch.optim.AdamW` those of the optimizer. Each `task_type` was trained with SFT, DPO, GRPO and reward for a step, saved and loaded by "
+        "`AutoPeftModelForCausalLM`: ValueError but for CAUSAL_LM and none; `SEQ_CLS` with KTO and RLOO likewise."
     ),
     bad=(
         Case(job=JOB.replace("seed: 1", "seed: -1"), at="train.seed"),
@@ -119,12 +137,21 @@ RULE = Rule(
         Case(job=JOB.replace("1.0e-4", "-1.0e-4"), at="train.learning_rate"),
         Case(job=JOB.replace("0.05", "5"), at="peft.lora_dropout"),
         Case(job=JOB.replace("CAUSAL_LM", "CAUSAL"), at="peft.task_type"),
+        Case(job=JOB.replace("CAUSAL_LM", "SEQ_CLS"), at="peft.task_type", fixed=JOB),
+        Case(
+            job=JOB.replace("sft", "reward"),
+            at="peft.task_type",
+            fixed=JOB.replace("sft", "reward").replace("CAUSAL_LM", "SEQ_CLS"),
+        ),
+        Case(script=SCRIPT.replace("CAUSAL_LM", "SEQ_CLS"), at="peft.task_type", fixed=SCRIPT),
         Case(script=SCRIPT.replace("steps=4", "steps=0"), at="train.gradient_accumulation_steps"),
         Case(script=SCRIPT.replace("0.95", "1.0"), at="train.adam_beta2"),
         Case(script=SCRIPT.replace("r=8, lora_alpha=16", "8, 16"), at="peft"),
     ),
     good=(
         Case(job=JOB),
+        Case(job=JOB.replace("sft", "reward").replace("CAUSAL_LM", "SEQ_CLS")),
+        Case(job=JOB.replace(", task_type: CAUSAL_LM", "")),
         Case(script=SCRIPT),
         Case(script=SCRIPT.replace("0.95", '1.0, optim="adafactor"')),
         Case(script=SCRIPT.replace("LoraConfig(r=8, lora_alpha=16", "LoraConfig(None, None")),

@@ -17,14 +17,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.constructions import constructions
+from holdfast.catalog.constructions import trained
 from holdfast.catalog.since import since
 from holdfast.catalog.train_arguments import setting
-from holdfast.core.calls import Made
 from holdfast.core.document import ABSENT, Document, Edit, Remove, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 TRAINER = "trl.trainer.sft_trainer.SFTTrainer"
+SETTINGS = ("packing", "padding_free", "max_length")
 NAMED = "0.20.0"  # until then it was `max_seq_length` too
 ENFORCED = "1.0.0"
 
@@ -35,15 +35,14 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         if job.get("method") == "sft":
             yield from _judged("train", lambda name: setting(job, name), api)
         return
-    made = {each.call.key: each for each in constructions(job, api)}
-    for each in made.values():
-        config = each.call.arguments.get("args")
-        if api.home(each.call.path) != TRAINER or not isinstance(config, Made) or each.call.guard.holds("ValueError"):
+    for trainer, config, held in trained(job, api, TRAINER):
+        if trainer.guard.holds("ValueError"):
             continue
-        outcome = made[config.key].outcome if config.key in made else None
-        if outcome and outcome.made:
-            held = {name: known.value for name, known in outcome.made.attributes.items()}
-            yield from _judged(config.key, held.get, api)
+        found = list(_judged(config, held.get, api))
+        yield from found
+        if job.kind == "command" and not found:
+            for name in SETTINGS:
+                job.get(f"{config}.{name}", None)  # one that is hidden might be wrong
 
 
 def _judged(key: str, value: Callable[[str], Any], api: Api) -> Iterator[Finding]:
@@ -73,6 +72,7 @@ trainer = SFTTrainer(
 )
 """
 FREE = PACKED.replace("packing=True, max_length=None", "padding_free=True")
+COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name trl-lib/Capybara"
 JOB = """
 method: sft
 model: Qwen/Qwen2.5-0.5B
@@ -96,6 +96,14 @@ RULE = Rule(
     bad=(
         Case(script=PACKED, at="train.max_length", fixed=PACKED.replace(", max_length=None", "")),
         Case(script=FREE, at="train.padding_free", fixed=FREE.replace("free=True", "free=True, max_length=None")),
+        Case(
+            command=COMMAND + " --padding_free\n",
+            at="train.padding_free",
+            fixed=COMMAND + " --padding_free --max_length None\n",
+        ),
+        Case(
+            command=COMMAND + " --packing --max_length None\n", at="train.max_length", fixed=COMMAND + " --packing \n"
+        ),
         Case(job=JOB, at="train.max_length", fixed=JOB.replace("  max_length: null\n", "")),
     ),
     good=(
@@ -104,5 +112,8 @@ RULE = Rule(
         Case(script=FREE.replace("padding_free=True", "padding_free=True, packing=True")),
         Case(script=FREE, versions={"trl": "0.19.1", "transformers": "4.53.3"}),
         Case(job=JOB.replace("null", "512")),
+        Case(command=COMMAND + " --packing --padding_free\n"),
+        Case(command=COMMAND + " --padding_free --max_length None\n"),
+        Case(command=COMMAND + " --max_length None\n"),
     ),
 )

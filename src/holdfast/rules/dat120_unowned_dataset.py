@@ -74,7 +74,7 @@ RULE = Rule(
             command=COMMAND,
             facts=_facts("train.dataset_name"),
             at="train.dataset_name",
-            fixed=COMMAND.replace("imdb", '"stanfordnlp/imdb"'),
+            fixed=COMMAND.replace("imdb", "stanfordnlp/imdb"),
         ),
         Case(script=SCRIPT, facts=_facts("calls.0.0", name="imdb"), at="calls.0.0"),
     ),

@@ -297,7 +297,9 @@ def rows_on(line: bytes, decoder: json.JSONDecoder = DECODER) -> list[Any]:
             values.append(value)
             at += len(text) - at - len(text[at:].lstrip())
     except JSONDecodeError as error:
-        raise ValueError(f"not JSON ({error.msg} at character {error.pos + 1} of the line)") from error
+        raise ValueError(
+            f"not JSON ({error.msg.removesuffix(' at')} at character {error.pos + 1} of the line)"
+        ) from error
     return values
 
 

@@ -43,6 +43,9 @@ ROWS: Final = "dataset-bad-row-values"
 COLLATOR: Final = "collator"
 TARGETS: Final = re.compile(r"Target modules (?P<asked>.+?) not found in the base model")
 UNTRAINED: Final = "no-trainable-parameters"
+UNREAD: Final = "dataset-file-corrupt"
+NO_GPU: Final = "no-gpu-visible"
+PRECISION: Final = re.compile(r"\b(?:bf16|fp16|tf32)\b")
 LISTED: Final = 8
 """Choices that are listed where none is near."""
 SHORTEST: Final = 4
@@ -155,6 +158,8 @@ def _short(filled: str, page: str) -> str:
 def _known(name: str, about: Circumstances) -> Iterator[Advice]:
     """Yield what is known of a failure beyond its log, the surest first."""
     yield from _environment(about)
+    yield from _precision(name, about)
+    yield from _file_of_rows(name, about)
     yield from _column(name, about)
     yield from _undefined(about)
     if name != ROWS:  # a value of a row may be what lacks it
@@ -188,6 +193,23 @@ def _environment(about: Circumstances) -> Iterator[Advice]:
         yield Advice(
             f"The script reads the environment variable `{missing[1]}`, which is not set.",
             f"Set it: {how}, and likewise where the job will run.",
+        )
+
+
+def _precision(name: str, about: Circumstances) -> Iterator[Advice]:
+    """Yield the setting that trains on a machine without a GPU, where a precision is refused for want of one."""
+    if name == NO_GPU and (asked := PRECISION.search(about.error)):
+        yield Advice(
+            f"`{asked[0]}` asks for a GPU, and this process finds none.",
+            f"Write `use_cpu=True` or `{asked[0]}=False`{about.at} to train on the processor, or run the job on a GPU.",
+        )
+
+
+def _file_of_rows(name: str, about: Circumstances) -> Iterator[Advice]:
+    """Yield the command that names each line of a data file which cannot be read."""
+    if name == UNREAD and about.inspected:
+        yield Advice(
+            "", f"Correct or remove the lines that `holdfast inspect {about.inspected}` names, or get the file again."
         )
 
 

@@ -47,6 +47,8 @@ OWN: Final[Mapping[str, StageName]] = {"missing-module": "import", "import-api-r
 EARLY: Final = ("data", "model", "tokenize")
 """Stages after which it matters more how late it failed."""
 RESUMED_STAGE: Final[StageName] = "resume"
+AGAIN: Final[Mapping[StageName, str]] = {"stop": "stopped", "resume": "resumed"}
+"""What is done to a job in a process of its own."""
 RESUMED: Final = "checkpoint-not-found"
 """What is raised amid `train`, before its first step."""
 AMID: Final = ("the data ran out", "the script left amid training")
@@ -67,6 +69,7 @@ UNSEEN: Final[Mapping[StageName, str]] = {
 
 GUESSED: Final[Mapping[str, tuple[str, ...]]] = {
     "gradient-checkpointing-no-grad-input": ("no-trainable-parameters", "weights-not-updated"),
+    "no-trainable-parameters": ("weights-not-updated",),
     "dataset-bad-row-values": ("user-code-error",),
 }
 """What a failure looks like, and what it is where that was told: no parameter is trained, a function made the values."""
@@ -139,6 +142,11 @@ def _unasked(result: StageResult, parts: Mapping[Part, Played], failures: Sequen
     raised = next((each for each in failures if each.part == "whole"), None)
     if raised is None or result.name in parts or result.status != "not_rehearsed":
         return result
+    if _before(result.name, raised.stage):
+        because = (
+            f"a job is {AGAIN[result.name]} only where it comes to its end, and the script failed at `{raised.stage}`"
+        )
+        return replace(result, because=because)
     return replace(result, because=f"the script failed at `{raised.stage}`")
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import dropwhile
 from typing import Any, Final
 
 from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG, Cause, Diagnosis, Evidence, Signature
@@ -15,6 +16,8 @@ SURE: Final = 0.5
 CODE: Final = "user-code-error"
 MISSING: Final = re.compile(r"KeyError: '([^']+)'")
 FRAME: Final = re.compile(r'File "([^"]+)", line (\d+)(?:, in (\S+))?')
+CALLED: Final = re.compile(r"\b(\w+)\(\) (?:got|takes|missing) ")
+"""The method that refuses how it was called."""
 ASKING: Final = ("__getattr__", "__getattribute__")
 """Functions that raise for the line that asks for what there is not."""
 NO_DATA: Final = "FileNotFoundError: no such data: "
@@ -75,8 +78,10 @@ def _better(name: str, played: Played, stage: StageName) -> Iterator[tuple[str, 
     yield from _better_of_file(name, because, stage)
     if missing := MISSING.fullmatch(because):
         yield from _better_of_column(name, missing[1], played, stage)
+    if name == "custom-trainer-signature" and _is_own_line(played) and not _passes_to_own_method(played):
+        yield CODE, because
     if name == "gradient-checkpointing-no-grad-input" and _keeps_states(played):
-        told = f"{because}; nothing is checkpointed, so the loss was cut off from what is trained, by `detach` for one"
+        told = f"{because}; nothing is checkpointed, so nothing is trained that the loss depends on: it is frozen, or cut off by `detach`"
         yield "no-trainable-parameters", told
     if name == "framework-version-incompatible" and because.startswith("AttributeError"):
         if _is_own_line(played):
@@ -123,9 +128,9 @@ def _is_not_given(name: str, played: Played, stage: StageName) -> bool:
 
 
 def _keeps_states(played: Played) -> bool:
-    """Return whether it is known of each training that it checkpoints no activations."""
+    """Return whether it is known of each training that it checkpoints no activations; a loop has no arguments that say so."""
     told = played.facts("trains")
-    return bool(told) and not any(each["checkpointing"] for each in told)
+    return not any(each["checkpointing"] for each in told) if told else not played.facts("checkpoints")
 
 
 def _asks_for_column(name: str, played: Played) -> bool:
@@ -141,8 +146,16 @@ def _is_own_line(played: Played) -> bool:
 
 def _is_asked_by_own_line(played: Played) -> bool:
     """Return whether a line of the script itself asked an object for what it has not."""
-    *before, last = FRAME.findall(played.logs.get("stderr.log", "")) or [("", "", "")]
-    return bool(before) and last[2] in ASKING and ":".join(before[-1][:2]) == played.end.get("where")
+    frames = FRAME.findall(played.logs.get("stderr.log", ""))
+    before = list(dropwhile(lambda frame: frame[2] in ASKING, reversed(frames)))
+    return len(before) < len(frames) and bool(before) and ":".join(before[0][:2]) == played.end.get("where")
+
+
+def _passes_to_own_method(played: Played) -> bool:
+    """Return whether the script's own line that raised stands in a method of the same name as the one that it called."""
+    frames = FRAME.findall(played.logs.get("stderr.log", ""))
+    called = CALLED.search(because_of(played))
+    return bool(frames) and called is not None and called[1] == frames[-1][2]
 
 
 def _can_be(name: str, stage: StageName) -> bool:

@@ -20,6 +20,8 @@ UNLOADS = re.compile(r"\.unload\(")
 LABELLED = {"SEQ_CLS": "AutoModelForSequenceClassification", "TOKEN_CLS": "AutoModelForTokenClassification"}
 """Tasks whose models have a head with a row for each label."""
 CAUSAL = "AutoModelForCausalLM"
+WRITES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
+"""How classes of models that write texts end."""
 HEAD = re.compile(r"\b(score|classifier)\b.*\bweight$")
 
 
@@ -47,6 +49,28 @@ def look(final: Sequence[Path], trained: Mapping[str, Any], order: Order, tell: 
             if _is_base(folder, str(trained.get("base") or "")):
                 because = f"the merged model in {folder.name} is the base model: what the adapter learnt is not in it"
                 tell.wrong("user-code-error", "export", because)
+
+
+def is_of_another_task(folder: Path, trained: Mapping[str, Any], tell: Tell) -> bool:
+    """Return whether an adapter of a language model says that it is one of a classifier, and tell of it: it holds no head.
+
+    Args:
+        folder: What was saved.
+        trained: The fact about the last training; `model` is the class of what was trained.
+        tell: Where it is told.
+    """
+    if not (folder / FILE).is_file() or not str(trained["model"]).endswith(WRITES):
+        return False
+    task = peft.PeftConfig.from_pretrained(str(folder)).task_type
+    name = getattr(task, "value", task)
+    if name not in LABELLED:
+        return False
+    because = (
+        f"the adapter in {folder.name} has `task_type={name}`, and {trained['model']} was trained with it: whoever loads it by "
+        'its task gets a classifier, whose head it lacks; give LoraConfig `task_type="CAUSAL_LM"`, or train a classifier'
+    )
+    tell.wrong("merged-config-architecture-wrong", "export", because)
+    return True
 
 
 def merge(folder: Path, tell: Tell) -> Any:

@@ -41,6 +41,8 @@ def look(order: Order, tell: Tell) -> None:
         adapted.look(final, trained, order, tell)
         look_at_bodies(final, trained, tell)
     for folder in final[:MOST]:
+        if trained is not None and adapted.is_of_another_task(folder, trained, tell):
+            continue
         model = load(folder, tell)
         if model is not None:
             write_words(model, folder, tell)

@@ -39,9 +39,8 @@ def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
 def _spell(lengths: Lengths, max_length: int) -> str:
     """Return how long rows are, as far as that tells what to choose."""
     quantiles = ((50, lengths.p50), (95, lengths.p95), (99, lengths.p99))
-    longer = [
-        f"{length} would keep {percent} in 100 whole" for percent, length in quantiles if length and length > max_length
-    ]
+    keeps = {length: percent for percent, length in quantiles if length and max_length < length < lengths.max}
+    longer = [f"{length} would keep {percent} in 100 whole" for length, percent in keeps.items()]
     return ", ".join((*longer, f"the longest has {lengths.max}"))
 
 

@@ -31,6 +31,8 @@ def _placed(document: Document, edit: Edit) -> TextEdit:
         return _at(option, value, "")
     if option and value and value != option and isinstance(edit, Set):
         return _at(value, value, render_words(edit.value))
+    if option and isinstance(edit, Set) and document.get(edit.key) is True:  # the option has no value
+        return _at(option, option, f"--{key[-1]} {render_words(edit.value)}")
     if key not in document.places and isinstance(edit, Set) and (call := _call(document, edit)):
         end = Place(call.path, call.end_line, call.end_column, call.end_line, call.end_column)
         return _at(end, end, f" --{key[-1]} {render_words(edit.value)}")

@@ -17,6 +17,8 @@ CONFIGS = (
 )
 """Classes of which configs are made, by their module."""
 
+NO_GPU = "a machine with a GPU; transformers refuses it on one without, where `use_cpu=True` or `bf16=False` trains"
+
 
 def install(order: Order, tell: Tell) -> None:
     """Have errors in settings told as of their stage."""
@@ -40,6 +42,8 @@ class Settings:
         if self._order.gpu == "none":  # what compiles for a GPU is replaced with the GPU
             for name in [each for each in kwargs if each.startswith("torch_compile") and kwargs[each]]:
                 self._tell.not_rehearsed(f"{name}={kwargs.pop(name)!r}", "the job itself: compiling takes minutes")
+        if self._order.gpu == "assumed" and kwargs.get("bf16") is True and not kwargs.get("use_cpu"):
+            self._tell.not_rehearsed("bf16=True", NO_GPU)
         with self._tell.aside("import"):
             init(settings, *args, **kwargs)
 

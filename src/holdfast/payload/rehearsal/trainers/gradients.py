@@ -32,7 +32,10 @@ def judge(trainer: Any, tell: Tell) -> None:
         return
     trained = {name: each for name, each in trainer.model.named_parameters() if each.requires_grad}
     lora = {name for name in trained if LORA.search(name)}
-    if trained and not reached & trained.keys():
+    if lora and not reached & lora and _is_scaled_away(trainer.model):
+        because = "`lora_alpha` is 0, so what the adapter computes is multiplied by 0: give it a value above 0, such as twice `r`"
+        tell.wrong("no-trainable-parameters", "step", because)
+    elif trained and not reached & trained.keys():
         because = (
             f"none of the {len(trained)} tensors that are trained gets a gradient: the loss does not depend on them"
         )
@@ -58,6 +61,13 @@ def _holds_trained(trainer: Any) -> bool:
         return True
     held = {id(each) for group in groups for each in group["params"]}
     return any(id(each) in held for each in trainer.model.parameters() if each.requires_grad)
+
+
+def _is_scaled_away(model: Any) -> bool:
+    """Return whether every adapter of a model is multiplied by 0."""
+    held = (getattr(each, "scaling", None) for each in model.modules())  # of attention it is a number
+    scales = [scale for each in held if isinstance(each, dict) for scale in each.values()]
+    return bool(scales) and not any(scales)
 
 
 def _groups(names: set[str]) -> set[str]:
