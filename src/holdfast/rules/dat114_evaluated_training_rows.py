@@ -102,6 +102,12 @@ from transformers import Trainer
 rows = load_dataset("acme/chats").map(tokenize)
 trainer = Trainer(model=model, train_dataset=rows["train"], eval_dataset=rows["train"])
 """
+PARTED = """from datasets import load_dataset
+from trl import SFTTrainer
+
+rows = load_dataset("acme/chats", split="train").train_test_split(test_size=0.1, seed=0)
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", train_dataset=rows["train"], eval_dataset=rows["test"])
+"""
 LOADED_TWICE = """from datasets import load_dataset
 from trl import SFTTrainer
 
@@ -113,13 +119,6 @@ def load(split):
 trained, held_out = load("train"), load("test")
 trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", train_dataset=trained, eval_dataset=held_out)
 """
-ITEM = """from datasets import load_dataset
-from trl import SFTTrainer
-
-rows = load_dataset("acme/chats")
-trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", train_dataset=rows["train"], eval_dataset=rows["test"])
-"""
-PARTED = ITEM.replace('"acme/chats")', '"acme/chats", split="train").train_test_split(test_size=0.1, seed=0)')
 COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name acme/chats --eval_strategy steps --dataset_test_split train\n"
 
 RULE = Rule(
@@ -137,7 +136,6 @@ RULE = Rule(
         Case(script=SCRIPT, at="calls.1.split"),
         Case(script=SAME, at="trainer.eval_dataset"),
         Case(script=MAPPED, at="trainer.eval_dataset"),
-        Case(script=ITEM.replace('["test"]', '["train"]'), at="trainer.eval_dataset"),
         Case(script=PARTED.replace('["test"]', '["train"]'), at="trainer.eval_dataset"),
         Case(command=COMMAND, at="train.dataset_test_split"),
     ),
@@ -146,10 +144,9 @@ RULE = Rule(
         Case(script=SCRIPT.replace('"train"', '"train[200:]"')),
         Case(script=SCRIPT.replace("train[:200]", "test")),
         Case(script=MAPPED.replace('eval_dataset=rows["train"]', 'eval_dataset=rows["test"]')),
-        Case(script=LOADED_TWICE),
-        Case(script=ITEM),
         Case(script=PARTED),
-        Case(script=ITEM.replace('["test"]', "[held_out]").replace('["train"]', "[split]")),
+        Case(script=PARTED.replace('["test"]', "[held_out]").replace('["train"]', "[split]")),
+        Case(script=LOADED_TWICE),
         Case(job=JOB.replace("train[85%:]", "train[-100:]")),
         Case(command=COMMAND.replace("_split train", "_split test")),
     ),

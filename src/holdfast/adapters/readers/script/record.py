@@ -190,4 +190,6 @@ def _merge(known: Draft, again: Draft) -> None:
 
 def result_of(reading: Reading, draft: Draft) -> Thing:
     """Return what a call made."""
-    return Thing(draft.path, draft, next(reading.numbers))
+    made = Thing(draft.path, draft, next(reading.numbers))
+    draft.made.append(made.address)
+    return made
