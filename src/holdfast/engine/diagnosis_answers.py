@@ -1,6 +1,6 @@
 """The answer of `diagnose` as JSON, to the letter of `contract.md` §2."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, TypeGuard
 
@@ -15,7 +15,10 @@ FACTORS: Final[Mapping[str, float]] = {"halve": 0.5, "double": 2}
 
 
 def answer_diagnose(
-    found: Diagnosis, paths: Sequence[str], settings: Mapping[str, Any] = MappingProxyType({})
+    found: Diagnosis,
+    paths: Sequence[str],
+    settings: Mapping[str, Any] = MappingProxyType({}),
+    is_so: Callable[[Remedy], bool] = lambda _: False,
 ) -> dict[str, Any]:
     """Return what was found out from some logs.
 
@@ -23,12 +26,13 @@ def answer_diagnose(
         found: It.
         paths: The logs.
         settings: Of the job's `train`, by name, as far as they are known: remedies say from which value to which.
+        is_so: Tells whether the job has a change already: then it is not told.
     """
     return {
         "schema": SCHEMA,
         "verb": "diagnose",
         "verdict": found.verdict,
-        "causes": [_cause(cause, settings) for cause in found.causes],
+        "causes": [_cause(cause, settings, is_so) for cause in found.causes],
         "missing": list(found.missing),
         "quiet": found.is_quiet,
         "paths": list(paths),
@@ -37,7 +41,7 @@ def answer_diagnose(
     }
 
 
-def _cause(cause: Cause, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _cause(cause: Cause, settings: Mapping[str, Any], is_so: Callable[[Remedy], bool]) -> dict[str, Any]:
     signature = cause.signature
     return {
         "class": signature.name,
@@ -48,7 +52,7 @@ def _cause(cause: Cause, settings: Mapping[str, Any]) -> dict[str, Any]:
         "cause": cause.cause,
         "fix": cause.fix,
         "retry": signature.retry,
-        "remedy": [told for each in cause.remedy for told in _remedies(each, settings)] or None,
+        "remedy": [told for each in cause.remedy if not is_so(each) for told in _remedies(each, settings)] or None,
         "prevented_by": list(signature.prevented_by),
     }
 
