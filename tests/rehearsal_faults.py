@@ -179,13 +179,6 @@ DATA: tuple[Job, ...] = (
         given='eval_dataset=dataset.remove_columns("rejected")',
     ),
     job(
-        "evaluated-on-what-is-trained",
-        "SFT",
-        "data/eval-train-leak",
-        settings='eval_strategy="epoch"',
-        given="eval_dataset=dataset.select(range(16))",
-    ),
-    job(
         "pairs-of-the-same",
         "DPO",
         "data/preference-signal-degenerate",

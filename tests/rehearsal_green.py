@@ -194,9 +194,14 @@ LABELS: tuple[Job, ...] = (
     plain("end-beside-padding", top=ENDED, end=GIVEN_ENDED),
     plain("texts-without-an-end", top="tokenizer.pad_token = tokenizer.eos_token"),
     job(
+        "evaluated-on-what-is-trained",
+        "SFT",
+        settings='eval_strategy="epoch"',
+        given="eval_dataset=dataset.select(range(16))",
+    ),
+    job(
         "tested-on-what-is-learnt",
         "SFT",
-        "data/eval-train-leak",
         settings='eval_strategy="steps", eval_steps=5',
         given="eval_dataset=dataset",
     ),
@@ -343,6 +348,8 @@ DOUBTED = {
     "merged-and-kept": "model-files-missing",
     "writes-elsewhere-each-time": "resume-silently-ignored",
     "checkpoints-without-optimizer": "checkpoint-incomplete",
+    "tested-on-what-is-learnt": "DAT220",
+    "evaluated-on-what-is-trained": "DAT220",
     **DOUBTED_ROWS,
     **DOUBTED_SETTINGS,
 }

@@ -179,11 +179,10 @@ LOGGED: tuple[Job, ...] = (
 HALVES = f"{COLLATOR}\nparts = dataset.train_test_split(0.2, seed=0)\ndataset = parts['train']"
 LEAKING = 'eval_strategy="steps", eval_steps=5'
 LEAKED: tuple[Job, ...] = (
-    plain("tokens-tested-on-themselves", "data/eval-train-leak", settings=LEAKING, given="eval_dataset=dataset, "),
+    plain("tokens-tested-on-themselves", settings=LEAKING, given="eval_dataset=dataset, "),
     plain("tokens-tested-on-others", settings=LEAKING, collator=HALVES, given=f"{HELD}, "),
     plain(
         "tensors-tested-on-themselves",
-        "data/eval-train-leak",
         settings=LEAKING,
         collator=f"{COLLATOR}\ndataset = list(dataset)",
         given="eval_dataset=dataset, ",
@@ -219,6 +218,8 @@ TARGETED: tuple[Job, ...] = (
 )
 SETTINGS = (*LOGGED, *LEAKED, *TARGETED, *LAUNCHED, *FORMATTED, *RATES, *INTERVALS, *COLLATED)
 DOUBTED_SETTINGS = {
+    "tokens-tested-on-themselves": "DAT220",
+    "tensors-tested-on-themselves": "DAT220",
     "parameters-that-there-are-not": "lora-wrong-target-modules",
     "half-a-name": "lora-wrong-target-modules",
     "labels-of-some-rows-masked": "completion-mask-drops-everything",

@@ -214,9 +214,9 @@ BACK = "accelerator.backward(loss)"
 FROZEN = "for each in model.parameters():\n    each.requires_grad = False\n"
 LOOPS: tuple[Job, ...] = (
     loop("loop", WHOLE + ADAM),
-    loop("loop-of-frozen-weights", WHOLE + FROZEN + ADAM + ADAPTED, "step/no-trainable-parameters"),
+    loop("loop-of-frozen-weights", WHOLE + FROZEN + ADAM + ADAPTED, "step/weights-not-updated"),
     loop("loop-of-an-adapter", WHOLE + ADAPTED + ADAM),
-    loop("loop-emptied-first", WHOLE + ADAM, "step/no-trainable-parameters", back="loss.backward(); optimizer.zero_grad()"),
+    loop("loop-emptied-first", WHOLE + ADAM, "step/weights-not-updated", back="loss.backward(); optimizer.zero_grad()"),
     loop("loop-without-a-rate", WHOLE + ADAM.replace("1e-4", "0.0"), "step/lr-too-low-flat"),
     loop("loop-over-at-once", WHOLE + ADAM + SCHEDULED, "step/lr-too-low-flat", then="scheduler.step()"),
     loop("loop-without-any-rate", WHOLE + "from transformers import Adafactor\noptimizer = Adafactor(model.parameters())\n"),

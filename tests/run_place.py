@@ -53,10 +53,11 @@ class Place:
         lines = events[0].read_text().splitlines() if events else []
         return max((said.get("step") or 0 for said in map(json.loads, lines) if said["event"] == "step"), default=0)
 
-    def wait_for(self, what: Callable[[], object], process: "subprocess.Popen[str]") -> None:
+    def wait_for(self, what: Callable[[], object], process: "subprocess.Popen[str] | None" = None) -> None:
+        """Wait for something, and no longer than the process that is to bring it about lives."""
         end = time.monotonic() + PATIENCE_S
         while not what():
-            assert process.poll() is None, process.communicate()
+            assert process is None or process.poll() is None, process.communicate()
             assert time.monotonic() < end
             time.sleep(0.05)  # noqa: TID251 - a real process
 

@@ -13,7 +13,9 @@ from pathlib import Path
 import psutil
 import pytest
 
+from holdfast.adapters.backends import backend_names
 from holdfast.adapters.backends.local import GUARD, LocalBackend
+from holdfast.app.runs import BACKENDS
 from holdfast.core.event import Answer
 from holdfast.core.plan import Attempt, Plan
 from holdfast.ports import Backend, Look
@@ -248,3 +250,8 @@ def test_an_unreadable_report_is_passed_on(tmp_path: Path) -> None:
     reports = until(backend, attempt, ended).reports
 
     assert [report["event"] for report in reports] == ["unreadable", "unreadable", "end"]
+
+
+def test_check_and_run_know_the_same_backends() -> None:
+    """`holdfast check` objects to a backend's name exactly where `holdfast run` would refuse it."""
+    assert backend_names() == set(BACKENDS)

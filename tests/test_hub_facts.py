@@ -221,10 +221,13 @@ def test_what_is_named_in_secret_is_not_passed_over() -> None:
 
 
 def test_a_folder_is_looked_for_here_alone(tmp_path: Path) -> None:
-    """The Hub is not asked about a path; of a folder that is not here nothing is said."""
+    """The Hub is not asked about a path; a folder that is not here has no files, and nothing else is known of it."""
     hub, text = FakeHub(), 'from trl import SFTTrainer\nSFTTrainer("./models/small")\n'
 
-    assert not facts_of(text, hub, tmp_path).has("model")
+    absent = facts_of(text, hub, tmp_path)
+    assert [seen.fact.files for seen in absent.models] == [None]
+    with pytest.raises(SourceError):
+        _ = absent.model
     (tmp_path / "models" / "small").mkdir(parents=True)
     (tmp_path / "models" / "small" / "config.json").write_text("{}")
     found = facts_of(text, hub, tmp_path)

@@ -100,6 +100,16 @@ def test_plain_lines_tell_attempts_steps_evaluations_and_checkpoints() -> None:
     ]
 
 
+def test_an_adapter_is_counted_apart_from_the_model_it_is_for() -> None:
+    """What is trained of it, as the report has it."""
+    events: list[Event] = [
+        *BEGUN,
+        said("start", at_s=0, step=0, max_steps=300, parameters=3_323_904, trainable=344_064),
+    ]
+
+    assert "training 344 k of 3.32 M parameters, 300 steps" in Terminal().shown([ASKED], events)
+
+
 def test_steps_that_log_nothing_are_no_lines() -> None:
     """The trainer logs every so many steps; a line each would drown the rest."""
     quiet = [step(number, loss=None) for number in range(1, 100)]

@@ -144,7 +144,8 @@ def test_a_folder_with_a_model_is_a_mention_of_this_machine(name: str) -> None:
     assert {(each.role, each.name, each.local) for each in found} == {("model", name, True)}
     saved = f'trainer = SFTTrainer(model, train_dataset=rows)\ntrainer.save_model("{name}")\n'
     assert not of_script(f'{saved}AutoTokenizer.from_pretrained("{name}")')
-    assert not of_script(f'load_dataset("{name}")')
+    (data,) = of_script(f'load_dataset("{name}")')
+    assert (data.role, data.name, data.local, data.read and data.read.reader) == ("dataset", name, True, "folder")
 
 
 def test_what_a_program_pushes_it_may_read() -> None:

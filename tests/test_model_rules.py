@@ -199,14 +199,15 @@ class TestRows:
         [
             ("load_dataset('d', split='train')", True),
             ("load_dataset('d', split='train').shuffle(seed=1).select(range(9))", True),
-            ("load_dataset('d')['train']", False),  # which split that is, the reader does not say yet
+            ("load_dataset('d')['train']", True),
             ("load_dataset('d', split='train').map(flat)", False),
-            ("load_dataset('d', split='train').rename_column('a', 'b')", False),
+            ("load_dataset('d', split='train').rename_column('a', 'b')", True),
+            ("concatenate_datasets([load_dataset('d', split='train')])", False),
             ("make_rows()", False),
         ],
     )
     def test_rows_of_scripts(self, rows: str, *, raw: bool) -> None:
-        """What changes the columns hides them."""
+        """What makes other rows hides the columns; what calls them otherwise does not, and the facts are those of afterwards."""
         text = f"from datasets import load_dataset\nSFTTrainer('acme/a', train_dataset={rows})\n"
         assert rows_are_raw(script(text)) is raw
 

@@ -52,6 +52,14 @@ def test_overrides_are_a_mapping_or_text() -> None:
         assert '"max_steps": 20,' in holdfast.render("job.yaml", set=given)
 
 
+def test_a_method_that_there_is_not_is_an_error_of_the_user(here: Path) -> None:
+    """As an argument, and as an override; Python's own error would say nothing of what there is."""
+    (here / "rows.jsonl").write_text('{"text": "a"}\n')
+    for options in ({"method": "sftt"}, {"set": "method=sftt"}):
+        with pytest.raises(holdfast.UsageError, match=r"no method is called 'sftt'(.|\n)*use one of sft, dpo"):
+            holdfast.inspect("rows.jsonl", **options)  # type: ignore[arg-type]
+
+
 def test_codes_are_a_text_or_a_list() -> None:
     """With commas, as ruff takes them."""
     stale = str(ROOT / "benchmarks" / "good" / "sft_lora.py")

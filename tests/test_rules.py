@@ -33,7 +33,7 @@ HEADINGS = (
     "## Fix safety",
     "## References",
 )
-# Rules that object to the name of a key, whatever its value.
+# Rules that object to the name of a key, or to one variable for two keys, whatever its value.
 ABOUT_NAMES = {
     "ARG101",
     "ARG103",
@@ -45,6 +45,7 @@ ABOUT_NAMES = {
     "ARG111",
     "ARG114",
     "ARG117",
+    "DAT114",
     "HUB108",
     "MOD105",
 }

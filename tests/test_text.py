@@ -158,6 +158,16 @@ def test_a_running_run_says_how_to_look_on_and_end_it() -> None:
     assert f"holdfast stop {RUN}" in told
 
 
+def test_a_run_whose_processes_are_gone_is_not_called_running() -> None:
+    """As after a power cut; a run that is still rehearsed has no supervisor yet, and needs none."""
+    lost, young = run("running", supervised=False), run("queued", attempts=[], metrics={}, supervised=False)
+    listed = unstyle(render_runs({"runs": [lost, young]})).splitlines()
+
+    assert [line.split()[1] for line in listed[1:]] == ["unsupervised", "queued"]
+    assert f"holdfast resume {RUN}" in unstyle(render_show(lost))
+    assert "resume" not in unstyle(render_show(young))
+
+
 def test_show_tells_each_attempt() -> None:
     """How far it came, from where, and how it ended."""
     second = {**ATTEMPT, "number": 2, "stage": "succeeded", "resume_from": "/runs/r/checkpoint-100", "exit_code": 0}

@@ -108,6 +108,14 @@ class Here(Protocol):
         """Return whether there is anything of that name here."""
         ...
 
+    def has_all(self, mention: Mention) -> bool:
+        """Return whether everything that is mentioned is here: of data that is read from files, each of them."""
+        ...
+
+    def doubt(self, mention: Mention) -> str:
+        """Return why what is not here may be there when the job runs; empty where it runs where names start from."""
+        ...
+
     def dataset(self, mention: Mention) -> Dataset | None:
         """Return what is known of data here, None where it is not here. Raises SourceError if nobody can say."""
         ...

@@ -11,8 +11,7 @@ from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.splits import Splits, find_splits
 from holdfast.adapters.tables import Head, read_head
 from holdfast.catalog.builtin import BUILTIN, ROWS, builtin_columns
-from holdfast.catalog.data_files import READ, ending_of
-from holdfast.catalog.repositories import is_path
+from holdfast.catalog.repositories import may_be_repository
 from holdfast.catalog.slices import ALL, Slice, parse_slices
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.facts import Dataset
@@ -43,14 +42,14 @@ class LocalDatasets:
         if not path.exists():
             raise _absent(data.path, path)
         splits = {"train": [path]} if path.is_file() else find_splits(path, data.config)
-        train = _head_of(splits, data.split, path)
-        _check_alike(splits, path)
-        evaluation = _head_of(splits, data.eval_split, path) if data.eval_split else None
+        train = head_of(splits, data.split, path)
+        check_alike(splits, path)
+        evaluation = head_of(splits, data.eval_split, path) if data.eval_split else None
         eval_columns = evaluation.columns if evaluation else None
         return Dataset(columns=train.columns, rows=train.rows, eval_columns=eval_columns, types=train.types)
 
 
-def _head_of(splits: Splits, split: str, path: Path) -> Head:
+def head_of(splits: Splits, split: str, path: Path) -> Head:
     """Return the head of a split: the columns of its first file, and its rows if it is the only one."""
     asked = [part.split for part in _slices_of(split, path)]
     missing = [name for name in asked if name not in splits and name != ALL]
@@ -69,7 +68,7 @@ def _slices_of(split: str, path: Path) -> tuple[Slice, ...]:
         raise BadDataError(f"{path}: {error.what}", path) from error
 
 
-def _check_alike(splits: Splits, path: Path) -> None:
+def check_alike(splits: Splits, path: Path) -> None:
     """Refuse a folder where another split has columns that the training split lacks, as `load_dataset` does.
 
     It reads all splits, asked for or not, into the columns of the first; what is missing there becomes null.
@@ -97,6 +96,6 @@ def _builtin(data: Data, method: Method) -> Dataset:
 
 def _absent(name: str, path: Path) -> SourceError:
     """Return what to say of a path that is not there: it may be a Hub id, unless no Hub id looks like that."""
-    if is_path(name) or ending_of(name) in READ:
+    if not may_be_repository(name):
         return BadDataError(f"no such file or folder: {name}", path)
     return SourceError("datasets of the Hub are not looked up yet", where=name, fix="download it into a file")

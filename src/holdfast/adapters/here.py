@@ -7,11 +7,18 @@ Not covered: caches of the Hub; folders of which single files are named.
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import Final
 
 from holdfast.catalog.builtin import MODELS
+from holdfast.catalog.repositories import is_path
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, Model
 from holdfast.core.mention import Mention
+
+ROOTS: Final = ("/", "~")
+"""Beginnings of a path that is the same wherever a program is started."""
+WILD: Final = frozenset("*?[")
+"""What is in a pattern of files."""
 
 
 class LocalHere:
@@ -25,12 +32,35 @@ class LocalHere:
         """Return whether there is anything of that name here."""
         return self._find(name) is not None
 
+    def has_all(self, mention: Mention) -> bool:
+        """Return whether everything that is mentioned is here: of data that is read from files, each of them."""
+        names = mention.read.names if mention.read else (mention.name,)
+        return all(_lies_in(self._start(names), name) for name in names)
+
+    def doubt(self, mention: Mention) -> str:
+        """Return why what is not here may be there when the job runs; empty where it runs where names start from."""
+        name = mention.name
+        if name.startswith(ROOTS):
+            return "on this machine; it may be where the job runs"
+        if len(self._folders) != 1:
+            return "neither in the working directory nor beside the script"
+        first = name.partition("/")[0]
+        return (
+            ""
+            if is_path(name) or mention.read or _lies_in(self._folders[0], first)
+            else f"nor is there a folder `{first}`"
+        )
+
     def dataset(self, mention: Mention) -> Dataset | None:
         """Return what is known of data here, None where it is not here.
 
         Raises:
             SourceError: It is here, and nobody can say what it is.
         """
+        if mention.read is not None:
+            data_here = import_module("holdfast.adapters.data_here")
+            read: Dataset = data_here.read_data(self._start(mention.read.names), mention)
+            return read
         folder = self._find(mention.name)
         if folder is None:
             return None
@@ -68,14 +98,32 @@ class LocalHere:
         found: frozenset[str] = import_module("holdfast.adapters.models").LocalModels(folder).tensors(mention.name)
         return found
 
+    def _start(self, names: Sequence[str]) -> Path:
+        """Return the folder that names start from: the first that has all of them, else the first."""
+        whole = (folder for folder in self._folders if all(_lies_in(folder, name) for name in names))
+        return next(whole, next(iter(self._folders), Path()))
+
     def _find(self, name: str) -> Path | None:
         """Return the folder in which there is something of that name; what holdfast makes itself is everywhere."""
         if name in MODELS:
             return Path()
-        try:
-            return next((folder for folder in self._folders if (folder / name).exists()), None)
-        except (OSError, ValueError):  # of a name that no file system would take
-            return None
+        return next((folder for folder in self._folders if _lies_in(folder, name)), None)
+
+
+def _lies_in(folder: Path, name: str) -> bool:
+    """Tell whether a folder has something of a name, or of a pattern."""
+    try:
+        path = folder / Path(name).expanduser()
+        return path.exists() or (bool(WILD.intersection(name)) and any(found_in(folder, name)))
+    except (OSError, ValueError, RuntimeError, NotImplementedError):  # of a name that no file system would take
+        return False
+
+
+def found_in(folder: Path, pattern: str) -> list[Path]:
+    """Return the files that fit a pattern, sorted."""
+    path = Path(pattern).expanduser()
+    start = Path(path.anchor) if path.is_absolute() else folder
+    return sorted(each for each in start.glob(str(path.relative_to(path.anchor))) if each.is_file())
 
 
 def _first_split(find_splits: object, path: Path) -> str:

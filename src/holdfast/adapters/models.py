@@ -13,7 +13,7 @@ from typing import Final
 from holdfast.adapters.model_files import INDEX, WHOLE, model_of, wanted
 from holdfast.adapters.weights import Tensor, read_header
 from holdfast.catalog.builtin import BUILTIN, builtin_model, builtin_tensors
-from holdfast.catalog.repositories import is_path
+from holdfast.catalog.repositories import may_be_repository
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Model
 from holdfast.core.job import Model as BaseModel
@@ -54,7 +54,7 @@ class LocalModels:
         path = self._path(name)
         if _is_folder(path):
             return read_model(path)
-        return Model(files=None) if is_path(name) or name.startswith(BUILTIN) else None
+        return Model(files=None) if not may_be_repository(name) or name.startswith(BUILTIN) else None
 
     def tensors(self, name: str) -> frozenset[str]:
         """Return the names of the weights in a model's folder.

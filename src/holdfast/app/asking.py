@@ -24,8 +24,10 @@ def runs(*, runs: PathName | None = None) -> Answer:
     >>> [run["stage"] for run in holdfast.runs()["runs"]]  # doctest: +SKIP
     ['succeeded', 'running']
     """
-    ledger = Ledger(runs_folder(runs))
-    return answer_runs((name, fold(ledger.outline(name))) for name in ledger.runs())
+    base = runs_folder(runs)
+    ledger = Ledger(base)
+    states = {name: fold(ledger.outline(name)) for name in ledger.runs()}
+    return answer_runs((name, state, is_supervised(base / name)) for name, state in states.items())
 
 
 def show(run: PathName, *, runs: PathName | None = None) -> Answer:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 
+from holdfast.adapters.backends import backend_names
 from holdfast.adapters.datasets import LocalDatasets
 from holdfast.adapters.machine import LocalMachine
 from holdfast.adapters.models import LocalModels
@@ -33,6 +34,7 @@ def check(asked: Target, rules: Sequence[Rule], _: str, outside: Outside) -> Che
         models=LocalModels(),
         outside=outside,
         read_rows=partial(_read_rows, asked.document) if rows_at_hand(asked) else None,
+        backends=backend_names(),
     )
     facts = JobFacts(job, sources, asked.document)
     ours = [rule for rule in asked_about(rules, asked.document, facts) if not rule.needs & INSPECTED]

@@ -67,7 +67,7 @@ def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has 
         offline: Whether the Hub is left alone.
 
     Raises:
-        UsageError: There is no such dataset, or it cannot be asked about.
+        UsageError: There is no such dataset or method, or it cannot be asked about.
     """
     told = {
         "dataset.split": split,
@@ -80,6 +80,18 @@ def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has 
     asked = read_asked(fspath(data), edits, as_overrides(set))
     _want_model(asked)
     return answer_inspect(look_at(asked, Source(asked, offline=offline), rewards=as_texts(rewards), limit=rows))
+
+
+def _read_method(asked: Document) -> Method | None:
+    """Return the method that the dataset is for, where one is named.
+
+    Raises:
+        UsageError: There is no such method.
+    """
+    named = asked.get("method", None)
+    if isinstance(named, str) and named not in set(Method):
+        raise UsageError(f"no method is called {named!r}", where="method", fix=f"use one of {', '.join(Method)}")
+    return Method(named) if isinstance(named, str) else None
 
 
 def _want_model(asked: Document) -> None:
@@ -110,8 +122,7 @@ def read_asked(data: str, edits: Sequence[Edit], sets: Sequence[str]) -> Documen
 
 def look_at(asked: Document, source: Source, *, rewards: Sequence[str], limit: int) -> Inspection:
     """Return what is found out about a dataset."""
-    named = asked.get("method", None)
-    method = Method(named) if isinstance(named, str) else None
+    method = _read_method(asked)
     try:
         sight = source.look()
     except BadDataError as error:

@@ -36,6 +36,7 @@ from holdfast.engine.verdict import render_verdict
 
 Answer = dict[str, Any]
 STARTED = "%Y%m%d-%H%M%S"
+REOPENING_POLL_S = 0.05
 
 
 def run(
@@ -215,7 +216,7 @@ def _begin(asked: Target, base: Path) -> Run:
 def _stay(run: Run, onlooker: Onlooker, *, detach: bool) -> Answer:
     """Supervise a run, unless another process does: then watch until it has brought the run to its end."""
     if detach:
-        _send_to_background(run)
+        _await_reopening(run, _send_to_background(run))
         return answer_run(run.name, run.state())
     with supervising(run.folder) as mine:
         state = run.supervise(onlooker) if mine else run.watch(onlooker)
@@ -227,8 +228,14 @@ def _stay(run: Run, onlooker: Onlooker, *, detach: bool) -> Answer:
     return {**answer_run(run.name, state), "summary": render_verdict(progress, SystemClock().now_s())}
 
 
-def _send_to_background(run: Run) -> None:
-    """Start a supervisor of its own session that nobody needs to wait for."""
+def _send_to_background(run: Run) -> subprocess.Popen[bytes]:
+    """Start a supervisor in a session of its own, which outlives this process."""
     words = [sys.executable, "-m", "holdfast.cli.main", "resume", run.name, "--runs", str(run.folder.parent), "--quiet"]
     with (run.folder / "supervisor.log").open("ab") as log:
-        subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)  # noqa: S603
+        return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)  # noqa: S603
+
+
+def _await_reopening(run: Run, supervisor: subprocess.Popen[bytes]) -> None:
+    """Return once a run that has ended is open again, so that its earlier end is not given as its state."""
+    while supervisor.poll() is None and run.state().stage.ended:
+        SystemClock().sleep(REOPENING_POLL_S)

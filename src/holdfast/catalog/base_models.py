@@ -6,6 +6,7 @@ Source: trl 1.16, `create_model_from_path`: a trainer that is given a name loads
 config names, in 1.0 likewise; `RewardTrainer` takes `AutoModelForSequenceClassification`.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,6 +21,7 @@ from holdfast.core.text import Place
 
 LOADED: Final = "pretrained_model_name_or_path"
 LOADER: Final = ".from_pretrained"
+TOKENIZER: Final = "Tokenizer.from_pretrained"
 NAMED_BY: Final = "train.model_name_or_path"
 GENERATING: Final = ("sft", "dpo", "kto", "grpo", "rloo")
 """Methods whose trainers train a model that gives words; that of `reward` puts a head of its own on it."""
@@ -27,9 +29,25 @@ ELSEWHERE: Final = frozenset({"variant", "subfolder", "gguf_file", "state_dict",
 """Arguments of `from_pretrained` by which other files are loaded than usual."""
 CONVERSATIONS: Final = ("messages", "prompt", "completion", "chosen", "rejected")
 """Columns that may hold conversations."""
-LOAD: Final = "datasets.load_dataset"
-KEEPING: Final = frozenset({"", "select", "shuffle", "take", "skip", "train_test_split", "filter"})
-"""Methods of a dataset that leave its columns as they are."""
+DATA: Final = re.compile(r"datasets\.(?:load_dataset|(?:Dataset(?:Dict)?\.)?load_from_disk|Dataset\.from_\w+)")
+"""What loads a dataset."""
+KEEPING: Final = frozenset(
+    {
+        "",
+        "select",
+        "shuffle",
+        "take",
+        "skip",
+        "train_test_split",
+        "filter",
+        "sort",
+        "shard",
+        "repeat",
+        "flatten_indices",
+    }
+    | {"rename_column", "rename_columns", "remove_columns", "select_columns"}
+)
+"""Methods of a dataset that keep what stands in its columns; the facts of a job's data tell how these are called afterwards."""
 KEYS: Final[Mapping[str, str]] = {
     "target_modules": "lora_target_modules",
     "modules_to_save": "lora_modules_to_save",
@@ -239,8 +257,9 @@ def rows_are_raw(job: Document) -> bool:
         return True
     if trainer.open or trainer.arguments.get("formatting_func") is not None:
         return False
-    rows = path_of(trainer.arguments.get("train_dataset")).replace("()", "")
-    return rows.startswith(LOAD) and set(rows.removeprefix(LOAD).split(".")) <= KEEPING
+    rows = path_of(trainer.arguments.get("train_dataset")).replace("()", "").replace("[]", "")
+    loaded = DATA.match(rows)
+    return loaded is not None and set(rows[loaded.end() :].split(".")) <= KEEPING
 
 
 def uses_own_tokenizer(job: Document, base: Base) -> bool:
@@ -250,6 +269,33 @@ def uses_own_tokenizer(job: Document, base: Base) -> bool:
     trainer = job.call("trainer")
     given = () if trainer is None else (trainer.open, *map(trainer.arguments.get, ("processing_class", "tokenizer")))
     return not any(each not in (None, False) for each in given)
+
+
+def writes_as_saved(job: Document, base: Base) -> bool:
+    """Tell whether a trainer surely writes conversations out by the chat template that is saved with the model.
+
+    It does with a tokenizer that the program loads by the model's name and gives no template of its own.
+    """
+    if uses_own_tokenizer(job, base):
+        return True
+    trainer = job.call("trainer")
+    if trainer is None or trainer.open or job.get("model.chat_template", None) is not None:
+        return False
+    given = [trainer.arguments[name] for name in ("processing_class", "tokenizer") if name in trainer.arguments]
+    if not [each for each in given if each is not None]:
+        return not base.by_name  # the trainer loads it by the name that is in the model's config
+    loader = job.call(given[0].key) if isinstance(given[0], Made) else None
+    if loader is None or loader.package != "transformers" or not loader.path.endswith(TOKENIZER) or _is_held(loader):
+        return False
+    name = loader.arguments.get(LOADED, next(iter(loader.positional), None))
+    plain = not loader.open and not {"chat_template", "subfolder", "*"} & (loader.arguments.keys() | loader.changed)
+    return name == base.name and plain and "chat_template" not in loader.changed and not _templated(job, given[0])
+
+
+def _templated(job: Document, tokenizer: Made) -> bool:
+    """Tell whether a tokenizer is handed to something that may give it a template."""
+    handed = (call for call in job.calls if "template" in call.name or "chat_format" in call.name)
+    return any(tokenizer in (*call.positional, *call.arguments.values()) for call in handed)
 
 
 def path_of(value: Any) -> str:

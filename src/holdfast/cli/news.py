@@ -45,8 +45,7 @@ def render_standing(progress: Progress) -> Text | None:
 def _render_report(said: Mapping[str, Any], progress: Progress, now_s: float) -> Text | None:
     match said.get("event"):
         case "start":
-            size = f" {render_count(said['parameters'])} parameters" if said.get("parameters") else ""
-            words, style = [f"training{size}, {progress.max_steps or '?'} steps"], "bold"
+            words, style = [f"training{_size(said)}, {progress.max_steps or '?'} steps"], "bold"
         case "step" if _figures(said):
             words, style = [f"step {_count(progress)}", *_figures(said), *_pace(progress, now_s)], ""
         case "evaluate":
@@ -80,3 +79,11 @@ def _pace(progress: Progress, now_s: float) -> list[str]:
     left_s, tokens_per_s = progress.left_s(now_s), progress.tokens_per_s
     speed = [f"{render_count(tokens_per_s)} tokens/s"] if tokens_per_s else []
     return [*speed, f"{render_duration(left_s)} left"] if left_s is not None else speed
+
+
+def _size(said: Mapping[str, Any]) -> str:
+    """Return how many parameters are trained, and of how many; nothing where the trainer did not say."""
+    whole = said.get("parameters") or 0
+    trained = said.get("trainable") or whole
+    of = f" of {render_count(whole)}" if trained < whole else ""
+    return f" {render_count(trained)}{of} parameters" if whole else ""

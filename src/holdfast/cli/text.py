@@ -25,6 +25,7 @@ COLOURS = {
     "cancelled": "yellow",
     "running": "cyan",
     "queued": "cyan",
+    "unsupervised": "yellow",
 }
 MEASURES = ("eval_reward", "eval_loss", "train_loss")  # the first that a run has stands in the list of runs
 INDENT = 2
@@ -116,8 +117,15 @@ def _headline(answer: Answer) -> str:
 
 
 def _shown_stage(run: Answer) -> str:
-    """Return the stage of a run as people read it: one that was refused has not failed, for it never began."""
+    """Return the stage of a run as people read it: a refused one never began, and of an unsupervised one nobody knows."""
+    if _is_unsupervised(run):
+        return "unsupervised"
     return "refused" if run.get("refused_by") else str(run["stage"])
+
+
+def _is_unsupervised(run: Answer) -> bool:
+    """Return whether a run has started and not ended, and nobody stays with it; before its first attempt nobody has to."""
+    return run["stage"] in ("queued", "running") and bool(run["attempts"]) and run.get("supervised") is False
 
 
 def _stage(stage: str, width: int = 0) -> str:
@@ -150,8 +158,8 @@ def _advice(answer: Answer) -> Iterator[tuple[str, str]]:
             yield "go on", f"holdfast resume {run}"
         case "cancelled" if started:
             yield "go on", f"holdfast resume {run}"
-        case "queued" | "running" if answer.get("supervised") is False:
-            yield "nobody supervises it", f"holdfast resume {run}"
+        case "queued" | "running" if _is_unsupervised(answer):
+            yield "go on", f"holdfast resume {run}"
         case "queued" | "running":
             yield "look on", f"holdfast watch {run}"
             yield "end it", f"holdfast stop {run}"

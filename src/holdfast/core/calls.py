@@ -175,6 +175,9 @@ class Call:
             or a file, all as text or plain YAML values, and raises for names that it does not know.
         unbound: Whether a method is called on its class, `Trainer.save_model(mine)`: the first argument is what it is called for.
         defaults: Arguments that a parser takes from a file, as its own defaults: it does not compare them with choices.
+        changed: Names of the attributes that the program gives to what the call made; `*` for any.
+        receiver: Of a method, what it is called on, where that is what another call gave.
+        same: Names of keywords that are given one and the same variable, or item of it: `train_dataset=rows, eval_dataset=rows`.
     """
 
     path: str
@@ -190,6 +193,9 @@ class Call:
     via: Literal["call", "partial", "super", "parser", "file"] = "call"
     unbound: bool = False
     defaults: frozenset[str] = frozenset()
+    receiver: Made | None = None
+    changed: frozenset[str] = frozenset()
+    same: tuple[frozenset[str], ...] = ()
 
     @property
     def package(self) -> str:

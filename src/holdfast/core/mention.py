@@ -15,6 +15,26 @@ Found_co = TypeVar("Found_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DataFiles:
+    """The files of a machine that data is read from.
+
+    Attributes:
+        reader: What reads them: a builder of datasets such as `json`, `saved` of `load_from_disk`, `folder` of a folder by its name.
+        splits: Names or patterns of the files of each split, in order.
+        options: Arguments that change what is read of them, by name.
+    """
+
+    reader: str
+    splits: tuple[tuple[str, tuple[str, ...]], ...]
+    options: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names or patterns of all files, in order."""
+        return tuple(name for _, names in self.splits for name in names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mention:
     """One thing that a job names.
 
@@ -32,6 +52,7 @@ class Mention:
         guard: What stands around it.
         own_token: Whether the job asks with a token of its own, so that it may see and do what the one at hand may not.
         local: Whether the name can only be that of a folder, and nothing of the Hub.
+        read: Of data on this machine, how its files are read.
         hidden: Why the source does not show what is asked for; the name is the key then. Empty where it does.
     """
 
@@ -49,6 +70,7 @@ class Mention:
     own_token: bool = False
     hidden: str = ""
     local: bool = False
+    read: DataFiles | None = None
 
     @property
     def certain(self) -> bool:
@@ -64,11 +86,15 @@ class Seen(Generic[Found_co]):
         mention: What the job names.
         found: What is there, or None where nobody could say.
         because: Why nobody could.
+        doubt: Of what is not here: why it may be there all the same when the job runs. Empty where it surely is not.
+        hint: Of what may be on the Hub: what lies here and may have been meant.
     """
 
     mention: Mention
     found: Found_co | None
     because: str = ""
+    doubt: str = ""
+    hint: str = ""
 
     @property
     def fact(self) -> Found_co:

@@ -7,25 +7,28 @@ a warning, with the floor that would be right. Where nothing says which versions
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TypeGuard
 
 from holdfast.catalog.api import Api, released
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.errors import SourceError
+from holdfast.core.facts import Dataset
 from holdfast.core.finding import Finding, Rule, Severity, Skip
 from holdfast.core.requirement import Declared
 from holdfast.engine.check import needed_facts, run_rules, severity_of
 from holdfast.engine.gather import gather
-from holdfast.engine.hub_facts import HUB_FACTS, HubFacts, Outside, asked_about
+from holdfast.engine.hub_facts import HUB_FACTS, HubFacts, Outside, asked_about, usable_dataset
 from holdfast.engine.process_counts import ask_for_one
 from holdfast.engine.renamed import ask_at_once, identity, untold
 from holdfast.engine.resolve import Resolution
+from holdfast.engine.training_data import ROWS, SPLIT_BY_NAME, Flow, after, trace, trainer_given, written_rows
 
 Results = list[Finding | Skip]
 TRAINING = ("trl", "transformers")
 PROCESSES = "processes"
 COUNTS = ("where.world_size", "where.processes")
+TRAIN_DATA, EVAL_DATA = "train_dataset", "eval_dataset"
 ELSEWHERE = "a script does not say where it will run"
 
 
@@ -92,6 +95,45 @@ class ProgramFacts(HubFacts):
     def declared(self) -> Declared:
         """What it or its project declares."""
         return self._footing.declared
+
+    def has(self, name: str) -> bool:
+        """Tell whether the program names what a fact is about: data that it hands its trainer counts, wherever that is from."""
+        return super().has(name) or (name == "dataset" and self._outside is not None and self._is_given(TRAIN_DATA))
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """What is known of the data that its trainer is given: its columns as they are then."""
+        if not self._is_given(TRAIN_DATA):
+            return super().dataset
+        found = self._flowing(TRAIN_DATA)
+        try:
+            evaluated = self._flowing(EVAL_DATA).columns if self._is_given(EVAL_DATA) else None
+        except SourceError:  # nobody says what it has, which is no reason to keep silent of the other
+            evaluated = None
+        return replace(found, eval_columns=evaluated)
+
+    def _is_given(self, argument: str) -> bool:
+        return trainer_given(self._document, argument) is not None
+
+    def _flowing(self, argument: str) -> Dataset:
+        """Return what is known of the data that the trainer is given as an argument."""
+        flow = trace(self._document, argument)
+        return after(written_rows(flow.source) if flow.source.path in ROWS else self._loaded(flow), flow.steps)
+
+    def _loaded(self, flow: Flow) -> Dataset:
+        """Return what is known of data as it is loaded."""
+        under = f"{flow.source.key}."
+        mention = next((each for each in self._all_of("dataset") if each.key.startswith(under)), None)
+        if mention is None or mention.hidden:
+            because = mention.hidden if mention else "what it is loaded from cannot be looked up"
+            raise SourceError(because, where=flow.source.key, fix="nothing is to be done")
+        if bool(flow.split) == bool(mention.split) and flow.source.path in SPLIT_BY_NAME:
+            raise SourceError("it is not one split of what is loaded", where=mention.key, fix="name one split")
+        asked = replace(mention, split=flow.split) if flow.split else mention
+        found = self._find_dataset(asked)
+        if found.problem:
+            raise SourceError("the data cannot be read", where=mention.key, fix="see what is found of its files")
+        return usable_dataset(found, evaluated=False)
 
     @property
     def processes(self) -> int:

@@ -17,6 +17,7 @@ from holdfast.core.document import ABSENT, Document, Unknown, parse_key
 from holdfast.core.notebook import is_notebook
 from holdfast.core.text import Place
 from holdfast.engine.control_flow import is_conditional, swallowing_line
+from holdfast.engine.mentions.table import BUILDERS
 from holdfast.engine.started import starts
 
 PREFLIGHT, SCRIPT, JOB = "pre-flight", "script", "job"
@@ -92,12 +93,19 @@ def _not_applicable(because: str) -> Seen:
 def _repositories(job: Document) -> Seen:
     if job.kind == "job":  # else the rules about its model and its data would have been skipped
         return _pass("model and data lie on this machine, and were looked at")
-    named = [value for key in ("model.path", "dataset.path") if (value := job.get(key)) is not ABSENT]
+    named = [value for key in ("model.path", *_data_key(job)) if (value := job.get(key)) is not ABSENT]
     if not named and not _trains(job):
         return _not_applicable("it names no model and no data")
     if not named or not all(isinstance(name, str) for name in named):
         return _unknown("which they are is not known before it runs")
     return _pass(f"{' and '.join(f'`{name}`' for name in named)} can be read")
+
+
+def _data_key(job: Document) -> tuple[str, ...]:
+    """Return the key of what data is read from: of one that a builder reads, its files."""
+    path = job.get("dataset.path")
+    by_builder = isinstance(path, str) and path in BUILDERS
+    return ("dataset.data_files",) if by_builder else ("dataset.path",)
 
 
 def _known_good(_: Document) -> Seen:
@@ -333,7 +341,7 @@ ITEMS: Final = (
         "repositories",
         "Model, data and script are where they are looked for",
         (PREFLIGHT,),
-        ("DAT102", "DAT106", "DAT107", "DAT108", "HUB117", "JOB108", "JOB109", "MOD102", "MOD108", "MOD109"),
+        ("DAT102", "DAT106", "DAT107", "DAT108", "DAT123", "HUB117", "JOB108", "JOB109", "MOD102", "MOD108", "MOD109"),
         _repositories,
     ),
     Item("known-good", "The code has worked once, on known-good inputs", (PREFLIGHT,), (), _known_good),

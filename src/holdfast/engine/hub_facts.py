@@ -18,6 +18,7 @@ from holdfast.core.mention import Mention, Role, Seen
 from holdfast.engine.gather import together
 from holdfast.engine.mentions import mentions
 from holdfast.engine.mentions.hidden import hidden_mentions
+from holdfast.engine.mentions.made import read_made
 
 if TYPE_CHECKING:
     from holdfast.ports import Here, Hub  # for the types alone: its own take longer to import than a script to check
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 HUB_FACTS: Final = frozenset(
     {"datasets", "models", "tensors", "repo_files", "spaces", "targets", "links", "account", "dataset", "model"}
+    | {"local_data"}
 )
 """Facts that may have to be waited for."""
 OF_THE_WHOLE: Final[Mapping[str, frozenset[Role]]] = {
@@ -35,6 +37,8 @@ OF_THE_WHOLE: Final[Mapping[str, frozenset[Role]]] = {
 }
 """Facts that are no list, each with the roles that it is about: of a job that names nothing of the kind nothing is to be said."""
 ACCOUNT: Final = "account"
+FOLDERS: Final = frozenset[Role]({"dataset", "model", "adapter", "tokenizer"})
+"""What may lie in a folder of this machine."""
 NOTHING: Final = "the job names nothing of the Hub"
 
 
@@ -65,17 +69,33 @@ class HubFacts:
 
     @cached_property
     def mentions(self) -> tuple[Mention, ...]:
-        """What the job names; what may never be reached is left out, and a folder that is not here."""
-        if self._outside is None:
-            return ()
-        here = self._outside.here
-        named = (each for each in mentions(self._asked) if not each.guard.because)
-        return tuple(each for each in named if not each.local or here.holds(each.name))
+        """What the job names; what may never be reached is left out."""
+        return tuple(each for each in self._named_at_all if not each.hidden)
 
     @cached_property
     def hidden(self) -> tuple[Mention, ...]:
-        """What the job names without showing it."""
-        return hidden_mentions(self._asked) if self._outside is not None else ()
+        """What the job names without showing it, and what is not here but may be when it is read."""
+        if self._outside is None:
+            return ()
+        return (*hidden_mentions(self._asked), *(each for each in self._named_at_all if each.hidden))
+
+    @cached_property
+    def _named_at_all(self) -> tuple[Mention, ...]:
+        """Everything that the job names; of what it may make itself, with the reason why nobody can say what is there."""
+        if self._outside is None:
+            return ()
+        here = self._outside.here
+        named = [each for each in mentions(self._asked) if not each.guard.because]
+        if not any(each.local for each in named):
+            return tuple(named)
+        made = read_made(self._asked)
+
+        def placed(each: Mention) -> Mention:
+            is_here = here.has_all(each)
+            asked = each.local and (each.read is not None or not is_here)
+            return replace(each, hidden=made.why(each.name, here=is_here)) if asked else each
+
+        return tuple(map(placed, named))
 
     def concerns(self, rule: Rule) -> bool:
         """Tell whether there is anything to ask a rule about: one that needs the account is not asked of a job without mentions."""
@@ -88,8 +108,13 @@ class HubFacts:
 
     @property
     def datasets(self) -> Sequence[Seen[Dataset]]:
-        """What is known of each dataset."""
-        return self._seen("dataset", find=self._find_dataset)
+        """What is known of each dataset by its name."""
+        return [seen for seen in self._seen("dataset", find=self._find_dataset) if not seen.mention.local]
+
+    @property
+    def local_data(self) -> Sequence[Seen[Dataset]]:
+        """What is known of the files and folders of this machine that data is read from."""
+        return [seen for seen in self._seen("dataset", find=self._find_dataset) if seen.mention.local]
 
     @property
     def models(self) -> Sequence[Seen[Model]]:
@@ -138,7 +163,13 @@ class HubFacts:
         """Names of the weights of the base model, if only one is named."""
         base = self._only("model")
         found = self._places.here.tensors(base)
+        if found is None and base.local:
+            raise _absent(base)
         return self._places.hub.tensors(base) if found is None else found
+
+    def _all_of(self, role: Role) -> Iterator[Mention]:
+        """Yield everything of a role that the job names, what it hides last."""
+        return (each for each in (*self.mentions, *self.hidden) if each.role == role)
 
     def _only(self, role: Role) -> Mention:
         """Return the one thing of a role that the job names."""
@@ -163,10 +194,14 @@ class HubFacts:
 
     def _find_dataset(self, mention: Mention) -> Dataset:
         found = self._places.here.dataset(mention)
+        if found is None and mention.local:
+            raise _absent(mention)
         return self._places.hub.dataset(mention) if found is None else found
 
     def _find_model(self, mention: Mention) -> Model:
         found = self._places.here.model(mention)
+        if found is None and mention.local:
+            return Model(files=None)
         return self._places.hub.model(mention) if found is None else found
 
     def _find_repo(self, mention: Mention) -> Repo:
@@ -181,9 +216,24 @@ class HubFacts:
     def _seen(self, *roles: Role, find: Callable[[Mention], Found]) -> Sequence[Seen[Found]]:
         """Return what is found of the mentions with some roles, those that are known first."""
         named = [each for each in self.mentions if each.role in roles]
-        found = together([partial(_look, each, find) for each in named])
+        found = [self._placed(each) for each in together([partial(_look, each, find) for each in named])]
         hidden: list[Seen[Found]] = [Seen(each, None, each.hidden) for each in self.hidden if each.role in roles]
         return sorted([*found, *hidden], key=lambda seen: seen.found is None)
+
+    def _placed(self, seen: Seen[Found]) -> Seen[Found]:
+        """Return what was found of a mention, with what lies here of nearly that name, or why it may be there at another time."""
+        here, mention = self._places.here, seen.mention
+        if mention.local:
+            return replace(seen, doubt="" if here.has_all(mention) else here.doubt(mention))
+        folder, _, rest = mention.name.partition("/")
+        if mention.role not in FOLDERS or not rest or here.holds(mention.name) or not here.holds(folder):
+            return seen
+        hint = f"; the folder `{folder}` here has no `{rest}`"
+        return replace(seen, hint=hint, because=f"{seen.because}{hint}" if seen.because else "")
+
+
+def _absent(mention: Mention) -> SourceError:
+    return SourceError(f"`{mention.name}` is not here", where=mention.name, fix="see what is found of its name")
 
 
 def _look(mention: Mention, find: Callable[[Mention], Found]) -> Seen[Found]:
@@ -216,6 +266,8 @@ def usable_model(found: Model) -> Model:
         SourceError: It cannot be read, which rules about the Hub tell.
     """
     _require_readable(found.repo)
+    if found.files is None and found.repo is None:
+        raise SourceError("the folder of its model is not here", where="model", fix="see what is found of its name")
     return found
 
 

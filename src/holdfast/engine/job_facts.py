@@ -31,6 +31,7 @@ class Sources:
         models: Where the base model is looked for.
         outside: What else is asked; without it, the job counts as one that names nothing there.
         read_rows: Reads the training data's rows; None where they are not at hand.
+        backends: Names of the backends that a job can run on.
     """
 
     datasets: Datasets
@@ -38,6 +39,7 @@ class Sources:
     models: Models
     outside: Outside | None = None
     read_rows: Callable[[], Scan] | None = None
+    backends: frozenset[str] = frozenset({"local"})
 
 
 def process_count(machine: Machine, job: Job) -> int:
@@ -66,6 +68,11 @@ class JobFacts(HubFacts):
     def resolution(self) -> Resolution:
         """The versions that a job file gets."""
         return Resolution(newest=stack_api().versions, date=made())
+
+    @property
+    def backends(self) -> frozenset[str]:
+        """Names of the backends that a job can run on."""
+        return self._sources.backends
 
     @cached_property
     def machine(self) -> Machine:
@@ -123,7 +130,7 @@ class JobFacts(HubFacts):
     def _only(self, role: Role) -> Mention:
         """Return the job's data or its model; a path is looked for here alone, for no repository is called so."""
         name = self._job.model.path if role == "model" else self._job.dataset.path
-        return self._named(role) or Mention(role=role, name=name, key=role)
+        return self._named(role) or Mention(role=role, name=name, key=role, local=True)
 
     def _named(self, key: str) -> Mention | None:
         """Return what the job names under a key, where that may be on the Hub."""

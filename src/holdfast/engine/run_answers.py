@@ -31,9 +31,10 @@ def answer_run(run: str, state: RunState, verb: str = "run") -> dict[str, Any]:
     }
 
 
-def answer_runs(runs: Iterable[tuple[str, RunState]]) -> dict[str, Any]:
-    """Return a list of runs, each as `answer_run` gives it."""
-    return {"schema": SCHEMA, "verb": "runs", "runs": [answer_run(run, state) for run, state in runs]}
+def answer_runs(runs: Iterable[tuple[str, RunState, bool]]) -> dict[str, Any]:
+    """Return a list of runs, each as `answer_run` gives it, with whether a process supervises it."""
+    told = [{**answer_run(run, state), "supervised": supervised} for run, state, supervised in runs]
+    return {"schema": SCHEMA, "verb": "runs", "runs": told}
 
 
 def _pushed(state: RunState) -> str | None:

@@ -12,13 +12,16 @@ prompt and completion, whatever else is there. And some sets train in one proces
 conversations, TRL asks one of their columns, and which one is chance.
 
 ## Fix safety
-There is no automatic fix. Write a function that gives the columns under the names the trainer knows, and name it in
-`dataset.map`: the columns that it returns take the place of the old ones.
+There is no automatic fix. Write a function that gives the columns under the names the trainer knows. In a job file name it in
+`dataset.map`: the columns that it returns take the place of the old ones. In a script hand it to `map`, or rename the columns.
 """
 
 from collections.abc import Iterator, Mapping
 
+from holdfast.catalog.api import Api
+from holdfast.catalog.base_models import path_of, trainer_of_trl
 from holdfast.catalog.formats import Settings, judge, recognise
+from holdfast.catalog.since import since
 from holdfast.catalog.train_arguments import setting
 from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type
 from holdfast.core.document import Document
@@ -27,38 +30,82 @@ from holdfast.core.finding import Case, Finding, MissingFactError, Rule, Severit
 from holdfast.core.methods import Method
 
 Columns = Mapping[str, Type | None]
+TRIED = "1.8.0"
+PARTS = (("dataset", "dataset.eval_split"), ("trainer.train_dataset", "trainer.eval_dataset"))
+"""Keys of the data that is trained on and evaluated on: of a job file, and of a program."""
+REMADE = (
+    ("dataset.map", "train.dataset_kwargs"),
+    (
+        "train.dataset_kwargs",
+        *(f"trainer.{name}" for name in ("formatting_func", "data_collator", "rollout_func", "environment_factory")),
+    ),
+)
+"""Keys of what reads the columns in a way of its own, likewise."""
 
 
-def check(job: Document, dataset: Dataset) -> Iterator[Finding]:
+def check(job: Document, api: Api, dataset: Dataset) -> Iterator[Finding]:
     """Object to columns that do not do."""
-    method = job.get("method")
+    method = job.get("method", None)
     if dataset.problem or method not in tuple(Method):
         return
-    for key in ("dataset.map", "train.dataset_kwargs"):
-        if job.get(key, None) is not None:
-            raise MissingFactError(key, "what the columns are after it is not known before the job runs")
-    splits: dict[str, Columns] = {"dataset": {name: dataset.types.get(name) for name in dataset.columns}}
-    if job.get("dataset.eval_split", None) is not None and dataset.eval_columns is not None:
-        # Types are known of the split that is trained on alone.
-        splits["dataset.eval_split"] = dict.fromkeys(dataset.eval_columns)
-    settings = _settings(job)
-    for key, columns in splits.items():
+    if job.kind != "job":
+        _require_usual(job, api)
+    settings, how = _settings(job, api), "; see `dataset.map`" if job.kind == "job" else ""
+    for key, columns in _splits(job, dataset).items():
         readiness = judge(method, columns, recognise(columns, settings=settings), settings)
         if not readiness.ready:
             has = ", ".join(columns) or "nothing"
-            yield Finding(
-                key, f"{method} cannot train on it: {readiness.because} (the data has {has}); see `dataset.map`"
-            )
+            yield Finding(key, f"{method} cannot train on it: {readiness.because} (the data has {has}){how}")
 
 
-def _settings(job: Document) -> Settings:
+def _splits(job: Document, dataset: Dataset) -> Mapping[str, Columns]:
+    """Return the columns of what is trained on and of what is evaluated on, by the key that names it.
+
+    Raises:
+        MissingFactError: The job makes others of them.
+    """
+    program = job.kind != "job"
+    for key in REMADE[program]:
+        if job.get(key, None) is not None:
+            raise MissingFactError(key, "what the columns are after it is not known before the job runs")
+    train, evaluated = PARTS[program]
+    if program and job.get(train, None) is None:
+        return {}
+    splits: dict[str, Columns] = {train: {name: dataset.types.get(name) for name in dataset.columns}}
+    if job.get(evaluated, None) is not None and dataset.eval_columns is not None:
+        # Types are known of the split that is trained on alone.
+        splits[evaluated] = dict.fromkeys(dataset.eval_columns)
+    return splits
+
+
+def _require_usual(job: Document, api: Api) -> None:
+    """Let pass a program whose trainer is TRL's own, of a release that was tried.
+
+    Raises:
+        MissingFactError: It is not, and may read other columns.
+    """
+    if not since(api, "trl", TRIED):
+        raise MissingFactError("trl", f"which columns its trainers read is known from trl {TRIED} on")
+    trainer = trainer_of_trl(job)
+    if trainer is None or trainer.open or any(each.path.startswith("trl.") for each in job.overrides):
+        raise MissingFactError("trainer", "which columns its trainer reads is not known")
+
+
+def _settings(job: Document, api: Api) -> Settings:
     """Return what the job says of the columns that its trainer reads."""
-    rewards = job.get("rewards", None)
-    named = tuple(reward for reward in rewards if isinstance(reward, str)) if isinstance(rewards, list) else ()
     if job.get("method") != "sft":
-        return Settings(rewards=named)
-    only = setting(job, "assistant_only_loss") is True
-    return Settings(text_field=str(setting(job, "dataset_text_field")), assistant_only_loss=only)
+        return Settings(rewards=tuple(_rewards(job)))
+    only = setting(job, "assistant_only_loss", api) is True
+    return Settings(text_field=str(setting(job, "dataset_text_field", api)), assistant_only_loss=only)
+
+
+def _rewards(job: Document) -> Iterator[str]:
+    """Yield the names of TRL's own rewards that a job uses."""
+    given = job.get("rewards" if job.kind == "job" else "trainer.reward_funcs", None)
+    for reward in given if isinstance(given, list) else [given]:
+        name = path_of(reward).rpartition(".")[2] if job.kind != "job" else reward
+        if isinstance(name, str) and name:
+            yield name
 
 
 def _job(method: str, more: str = "") -> str:
@@ -77,6 +124,18 @@ CHAT = ListOf(Struct({"role": STRING, "content": STRING}))
 SHARED = ListOf(Struct({"from": STRING, "value": STRING}))
 
 
+SCRIPT = """from datasets import load_dataset
+from trl import DPOConfig, DPOTrainer
+
+rows = load_dataset("json", data_files="rows.jsonl", split="train")
+trainer = DPOTrainer(model="acme/chat", args=DPOConfig(output_dir="out"), train_dataset=rows)
+"""
+REWARDED = """from datasets import load_dataset
+from trl import GRPOTrainer
+
+rows = load_dataset("json", data_files="rows.jsonl", split="train")
+trainer = GRPOTrainer("acme/chat", reward_funcs=[score], train_dataset=rows)
+"""
 MATHS = "rewards: [accuracy_reward]\n"
 FORMAT = "rewards: [think_format_reward]\n"
 SPLITS = {"dataset": Dataset(columns=("text", "source"), eval_columns=("source",))}
@@ -90,7 +149,7 @@ RULE = Rule(
     check=check,
     source=(
         "trl 1.16, the trainers' `_prepare_dataset` and `_calculate_rewards`. Tried: 90 sets of columns with types, one step "
-        "of each method on a tiny model, with two orders of Python's sets; every example here is among them."
+        "of each method on a tiny model, with two orders of Python's sets; every example here is among them. The same with trl 1.8."
     ),
     bad=(
         Case(job=_job("sft"), facts=_has("instruction", "output"), at="dataset"),
@@ -108,6 +167,8 @@ RULE = Rule(
         Case(job=_job("sft"), facts=_typed(messages=STRING), at="dataset"),
         Case(job=_job("kto"), facts=_typed(prompt=STRING, completion=STRING, label=STRING), at="dataset"),
         Case(job=_job("rloo", FORMAT), facts=_typed(prompt=STRING), at="dataset"),
+        Case(script=SCRIPT, facts=_has("text"), at="trainer.train_dataset"),
+        Case(script=REWARDED, facts=_has("question", "answer"), at="trainer.train_dataset"),
     ),
     good=(
         Case(job=_job("sft"), facts=_has("text")),
@@ -124,5 +185,9 @@ RULE = Rule(
         Case(job=_job("dpo"), facts=_typed(prompt=CHAT, chosen=CHAT, rejected=CHAT)),
         Case(job=_job("kto"), facts=_typed(prompt=STRING, completion=STRING, label=Scalar("integer"))),
         Case(job=_job("grpo", FORMAT), facts=_typed(prompt=CHAT)),
+        Case(script=SCRIPT, facts=_has("prompt", "chosen", "rejected")),
+        Case(script=SCRIPT.replace("rows)", "rows, data_collator=collate)"), facts=_has("text")),
+        Case(script=REWARDED, facts=_has("prompt", "answer")),
     ),
+    kinds=frozenset({"job", "script"}),
 )

@@ -24,6 +24,7 @@ from holdfast.core.mention import Mention, Seen
 
 def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
     """Object to each dataset that is not there, once."""
+    hints = {seen.mention.name: seen.hint for seen in datasets}
     for mention, repo in once(repositories(job, datasets, own_token=True)):
         if repo.exists:
             continue
@@ -33,7 +34,7 @@ def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]
         fix = renaming(job, mention, meant, safe=False) if meant else None
         near = f"; there is {some_of(repo.nearest)}" if repo.nearest else ""
         sure = "/" in mention.name and not mention.own_token
-        fault = f"the Hub has no dataset `{mention.name}` that you may see{near}"
+        fault = f"the Hub has no dataset `{mention.name}` that you may see{near}{hints[mention.name]}"
         yield finding(mention, fault, fix, None if sure else Severity.WARNING)
 
 

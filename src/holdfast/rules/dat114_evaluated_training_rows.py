@@ -2,11 +2,13 @@
 
 ## What it does
 Compares what a job trains on with what it evaluates on, where both are slices of one split: `dataset.split` and `dataset.eval_split` of a job
-file, two `load_dataset()` of one dataset, two items of one such as `rows["train"]`, the splits of a command of TRL's. It speaks where they surely share rows, such as `train[:90%]` and
-`train[85%:]`, and where both are one and the same thing.
+file, two `load_dataset()` of one dataset, the splits of a command of TRL's. It speaks where they surely share rows, such as `train[:90%]` and
+`train[85%:]`, and where a trainer is given one and the same variable, or item of it, for both.
 
 ## Why is this bad
 The loss on rows that the model has learned falls for as long as training goes on: it tells neither when to stop nor what the model is worth.
+
+It is a warning, here and in a rehearsal: whether a model can learn a few rows by heart at all is worth trying on purpose.
 
 ## Fix safety
 There is no automatic fix: which rows to keep apart is for the author to say.
@@ -21,6 +23,7 @@ from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 LOAD = "datasets.load_dataset"
+ROLES = ("train_dataset", "eval_dataset")
 PARAMETERS = ("path", "name", "data_dir", "data_files", "split")
 SPLITTING = 1  # so many of a dataset's parameters may differ: the split
 
@@ -48,12 +51,11 @@ def _in_calls(job: Document) -> Iterator[Finding]:
     if trainer is None or trainer.guard.because:
         return
     loads = {call.key: call for call in job.calls if call.path == LOAD and not call.open and not call.guard.because}
-    trained, evaluated = (trainer.arguments.get(name) for name in ("train_dataset", "eval_dataset"))
-    if not (isinstance(trained, Made) and isinstance(evaluated, Made)):
+    trained, evaluated = (trainer.arguments.get(name) for name in ROLES)
+    if any(names.issuperset(ROLES) for names in trainer.same):
+        yield Finding(f"{trainer.key}.eval_dataset", "the trainer evaluates on the rows that it trains on")
+    elif not (isinstance(trained, Made) and isinstance(evaluated, Made)):
         return
-    key = f"{trainer.key}.eval_dataset"
-    if trained == evaluated and (trained.path == LOAD or trained.item):
-        yield Finding(key, "the trainer evaluates on the rows that it trains on")
     elif trained.key in loads and evaluated.key in loads and trained.path == evaluated.path == LOAD:
         shared = _shared_by(_given(loads[trained.key]), _given(loads[evaluated.key]))
         if shared:
@@ -94,13 +96,29 @@ held_out = load_dataset("acme/chats", split="train[:200]")
 trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", train_dataset=rows, eval_dataset=held_out)
 """
 SAME = SCRIPT.replace("eval_dataset=held_out", "eval_dataset=rows")
-ITEM = """from datasets import load_dataset
+MAPPED = """from datasets import load_dataset
+from transformers import Trainer
+
+rows = load_dataset("acme/chats").map(tokenize)
+trainer = Trainer(model=model, train_dataset=rows["train"], eval_dataset=rows["train"])
+"""
+PARTED = """from datasets import load_dataset
 from trl import SFTTrainer
 
-rows = load_dataset("acme/chats")
+rows = load_dataset("acme/chats", split="train").train_test_split(test_size=0.1, seed=0)
 trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", train_dataset=rows["train"], eval_dataset=rows["test"])
 """
-PARTED = ITEM.replace('"acme/chats")', '"acme/chats", split="train").train_test_split(test_size=0.1, seed=0)')
+LOADED_TWICE = """from datasets import load_dataset
+from trl import SFTTrainer
+
+
+def load(split):
+    return load_dataset("acme/chats", split=split)
+
+
+trained, held_out = load("train"), load("test")
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", train_dataset=trained, eval_dataset=held_out)
+"""
 COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name acme/chats --eval_strategy steps --dataset_test_split train\n"
 
 RULE = Rule(
@@ -117,7 +135,7 @@ RULE = Rule(
         Case(job=JOB, at="dataset.eval_split"),
         Case(script=SCRIPT, at="calls.1.split"),
         Case(script=SAME, at="trainer.eval_dataset"),
-        Case(script=ITEM.replace('["test"]', '["train"]'), at="trainer.eval_dataset"),
+        Case(script=MAPPED, at="trainer.eval_dataset"),
         Case(script=PARTED.replace('["test"]', '["train"]'), at="trainer.eval_dataset"),
         Case(command=COMMAND, at="train.dataset_test_split"),
     ),
@@ -125,9 +143,10 @@ RULE = Rule(
         Case(job=JOB.replace("85%", "90%")),
         Case(script=SCRIPT.replace('"train"', '"train[200:]"')),
         Case(script=SCRIPT.replace("train[:200]", "test")),
-        Case(script=ITEM),
+        Case(script=MAPPED.replace('eval_dataset=rows["train"]', 'eval_dataset=rows["test"]')),
         Case(script=PARTED),
-        Case(script=ITEM.replace('["test"]', "[held_out]").replace('["train"]', "[split]")),
+        Case(script=PARTED.replace('["test"]', "[held_out]").replace('["train"]', "[split]")),
+        Case(script=LOADED_TWICE),
         Case(job=JOB.replace("train[85%:]", "train[-100:]")),
         Case(command=COMMAND.replace("_split train", "_split test")),
     ),

@@ -52,7 +52,7 @@ def check(job: Document, model: Model) -> Iterator[Finding]:
         if base.name.startswith(BUILTIN):
             yield base.finding(f"holdfast makes no such model; it makes {', '.join(MODELS)}")
         elif job.kind == "job":
-            yield base.finding("there is no such folder, and a Hub id is `name` or `owner/name`")
+            yield base.finding(f"there is no folder `{base.name}`")
         return
     files = frozenset(name for name in model.files if "/" not in name)
     alone = base.by_name and job.get("method", None) in GENERATING

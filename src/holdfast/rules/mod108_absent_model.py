@@ -24,6 +24,12 @@ from holdfast.core.mention import Mention, Seen
 
 def check(job: Document, models: Sequence[Seen[Model]]) -> Iterator[Finding]:
     """Object to each that is not there."""
+    for seen in models:
+        if seen.mention.local and seen.mention.certain and seen.found is not None and seen.found.files is None:
+            doubt = f", {seen.doubt}" if seen.doubt else ""
+            fault = f"there is no folder `{seen.mention.name}`{doubt}"
+            yield finding(seen.mention, fault, severity=Severity.WARNING if doubt else None)
+    hints = {seen.mention.name: seen.hint for seen in models}
     for mention, model in once(told(job, models, own_token=True)):
         repo = model.repo
         if repo is None or repo.exists or (job.kind != "job" and "/" not in mention.name):
@@ -31,7 +37,7 @@ def check(job: Document, models: Sequence[Seen[Model]]) -> Iterator[Finding]:
         near = clearly_nearest(mention.name, repo.nearest)
         fix = renaming(job, mention, near, safe=False) if near else None
         there = f"; there is {some_of(repo.nearest)}" if repo.nearest else ""
-        fault = f"the Hub has no {mention.role} `{mention.name}` that you may see{there}"
+        fault = f"the Hub has no {mention.role} `{mention.name}` that you may see{there}{hints[mention.name]}"
         yield finding(mention, fault, fix, Severity.WARNING if mention.own_token else None)
 
 

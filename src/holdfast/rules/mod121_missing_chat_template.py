@@ -15,7 +15,7 @@ in `chat_template_path` of `SFTConfig`, train the instruct model instead, or bri
 
 from collections.abc import Iterator
 
-from holdfast.catalog.base_models import base_of, is_conversational, rows_are_raw, uses_own_tokenizer
+from holdfast.catalog.base_models import base_of, is_conversational, rows_are_raw, writes_as_saved
 from holdfast.core.columns import STRING, ListOf, Struct
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Model
@@ -29,7 +29,7 @@ VOCABULARY = {"tokenizer.json", "tokenizer.model", "vocab.json", "tokenizer_conf
 def check(job: Document, model: Model, dataset: Dataset) -> Iterator[Finding]:
     """Object to conversations that cannot be written out."""
     base = base_of(job, model)
-    if base is None or dataset.problem or not _has_none(model) or not uses_own_tokenizer(job, base):
+    if base is None or dataset.problem or not _has_none(model) or not writes_as_saved(job, base):
         return
     if job.get(TEMPLATE, None) is None and rows_are_raw(job) and is_conversational(dataset):
         where = "`chat_template_path`" if job.kind != "job" else "`model.chat_template`"

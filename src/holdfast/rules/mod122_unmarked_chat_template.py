@@ -16,7 +16,7 @@ says, its end of turn among it, in a file that `chat_template_path` names.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.base_models import base_of, uses_own_tokenizer
+from holdfast.catalog.base_models import base_of, writes_as_saved
 from holdfast.catalog.chat_templates import is_mended, marks_assistant
 from holdfast.core.document import Document, Remove
 from holdfast.core.facts import Model
@@ -30,7 +30,7 @@ def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
     if job.get("method", None) != "sft" or job.get(ONLY, default=False) is not True:
         return
     base, template = base_of(job, model), model.chat_template
-    if base is None or template is None or not uses_own_tokenizer(job, base) or job.get(TEMPLATE, None) is not None:
+    if base is None or template is None or not writes_as_saved(job, base) or job.get(TEMPLATE, None) is not None:
         return
     if not marks_assistant(template) and is_mended(api, template) is False:
         fix = Fix("learn from whole conversations", (Remove(ONLY),), safe=False) if job.kind != "command" else None

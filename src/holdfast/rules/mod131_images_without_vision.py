@@ -79,7 +79,7 @@ RULE = Rule(
         Case(job=JOB.replace("sft", "reward"), facts=_facts("chosen", "rejected", "images")),
         Case(
             script=SCRIPT.replace('split="train")', 'split="train").remove_columns("image")'),
-            facts=_facts("chosen", "rejected", "image"),
+            facts=_facts("chosen", "rejected"),
         ),
     ),
     kinds=ANY_KIND,

@@ -1,10 +1,11 @@
 """What a job names outside itself: datasets, models, adapters, repositories to push to, files, addresses, Spaces.
 
 Rooms: `table` says which argument of which call names what; `names` tells repositories from paths; `written` what the program
-makes itself, `tokens` whether it asks with a token of its own; `calls` and `settings` read the calls and the keys.
+makes itself, `tokens` whether it asks with a token of its own; `calls` and `settings` read the calls and the keys, `local_data` what
+is read from files and folders of this machine.
 
 Covered: job files, scripts, notebooks, TRL's commands and recipes, files of axolotl and LLaMA-Factory. A name that is computed,
-that is surely a path, or that the program writes itself before it reads it, is no mention.
+or that the program writes itself before it reads it, is no mention.
 Not covered: what a library names on its own, such as the base model of an adapter; calls in files beside the script.
 """
 
@@ -14,6 +15,7 @@ from dataclasses import replace
 from holdfast.core.document import Document
 from holdfast.core.mention import Mention
 from holdfast.engine.mentions.calls import mentions_of_calls
+from holdfast.engine.mentions.local_data import local_data
 from holdfast.engine.mentions.names import told_once
 from holdfast.engine.mentions.settings import mentions_of_job, mentions_of_settings
 from holdfast.engine.mentions.tokens import brings_token
@@ -34,7 +36,7 @@ def mentions(document: Document) -> tuple[Mention, ...]:
         return told_once([*mentions_of_job(document), *mentions_of_calls(document)])
     if document.kind == "data":
         return ()
-    found = list(mentions_of_calls(document))
+    found = [*mentions_of_calls(document), *local_data(document)]
     named = {each.role for each in found}
     if document.kind == "command":
         found += [each for each in mentions_of_settings(document) if each.role not in named]
@@ -53,5 +55,8 @@ def _not_made(document: Document, found: Iterable[Mention]) -> Iterator[Mention]
         if each.role in WRITES:
             if not moved:
                 yield each
-        elif not written.holds(each.name) and (each.repo_kind, each.name.rpartition("/")[2]) not in pushed:
+        elif (
+            not any(map(written.holds, each.read.names if each.read else (each.name,)))
+            and (each.repo_kind, each.name.rpartition("/")[2]) not in pushed
+        ):
             yield each

@@ -8,7 +8,8 @@ from holdfast.core.calls import Call
 from holdfast.core.document import Document, Unknown
 from holdfast.core.hidden import hidden_in
 from holdfast.core.mention import Mention, Role
-from holdfast.engine.mentions.calls import Given, fits, is_config, naming_of, pushes
+from holdfast.engine.mentions.calls import fits, is_config, naming_of, pushes
+from holdfast.engine.mentions.given import Given
 from holdfast.engine.mentions.table import SETTINGS, TRAINER, TRAINER_POSITIONS, Naming
 
 PARTS: Final[Mapping[Role, str]] = {"model": "model.path", "dataset": "dataset.path"}

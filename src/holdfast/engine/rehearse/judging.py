@@ -67,9 +67,9 @@ UNSEEN: Final[Mapping[StageName, str]] = {
     "export": "nothing was saved that could be exported",
 }
 
-GUESSED: Final[Mapping[str, str]] = {
-    "gradient-checkpointing-no-grad-input": "no-trainable-parameters",
-    "dataset-bad-row-values": "user-code-error",
+GUESSED: Final[Mapping[str, tuple[str, ...]]] = {
+    "gradient-checkpointing-no-grad-input": ("no-trainable-parameters", "weights-not-updated"),
+    "dataset-bad-row-values": ("user-code-error",),
 }
 """What a failure looks like, and what it is where that was told: no parameter is trained, a function made the values."""
 ROWS: Final = "rows "
@@ -151,8 +151,13 @@ def _unasked(result: StageResult, parts: Mapping[Part, Played], failures: Sequen
 
 def _known(cause: Cause, failures: Sequence[Failure]) -> Failure | None:
     """Return the failure of the same class, or of the one behind it, that is known already, or None."""
-    names = (cause.signature.name, GUESSED.get(cause.signature.name))
+    names = _names(cause)
     return next((each for each in failures if each.cause.signature.name in names), None)
+
+
+def _names(cause: Cause) -> tuple[str, ...]:
+    """Return the class of a failure, and those that it may be where one of them was told."""
+    return (cause.signature.name, *GUESSED.get(cause.signature.name, ()))
 
 
 def judge_unstarted(cause: Cause) -> Rehearsal:
@@ -261,15 +266,15 @@ def _warns(objection: Objection) -> bool:
 
 def _wrong(whole: Played) -> Iterator[Failure]:
     for each in whole.told("wrong"):
-        cause = name_cause(each["class"], each["because"], each["evidence"])
+        cause = name_cause(each["class"], each["because"], each["evidence"], fix=each.get("fix", ""))
         yield Failure(stage=each["stage"], cause=cause)
 
 
 def _together(raised: list[Failure], told: list[Failure]) -> list[Failure]:
     """Return what was raised and what was told; where both are the same, it is told once, where it was raised."""
     for number, failure in enumerate(raised):
-        name = failure.cause.signature.name
-        same = next((each for each in told if each.cause.signature.name in (name, GUESSED.get(name))), None)
+        names = _names(failure.cause)
+        same = next((each for each in told if each.cause.signature.name in names), None)
         if same is not None:
             raised[number] = replace(failure, cause=same.cause)
             told = [each for each in told if each is not same]

@@ -175,8 +175,8 @@ def because_of(played: Played) -> str:
     return next(iter([*reversed(ends), *reversed(told), *reversed(lines), code]))
 
 
-def name_cause(name: str, because: str, evidence: Mapping[str, Any]) -> Cause:
-    """Return the cause of a class that is known by its name.
+def name_cause(name: str, because: str, evidence: Mapping[str, Any], *, fix: str = "") -> Cause:
+    """Return the cause of a class that is known by its name, with its own fix or the class's.
 
     Raises:
         StopIteration: There is no such class.
@@ -185,7 +185,11 @@ def name_cause(name: str, because: str, evidence: Mapping[str, Any]) -> Cause:
     shown = ", ".join(f"{key}: {value}" for key, value in evidence.items())
     lines = (Evidence(path="the rehearsal", line=0, text=shown),) if shown else ()
     return Cause(
-        signature=signature, confidence=0.9, evidence=lines, cause=f"{because.rstrip('.')}.", fix=_told(signature)
+        signature=signature,
+        confidence=0.9,
+        evidence=lines,
+        cause=f"{because.rstrip('.')}.",
+        fix=fix or _told(signature),
     )
 
 

@@ -59,6 +59,10 @@ class Tell:
         """Return whether anything was made smaller whose name begins like that."""
         return any(each.startswith(beginning) for each in self._said)
 
+    def has_told(self, name: str) -> bool:
+        """Return whether a class of failure was told of."""
+        return name in self._said
+
     def write(self, event: str, **fields: Any) -> None:
         """Append one event, unless a child of this process would."""
         if os.getpid() == self._pid:
@@ -123,11 +127,11 @@ class Tell:
         if makes:
             self.fact("not_run", command=command[:500])
 
-    def wrong(self, name: str, stage: str, because: str, **evidence: Any) -> None:
-        """Tell that a class of failure is there although nothing failed, once for each class."""
+    def wrong(self, name: str, stage: str, because: str, *, fix: str = "", **evidence: Any) -> None:
+        """Tell that a class of failure is there although nothing failed, once for each class; a fix takes the place of the class's."""
         if name not in self._said:
             self._said.add(name)
-            self.write("wrong", **{"class": name}, stage=stage, because=because, evidence=evidence)
+            self.write("wrong", **{"class": name}, stage=stage, because=because, fix=fix, evidence=evidence)
 
     def doubt(self, name: str, stage: str, because: str) -> None:
         """Tell that a class of failure may be there, once for each class; nothing fails for it."""

@@ -14,6 +14,7 @@ from holdfast.adapters.readers.script.returned import keys_returned, kind_return
 from holdfast.adapters.readers.script.roles import Cast, cast, trainers
 from holdfast.adapters.readers.script.values import (
     CHANGED,
+    ITEMS,
     AttributeRead,
     Class,
     Draft,
@@ -83,9 +84,17 @@ class Draughtsman:
         """Return what a call gave, or an item of it; of what else is reached from there, nothing is known."""
         thing = value.thing if isinstance(value, Part) else value
         known = thing.draft is not None and id(thing.draft) in self.keys
-        is_item = isinstance(value, Part) and value.path.endswith("()[]")
-        item = value.item if isinstance(value, Part) else ""
-        return Made(value.path, self.keys[id(thing.draft)], item) if known and (value is thing or is_item) else UNKNOWN
+        item = value.item if isinstance(value, Part) and value.path.endswith("()[]") else None
+        if not known or (item is None and value is not thing):
+            return UNKNOWN
+        if ITEMS in self.reading.entries(thing.address).slots:
+            return CHANGED
+        return Made(value.path, self.keys[id(thing.draft)], item or "")
+
+    def _receiver(self, draft: Draft) -> Made | None:
+        """Return what a method is called on, if it is what a call gave."""
+        made = self._made(draft.receiver) if draft.receiver else None
+        return made if isinstance(made, Made) else None
 
     def call(self, draft: Draft) -> Call:
         """Return a call as a Document holds it, and put its arguments under its key."""
@@ -105,11 +114,19 @@ class Draughtsman:
             name_place=draft.name_place,
             guard=self._guard(draft),
             via=draft.via,
+            same=draft.same,
             unbound=draft.unbound,
             defaults=frozenset(name for name, slot in draft.arguments.items() if slot.key_place)
             if draft.via == "parser"
             else frozenset(),
+            receiver=self._receiver(draft),
+            changed=self._changed(draft),
         )
+
+    def _changed(self, draft: Draft) -> frozenset[str]:
+        """Return the names of the attributes that are given to what a call made."""
+        every = [self.reading.entries(address) for address in draft.made]
+        return frozenset(str(name) for entries in every for name in (*entries.slots, *("*",) * entries.open))
 
     def read(self, read: AttributeRead, number: int) -> Read:
         """Return an attribute that is read as a Document holds it, and put its place under its key."""

@@ -213,18 +213,17 @@ def _subscript(reading: Reading, node: ast.Subscript) -> Any:
     if isinstance(value, Named):
         return ENVIRONMENT if value.path == "os.environ" else UNKNOWN
     if isinstance(value, Thing | Part):
-        return item_of(value, index)
+        return item_of(value, index if isinstance(index, str) else "")
     if isinstance(value, str | list | tuple) and isinstance(index, int):
         return value[index] if -len(value) <= index < len(value) else UNKNOWN
     return reason_among([value, index])
 
 
-def item_of(value: Thing | Part, index: Any = None) -> Part:
+def item_of(value: Thing | Part, item: str = "") -> Part:
     """Return an item of a thing, or of a part of one."""
-    name = index if isinstance(index, str) else ""
     if isinstance(value, Part):
-        return Part(f"{value.path}[]", value.thing, name)
-    return Part(f"{value.base}[]", value, name)
+        return Part(f"{value.path}[]", value.thing, item)
+    return Part(f"{value.base}[]", value, item)
 
 
 def _slice(reading: Reading, node: ast.Slice) -> Any:

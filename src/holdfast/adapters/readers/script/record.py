@@ -128,6 +128,7 @@ def record(  # noqa: PLR0913  what a call is, in six parts
         main=reading.frame.module.number == 0,
         order=(node.func.end_lineno or node.lineno, node.func.end_col_offset or node.col_offset),
         positional_places=_places(node, given),
+        same=same_keywords(node),
     )
     key = (id(node), path, via)
     known = reading.drafts.setdefault(key, draft)
@@ -135,6 +136,30 @@ def record(  # noqa: PLR0913  what a call is, in six parts
         _merge(known, draft)
     reading.log.append(known)
     return known
+
+
+def same_keywords(node: ast.Call) -> tuple[frozenset[str], ...]:
+    """Return the names of keywords that are given one and the same variable, or item of it.
+
+    >>> [sorted(each) for each in same_keywords(ast.parse("f(a=x['t'], b=x['t'], c=x)", mode="eval").body)]
+    [['a', 'b']]
+    """
+    written: dict[str, set[str]] = {}
+    for keyword in node.keywords:
+        if keyword.arg and _is_item(keyword.value):
+            written.setdefault(ast.dump(keyword.value), set()).add(keyword.arg)
+    return tuple(frozenset(names) for names in written.values() if len(names) > 1)
+
+
+def _is_item(node: ast.expr) -> bool:
+    """Return whether an expression names a variable, an attribute or an item of one by a constant."""
+    match node:
+        case ast.Name():
+            return True
+        case ast.Attribute(value=owner) | ast.Subscript(value=owner, slice=ast.Constant()):
+            return _is_item(owner)
+        case _:
+            return False
 
 
 def _places(node: ast.Call, given: Given) -> tuple[Place | None, ...]:
@@ -165,4 +190,6 @@ def _merge(known: Draft, again: Draft) -> None:
 
 def result_of(reading: Reading, draft: Draft) -> Thing:
     """Return what a call made."""
-    return Thing(draft.path, draft, next(reading.numbers))
+    made = Thing(draft.path, draft, next(reading.numbers))
+    draft.made.append(made.address)
+    return made

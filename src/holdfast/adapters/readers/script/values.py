@@ -28,6 +28,9 @@ BRANCHES: Final = Unknown("it differs between branches")
 PARAMETER: Final = Unknown("it is handed to the function")
 CHANGED: Final = Unknown("it is changed after it was made")
 
+ITEMS: Final = "[]"
+"""The name of a slot of a thing whose items were given other values."""
+
 Via = Literal["call", "partial", "super", "parser"]
 
 
@@ -83,7 +86,9 @@ class Draft:
         receiver: For a method, the thing it was called on.
         order: By which the calls stand in the source: the line and the column of the name.
         unbound: Whether it is a method that is called on its class.
+        made: Addresses of what it made.
         main: Whether it stands in the script itself, not in a file beside it.
+        same: Names of keywords that are written as one and the same variable, or item of it.
     """
 
     node: ast.AST
@@ -103,6 +108,8 @@ class Draft:
     order: tuple[int, int] = (0, 0)
     positional_places: tuple[Place | None, ...] = ()
     own_places: Mapping[str, Place] = field(default_factory=dict[str, Place])
+    made: list[int] = field(default_factory=list[int])
+    same: tuple[frozenset[str], ...] = ()
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -21,7 +21,17 @@ from holdfast.adapters.readers.script.join import joined_stores
 from holdfast.adapters.readers.script.known_calls import set_variable
 from holdfast.adapters.readers.script.objects import set_attribute, settled
 from holdfast.adapters.readers.script.reading import DEAD, Reading, both
-from holdfast.adapters.readers.script.values import AVAILABLE, CHANGED, INSTALLED, VERSION, Part, Ref, Slot, Thing
+from holdfast.adapters.readers.script.values import (
+    AVAILABLE,
+    CHANGED,
+    INSTALLED,
+    ITEMS,
+    VERSION,
+    Part,
+    Ref,
+    Slot,
+    Thing,
+)
 from holdfast.core.calls import Guard, Named
 from holdfast.core.document import Unknown
 from holdfast.core.evaluate import UNKNOWN, apply_operator, reason_among, truth
@@ -357,6 +367,8 @@ def _store_item(reading: Reading, target: ast.Subscript, value: Any, node: ast.e
         reading.patched[name] = "the script puts another module in its place"
     elif isinstance(held, list):
         store_value(reading, (target.value, UNKNOWN))
+    elif isinstance(held, Thing):
+        reading.store[held.address] = reading.entries(held.address).with_slot(ITEMS, Slot(CHANGED))
 
 
 def _store(reading: Reading, pair: tuple[ast.expr, Any]) -> bool:

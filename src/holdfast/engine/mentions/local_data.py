@@ -1,0 +1,97 @@
+"""The data on this machine that the calls of a program read: files by a builder, folders, and what was saved before.
+
+Source: the signatures of datasets 5.2; `tests/test_mentions.py` compares them with the installed ones.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from holdfast.catalog.repositories import FILE, may_be_repository
+from holdfast.core.calls import Call
+from holdfast.core.document import Document
+from holdfast.core.mention import DataFiles, Mention
+from holdfast.engine.mentions.given import Given
+from holdfast.engine.mentions.names import split_of, texts_in
+from holdfast.engine.mentions.table import BUILDERS, FUNCTIONS
+
+LOAD: Final = "datasets.load_dataset"
+FROM_FILES: Final[Mapping[str, str]] = {
+    f"datasets.Dataset.from_{builder}": builder for builder in ("json", "csv", "parquet", "text")
+}
+"""Methods that read files, each with the builder that it reads them by."""
+FILES: Final = "path_or_paths"
+FROM_DISK: Final = frozenset({f"datasets.{name}load_from_disk" for name in ("", "Dataset.", "DatasetDict.")})
+FOLDER: Final = "dataset_path"
+SAVED, A_FOLDER = "saved", "folder"
+TRAIN: Final = "train"
+HARMLESS: Final = frozenset(
+    {"path", "name", "data_files", "data_dir", "split", FILES, FOLDER, "cache_dir", "keep_in_memory", "num_proc"}
+    | {"streaming", "save_infos", "download_mode", "verification_mode", "revision", "token", "trust_remote_code"}
+)
+"""Arguments that do not change which columns are read."""
+ADDRESS: Final = ("://", "::", "\\")
+"""What is in the name of a file that lies elsewhere, or that this machine would read otherwise."""
+
+
+def local_data(document: Document) -> Iterator[Mention]:
+    """Yield the data that a program reads from files and folders, where the source names them."""
+    for call in document.calls:
+        if call.via == "partial" or call.guard.because:
+            continue
+        if call.path == LOAD:
+            yield from _loaded(Given(document, call, FUNCTIONS[LOAD].positions))
+        elif call.path in FROM_FILES:
+            yield from _read(Given(document, call, (FILES,)), FILES, FROM_FILES[call.path])
+        elif call.path in FROM_DISK:
+            yield from _read(Given(document, call, (FOLDER,)), FOLDER, SAVED)
+
+
+def _loaded(given: Given) -> Iterator[Mention]:
+    """Yield what `load_dataset` reads: files by a builder, or the folder that it is given as a name."""
+    name, inside = given.value("path"), given.value("data_dir")
+    if name in BUILDERS and inside in (None, ""):
+        yield from _read(given, "data_files", str(name))
+    elif isinstance(name, str) and _is_folder(name) and given.value("data_files") is None and inside in (None, ""):
+        yield from _read(given, "path", A_FOLDER)
+
+
+def _is_folder(name: str) -> bool:
+    """Tell whether a name can only be that of a folder: a file in its place has a rule of its own."""
+    return bool(name) and name not in BUILDERS and not may_be_repository(name) and not FILE.search(name)
+
+
+def _read(given: Given, argument: str, reader: str) -> Iterator[Mention]:
+    splits, asked = _splits(given.value(argument)), given.value("split")
+    names = [name for _, files in splits for name in files]
+    if not names or any(sign in name for name in names for sign in ADDRESS):
+        return
+    call = given.call
+    yield Mention(
+        role="dataset",
+        name=names[0],
+        key=given.key(argument),
+        place=given.place(argument),
+        repo_kind="dataset",
+        split=split_of(asked),
+        files=tuple(names),
+        label=call.label,
+        guard=call.guard,
+        local=True,
+        read=DataFiles(reader=reader, splits=splits, options=_options(call)),
+    )
+
+
+def _options(call: Call) -> tuple[str, ...]:
+    """Return the arguments that change what is read, or may; without a name, that others may be among them."""
+    return (*(name for name in call.arguments if name not in HARMLESS), *("**",) * call.open)
+
+
+def _splits(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the files of each split; none where one of them is not known.
+
+    >>> _splits("a.json"), _splits({"test": ["b.json"]}), _splits(3)
+    ((('train', ('a.json',)),), (('test', ('b.json',)),), ())
+    """
+    named = value if isinstance(value, dict) else {TRAIN: value}
+    found = [(str(split), texts_in(files)) for split, files in named.items()]
+    return tuple((split, files) for split, files in found if files) if all(files for _, files in found) else ()

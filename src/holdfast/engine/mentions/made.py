@@ -1,0 +1,184 @@
+"""What a program may make by Python's own means before it reads it: files that it writes, unpacks, downloads, or looks for first.
+
+Covered: calls by their name, with the texts that they are handed; lines of a shell in a notebook; names that commands repeat.
+Not covered: modules beside the script. Where it cannot be seen which file is made, it may be any.
+"""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from holdfast.core.document import Document
+from holdfast.core.notebook import is_notebook, read_cells
+from holdfast.engine.mentions.written import read_written
+
+ON_PATHS: Final = frozenset(
+    {"write_text", "write_bytes", "touch", "mkdir", "symlink_to", "exists", "is_dir", "is_file", "glob"}
+)
+"""Methods of a path that make it, or look whether it is there."""
+MAKES: Final = frozenset(
+    {"makedirs", "extractall", "unpack_archive", "urlretrieve", "clone_from", "chdir"}
+    | {"copytree", "copyfile", "move", "symlink", "save_to_disk", "save_pretrained"}
+    | {
+        "save_model",
+        "to_json",
+        "to_csv",
+        "to_parquet",
+        "to_pickle",
+        "write_json",
+        "write_csv",
+        "write_parquet",
+        "isdir",
+    }
+    | {"isfile", "listdir", "scandir", "write_ndjson", "write_table"}
+)
+"""Functions and methods that make the file they are handed, or look for it."""
+MODULES: Final = frozenset({"shutil", "wget", "gdown"})
+"""Modules whose every function counts as one of these."""
+DOWNLOADS: Final = frozenset({"hf_hub_download", "snapshot_download"})
+FOLDERS: Final = ("local_dir", "local_dir_use_symlinks")
+WRITING: Final = frozenset("wax+")
+"""A mode of `open` has one of these where it writes."""
+KNOWN: Final = frozenset({"os", "pathlib", "Path", "str", "open", "True", "False"} | MODULES)
+"""Names in an expression of a path that hide nothing of it."""
+COMMANDS: Final = frozenset({"system", "popen", "Popen", "check_call", "check_output"})
+"""Functions that run a command, which may make anything; so does all of `subprocess`."""
+LINE: Final = re.compile(r"\s*(?P<sign>[!%]+)\s*(?P<word>\S*)")
+"""A line of a notebook that is no Python."""
+HARMLESS: Final = frozenset({"pip", "pip3", "nvidia-smi", "echo", "ls", "wandb"})
+MAGICS: Final = frozenset({"cd", "bash", "sh", "script", "run"})
+"""Words behind `!` that make no data, and words behind `%` that may."""
+BECAUSE: Final = "the program may make it, or look for it first"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a program may make.
+
+    Attributes:
+        texts: The texts of which paths and commands are made up there.
+        hidden: Whether it makes something whose name cannot be seen.
+    """
+
+    texts: frozenset[str]
+    hidden: bool = False
+
+    def why(self, name: str, *, here: bool = False) -> str:
+        """Return why something may be another, or there at last, when it is read; empty where nothing says so.
+
+        Args:
+            name: What is read.
+            here: Whether it is there now: then only what names it may change it.
+
+        >>> made = Made(frozenset({"data/rows.jsonl", "out"}))
+        >>> [bool(made.why(name)) for name in ("./data/rows.jsonl", "out/final", "data/other.jsonl")]
+        [True, True, False]
+        """
+        plain = _plain(name)
+        last = plain.rpartition("/")[2]
+        spoken_of = any(last in text or plain.startswith(f"{_plain(text)}/") for text in self.texts if text)
+        return BECAUSE if spoken_of or (self.hidden and not here) else ""
+
+
+def read_made(document: Document) -> Made:
+    """Return what a program may make."""
+    if document.kind == "command":
+        return Made(_repeated(document.text))
+    found = [_made_in(text) for text in _sources(document)]
+    hidden = read_written(document).hidden or any(each.hidden for each in found)
+    return Made(frozenset[str]().union(*(each.texts for each in found)), hidden)
+
+
+def _plain(name: str) -> str:
+    return name.removeprefix("./").rstrip("/")
+
+
+def _repeated(text: str) -> frozenset[str]:
+    """Return the words that stand in commands more than once, in whatever company."""
+    words = text.replace("=", " ").replace('"', " ").replace("'", " ").split()
+    lasts = [_plain(word).rpartition("/")[2] for word in words]
+    return frozenset(last for last in lasts if last and text.count(last) > 1)
+
+
+def _sources(document: Document) -> Iterable[str]:
+    return read_cells(document.text).values() if is_notebook(document.path) else (document.text,)
+
+
+def _made_in(source: str) -> Made:
+    lines = source.splitlines()
+    shell = {line: found for line in lines if (found := LINE.match(line))}
+    try:
+        tree = ast.parse("\n".join("" if line in shell else line for line in lines))
+    except (SyntaxError, ValueError, RecursionError):
+        return Made(frozenset(shell), hidden=True)
+    constants = _constants(tree)
+    targets = [target for node in ast.walk(tree) if isinstance(node, ast.Call) for target in _targets(node)]
+    texts = frozenset(text for target in targets for text in _texts(target, constants))
+    runs = any(map(_may_make, shell.values())) or any(map(_runs, ast.walk(tree)))
+    return Made(texts | shell.keys(), runs or any(_hides(target, constants) for target in targets))
+
+
+def _may_make(line: re.Match[str]) -> bool:
+    """Tell whether a line of a shell, or a magic word, may make files."""
+    return line["word"] not in HARMLESS if line["sign"] == "!" else line["word"] in MAGICS
+
+
+def _runs(node: ast.AST) -> bool:
+    """Tell whether something is a call that runs a command."""
+    if not isinstance(node, ast.Call):
+        return False
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    return name in COMMANDS or (isinstance(owner, ast.Name) and owner.id == "subprocess")
+
+
+def _constants(tree: ast.Module) -> Mapping[str, set[str]]:
+    """Return the texts that names are given."""
+    found: dict[str, set[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    found.setdefault(target.id, set()).add(node.value.value)
+    return found
+
+
+def _targets(call: ast.Call) -> Iterator[ast.expr]:
+    """Yield the expressions that say what a call makes, or looks for."""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if name == "open" and owner is None:
+        yield from given[:1] if _writes(call) else ()
+    elif owner is not None and isinstance(owner, ast.Name) and owner.id in MODULES:
+        yield from given
+    elif name in DOWNLOADS:
+        yield from (keyword.value for keyword in call.keywords if keyword.arg in FOLDERS)
+    elif name in MAKES or (name in ON_PATHS and isinstance(owner, ast.Attribute) and owner.attr == "path"):
+        yield from given[:1]
+    elif name in ON_PATHS and owner is not None:
+        yield from given[:1] if isinstance(owner, ast.Name) and owner.id == "os" else (owner,)
+
+
+def _writes(call: ast.Call) -> bool:
+    """Tell whether a call of `open` may write."""
+    mode = next((each.value for each in call.keywords if each.arg == "mode"), call.args[1] if call.args[1:] else None)
+    if mode is None:
+        return False
+    return not (isinstance(mode, ast.Constant) and isinstance(mode.value, str)) or bool(WRITING & set(mode.value))
+
+
+def _texts(target: ast.expr, constants: Mapping[str, set[str]]) -> Iterator[str]:
+    for node in ast.walk(target):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+        elif isinstance(node, ast.Name):
+            yield from constants.get(node.id, ())
+
+
+def _hides(target: ast.expr, constants: Mapping[str, set[str]]) -> bool:
+    """Tell whether a part of an expression is not known."""
+    names = (node.id for node in ast.walk(target) if isinstance(node, ast.Name))
+    return any(name not in KNOWN and name not in constants for name in names)

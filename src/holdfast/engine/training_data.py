@@ -1,0 +1,182 @@
+"""The data that a program's trainer is given: where it was loaded, and what was done to its columns on the way.
+
+Covered: what methods of datasets do whose arguments are written out: rows are drawn, columns renamed, removed or selected. Not
+covered: `map` and everything else that makes rows of its own; after it the columns are not known.
+Source: datasets 5.2; `tests/test_training_data.py` does the same with it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from holdfast.catalog.formats import types_of_rows
+from holdfast.core.calls import Call, Made
+from holdfast.core.document import Document, Unknown
+from holdfast.core.errors import SourceError
+from holdfast.core.facts import Dataset
+
+KEEPING: Final = frozenset(
+    {"shuffle", "select", "filter", "take", "skip", "train_test_split", "sort", "shard", "repeat"} | {"flatten_indices"}
+)
+"""Methods that leave the columns as they are."""
+IN_PLACE: Final = frozenset({"set_transform", "set_format", "update"})
+"""Methods that change what a dataset gives, and return nothing."""
+ROWS: Final = frozenset({"datasets.Dataset.from_list", "datasets.Dataset.from_dict"})
+LOADS: Final = frozenset(
+    {"datasets.load_dataset", "datasets.load_from_disk", "datasets.Dataset.load_from_disk"}
+    | {"datasets.DatasetDict.load_from_disk"}
+    | {f"datasets.Dataset.from_{builder}" for builder in ("json", "csv", "parquet", "text")}
+)
+SPLIT_BY_NAME: Final = frozenset({"datasets.load_dataset"})
+"""Those of them that give every split where none is asked for."""
+SPLITS_ITSELF: Final = "train_test_split"
+COMPUTED: Final = "computed at run time"
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Data on its way to a trainer.
+
+    Attributes:
+        source: The call that loads it.
+        split: The item of what that call gives; empty where it is taken whole.
+        steps: The calls that it goes through, in order.
+    """
+
+    source: Call
+    split: str
+    steps: tuple[Call, ...]
+
+
+def trainer_given(document: Document, argument: str) -> Any:
+    """Return what a trainer of TRL is given as its data; None where there is none."""
+    trainer = document.call("trainer")
+    if trainer is None or trainer.package != "trl":
+        return None
+    return trainer.arguments.get(argument)
+
+
+def trace(document: Document, argument: str) -> Flow:
+    """Return the way of the data that a trainer is given.
+
+    Raises:
+        SourceError: It cannot be seen, or is made anew on the way.
+    """
+    value, steps, split = trainer_given(document, argument), list[Call](), ""
+    while True:
+        call = document.call(value.key) if isinstance(value, Made) else None
+        if call is None or not isinstance(value, Made):
+            raise _unknown(document, value.because if isinstance(value, Unknown) else COMPUTED)
+        if touched := next(_changes(document, value), None):
+            raise _unknown(document, f"what `{touched.label}` makes of the columns is not known")
+        if call.path in LOADS | ROWS:
+            return Flow(call, value.item or split, tuple(reversed(steps)))
+        if call.receiver is None or reshaped(call) is None:
+            raise _unknown(document, f"what `{call.label}` makes of the columns is not known")
+        split = "" if call.name == SPLITS_ITSELF else value.item or split
+        steps.append(call)
+        value = call.receiver
+
+
+def _changes(document: Document, made: Made) -> Iterator[Call]:
+    """Yield the calls that change something in place."""
+    calls = (call for call in document.calls if call.name in IN_PLACE)
+    return (call for call in calls if call.receiver is not None and call.receiver.key == made.key)
+
+
+def _unknown(document: Document, because: str) -> SourceError:
+    return SourceError(because, where=document.path, fix="nothing is to be done")
+
+
+def written_rows(call: Call) -> Dataset:
+    """Return what is known of rows that a call is given as literals.
+
+    Raises:
+        SourceError: They are computed.
+    """
+    given = next(iter((*call.positional, *call.arguments.values())), None)
+    columns = given if isinstance(given, Mapping) else None
+    rows = given if isinstance(given, list) and given and all(isinstance(row, Mapping) for row in given) else None
+    if columns and all(isinstance(cells, list) for cells in columns.values()):
+        rows = [dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=False)]
+    if not rows or any(isinstance(value, Unknown) for row in rows for value in row.values()):
+        raise SourceError(
+            f"the rows that `{call.label}` is given are computed", where=call.key, fix="write them into a file"
+        )
+    return Dataset(
+        columns=tuple(dict.fromkeys(name for row in rows for name in row)), rows=len(rows), types=types_of_rows(rows)
+    )
+
+
+def after(data: Dataset, steps: tuple[Call, ...]) -> Dataset:
+    """Return what is known of data after some steps; how many rows are left is not."""
+    names = {name: name for name in data.columns}
+    for step in steps:
+        change = reshaped(step)
+        names = change(names) if change else names
+    return replace(
+        data,
+        columns=tuple(names),
+        types={new: data.types[old] for new, old in names.items() if old in data.types},
+        rows=None if steps else data.rows,
+    )
+
+
+Names = dict[str, str]
+"""The columns there are, each with the name that it was loaded under."""
+
+
+def reshaped(step: Call) -> Callable[[Names], Names] | None:
+    """Return what a method does to the names of the columns; None where that is not known."""
+    if step.name in KEEPING:
+        return dict
+    given = [*step.positional, *step.arguments.values()]
+    if step.open or step.name not in CHANGES or len(given) != CHANGES[step.name][0]:
+        return None
+    return CHANGES[step.name][1](step)
+
+
+def _renamed(step: Call) -> Callable[[Names], Names] | None:
+    first, second = _arguments(step, "original_column_name", "new_column_name")
+    return _renaming({first: second}) if isinstance(first, str) and isinstance(second, str) else None
+
+
+def _all_renamed(step: Call) -> Callable[[Names], Names] | None:
+    (mapping,) = _arguments(step, "column_mapping")
+    known = isinstance(mapping, Mapping) and all(isinstance(name, str) for pair in mapping.items() for name in pair)
+    return _renaming(mapping) if known else None
+
+
+def _renaming(mapping: Mapping[str, str]) -> Callable[[Names], Names]:
+    return lambda names: {mapping.get(name, name): old for name, old in names.items()}
+
+
+def _removed(step: Call) -> Callable[[Names], Names] | None:
+    gone = _listed(step)
+    return None if gone is None else lambda names: {name: old for name, old in names.items() if name not in gone}
+
+
+def _selected(step: Call) -> Callable[[Names], Names] | None:
+    kept = _listed(step)
+    return None if kept is None else lambda names: {name: names[name] for name in kept if name in names}
+
+
+def _listed(step: Call) -> list[str] | None:
+    (value,) = _arguments(step, "column_names")
+    listed = [value] if isinstance(value, str) else value
+    known = isinstance(listed, list | tuple) and all(isinstance(name, str) for name in listed)
+    return list(listed) if known else None
+
+
+def _arguments(step: Call, *names: str) -> list[Any]:
+    given = dict(zip(names, step.positional, strict=False)) | dict(step.arguments)
+    return [given.get(name) for name in names]
+
+
+CHANGES: Final[Mapping[str, tuple[int, Callable[[Call], Callable[[Names], Names] | None]]]] = {
+    "rename_column": (2, _renamed),
+    "rename_columns": (1, _all_renamed),
+    "remove_columns": (1, _removed),
+    "select_columns": (1, _selected),
+}
+"""Methods that change which columns there are, with the number of their arguments."""

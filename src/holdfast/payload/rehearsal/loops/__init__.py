@@ -1,0 +1,102 @@
+"""Training loops of the script's own, without a `Trainer`: the stages that they are in, and whether they train anything.
+
+A loop is known by its optimizers: those that are made, and that step, in the script's own lines. Source: hooks of
+`torch.optim.Optimizer`, since torch 2.0. Covered: plain loops, accelerate's, and what else has an optimizer of torch step.
+Not covered: the number of steps, which is the loop's own; whether its loss is the right one.
+"""
+
+import re
+from functools import partial
+from typing import Any
+
+from ..order import Order
+from ..telling import Tell
+from ..wrapping import when_imported, wrap
+from . import judging
+from .losses import Losses
+from .schedules import Schedules
+from .updates import Updates
+
+SAVES = re.compile(r"save|push|upload|dump|write|export|checkpoint|to_|\.log\(|wandb|mlflow|trackio", re.IGNORECASE)
+"""What a script says that keeps its model, or its figures, in whatever way."""
+SAVING = (
+    ("transformers.modeling_utils", "PreTrainedModel", ("save_pretrained",)),
+    ("peft.peft_model", "PeftModel", ("save_pretrained",)),
+    ("accelerate.accelerator", "Accelerator", ("save_state", "save_model")),
+)
+SHOWN_BY = "the job: a loop of its own decides by itself when it saves"
+_loops: list["Loops"] = []
+
+
+class Loops:
+    """Watches the loops of the script's own lines: what they compute, what they update, and by which schedule."""
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self.updates = Updates(tell)
+        self.losses = Losses(tell, self.updates)
+        self.schedules = Schedules(tell, self.losses, self.updates)
+
+    def watch_loaders(self, module: Any) -> None:
+        """Take it that a loop begins where rows are asked for after an optimizer was made."""
+
+        def begin(original: Any, loader: Any) -> Any:
+            if self.updates.made:
+                self._tell.go_on("step")
+            return original(loader)
+
+        wrap(module.DataLoader, "__iter__", begin)
+
+    def saving(self, original: Any, *args: Any, **kwargs: Any) -> Any:
+        """Take the place of what saves, which is a stage of its own in a loop."""
+        if not self.ran or not self._tell.is_outside:
+            return original(*args, **kwargs)
+        with self._tell.during("save"):
+            return original(*args, **kwargs)
+
+    @property
+    def ran(self) -> bool:
+        """Whether there was a loop: an optimizer that stepped, or gradients that were computed for one."""
+        return bool(self.updates.seen) or bool(self.updates.made and self.losses.count)
+
+
+def install(_order: Order, tell: Tell) -> None:
+    """Watch loops of the script's own."""
+    loops = Loops(tell)
+    _loops[:] = [loops]
+    when_imported("torch.optim.optimizer", loops.updates.watch)
+    when_imported("torch.optim.lr_scheduler", loops.schedules.watch)
+    when_imported("torch.nn.modules.module", loops.losses.watch_models)
+    when_imported("torch.nn.modules.module", loops.updates.watch_models)
+    when_imported("torch", loops.losses.watch)
+    when_imported("transformers.modeling_utils", loops.losses.watch_checkpointing)
+    when_imported("accelerate.accelerator", loops.losses.watch_accelerator)
+    when_imported("torch.utils.data.dataloader", loops.watch_loaders)
+    for module, owner, names in SAVING:
+        when_imported(module, partial(_watch_saving, owner=owner, names=names, loops=loops))
+
+
+def _watch_saving(module: Any, *, owner: str, names: tuple[str, ...], loops: Loops) -> None:
+    for name in names:
+        wrap(getattr(module, owner), name, loops.saving)
+
+
+def judge(order: Order, tell: Tell, *, saved: bool) -> None:
+    """Judge the loops of a script that has come to its end.
+
+    Args:
+        order: Has the script's text.
+        tell: Where it is told.
+        saved: Whether anything was saved or pushed that may hold weights.
+    """
+    loops = next((each for each in _loops if each.ran), None)
+    if loops is None:
+        return
+    judging.judge(loops.losses, loops.updates, loops.schedules, order.source, tell)
+    if saved:
+        return
+    if SAVES.search(order.source):  # under a condition, mostly: every thousand steps, where it got better
+        tell.not_rehearsed("saving", SHOWN_BY)
+    else:
+        because = "training came to its end, and nothing in the script saves or pushes what was trained"
+        tell.doubt("no-checkpoint-saved", "save", because)  # a loop may be there to see what comes of it

@@ -1,0 +1,155 @@
+"""What is wrong with a loop that came to its end: losses that are no numbers, updates that are none, a schedule that stands still."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..libraries import torch
+from ..telling import Tell
+from ..trainers import rates
+from .losses import Losses
+from .schedules import Schedules
+from .updates import Updates
+
+ENOUGH = 3
+"""Steps after which a learning rate that was 0 in all of them is no warm-up."""
+LEAST = 2
+"""Calls after which what was never followed by anything was not only tried."""
+RUNAWAY = 1000.0
+"""Times by which no training makes weights larger: with Adam at 1e-3 they would take 20,000 steps for it."""
+ROWS = "rows "
+"""How the names of rows that were made fewer begin."""
+UNCHANGED = "weights-not-updated"
+FLAT = "lr-too-low-flat"
+ORDER = "training-loop-order"
+MASKED = "completion-mask-drops-everything"
+LAST = "Make the optimizer last, after `from_pretrained`, `get_peft_model` and whatever else replaces weights."
+STEPS = re.compile(r"(\w+)\s*\.step\(")
+"""What a script has step, by its name."""
+OPTIMIZER = re.compile(r"opt|scaler|adam|sgd", re.IGNORECASE)
+SCHEDULE = re.compile(r"sched|lr|prof|bar|env", re.IGNORECASE)
+
+
+def judge(losses: Losses, updates: Updates, schedules: Schedules, source: str, tell: Tell) -> None:
+    """Tell what is wrong with a loop, and what may be.
+
+    Args:
+        losses: What it computed.
+        updates: What its optimizers did.
+        schedules: What its schedules did.
+        source: The script's text.
+        tell: Where it is told.
+    """
+    _judge_numbers(losses, updates, tell)
+    _judge_updates(losses, updates, source, tell)
+    _judge_rates(updates, schedules, tell)
+    if any(tell.has_told(name) for name in (UNCHANGED, FLAT)):
+        return
+    doubts = list(_doubts(losses, updates, schedules, source))
+    if doubts:
+        tell.doubt(ORDER, "step", "; ".join(doubts))
+
+
+def _judge_numbers(losses: Losses, updates: Updates, tell: Tell) -> None:
+    """Tell of labels that leave nothing to learn, and of losses or weights that are no numbers."""
+    if losses.labels and losses.masked == losses.labels:
+        tell.wrong(
+            MASKED, "tokenize", "no token of any batch is trained on: all labels that the model is given are -100"
+        )
+        return
+    if losses.masked_rows:
+        because = f"{losses.masked_rows} of {losses.rows} rows in the batches have no token that is trained on: all their labels are masked"
+        tell.doubt(MASKED, "tokenize", because)
+    optimizers = [each for each, _ in updates.seen.values()]
+    if any(rates.judge_optimizer(each, tell) for each in optimizers):
+        return
+    rate = max(map(rates.rate_of, optimizers), default=0.0)
+    first = f"the loss of batch {losses.lost[0]} is not a number" if losses.lost else "the losses are numbers"
+    if not all(bool(torch.isfinite(each).all()) for each in updates.held if torch.is_floating_point(each)):
+        because = f"weights are not finite after {updates.steps} steps; {first}"
+        tell.wrong("nan-loss-silent-success", "step", because)
+    elif losses.lost and len(losses.lost) == losses.count:
+        because = f"the loss is not a number in any of {losses.count} batches"
+        tell.wrong("nan-loss-silent-success", "step", because)
+    elif (growth := updates.growth) > RUNAWAY:
+        because = f"the weights are {growth:.0g} times as large after {updates.steps} steps as before, with a learning rate of {rate:g}"
+        tell.wrong(rates.NAME, "step", because, fix=rates.USUAL)
+    elif losses.own and losses.values and max(losses.values) > rates.WORSE * losses.values[0] > 0:
+        rates.judge_losses(losses.own, rate, tell)
+
+
+def _judge_updates(losses: Losses, updates: Updates, source: str, tell: Tell) -> None:
+    """Tell of a loop that changes no weight."""
+    if not updates.seen and losses.count >= LEAST:
+        if any(not SCHEDULE.search(name) for name in STEPS.findall(source)):
+            tell.not_rehearsed("a step of the optimizer", "the job: with few rows the loop does not come to one")
+        else:
+            because = f"`backward` was called {losses.count} times, and no optimizer made a step"
+            tell.wrong(UNCHANGED, "step", because, fix="Call `optimizer.step()` after `backward`.")
+    elif updates.steps >= LEAST and not any(each.reached for _, each in updates.seen.values()):
+        because, fix = _missing_gradients(losses, updates)
+        tell.wrong(UNCHANGED, "step", because, fix=fix)
+
+
+def _missing_gradients(losses: Losses, updates: Updates) -> tuple[str, str]:
+    """Return why an optimizer never had a gradient, and what to do."""
+    none = f"the optimizer has no gradient in any of its {updates.steps} steps"
+    weights = [each for each in losses.leaves if each.numel() > 1]
+    held = {id(each): each for each in updates.held}
+    if any(each.cleared for _, each in updates.seen.values()):
+        because = f"the gradients are cleared after `backward` and before `step`: {none}"
+        return because, "Call `zero_grad()` after `step()`, or before `backward`."
+    if not losses.count:
+        because = f"`backward` is never called: {none}"
+        return (
+            because,
+            "Call `loss.backward()` before `optimizer.step()`; with accelerate, `accelerator.backward(loss)`.",
+        )
+    if not weights:
+        because = f"the loss depends on no weight, so {none}: it was cut off from the model, by `detach`, `item` or a new tensor"
+        return because, "Call `backward` on the loss that the model returns."
+    if not any(id(each) in held for each in weights):
+        return _other_weights(len(weights), list(held.values())), LAST
+    because = f"{none}, though the loss depends on what it holds: something takes the gradients away after `backward`"
+    return because, "Keep `grad` of the weights until `optimizer.step()` has used it."
+
+
+def _other_weights(trained: int, held: Sequence[Any]) -> str:
+    """Return that an optimizer holds other weights than the loss trains."""
+    none = f"the optimizer holds none of the {trained} tensors that the loss trains"
+    if any(each.requires_grad for each in held):
+        return f"{none}: it was made for another model, and its {len(held)} tensors belong to that"
+    return f"{none}, and the {len(held)} that it holds are frozen: it was made before the model got its adapter"
+
+
+def _judge_rates(updates: Updates, schedules: Schedules, tell: Tell) -> None:
+    """Tell of a learning rate that is 0 in each step."""
+    seen = [each for _, each in updates.seen.values()]
+    if not seen or updates.steps < ENOUGH or any(each.moves or not each.reached for each in seen):
+        return
+    because = f"the learning rate is 0 in each of {updates.steps} steps"
+    if not max(each.asked for each in seen):
+        tell.wrong(FLAT, "step", f"{because}, and was so from the beginning")
+    elif schedules.made and not schedules.moves:
+        fix = "Call `scheduler.step()` after each `optimizer.step()`."
+        tell.wrong(FLAT, "step", f"{because}: the schedule begins at 0 and never moves", fix=fix)
+    elif tell.has_shrunk(ROWS):
+        tell.not_rehearsed("the schedule of the learning rate", "the job: with few rows it is over at once")
+    else:
+        tell.wrong(FLAT, "step", f"the schedule is over before it begins: {because}")
+
+
+def _doubts(losses: Losses, updates: Updates, schedules: Schedules, source: str) -> Iterator[str]:
+    """Yield what may be wrong with the order of a loop's calls, with what to do."""
+    if updates.kept >= LEAST:
+        yield "gradients are not cleared between steps, so each step adds up those of all before: call `optimizer.zero_grad()` after each step"
+    if losses.whole:
+        yield (
+            f"`loss.backward()` within `accumulate` adds up {losses.accumulated} batches without dividing by their number: "
+            "call `accelerator.backward(loss)`"
+        )
+    moved = any(not OPTIMIZER.search(name) for name in STEPS.findall(source))
+    if schedules.made and not schedules.moves and not moved and updates.steps >= LEAST:
+        yield "a schedule of the learning rate is made and never moves: call `scheduler.step()` after each `optimizer.step()`"
+    if schedules.early and "GradScaler" not in source:
+        yield "the schedule moves before the first `optimizer.step()`, so its first rate is skipped: call `scheduler.step()` after it"

@@ -1,0 +1,137 @@
+"""The updates of a loop: what its optimizers hold, whether it has gradients when they step, and what clears them.
+
+Source: `Optimizer.register_optimizer_step_pre_hook`, of torch since 2.0, and the two `zero_grad` of torch.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ..telling import Tell
+from ..wrapping import wrap
+
+
+@dataclass
+class Stepped:
+    """What was seen of one optimizer.
+
+    Attributes:
+        steps: How many it took.
+        reached: Whether any of its tensors ever had a gradient.
+        moves: Whether its learning rate ever was another than 0.
+        asked: The learning rate that it was made with.
+        cleared: Steps before which gradients were computed and then cleared.
+        size: The norm of all its tensors together, before its first step.
+    """
+
+    steps: int = 0
+    reached: bool = False
+    moves: bool = False
+    asked: float = 0.0
+    cleared: int = 0
+    size: float = 0.0
+
+
+class Updates:
+    """Watches the optimizers of the script's own lines.
+
+    Attributes:
+        made: Each that was made.
+        seen: What was seen of each that stepped, with the optimizer, so that no other gets its id.
+        kept: How often `backward` was called when all optimizers had the gradients of their last step still.
+    """
+
+    def __init__(self, tell: Tell) -> None:
+        self._tell = tell
+        self._is_fresh = False  # whether `backward` was called since the last step
+        self._cleared = False  # whether gradients were cleared since then
+        self.made: list[Any] = []
+        self.seen: dict[int, tuple[Any, Stepped]] = {}
+        self.kept = 0
+
+    def watch(self, module: Any) -> None:
+        """Watch all optimizers of torch."""
+        if hasattr(module, "register_optimizer_step_pre_hook"):
+            wrap(module.Optimizer, "__init__", self._make)
+            wrap(module.Optimizer, "zero_grad", self._clear)
+            module.register_optimizer_step_pre_hook(self._step)
+
+    def watch_models(self, module: Any) -> None:
+        """Watch what clears the gradients of a model."""
+        wrap(module.Module, "zero_grad", self._clear)
+
+    @property
+    def steps(self) -> int:
+        """The steps of the optimizer that took most."""
+        return max((each.steps for _, each in self.seen.values()), default=0)
+
+    @property
+    def held(self) -> list[Any]:
+        """The tensors that the optimizers hold."""
+        return held_by([optimizer for optimizer, _ in self.seen.values()])
+
+    @property
+    def growth(self) -> float:
+        """How many times as large the weights of an optimizer are as before its first step, at most; 0 where they were 0."""
+        grown = (_size(optimizer) / seen.size for optimizer, seen in self.seen.values() if seen.size)
+        return max(grown, default=0.0)
+
+    def expect(self) -> None:
+        """Take it that `backward` is about to be called."""
+        if self.made:
+            self._tell.go_on("step")
+        if self.seen and not self._is_fresh and all(map(_has_left, (each for each, _ in self.seen.values()))):
+            self.kept += 1
+        self._is_fresh = True
+
+    def _make(self, original: Any, optimizer: Any, *args: Any, **kwargs: Any) -> None:
+        original(optimizer, *args, **kwargs)
+        if self._tell.is_outside:
+            self.made.append(optimizer)
+
+    def _clear(self, original: Any, *args: Any, **kwargs: Any) -> Any:
+        if self._tell.is_outside:
+            self._cleared = self._cleared or self._is_fresh
+        return original(*args, **kwargs)
+
+    def _step(self, optimizer: Any, args: Any = (), kwargs: Any = None) -> None:
+        if not self._tell.is_outside:
+            return
+        self._tell.go_on("step")
+        if id(optimizer) not in self.seen:
+            self.seen[id(optimizer)] = optimizer, Stepped(size=_size(optimizer))
+        _, seen = self.seen[id(optimizer)]
+        rates = [_rate(group.get("lr")) for group in optimizer.param_groups]
+        begun = [_rate(group.get("initial_lr", group.get("lr"))) for group in optimizer.param_groups]
+        closure = any(map(callable, [*args[1:], *(kwargs or {}).values()]))  # which makes the gradients itself
+        seen.steps, seen.asked = seen.steps + 1, max([seen.asked, *begun])
+        seen.moves = seen.moves or any(rates)
+        reached = closure or self._has_gradients(optimizer)
+        seen.reached, seen.cleared = seen.reached or reached, seen.cleared + (self._cleared and not reached)
+        self._cleared = self._is_fresh = False
+
+    def _has_gradients(self, optimizer: Any) -> bool:
+        """Return whether there is a gradient to step by; zeros are one, unless it is clearing that made them."""
+        there = (each.grad for each in held_by([optimizer]) if each.grad is not None)
+        return any(not self._cleared or bool(each.ne(0).any()) for each in there)
+
+
+def _size(optimizer: Any) -> float:
+    """Return the norm of all tensors of an optimizer together."""
+    return math.sqrt(sum(float(each.detach().float().pow(2).sum()) for each in held_by([optimizer])))
+
+
+def _has_left(optimizer: Any) -> bool:
+    """Return whether an optimizer's tensors have gradients other than 0."""
+    return any(each.grad is not None and bool(each.grad.ne(0).any()) for each in held_by([optimizer]))
+
+
+def held_by(optimizers: Iterable[Any]) -> list[Any]:
+    """Return the tensors that optimizers hold."""
+    return [each for optimizer in optimizers for group in optimizer.param_groups for each in group["params"]]
+
+
+def _rate(given: Any) -> float:
+    """Return a learning rate; some optimizers have none, or find their own."""
+    return 1.0 if given is None else float(given)

@@ -1,0 +1,65 @@
+"""Local data that a program reads and that is not there, is empty, or cannot be parsed.
+
+## What it does
+For files and folders that a program reads with `load_dataset("json", data_files=…)`, `load_dataset("./folder")`, `Dataset.from_json(…)`,
+`load_from_disk(…)` and the like, looks whether they are there, whether their first rows can be parsed, and whether the split exists. Relative
+names start from the working directory or the script's folder. What the program may write, download or look for first is skipped.
+
+## Why is this bad
+The program fails when it loads its data: `FileNotFoundError`, `DatasetGenerationError`, or for a split `ValueError: Unknown split`.
+
+## Fix safety
+There is no automatic fix.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from holdfast.catalog.named import finding, stands
+from holdfast.core.document import Document
+from holdfast.core.facts import Dataset
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.mention import DataFiles, Mention, Seen
+
+
+def check(job: Document, local_data: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+    """Object to data that cannot be read."""
+    for seen in local_data:
+        mention = seen.mention
+        if mention.certain and stands(job, mention) and seen.fact.problem:
+            doubt = f", {seen.doubt}" if seen.doubt else ""
+            yield finding(mention, f"{seen.fact.problem}{doubt}", severity=Severity.WARNING if doubt else None)
+
+
+SCRIPT = """from datasets import load_dataset
+
+rows = load_dataset("json", data_files="data/rows.jsonl", split="train")
+"""
+ABSENT = "there is no file `data/rows.jsonl`"
+AT = "calls.0.data_files"
+
+
+def _seen(problem: str = "", doubt: str = "", split: str = "train") -> dict[str, object]:
+    name = "data/rows.jsonl"
+    read = DataFiles(reader="json", splits=(("train", (name,)),))
+    mention = Mention(role="dataset", name=name, key=AT, split=split, local=True, read=read)
+    return {"local_data": (Seen(mention, Dataset(columns=("text",), problem=problem), doubt=doubt),)}
+
+
+RULE = Rule(
+    code="DAT123",
+    name="unreadable-data-files",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "Tried with datasets 5.2: a file that is not there raises FileNotFoundError, an empty one or one that does not parse "
+        "DatasetGenerationError, a split that there is not ValueError."
+    ),
+    bad=(
+        Case(script=SCRIPT, facts=_seen(ABSENT), at=AT),
+        Case(script=SCRIPT, facts=_seen(ABSENT, "neither in the working directory nor beside the script"), at=AT),
+        Case(script=SCRIPT, facts=_seen("data/rows.jsonl has no split `test`; it has train", split="test"), at=AT),
+    ),
+    good=(Case(script=SCRIPT, facts=_seen()),),
+    kinds=PROGRAMS,
+)

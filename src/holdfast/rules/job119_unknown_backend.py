@@ -1,0 +1,58 @@
+"""A backend that holdfast does not have.
+
+## What it does
+Compares `where.backend` of a job file with the backends that this version of holdfast can run jobs on.
+
+## Why is this bad
+`holdfast run` refuses the job. Until then, every rule about the machine is skipped, for nobody knows what the job would run on.
+
+## Fix safety
+A misspelt name is mended as the nearest one, which may be another place than the one that was meant: unsafe.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.document import Document, Set
+from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
+from holdfast.core.nearest import nearest
+
+BACKEND = "where.backend"
+
+
+def check(job: Document, backends: frozenset[str]) -> Iterator[Finding]:
+    """Object to a backend that is not among those there are."""
+    backend = job.get(BACKEND, None)
+    if not isinstance(backend, str) or backend in backends:
+        return
+    known = sorted(backends)
+    near = nearest(backend, tuple(known))
+    fix = Fix(f"use {near}", (Set(BACKEND, near),), safe=False) if near else None
+    yield Finding(BACKEND, f"no backend is called {backend!r}; choose one of {', '.join(known)}", fix)
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+where: {backend: local, timeout: 1h}
+"""
+FACTS: dict[str, object] = {"backends": frozenset({"local"})}
+
+RULE = Rule(
+    code="JOB119",
+    name="unknown-backend",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source="holdfast itself: `holdfast run` looks the name up in the same table, and says the same.",
+    bad=(
+        Case(job=JOB.replace("local", "loca"), facts=FACTS, at=BACKEND, fixed=JOB),
+        Case(job=JOB.replace("local", "banana"), facts=FACTS, at=BACKEND),
+        Case(job=JOB.replace("local", "slurm"), facts=FACTS, at=BACKEND),
+    ),
+    good=(
+        Case(job=JOB, facts=FACTS),
+        Case(job=JOB.replace("where: {backend: local, timeout: 1h}\n", ""), facts=FACTS),
+        Case(job=JOB.replace("local", "slurm"), facts={"backends": frozenset({"local", "slurm"})}),
+    ),
+)

@@ -1,0 +1,135 @@
+"""Loops of the script's own whose calls are missing, out of order or without effect, and loops that only look like them."""
+
+from collections.abc import Mapping
+
+from tests.rehearsal_jobs import Job
+from tests.rehearsal_loops import ADAM, ADAPTED, BACK, HEAD, KEPT, SCALED, WHOLE, loop
+
+UNCHANGED = "step/weights-not-updated"
+LOST = "step/nan-loss-silent-success"
+TOO_HIGH = "step/lr-too-high-divergence"
+MASKED = "tokenize/completion-mask-drops-everything"
+BARE = HEAD + WHOLE + ADAM
+EACH = """
+for batch in loader:
+    loss = model(**batch).loss
+"""
+WARMED = "scheduler = get_linear_schedule_with_warmup(optimizer, {}, 100)\n"
+CLIPPED = "loss.backward(); torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)"
+ACCUMULATED = """
+accelerator = Accelerator(gradient_accumulation_steps=2)
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+for batch in loader:
+    with accelerator.accumulate(model):
+        loss = model(**batch).loss
+        {}
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+BY_HAND = """
+for number, batch in enumerate(loader):
+    (model(**batch).loss / 2).backward()
+    if number % 2:
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+GUARDED = """
+for number, batch in enumerate(loader):
+    loss = model(**batch).loss * (float("nan") if number == 1 else 1.0)
+    if not torch.isfinite(loss):
+        continue
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+"""
+CLOSED = """
+for batch in loader:
+    def compute():
+        optimizer.zero_grad()
+        loss = model(**batch).loss
+        loss.backward()
+        return loss
+    optimizer.step(compute)
+"""
+WITHOUT = """
+for batch in loader:
+    model.zero_grad()
+    grads = torch.autograd.grad(model(**batch).loss, list(model.parameters()))
+    for each, grad in zip(model.parameters(), grads):
+        each.grad = grad
+    optimizer.step()
+"""
+TWO = """
+critic = torch.nn.Linear(9, 1)
+second = torch.optim.AdamW(critic.parameters(), lr=1e-4)
+for batch in loader:
+    optimizer.zero_grad()
+    model(**batch).loss.backward()
+    optimizer.step()
+    second.zero_grad()
+    critic(torch.randn(4, 9)).pow(2).mean().backward()
+    second.step()
+"""
+EVERY = "from torch.optim.lr_scheduler import LambdaLR\nscheduler = LambdaLR(optimizer, lambda step: 1.0)\n"
+EPOCHS = """
+for epoch in range(2):
+    for batch in loader:
+        loss = model(**batch).loss
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    scheduler.step()
+"""
+MASK = 'batch["labels"][:] = -100'
+MASK_ONCE = 'count = globals().get("count", 0) + 1\n    if count == 2: batch["labels"][:] = -100'
+
+
+def _job(name: str, source: str, fails: str = "") -> Job:
+    return Job(name=name, source=source + KEPT, fails=fails)
+
+
+BAD: tuple[Job, ...] = (
+    loop("loop-far-too-fast", WHOLE + ADAM.replace("1e-4", "1e8"), TOO_HIGH),
+    loop("loop-too-fast", WHOLE + ADAM.replace("1e-4", "2.0"), TOO_HIGH),
+    loop("loop-of-wild-descent", WHOLE + "optimizer = torch.optim.SGD(model.parameters(), lr=1e9)\n", TOO_HIGH),
+    loop("loop-of-losses-lost", WHOLE + ADAM, LOST, back="loss = loss * float('nan'); loss.backward()"),
+    loop("loop-of-gradients-lost", WHOLE + ADAM, LOST, back="loss.backward(); next(model.parameters()).grad.fill_(float('nan'))"),
+    loop("loop-of-masked-labels", WHOLE + ADAM, MASKED, move=MASK),
+    loop("loop-emptied-by-its-model", WHOLE + ADAM, UNCHANGED, back="loss.backward(); model.zero_grad()"),
+    loop("loop-filled-with-zeros", WHOLE + ADAM, UNCHANGED, back="loss.backward(); optimizer.zero_grad(set_to_none=False)"),
+    loop("loop-without-backward", WHOLE + ADAM, UNCHANGED, back="pass"),
+    _job("loop-without-steps", BARE + EACH + "    loss.backward()\n    optimizer.zero_grad()\n", UNCHANGED),
+    loop("loop-of-an-older-model", WHOLE + ADAM + WHOLE, UNCHANGED),
+    loop("loop-adapted-too-late", WHOLE + ADAM + ADAPTED, UNCHANGED),
+    loop("loop-of-a-new-tensor", WHOLE + ADAM, UNCHANGED, back="torch.tensor(loss.item(), requires_grad=True).backward()"),
+    loop("loop-frozen", WHOLE + "model.requires_grad_(False)\n" + ADAM, "step/no-trainable-parameters"),
+    loop("loop-warmed-up-never", WHOLE + ADAM + WARMED.format(10), "step/lr-too-low-flat"),
+    loop("loop-detached", WHOLE + ADAM, UNCHANGED, back="loss.detach().backward()"),
+    _job("loop-without-gradients", BARE + EACH.replace("loss =", "with torch.no_grad(): loss =") + "    loss.backward()\n", UNCHANGED),
+)  # fmt: skip
+DOUBTED: tuple[Job, ...] = (
+    _job("loop-never-cleared", BARE + EACH + "    loss.backward()\n    optimizer.step()\n"),
+    loop("loop-scheduled-never", WHOLE + ADAM + WARMED.format(0)),
+    loop("loop-scheduled-first", WHOLE + ADAM + WARMED.format(0), back="loss.backward(); scheduler.step()"),
+    _job("loop-accumulated-whole", BARE + ACCUMULATED.format("loss.backward()")),
+)
+GOOD: tuple[Job, ...] = (
+    loop("loop-clipped", WHOLE + ADAM, back=CLIPPED),
+    loop("loop-moved-after-its-optimizer", WHOLE + ADAM + "model.cuda()\n", move='batch = {n: each.to("cuda") for n, each in batch.items()}'),
+    loop("loop-evaluated", WHOLE + ADAM, end=KEPT + "model.eval()\nwith torch.no_grad():\n    print(model(**batch).loss.item())"),
+    loop("loop-of-descent", WHOLE + "optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)\n"),
+    loop("loop-cleared-first", WHOLE + ADAM, move="optimizer.zero_grad()"),
+    loop("loop-masked-once", WHOLE + ADAM, move=MASK_ONCE),
+    loop("loop-that-forgets", WHOLE + ADAM, back="(-loss).backward()"),
+    loop("loop-scheduled", WHOLE + ADAM + WARMED.format(2), then="scheduler.step()"),
+    _job("loop-scheduled-by-epoch", BARE + EVERY + EPOCHS),
+    _job("loop-accumulated", BARE + ACCUMULATED.format(BACK)),
+    _job("loop-accumulated-by-hand", BARE + BY_HAND),
+    _job("loop-guarded", BARE + GUARDED),
+    _job("loop-closed", BARE.replace("AdamW(model.parameters(), lr=1e-4)", "LBFGS(model.parameters(), max_iter=1)") + CLOSED),
+    _job("loop-without-a-call", BARE + WITHOUT),
+    _job("loop-of-two", BARE + TWO),
+    Job(name="loop-scaled", source=HEAD + WHOLE + "model.cuda()\n" + ADAM + SCALED + KEPT),
+    loop("loop-of-prompts", WHOLE + "from peft import PromptTuningConfig\nlora = PromptTuningConfig(task_type='CAUSAL_LM', num_virtual_tokens=4)\n" + ADAPTED + ADAM),
+)  # fmt: skip
+LOOP_FAULTS: Mapping[str, Job] = {each.name: each for each in (*BAD, *DOUBTED, *GOOD)}
