@@ -1,6 +1,6 @@
 """The answer of `diagnose` as JSON, to the letter of `contract.md` §2."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, TypeGuard
 
@@ -20,7 +20,12 @@ FACTORS: Final[Mapping[str, float]] = {"halve": 0.5, "double": 2}
 
 
 def answer_diagnose(
-    found: Diagnosis, paths: Sequence[str], settings: Mapping[str, Any] = MappingProxyType({}), job: str = ""
+    found: Diagnosis,
+    paths: Sequence[str],
+    settings: Mapping[str, Any] = MappingProxyType({}),
+    is_so: Callable[[Remedy], bool] = lambda _: False,
+    *,
+    job: str = "",
 ) -> dict[str, Any]:
     """Return what was found out from some logs.
 
@@ -28,13 +33,14 @@ def answer_diagnose(
         found: It.
         paths: The logs.
         settings: Of the job's `train`, by name, as far as they are known: remedies say from which value to which.
+        is_so: Tells whether the job has a change already: then it is not told.
         job: The job's own file; empty where none is known.
     """
     return {
         "schema": SCHEMA,
         "verb": "diagnose",
         "verdict": found.verdict,
-        "causes": [_cause(cause, settings, kind_of(job)) for cause in found.causes],
+        "causes": [_cause(cause, settings, is_so, kind_of(job)) for cause in found.causes],
         "missing": list(found.missing),
         "quiet": found.is_quiet,
         "paths": list(paths),
@@ -43,7 +49,7 @@ def answer_diagnose(
     }
 
 
-def _cause(cause: Cause, settings: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
+def _cause(cause: Cause, settings: Mapping[str, Any], is_so: Callable[[Remedy], bool], kind: Kind) -> dict[str, Any]:
     signature = cause.signature
     return {
         "class": signature.name,
@@ -54,7 +60,7 @@ def _cause(cause: Cause, settings: Mapping[str, Any], kind: Kind) -> dict[str, A
         "cause": cause.cause,
         "fix": cause.fix,
         "retry": signature.retry,
-        "remedy": [told for each in cause.remedy for told in _remedies(each, settings)] or None,
+        "remedy": [told for each in cause.remedy if not is_so(each) for told in _remedies(each, settings)] or None,
         "prevented_by": [code for code in signature.prevented_by if kind in find_rule(code).kinds],
         "inspected_by": [code for code in signature.prevented_by if kind != JOB and DATA in find_rule(code).kinds],
     }
