@@ -300,7 +300,8 @@ def test_a_parser_reads_text_and_knows_its_flags() -> None:
 
 def test_a_command_is_judged_by_its_dataclasses() -> None:
     """Each flag by the dataclass that has it, or had it; what none knows may be a flag of the launcher."""
-    text = "trl sft --max_seq_length 512 --torch_dtype auto --num_processes 2 --eval_strat no --warmup_ratio 0.1\n"
+    named = "trl sft --model_name_or_path acme/base --dataset_name acme/chats"
+    text = f"{named} --max_seq_length 512 --torch_dtype auto --num_processes 2 --eval_strat no --warmup_ratio 0.1\n"
     (line,) = read_commands(text, "train.sh")
     job = command_document(line, text, "train.sh")
     assert job is not None

@@ -46,6 +46,13 @@ trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows, e
 """
 FIXED = SCRIPT.replace("    greater_is_better=True,\n", "")
 
+
+def _measured(script: str, metric: str) -> str:
+    """Return a script that chooses by a metric of its own."""
+    return script.replace('"eval_loss"', f'"{metric}"').replace("held_out)", "held_out, compute_metrics=measure)")
+
+
+
 RULE = Rule(
     code="EVL104",
     name="reversed-best-metric",
@@ -59,15 +66,15 @@ RULE = Rule(
     bad=(
         Case(script=SCRIPT, at=KEY, fixed=FIXED),
         Case(
-            script=SCRIPT.replace('"eval_loss"', '"eval_accuracy"').replace("better=True", "better=False"),
+            script=_measured(SCRIPT, "eval_accuracy").replace("better=True", "better=False"),
             at=KEY,
-            fixed=FIXED.replace('"eval_loss"', '"eval_accuracy"'),
+            fixed=_measured(FIXED, "eval_accuracy"),
         ),
     ),
     good=(
         Case(script=FIXED),
         Case(script=SCRIPT.replace("better=True", "better=False")),
-        Case(script=SCRIPT.replace('"eval_loss"', '"eval_bleu"')),
+        Case(script=_measured(SCRIPT, "eval_bleu")),
     ),
     kinds=ANY_KIND,
 )
