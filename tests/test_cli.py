@@ -286,3 +286,9 @@ def test_quick_questions_do_not_import_what_they_do_not_need() -> None:
     told = subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
     assert told.splitlines()[-1] == "[]"
+
+
+def test_the_help_of_check_shows_an_option_that_argparse_takes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["check", "--help"]) == 0
+    example = " ".join(capsys.readouterr().out.split())
+    assert "trl sft --model_name_or_path" in example, "`--model` alone is ambiguous: TRL refuses it"

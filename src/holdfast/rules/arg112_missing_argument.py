@@ -108,7 +108,8 @@ RULE = Rule(
     source=(
         "The signatures in the history in `catalog/api`. `upload_file` was run with huggingface_hub 2.4: TypeError. "
         "GRPOTrainer's signature was read in the wheel of trl 1.7.1. Six trainers of trl 1.16 were built with `model=None`: "
-        "all raise; the scripts of 0.24, 0.29, 1.0 and 1.16 raise ValueError without a dataset."
+        "all raise; the code of the scripts of 0.24, 0.29, 1.0 and 1.16 was read, not run: it raises ValueError without a "
+        "dataset."
     ),
     bad=(
         Case(script=SCRIPT, versions=OLD, at="trainer"),

@@ -52,7 +52,6 @@ def _measured(script: str, metric: str) -> str:
     return script.replace('"eval_loss"', f'"{metric}"').replace("held_out)", "held_out, compute_metrics=measure)")
 
 
-
 RULE = Rule(
     code="EVL104",
     name="reversed-best-metric",

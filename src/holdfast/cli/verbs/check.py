@@ -77,7 +77,7 @@ def command(
     """Check scripts, notebooks, command lines and job files.
 
     TARGET is a file, a folder, or `-` for a script on standard input. A script's own arguments follow `--`; without a
-    TARGET, a command line does: `holdfast check -- trl sft --model …`.
+    TARGET, a command line does: `holdfast check -- trl sft --model_name_or_path …`.
     """
     arguments = ctx.meta[options.ARGUMENTS]
     if not targets and not arguments:
