@@ -8,7 +8,6 @@ from tests.rehearsal_loops import ADAM, ADAPTED, BACK, HEAD, KEPT, SCALED, WHOLE
 UNCHANGED = "step/weights-not-updated"
 LOST = "step/nan-loss-silent-success"
 TOO_HIGH = "step/lr-too-high-divergence"
-MASKED = "tokenize/completion-mask-drops-everything"
 BARE = HEAD + WHOLE + ADAM
 EACH = """
 for batch in loader:
@@ -80,7 +79,6 @@ for epoch in range(2):
         optimizer.zero_grad()
     scheduler.step()
 """
-MASK = 'batch["labels"][:] = -100'
 MASK_ONCE = 'count = globals().get("count", 0) + 1\n    if count == 2: batch["labels"][:] = -100'
 
 
@@ -94,7 +92,6 @@ BAD: tuple[Job, ...] = (
     loop("loop-of-wild-descent", WHOLE + "optimizer = torch.optim.SGD(model.parameters(), lr=1e9)\n", TOO_HIGH),
     loop("loop-of-losses-lost", WHOLE + ADAM, LOST, back="loss = loss * float('nan'); loss.backward()"),
     loop("loop-of-gradients-lost", WHOLE + ADAM, LOST, back="loss.backward(); next(model.parameters()).grad.fill_(float('nan'))"),
-    loop("loop-of-masked-labels", WHOLE + ADAM, MASKED, move=MASK),
     loop("loop-emptied-by-its-model", WHOLE + ADAM, UNCHANGED, back="loss.backward(); model.zero_grad()"),
     loop("loop-filled-with-zeros", WHOLE + ADAM, UNCHANGED, back="loss.backward(); optimizer.zero_grad(set_to_none=False)"),
     loop("loop-without-backward", WHOLE + ADAM, UNCHANGED, back="pass"),

@@ -224,7 +224,7 @@ LOOPS: tuple[Job, ...] = (
     loop(
         "loop-of-masked-labels",
         WHOLE + ADAM,
-        "step/nan-loss-silent-success",
+        "tokenize/completion-mask-drops-everything",
         move='batch["labels"] = torch.full_like(batch["labels"], -100)',
     ),
     loop("loop-of-some-masked-labels", WHOLE + ADAM, move='batch["labels"][:, :2] = -100'),
@@ -233,7 +233,7 @@ LOOPS: tuple[Job, ...] = (
         WHOLE + "for each in model.parameters():\n    each.requires_grad_(False)\n" + ADAM,
         "step/no-trainable-parameters",
     ),
-    Job(name="loop-without-steps", source=HEAD + WHOLE + ADAM + UNSTEPPED + KEPT),
+    Job(name="loop-without-steps", source=HEAD + WHOLE + ADAM + UNSTEPPED + KEPT, fails="step/weights-not-updated"),
     loop("loop-never-saved", WHOLE + ADAM, end="print(loss.item())"),
     loop("loop-saved-sometimes", WHOLE + ADAM, end='if loss < 0.1: torch.save(model.state_dict(), "best.pt")'),
     loop("loop-batch-left-behind", WHOLE + "model.cuda()\n" + ADAM, "step/user-code-error"),

@@ -9,7 +9,8 @@ from holdfast.core.diagnosis import HEALTHY, Signature
 from holdfast.core.finding import Rule
 from holdfast.core.words import words_of
 from holdfast.engine.diagnose import Marks, diagnose, read_log
-from holdfast.engine.diagnose.values import SENTENCE, names_in
+from holdfast.engine.diagnose.subjects import HEADS, METHODS
+from holdfast.engine.diagnose.values import SENTENCE, fill, names_in
 from holdfast.rules import all_rules
 from holdfast.signatures import all_signatures
 from tests.diagnose_cases import EVERY_STEP
@@ -33,9 +34,21 @@ GIVEN = frozenset(
         "newer",
         "older",
         "run",
+        "users",
+        "within",
+        "within_at",
+        "raised",
+        "method",
+        "head",
+        *METHODS,
+        *HEADS.values(),
     }
 )
-"""Values that need no mark: of exceptions that nobody knows, of how far training got, of what the metrics say, of libraries' releases."""
+"""Values that need no mark: of exceptions that nobody knows, of the user's own function, of how far training got, of what the metrics say, of libraries'
+releases, of what is trained and how."""
+
+TOGETHER = {"older": ("old",), "file": ("function", "line")}
+"""Values that come with others."""
 
 
 @cache
@@ -88,10 +101,19 @@ def test_no_sentence_is_lost_with_its_neighbour(name: str) -> None:
     assert not [one for one in sentences if names_in(one) and re.search(r"[.!?] [a-z]\w+ ", one)]
 
 
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_a_fix_is_whole_sentences_that_say_something_whatever_is_known(name: str) -> None:
+    """Of each value alone, and of none: what is left does not end in the middle, and is not empty."""
+    fix = SIGNATURES[name].fix
+    values = (*names_in(fix), *asked_for(SIGNATURES[name]))
+    known = [{}, *(dict.fromkeys((value, *TOGETHER.get(value, ())), "x") for value in values)]
+    assert not [(given, fill(fix, given)) for given in known if not re.search(r"[.!)`]$", fill(fix, given))]
+
+
 @pytest.mark.parametrize("name", [name for name, each in SIGNATURES.items() if each.marks])
 def test_every_value_that_its_words_speak_of_is_one_a_mark_gives(name: str) -> None:
     each = SIGNATURES[name]
-    assert names_in(each.cause) | names_in(each.fix) <= groups(each) | GIVEN
+    assert {*names_in(each.cause), *names_in(each.fix), *asked_for(each)} <= groups(each) | GIVEN
 
 
 def test_no_word_stands_in_what_healthy_jobs_write_at_every_step() -> None:
@@ -104,6 +126,11 @@ def test_no_word_stands_in_what_healthy_jobs_write_at_every_step() -> None:
     ]
     words = {word: name for name, expression in asked if expression for word in words_of(expression)}
     assert {word: name for word, name in words.items() if word in EVERY_STEP} == {}
+
+
+def asked_for(signature: Signature) -> set[str]:
+    """Return the values that sentences need, or need to be absent, and do not show."""
+    return set(re.findall(r"\{[!?](\w+)\}", signature.cause + signature.fix))
 
 
 def groups(signature: Signature) -> set[str]:

@@ -1,11 +1,18 @@
 """What a person reads of a diagnosis."""
 
+from pathlib import Path
 from typing import Any
 
 from click import unstyle
 
+import holdfast
 from holdfast.cli.diagnosis import render_diagnosis
 
+MISSING = """Traceback (most recent call last):
+  File "train.py", line 9, in <module>
+    trainer = DPOTrainer(model, train_dataset=rows)
+KeyError: "Unexpected input keys in examples: dict_keys(['text', 'label'])."
+"""
 CAUSE = {
     "class": "healthy-run-misread",
     "title": "Nothing is wrong here",
@@ -16,6 +23,7 @@ CAUSE = {
     "remedy": None,
     "retry": "no",
     "prevented_by": [],
+    "inspected_by": [],
 }
 
 
@@ -38,3 +46,20 @@ def test_a_guess_is_called_one() -> None:
     assert "perhaps full (a guess, 45 %)" in told("unknown", **{"class": "full", "confidence": 0.45})
     assert "full (a guess, 62 %)" in told("diagnosed", **{"class": "full", "confidence": 0.62})
     assert "full (93 %)" in told("diagnosed", **{"class": "full", "confidence": 0.93})
+
+
+def test_only_rules_that_hold_for_the_job_s_kind_are_named(tmp_path: Path) -> None:
+    """A rule about rows finds nothing in a script: `holdfast inspect` asks it about the data."""
+    (tmp_path / "train.log").write_text(MISSING)
+    (tmp_path / "train.py").write_text("from trl import SFTTrainer\n")
+    (tmp_path / "job.yaml").write_text("method: dpo\nmodel: acme/chat\ndataset: rows.jsonl\n")
+
+    def named(*targets: str) -> tuple[list[str], list[str]]:
+        (cause, *_) = holdfast.diagnose([str(tmp_path / each) for each in targets])["causes"]
+        assert cause["class"] == "dataset-missing-column"
+        return cause["prevented_by"], cause["inspected_by"]
+
+    assert named("train.log", "train.py") == named("train.log") == (["DAT101"], ["DAT217"])
+    assert named("train.log", "job.yaml") == (["DAT101", "DAT217"], [])
+    shown = told("diagnosed", prevented_by=["DAT101"], inspected_by=["DAT217"])
+    assert "found before launch by DAT101\n  found in the data by DAT217 (`holdfast inspect`)" in shown

@@ -236,6 +236,16 @@ def test_a_folder_is_looked_for_here_alone(tmp_path: Path) -> None:
     assert hub.asked == []
 
 
+def test_a_folder_with_the_owner_s_name_is_told(tmp_path: Path) -> None:
+    """`acme/chat` may be a repository; where a folder `acme` is here, that may have been meant."""
+    text = 'from trl import SFTTrainer\nSFTTrainer("acme/chat")\n'
+    (unhinted,) = facts_of(text, FakeHub(), tmp_path).models
+    (tmp_path / "acme").mkdir()
+    (hinted,) = facts_of(text, FakeHub(), tmp_path).models
+
+    assert (unhinted.hint, hinted.hint) == ("", "; the folder `acme` here has no `chat`")
+
+
 def test_what_is_shown_is_judged_beside_what_is_not() -> None:
     """One name that is hidden takes no finding away about another."""
     facts = facts_of(HIDDEN + 'load_dataset("acme/chats", split="train")\n', FakeHub())

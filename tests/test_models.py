@@ -237,12 +237,14 @@ class TestDamage:
 class TestNames:
     """Which names are folders, and which may be the Hub's."""
 
-    @pytest.mark.parametrize("name", ["./nowhere", "/nowhere/at/all", "~/nowhere", "a/b/c"])
+    @pytest.mark.parametrize(
+        "name", ["./nowhere", "/nowhere/at/all", "~/nowhere", "a/b/c", "models/nowhere", "x" * 300]
+    )
     def test_paths_that_are_not_there(self, tmp_path: Path, name: str) -> None:
         """A path that nobody can mistake for a repository has no files."""
         assert LocalModels(tmp_path).find(name) == Model(files=None)
 
-    @pytest.mark.parametrize("name", ["Qwen/Qwen2.5-0.5B", "gpt2", "x" * 300, "~nobody-of-that-name"])
+    @pytest.mark.parametrize("name", ["Qwen/Qwen2.5-0.5B", "gpt2", "~nobody-of-that-name"])
     def test_names_of_the_hub(self, tmp_path: Path, name: str) -> None:
         """Any other name is to be asked about there."""
         found = LocalModels(tmp_path).find(name)

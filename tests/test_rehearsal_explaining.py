@@ -6,16 +6,18 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.core.diagnosis import Evidence
+from holdfast.core.diagnosis import Cause, Evidence
 from holdfast.core.document import Document
 from holdfast.core.log import Traceback
 from holdfast.core.rehearsal import Failure, Played, Rehearsal
 from holdfast.engine.diagnose import read_log
 from holdfast.engine.diagnose.reading import Sought
+from holdfast.engine.rehearse.advising import Circumstances, advise
 from holdfast.engine.rehearse.explaining import Scene, explain_failures
 from holdfast.engine.rehearse.naming import name_cause
 from holdfast.engine.rehearse.tracebacks import without_own_frames
 from holdfast.engine.rehearse.usage import find_usage_problem
+from holdfast.signatures import all_signatures
 
 PACKAGES = "/venv/lib/python3.11/site-packages"
 CALLBACK = """\
@@ -513,3 +515,11 @@ def test_a_precision_that_wants_a_gpu_is_told_with_the_setting_that_does_without
 
     assert found.cause.cause == "`bf16` asks for a GPU, and this process finds none."
     assert found.cause.fix.startswith("Write `use_cpu=True` or `bf16=False` at train.py:2")
+
+
+def test_a_sentence_of_a_library_ends_once() -> None:
+    """Its own full stop and ours are one."""
+    signature = next(each for each in all_signatures() if each.name == "invalid-config-value")
+    said = "The library says: `max_length` is too small.."
+    cause = Cause(signature=signature, confidence=0.9, evidence=(), cause=said, fix="")
+    assert advise(cause, Circumstances(error=""))[0] == said.removesuffix(".")

@@ -3,6 +3,7 @@
 Their own examples are asked in `test_rules.py`; here is what examples cannot show.
 """
 
+import inspect
 import re
 import tomllib
 from importlib.resources import files
@@ -133,6 +134,10 @@ def test_curated_arguments_existed(row: dict[str, Any]) -> None:
         assert any(api().parameter_spans(path, entry.new) for path in paths), entry.new
 
 
+FILLED = ("trl.SFTScriptArguments", "trl.DPOScriptArguments")
+"""Classes that are filled from a command line, not called: their attributes are checked where they are read."""
+
+
 def entry_of(row: dict[str, Any]) -> Renamed:
     told: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
     return Renamed(**told)
@@ -158,6 +163,34 @@ def test_curated_names_existed_and_are_gone(row: dict[str, Any]) -> None:
     if row.get("new"):
         module, _, name = row["new"].rpartition(".")
         assert at.has_name(module, name) is not False or replaced("name", row["new"])
+
+
+@pytest.mark.parametrize("row", [each for each in RENAMES["name"] if "same" in each], ids=lambda row: row["old"])
+def test_a_new_name_takes_the_arguments_that_calls_keep(row: dict[str, Any]) -> None:
+    """What the last release with the old name takes, the new one takes too, but for what `keeps` leaves out."""
+    module, _, name = row["old"].rpartition(".")
+    last = api().name_spans(module, name)[-1].last or ""
+    before = Api({**newest(), module.partition(".")[0]: last}).signature(row["old"])
+    taken = new_parameters(row["new"])
+    if before is None or taken is None or row["old"] in FILLED:
+        return
+    kept = row.get("keeps", list(before.parameters))
+    assert set(kept) <= set(before.parameters)
+    assert set(kept) <= set(taken)
+    if "keeps" in row:
+        assert set(before.parameters) & set(taken) == set(kept)
+        assert taken[: len(kept)] == kept, "what is given by position means the same"
+
+
+def new_parameters(path: str) -> list[str] | None:
+    """Return what a class or function takes, as the history or the installed package tells; None where neither does."""
+    known = api().signature(path)
+    if known is not None:
+        return list(known.parameters)
+    module, _, name = path.rpartition(".")
+    if not path.startswith("torch."):
+        return None  # of a library's own that is gone, too
+    return list(inspect.signature(getattr(pytest.importorskip(module), name)).parameters)
 
 
 @pytest.mark.parametrize("row", RENAMES["argument"], ids=lambda row: f"{row['of'][0]}.{row['old']}")

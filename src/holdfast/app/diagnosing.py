@@ -55,9 +55,14 @@ def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None
     alone = judge(log, marks, past.knows)
     job = _read_job(past, alone)
     beside = _beside(log, alone, past, job)
-    found = judge(log, marks, beside) if beside else alone
     asked = past.asked or (job.asked if job else None)
-    told = answer_diagnose(found, [path for path, _ in past.files], asked.settings if asked else {})
+    found = judge(log, marks, beside, asked) if beside or asked else alone
+    paths = [path for path, _ in past.files]
+    told = (
+        answer_diagnose(found, paths, asked.settings, asked.is_so, job=past.job)
+        if asked
+        else answer_diagnose(found, paths, job=past.job)
+    )
     return {**told, "job": {"path": past.job, "unread": job.unread or None} if job else None}
 
 

@@ -1,8 +1,9 @@
 """The script or job file of a log, as evidence beside it: what the rules find in it, and what it asked for."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from holdfast.adapters.targets import Target
 from holdfast.app.checking_one import CATALOG, Question, ask_rules, read_question
@@ -21,6 +22,10 @@ from holdfast.engine.suppress import part_findings
 from holdfast.rules import rules_of_jobs
 
 THE_LOG: Final = "the log"
+CONFIG: Final = re.compile(
+    r"trl\.(?:experimental\.[\w.]+\.)?(?:SFT|DPO|KTO|GRPO|RLOO|Reward)Config|transformers\.(?:Seq2Seq)?TrainingArguments"
+)
+"""The configs of trainers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +82,8 @@ def _asked(target: Target) -> Asked | None:
     if len(target.documents) > 1:
         return None
     document = target.document
-    settings = document.values.get("train", {})
+    key = "train" if "train" in document.values else _only_config(document)
+    settings: Mapping[str, Any] = document.values.get("train") or _arguments(document, key)
     known = {name: value for name, value in settings.items() if not isinstance(value, Unknown)}
     if target.job:
         known.pop("save_strategy", None)  # the script that is made of a job file saves at its end in any case
@@ -88,11 +94,23 @@ def _asked(target: Target) -> Asked | None:
         text=document.text,
         method=method if isinstance(method, str) else "",
         settings=known,
-        places=_places(document, known),
+        places=_places(document, key, known),
         callbacks=callbacks is not None,
+        unknown=frozenset(settings).difference(known),
     )
 
 
-def _places(document: Document, names: Iterable[str]) -> dict[str, int]:
-    lines = {name: document.place(f"train.{name}").line for name in names}
+def _only_config(document: Document) -> str:
+    """Return the key of the config of a trainer that is made elsewhere, if there is one of them in the document."""
+    made = [call.key for call in document.calls if CONFIG.fullmatch(call.path) and not call.open]
+    return made[0] if len(made) == 1 else "train"
+
+
+def _arguments(document: Document, key: str) -> Mapping[str, Any]:
+    """Return what a call is given by keyword."""
+    return next((call.arguments for call in document.calls if call.key == key), {})
+
+
+def _places(document: Document, key: str, names: Iterable[str]) -> dict[str, int]:
+    lines = {name: document.place(f"{key}.{name}").line for name in names}
     return {name: line for name, line in lines.items() if line is not None}

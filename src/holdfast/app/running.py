@@ -21,7 +21,7 @@ from holdfast.app.outside import OFFLINE
 from holdfast.app.rehearsing_first import rehearse_unless_passed
 from holdfast.app.rendering import script_of
 from holdfast.app.reporting import write_report
-from holdfast.app.runs import NOBODY, Onlooker, Run, open_backend, open_run, runs_folder
+from holdfast.app.runs import NOBODY, Onlooker, Run, open_backend, open_run, require_backend, runs_folder
 from holdfast.core.errors import UsageError
 from holdfast.core.event import Asked, Stage, StopAsked
 from holdfast.core.plan import Plan
@@ -74,6 +74,8 @@ def run(
     """
     sets = as_overrides(set)
     asked = read_target(fspath(target), sets)
+    if asked.job:
+        require_backend(asked.job.where.backend)
     checked = ask_rules(asked, Question(path=fspath(target), unasked=OFFLINE if offline else ""))
     refused = refusals(checked.findings, as_codes(despite))
     plan = make_plan(asked, as_texts(arguments)) if not refused else None  # may object too, before there is a run

@@ -181,15 +181,24 @@ def open_run(name: PathName, runs: PathName | None) -> Run:
     return Run(name=found[0], folder=base / found[0], ledger=ledger)
 
 
+def require_backend(name: str) -> None:
+    """Refuse the name of a backend that there is not.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    if name not in BACKENDS:
+        fix = f"choose one of {', '.join(BACKENDS)}"
+        raise UsageError(f"no backend is called {name!r}", where="where.backend", fix=fix)
+
+
 def open_backend(plan: Plan) -> Backend:
     """Return the backend a plan runs on, with the environment its attempts inherit.
 
     Raises:
         UsageError: There is no such backend, a secret is not set, or nothing here can run the script.
     """
-    if plan.backend not in BACKENDS:
-        fix = f"choose one of {', '.join(BACKENDS)}"
-        raise UsageError(f"no backend is called {plan.backend!r}", where="where.backend", fix=fix)
+    require_backend(plan.backend)
     if missing := [name for name in plan.secrets if not os.environ.get(name)]:
         fix = f"export {missing[0]}=…, or take it out of `environment.secrets`"
         raise UsageError(f"secrets are not set: {', '.join(missing)}", where="the environment", fix=fix)

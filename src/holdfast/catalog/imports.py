@@ -89,7 +89,7 @@ def absences(job: Document, api: Api, kind: Absence) -> Iterator[Absent]:
         if use.guard.holds(use.raises) or not (found := _judged(api, use)) or found.absence is not kind:
             continue
         settled = found.fix or kind not in LEFT or use.raises != "ImportError"
-        absent = found if settled else replace(found, fix=_without(job, use))
+        absent = replace(found, fix=_with_arguments(job, use, found.fix) if settled else _without(job, use))
         statement = (use.module, use.place.line, use.place.cell)
         if kind is not Absence.MODULE or absent.fix or statement not in told:
             yield absent
@@ -310,6 +310,23 @@ def _written(call: Call, change: Replaced) -> tuple[Edit, ...]:
     gone = (Remove(f"{call.key}.{name}") for name in call.arguments if name not in change.keeps)
     given = (Set(f"{call.key}.{name}", value) for name, value in change.gives.items())
     return CallAs(call.key, change.write, tuple(change.imports)), *gone, *given
+
+
+def _with_arguments(job: Document, use: _Use, fix: Fix | None) -> Fix | None:
+    """Return a fix that takes out of a name's calls what the new one does not take; None where a call gives what cannot be read."""
+    path = f"{use.module}.{use.name}"
+    change = replaced("name", path)
+    if fix is None or change is None or not change.keeps:
+        return fix
+    calls = [each for each in job.calls if each.path == path]
+    if any(each.open or len(each.positional) > len(change.keeps) for each in calls):
+        return None
+    gone = [(each.key, name) for each in calls for name in each.arguments if name not in change.keeps]
+    if not gone:
+        return fix
+    named = " and ".join(f"`{name}`" for name in dict.fromkeys(name for _, name in gone))
+    edits = (*fix.edits, *(Remove(f"{key}.{name}") for key, name in gone))
+    return replace(fix, title=f"{fix.title}, without {named}, which it does not take", edits=edits, safe=False)
 
 
 def _fix(use: _Use, instead: _Instead) -> Fix | None:

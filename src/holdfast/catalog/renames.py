@@ -83,7 +83,7 @@ class Replaced:
         same: Of a name, whether the new one is the same thing; None where it is used differently.
         write: Of a function that is used differently, how a call of it is written now, `(…)` standing for its arguments.
         imports: Dotted paths of the names in that.
-        keeps: Arguments that a call of it keeps, in their order.
+        keeps: Arguments that a call of it keeps, in their order; all where none is named.
         gives: Arguments that it has besides.
         source: Where that was read or tried.
     """

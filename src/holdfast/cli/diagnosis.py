@@ -20,8 +20,8 @@ With the job's script beside the log, `holdfast diagnose LOG SCRIPT` compares wh
 """What to do with a log that tells of no failure."""
 RETRY: Final = {
     "yes": "another attempt can help as it is",
-    "after-change": "another attempt fails the same way until this is changed",
-    "no": "no other attempt can help: a person has to act",
+    "after-change": "after {change}: as it is, another attempt fails the same way",
+    "no": "after a person has applied the fix: as it is, no other attempt can help",
 }
 
 
@@ -83,14 +83,29 @@ def _cause(cause: Answer) -> Iterator[str]:
     yield ""
     yield _paragraph("why", cause["cause"])
     yield _paragraph("fix", cause["fix"])
-    for remedy in cause["remedy"] or ():
-        before = f" from {remedy['from']}" if remedy["from"] is not None else ""
-        value = f"{' to' if before else ''} {remedy['to']}" if remedy["to"] is not None else ""
-        yield f"  {style('edit', fg='green')} {remedy['action']} `{remedy['key']}`{before}{value}"
-    yield f"  {style('retry', dim=True)} {RETRY[cause['retry']]}"
+    edits = cause["remedy"] or ()
+    yield from (f"  {style('edit', fg='green')} {_edit(remedy)}" for remedy in edits)
+    change = "the fix" if not edits else "this edit" if len(edits) == 1 else "these edits"
+    yield f"  {style('retry', dim=True)} {RETRY[cause['retry']].format(change=change)}"
     if cause["prevented_by"]:
         yield f"  {style('found before launch by', dim=True)} {', '.join(cause['prevented_by'])}"
+    if cause["inspected_by"]:
+        yield f"  {style('found in the data by', dim=True)} {', '.join(cause['inspected_by'])} (`holdfast inspect`)"
     yield f"  {style('more', dim=True)} holdfast explain {cause['class']}"
+
+
+def _edit(remedy: Answer) -> str:
+    """Return a change in words.
+
+    >>> _edit({"key": "train.max_seq_length", "action": "rename", "from": 256, "to": "max_length"})
+    'rename `train.max_seq_length` to `max_length`'
+    """
+    change = f"{remedy['action']} `{remedy['key']}`"
+    if remedy["action"] == "rename":
+        return f"{change} to `{remedy['to']}`"
+    before = f" from {remedy['from']}" if remedy["from"] is not None else ""
+    after = f" to {remedy['to']}" if remedy["to"] is not None else ""
+    return change + before + after
 
 
 def _evidence(lines: list[Answer]) -> Iterator[str]:

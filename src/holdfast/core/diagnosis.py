@@ -67,11 +67,13 @@ class Remedy:
         action: `halve` and `double` keep the effective batch size with gradient accumulation; `set` gives a value; `rename`
             gives the key another name; `remove` takes it away.
         value: The value, or the new name; `{name}` in it is a group of the decisive line.
+        cures: Whether the class cannot be where the setting is so already; of a change that only helps it can.
     """
 
     key: str
     action: Literal["halve", "double", "set", "rename", "remove"]
     value: Any = None
+    cures: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +85,8 @@ class Signature:
         title: What is wrong, in one line.
         phase: Which part of a job it strikes.
         cause: Why, in a sentence or two for whoever reads this log, with `{group}` for the values of the decisive line. A
-            sentence with a value that the line does not give is left out, and one that begins with `{!group}` where it does.
+            sentence with a value that the line does not give is left out, and one that begins with `{!group}` where it does; one that begins
+            with `{?group}` needs the value and does not show it.
         fix: What to do, in the imperative, likewise.
         page: What it is, why it happens and how it is prevented, in Markdown.
         retry: Whether another attempt can help as things are.

@@ -1,21 +1,31 @@
 """The answer of `diagnose` as JSON, to the letter of `contract.md` §2."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, TypeGuard
 
 from holdfast.core.diagnosis import Cause, Diagnosis, Evidence, Remedy
+from holdfast.core.document import Kind
+from holdfast.engine.answers import JOB_FILES
+from holdfast.rules import find_rule
 
 SCHEMA = 1
 TRAIN: Final = "train."
 BATCH: Final = "per_device_train_batch_size"
 ACCUMULATION: Final = "gradient_accumulation_steps"
+JOB: Final = "job"
+DATA: Final = "data"
 FACTORS: Final[Mapping[str, float]] = {"halve": 0.5, "double": 2}
 """Actions that keep the effective batch size: what they take from one setting, accumulation gives back."""
 
 
 def answer_diagnose(
-    found: Diagnosis, paths: Sequence[str], settings: Mapping[str, Any] = MappingProxyType({})
+    found: Diagnosis,
+    paths: Sequence[str],
+    settings: Mapping[str, Any] = MappingProxyType({}),
+    is_so: Callable[[Remedy], bool] = lambda _: False,
+    *,
+    job: str = "",
 ) -> dict[str, Any]:
     """Return what was found out from some logs.
 
@@ -23,12 +33,14 @@ def answer_diagnose(
         found: It.
         paths: The logs.
         settings: Of the job's `train`, by name, as far as they are known: remedies say from which value to which.
+        is_so: Tells whether the job has a change already: then it is not told.
+        job: The job's own file; empty where none is known.
     """
     return {
         "schema": SCHEMA,
         "verb": "diagnose",
         "verdict": found.verdict,
-        "causes": [_cause(cause, settings) for cause in found.causes],
+        "causes": [_cause(cause, settings, is_so, kind_of(job)) for cause in found.causes],
         "missing": list(found.missing),
         "quiet": found.is_quiet,
         "paths": list(paths),
@@ -37,7 +49,7 @@ def answer_diagnose(
     }
 
 
-def _cause(cause: Cause, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _cause(cause: Cause, settings: Mapping[str, Any], is_so: Callable[[Remedy], bool], kind: Kind) -> dict[str, Any]:
     signature = cause.signature
     return {
         "class": signature.name,
@@ -48,9 +60,19 @@ def _cause(cause: Cause, settings: Mapping[str, Any]) -> dict[str, Any]:
         "cause": cause.cause,
         "fix": cause.fix,
         "retry": signature.retry,
-        "remedy": [told for each in cause.remedy for told in _remedies(each, settings)] or None,
-        "prevented_by": list(signature.prevented_by),
+        "remedy": [told for each in cause.remedy if not is_so(each) for told in _remedies(each, settings)] or None,
+        "prevented_by": [code for code in signature.prevented_by if kind in find_rule(code).kinds],
+        "inspected_by": [code for code in signature.prevented_by if kind != JOB and DATA in find_rule(code).kinds],
     }
+
+
+def kind_of(job: str) -> Kind:
+    """Return what `holdfast check` reads a job's own file as; a log alone is judged as that of a script.
+
+    >>> kind_of("train.yaml"), kind_of("")
+    ('job', 'script')
+    """
+    return JOB if job.endswith(JOB_FILES) else "script"
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:

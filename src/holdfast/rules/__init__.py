@@ -53,6 +53,22 @@ def rules_of_rows() -> tuple[Rule, ...]:
 
 
 @cache
+def find_rule(code: str) -> Rule:
+    """Return one rule by its code; the others are not imported.
+
+    Raises:
+        KeyError: There is no such rule.
+
+    >>> find_rule("ARG101").name
+    'renamed-argument'
+    """
+    packages = (__name__, f"{__name__}.rows")
+    modules = {each.name[:6].upper(): f"{package}.{each.name}" for package in packages for each in _modules_in(package)}
+    rule: Rule = import_module(modules[code]).RULE
+    return rule
+
+
+@cache
 def rule_names() -> dict[str, str]:
     """Return the name of each rule by its code, from the files' names: no rule is imported.
 

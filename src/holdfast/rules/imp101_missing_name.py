@@ -9,7 +9,8 @@ The program ends with `ImportError: cannot import name …` in its first lines, 
 
 ## Fix safety
 Where the same thing has another name now, as `AutoModelForVision2Seq` has, the import and all uses are changed: safe.
-Where its name alone is taken over, as `AdamW` is by PyTorch with another weight decay, unsafe. Where a call of something
+Where its name alone is taken over, as `AdamW` is by PyTorch with another weight decay, unsafe; arguments that the new one
+does not take, such as `correct_bias`, are taken out of its calls. Where a call of something
 else comes near, as `clone_chat_template` does to `setup_chat_format`, the call is written so: unsafe. An import that
 nothing uses is taken out: safe. Everything else is left to you.
 """
@@ -44,6 +45,19 @@ processor = AutoProcessor.from_pretrained("HuggingFaceTB/SmolVLM-256M-Instruct")
 OPTIMIZER = """
 from torch.optim import AdamW
 from trl import SFTConfig, SFTTrainer
+"""
+CORRECTED = """
+from transformers import AdamW, AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_pretrained("HuggingFaceTB/SmolLM2-135M")
+optimizer = AdamW(model.parameters(), lr=1e-4, correct_bias=False)
+"""
+CORRECTED_FIXED = """
+from transformers import AutoModelForCausalLM
+from torch.optim import AdamW
+
+model = AutoModelForCausalLM.from_pretrained("HuggingFaceTB/SmolLM2-135M")
+optimizer = AdamW(model.parameters(), lr=1e-4)
 """
 GUARDED = """
 try:
@@ -91,6 +105,7 @@ RULE = Rule(
     ),
     bad=(
         Case(script=SCRIPT.replace(", setup_chat_format", ""), at="imports", fixed=OPTIMIZER),
+        Case(script=CORRECTED, at="imports", fixed=CORRECTED_FIXED),
         Case(script=UNUSED, at="imports", fixed=UNUSED.replace(", setup_chat_format", "")),
         Case(script=CHAT, at="imports", fixed=CHAT_FIXED),
         Case(script=KBIT, at="imports", fixed=KBIT_FIXED),

@@ -8,31 +8,35 @@ from collections.abc import Sequence
 from holdfast.core.diagnosis import Diagnosis
 from holdfast.core.log import Log
 from holdfast.engine.diagnose.answering import answer, is_told, with_guesses
+from holdfast.engine.diagnose.asked import Asked, ruled_out
 from holdfast.engine.diagnose.guessing import guess
 from holdfast.engine.diagnose.judging import rank
 from holdfast.engine.diagnose.matching import Marks
 from holdfast.engine.diagnose.raised import find_raised, with_careful
 from holdfast.engine.diagnose.reading import read_log
 from holdfast.engine.diagnose.silent import Silent, find_silent
+from holdfast.engine.diagnose.subjects import subject_of
 
 __all__ = ["Marks", "diagnose", "read_log"]
 
 
-def diagnose(log: Log, marks: Marks, beside: Sequence[Silent] = ()) -> Diagnosis:
+def diagnose(log: Log, marks: Marks, beside: Sequence[Silent] = (), asked: Asked | None = None) -> Diagnosis:
     """Return what a log says of a job.
 
     Args:
         log: What `read_log` made of the job's files with these marks.
         marks: The signatures' marks.
         beside: What something else says, such as the job's own script.
+        asked: What training was asked to do, where it is known: it excludes classes, and tells the method.
     """
     signs = list(marks.signs(log))
     raised = find_raised(log)
     told = [*find_silent(log), *beside]
-    ranked = rank(log, signs, told, marks.signatures)
+    excluded = ruled_out(asked, marks.signatures) - {each.name for each in beside} if asked else ()
+    ranked = rank(log, signs, told, marks.signatures, excluded)
     if not is_told(ranked) and (begun := marks.beginnings.find(log)):
-        ranked = rank(log, signs, [*told, *begun], marks.signatures)
+        ranked = rank(log, signs, [*told, *begun], marks.signatures, excluded)
     candidates = with_careful(ranked, raised, marks.signatures, log)
     echoes = [sign for sign in signs if sign.mark.role == "echo"]
-    found = answer(log, candidates, echoes, raised)
+    found = answer(log, candidates, echoes, raised, subject_of(log, asked))
     return found if found.verdict != "unknown" else with_guesses(found, guess(log, signs, marks))

@@ -5,6 +5,8 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from posixpath import basename
+from types import MappingProxyType
 from typing import Final, Literal
 
 from holdfast.core.diagnosis import HEALTHY, Cause, Diagnosis, Remedy
@@ -15,7 +17,7 @@ from holdfast.engine.diagnose.endings import ENDING
 from holdfast.engine.diagnose.evidence import USERS, evidence_of
 from holdfast.engine.diagnose.judging import Candidate, is_calm, read_scene, survived
 from holdfast.engine.diagnose.matching import Sign
-from holdfast.engine.diagnose.owners import users_frame
+from holdfast.engine.diagnose.owners import called_frame, users_frame
 from holdfast.engine.diagnose.raised import Raised, told_at, versions_of
 from holdfast.engine.diagnose.renaming import releases_with, renaming_of
 from holdfast.engine.diagnose.values import fill, names_in
@@ -47,7 +49,11 @@ DONE: Final = re.compile(
 
 
 def answer(
-    log: Log, candidates: Sequence[Candidate], echoes: Sequence[Sign] = (), raised: Sequence[Raised] = ()
+    log: Log,
+    candidates: Sequence[Candidate],
+    echoes: Sequence[Sign] = (),
+    raised: Sequence[Raised] = (),
+    subject: Mapping[str, str] = MappingProxyType({}),
 ) -> Diagnosis:
     """Return what a log says of a job.
 
@@ -56,8 +62,9 @@ def answer(
         candidates: The classes that it speaks for, the likeliest first.
         echoes: Lines that only follow from a cause.
         raised: What is known of its messages.
+        subject: What the job trains, and how.
     """
-    causes = _causes(candidates, raised)
+    causes = _causes(candidates, raised, subject)
     verdict = _verdict(log, candidates[:1], echoes)
     if verdict != "unknown":
         causes = tuple(cause for cause in causes if (cause.signature.name == HEALTHY) == (verdict == "healthy"))
@@ -103,8 +110,12 @@ def _ended_well(log: Log, echoes: Sequence[Sign]) -> bool:
     return all(survived(line, ended) for line in chain(raised, (echo.line for echo in echoes)))
 
 
-def _causes(candidates: Sequence[Candidate], raised: Sequence[Raised] = ()) -> tuple[Cause, ...]:
-    told = [_cause(each, raised, _rival_of(each, candidates)) for each in candidates[:MOST_CAUSES]]
+def _causes(
+    candidates: Sequence[Candidate],
+    raised: Sequence[Raised] = (),
+    subject: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[Cause, ...]:
+    told = [_cause(each, raised, subject, _rival_of(each, candidates)) for each in candidates[:MOST_CAUSES]]
     others = sorted(told[1:], key=lambda cause: -cause.confidence)
     return tuple(cause for cause in (*told[:1], *others) if cause.confidence >= TOLD)
 
@@ -144,9 +155,9 @@ def _beside(confidence: float, rival: float) -> float:
     return EVEN + (confidence - EVEN) * (1 - RIVAL * rival)
 
 
-def _cause(candidate: Candidate, raised: Sequence[Raised], rival: float) -> Cause:
+def _cause(candidate: Candidate, raised: Sequence[Raised], subject: Mapping[str, str], rival: float) -> Cause:
     signature = candidate.signature
-    values = _values(candidate)
+    values = {**subject, **_values(candidate)}
     known = told_at(raised, candidate.exception.error) if candidate.exception else None
     return Cause(
         signature=signature,
@@ -178,7 +189,24 @@ def _values(candidate: Candidate) -> Mapping[str, str | None]:
         values |= _of_exception(candidate.exception)
     elif (found := _raised_in_users(candidate)) is not None:
         values = {**_of_exception(found), **{name: value for name, value in values.items() if value}}
-    return values | renaming_of(values)
+    return {**_called_in(candidate), **values} | renaming_of(values)
+
+
+def _called_in(candidate: Candidate) -> dict[str, str]:
+    """Return the user's own function that a library called and in which it was raised; nothing where there is none."""
+    traceback = candidate.decisive.hit.traceback if candidate.decisive else None
+    frames = traceback.frames if traceback else ()
+    users = {"users": frame.file} if (frame := users_frame(frames)) else {}
+    called = called_frame(frames)
+    if called is None or traceback is None:
+        return users
+    error = traceback.error[0].text.strip() if traceback.error else ""
+    return {
+        **users,
+        "within": called.function,
+        "within_at": f"line {called.line} of {basename(called.file)}",
+        "raised": f"`{error}`" if error else "",
+    }
 
 
 def _raised_in_users(candidate: Candidate) -> Traceback | None:

@@ -7,14 +7,15 @@ checkpoint's. Only what the log confirms is said: a setting alone is no failure.
 import ast
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
+from holdfast.core.diagnosis import Remedy, Signature
 from holdfast.core.log import Line, Log
 from holdfast.engine.diagnose.reading import EDGE
-from holdfast.engine.diagnose.silent import Course, Silent, read_course
+from holdfast.engine.diagnose.silent import Course, Silent, find_silent, read_course
 
 KEEPS: Final = re.compile(r"(save|push|upload|export|state_dict|checkpoint|dump|merge)\w*\s*\(", re.IGNORECASE)
 """Calls by whatever name that may keep weights; source: the rule RSM106."""
@@ -30,6 +31,8 @@ RESUMED: Final = 1.5
 LONG_WAIT_S: Final = 600
 DOUBLED: Final = re.compile(r"(<\|\w{2,20}\|>|</?s>)\s*\1")
 """A special token twice in a row, in a text that a script writes out."""
+WORTHLESS: Final = frozenset({"fp16-overflow-nan", "lr-too-high-divergence", "nan-loss-silent-success"})
+"""Classes of runs that leave no weights worth saving."""
 LITERAL: Final = 4
 """Characters of a text that is printed by which it is known in a log."""
 
@@ -45,6 +48,7 @@ class Asked:
         settings: Arguments of the trainer's config by name. What is computed at run time is left out.
         places: Lines in which they stand, by name.
         callbacks: Whether callbacks are given: nobody knows what they do.
+        unknown: Names of the arguments that are computed at run time.
     """
 
     path: str
@@ -53,6 +57,20 @@ class Asked:
     settings: Mapping[str, Any] = field(default_factory=dict[str, Any])
     places: Mapping[str, int] = field(default_factory=dict[str, int])
     callbacks: bool = False
+    unknown: frozenset[str] = frozenset()
+
+    def is_so(self, remedy: Remedy) -> bool:
+        """Tell whether a change of the trainer's settings is made already.
+
+        >>> Asked(path="train.py", settings={"bf16": True}).is_so(Remedy(key="train.bf16", action="set", value=True))
+        True
+        """
+        section, _, name = remedy.key.partition(".")
+        if section != "train" or name in self.unknown:
+            return False
+        if remedy.action == "remove":
+            return bool(self.settings) and not self.settings.get(name)
+        return remedy.action == "set" and name in self.settings and bool(self.settings[name] == remedy.value)
 
     def line(self, number: int) -> Line:
         """Return a line of its text as evidence."""
@@ -75,6 +93,16 @@ class Asked:
         return float(value) if isinstance(value, int | float) else math.nan
 
 
+def ruled_out(asked: Asked, signatures: Iterable[Signature]) -> frozenset[str]:
+    """Return the classes that cannot be, since every change that mends them is made already."""
+    return frozenset(
+        each.name
+        for each in signatures
+        if any(remedy.action == "set" for remedy in each.remedy)
+        and all(remedy.cures and asked.is_so(remedy) for remedy in each.remedy)
+    )
+
+
 def find_contradictions(log: Log, asked: Asked) -> list[Silent]:
     """Return the classes that a log and what was asked speak for together, the surest first."""
     course = read_course(log)
@@ -86,7 +114,8 @@ def _never_saved(course: Course, asked: Asked) -> Iterator[Silent]:
     kept = asked.settings.get("push_to_hub") is True or asked.callbacks or KEEPS.search(asked.text)
     if asked.settings.get("save_strategy") != "no" or kept or not course.ends or "saved" in course.said:
         return
-    yield _found("no-checkpoint-saved", 0.85, (*asked.told("save_strategy"), course.ends[-1].line))
+    spoilt = any(each.name in WORTHLESS for each in find_silent(course.log))
+    yield _found("no-checkpoint-saved", 0.55 if spoilt else 0.85, (*asked.told("save_strategy"), course.ends[-1].line))
 
 
 def _other_rate(course: Course, asked: Asked) -> Iterator[Silent]:

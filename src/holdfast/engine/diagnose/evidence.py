@@ -55,6 +55,9 @@ def evidence_of(candidate: Candidate) -> Iterator[Evidence]:
 def _matching(candidate: Candidate) -> Iterator[Line]:
     """Yield the lines that match, one of each kind: the same said by every rank is evidence once."""
     if candidate.decisive:
+        raised = candidate.decisive.hit.traceback
+        if candidate.decisive.is_source and raised:
+            yield from raised.error[:1]  # what was raised says more than the code it came from
         yield candidate.decisive.line
         yield from _message(candidate.decisive)
     said: set[str] = set()

@@ -4,6 +4,7 @@ A finding alone is no cause. It counts where the log tells of the same class, wh
 of faults that no log shows, where training came to its end. A log that tells of nothing is told what is wrong with the job, as a hint.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -12,6 +13,7 @@ from holdfast.core.diagnosis import HEALTHY, Diagnosis
 from holdfast.core.finding import Finding, Severity
 from holdfast.core.log import Line
 from holdfast.engine.check import severity_of
+from holdfast.engine.diagnose.renaming import TAKES
 from holdfast.engine.diagnose.silent import Silent
 from holdfast.signatures import prevented_by
 
@@ -49,6 +51,11 @@ class Named:
         code = self.finding.rule.code if self.finding.rule else ""
         return Line(number, f"{written}  [{code}: {self.finding.message}]", path)
 
+    def is_about(self, text: str) -> bool:
+        """Tell whether a line of a log names the argument, or what else the finding is about."""
+        name = self.finding.key.rpartition(".")[2]
+        return bool(name) and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+
 
 def speak(findings: Iterable[Finding], alone: Diagnosis, *, began: bool) -> list[Silent]:
     """Return what findings say beside a log.
@@ -59,7 +66,14 @@ def speak(findings: Iterable[Finding], alone: Diagnosis, *, began: bool) -> list
         began: Whether training took a step: then what keeps it from its first is no cause.
     """
     named = [Named(finding, prevented_by(finding.rule.code if finding.rule else "")) for finding in findings]
-    return [said for each in named if each.classes for said in _said(each, alone, began=began)]
+    decisive = {cause.signature.name: cause.evidence[0].text for cause in alone.causes if cause.evidence}
+    told = [(each, said) for each in named if each.classes for said in _said(each, alone, began=began)]
+    about = {said.name for each, said in told if each.is_about(decisive.get(said.name, ""))}
+    return [
+        said
+        for each, said in told
+        if each.is_about(text := decisive.get(said.name, "")) or (said.name not in about and not TAKES.search(text))
+    ]
 
 
 def speak_for(refusals: Iterable[tuple[str, Line]]) -> list[Silent]:

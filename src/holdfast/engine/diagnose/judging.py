@@ -6,7 +6,7 @@ exception after which training went on.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -162,7 +162,11 @@ def _is_of_others(error: str) -> bool:
 
 
 def rank(
-    log: Log, signs: Iterable[Sign], silent: Sequence[Silent] = (), signatures: Iterable[Signature] = ()
+    log: Log,
+    signs: Iterable[Sign],
+    silent: Sequence[Silent] = (),
+    signatures: Iterable[Signature] = (),
+    ruled_out: Collection[str] = (),
 ) -> list[Candidate]:
     """Return the classes that a log speaks for, the likeliest cause first.
 
@@ -171,6 +175,7 @@ def rank(
         signs: The lines that match.
         silent: What the metrics say.
         signatures: Those of which the metrics, and exceptions that nobody knows, may speak.
+        ruled_out: Classes that the job's settings exclude, unless a line says them outright.
     """
     signs = list(signs)
     scene = replace(read_scene(log), restarted=_last_attempt(log, signs))
@@ -183,8 +188,15 @@ def rank(
     found = _with_silent(found, silent, known, scene)
     if USER_CODE in known:
         found += _unknown_exception(found, known[USER_CODE], scene)
+    found = [each for each in found if each.signature.name not in ruled_out or _is_said(each)]
     found.sort(key=lambda each: (-round(each.score, 3), _order(log, each.line)))
     return _covered_last(found)
+
+
+def _is_said(candidate: Candidate) -> bool:
+    """Tell whether a line says the cause outright: then the log is not of the job whose settings exclude it."""
+    decisive = candidate.decisive
+    return decisive is not None and decisive.mark.role == "root" and decisive.mark.weight >= SURE
 
 
 def _candidate(signs: Sequence[Sign], scene: Scene) -> Candidate | None:
@@ -193,7 +205,7 @@ def _candidate(signs: Sequence[Sign], scene: Scene) -> Candidate | None:
     hints = [sign for sign in signs if sign.mark.role == "hint"]
     if not roots and not hints:
         return None
-    decisive = max(roots or hints, key=lambda sign: (_weight(sign, scene), -sign.line.number))
+    decisive = max(roots or hints, key=lambda sign: (_weight(sign, scene), not sign.is_source, -sign.line.number))
     sure = _weight(decisive, scene) * (1.0 if roots else ALONE)
     others = {id(sign.mark): sign.mark for sign in (*roots, *hints) if sign.mark is not decisive.mark}
     score = 1 - (1 - sure) * _doubt(others.values())
@@ -362,8 +374,18 @@ def _with_silent(
             marks = {id(sign.mark): sign.mark for sign in before.signs if sign.mark.role != "echo"}
             by_lines = 1 - (1 - before.score) * (1 - HINT * weight)
             by_metrics = 1 - (1 - weight) * _doubt(marks.values())
-            by_name[finding.name] = replace(before, score=max(by_lines, by_metrics), silent=finding)
+            by_name[finding.name] = replace(
+                before, score=max(by_lines, by_metrics), silent=_together(before.silent, finding)
+            )
     return list(by_name.values())
+
+
+def _together(first: Silent | None, other: Silent) -> Silent:
+    """Return two findings of a class as one: the surer of them, with the lines and values of both."""
+    if first is None:
+        return other
+    lines = tuple(dict.fromkeys((*first.lines, *other.lines)))
+    return replace(other, weight=max(first.weight, other.weight), lines=lines, values={**other.values, **first.values})
 
 
 def _unknown_exception(candidates: Sequence[Candidate], signature: Signature, scene: Scene) -> list[Candidate]:

@@ -16,12 +16,15 @@ from holdfast.engine.diagnose.devices import shared_devices
 from holdfast.engine.diagnose.phases import phase_of
 from holdfast.engine.diagnose.reading import Sought, joined_error
 from holdfast.engine.diagnose.steps import furthest_step
+from holdfast.engine.diagnose.tracebacks import FRAME, START
 from holdfast.engine.diagnose.values import holds
 from holdfast.engine.diagnose.waits import waits_of
 
 QUOTES = "'\"`"
-FIELD = re.compile(r"\{[A-Za-z_][\w.()\[\]]*\}")
-"""What stands for a value in a line of source that a traceback shows."""
+SOURCE = re.compile(
+    r"^(?:\s+|\s*-+>\s*\d+\s+|\s*\d+\s+)(?:raise \w|warnings\.warn|logger\.\w+\(|assert |(?:[rbu]?f|f[rb])[\"'])"
+)
+"""A line of source where no traceback around it was read: what a warning shows below itself, what was pasted without its frames."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +47,11 @@ class Sign:
     def line(self) -> Line:
         """The line."""
         return self.hit.line
+
+    @property
+    def is_source(self) -> bool:
+        """Whether the line is source code, which has the words of a message and none of its values."""
+        return is_source(self.hit)
 
 
 class Marks:
@@ -124,7 +132,7 @@ def match(
     found = _search(mark.line, hit.line.text)
     if found is None or (mark.last and not _is_exception(hit)):
         return None
-    said = {name: None if value and FIELD.fullmatch(value) else value for name, value in found.groupdict().items()}
+    said = dict.fromkeys(found.groupdict()) if is_source(hit) else found.groupdict()
     values: dict[str, str | None] = {**known, **_asked_of(hit, mark, known), **said}
     frames = _frames(hit.traceback)
     for expression, texts in ((mark.near, _near(hit)), (mark.frame, frames), (mark.raised_in, frames[:1])):
@@ -153,6 +161,17 @@ def _asked_of(hit: Hit, mark: Mark, known: Mapping[str, str | None]) -> dict[str
     ):
         told |= {"step": str(found[0]), "steps": str(found[1]) if found[1] else None}
     return told
+
+
+def is_source(hit: Hit) -> bool:
+    """Tell whether a line is source code that a traceback, or a warning, shows.
+
+    >>> is_source(Hit(line=Line(1, '    raise ValueError(f"Bad split: {split}")'))), is_source(Hit(line=Line(1, "ValueError: Bad split: x")))
+    (True, False)
+    """
+    if hit.traceback is None or _is_exception(hit):
+        return SOURCE.match(hit.line.text) is not None
+    return FRAME.match(hit.line.text) is None and START not in hit.line.text
 
 
 def _is_exception(hit: Hit) -> bool:

@@ -18,6 +18,7 @@ SHORTENED: Final = re.compile(
     r"^(?:\.{3}|…)[/\\](?:transformers|trl|peft|accelerate|datasets|torch|huggingface_hub|tokenizers|bitsandbytes|deepspeed|vllm|unsloth(?:_zoo)?)[/\\]"
 )
 """A path that a person cut: what stands there is a package's folder."""
+COMPREHENSIONS: Final = frozenset({"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"})
 COMPILED: Final = (".pyx", ".pxi", ".pxd")
 """Of Cython: its frames name a file within the package, such as `pyarrow/error.pxi`."""
 
@@ -34,13 +35,18 @@ def users_frame(frames: Sequence[Frame]) -> Frame | None:
 def called_frame(frames: Sequence[Frame]) -> Frame | None:
     """Return the innermost frame of the user's own code, if a library called it: a callback, a metric, a reward; None otherwise.
 
+    Of a comprehension it is the frame of the function around it.
+
     >>> called_frame([Frame("train.py", 3, "<module>"), Frame("site-packages/trl/x.py", 9, "f")]) is None
     True
+    >>> called_frame([Frame("site-packages/trl/x.py", 9, "f"), Frame("a.py", 5, "score"), Frame("a.py", 5, "<listcomp>")]).function
+    'score'
     """
-    inner = users_frame(frames)
+    named = [frame for frame in frames if frame.function not in COMPREHENSIONS]
+    inner = users_frame(named)
     if inner is None:
         return None
-    above = frames[: [frame is inner for frame in frames].index(True)]
+    above = named[: [frame is inner for frame in named].index(True)]
     return inner if any(frame.is_library for frame in above) else None
 
 

@@ -23,6 +23,8 @@ FLAT: Final = 0.02
 """Share of the loss within which it stays where nothing is learnt."""
 RISEN: Final = 1.5
 """Times the first loss that a diverging one ends at."""
+EXPLODED: Final = 10
+"""Times the first gradient's norm that one has with which training breaks down."""
 LONG: Final = 10
 """Steps from which a course can be told."""
 RESUMED: Final = 1.5
@@ -127,13 +129,28 @@ def _not_finite(course: Course) -> Iterator[Silent]:
         yield course.found("lr-too-high-divergence", 0.65, bad, step=_step_of(bad[0], course))
         yield course.found("nan-loss-silent-success", 0.5, bad)
     zero = [step for step in course.steps if step.values["loss"] == 0 and math.isnan(step.values.get("grad_norm", 0))]
-    if zero:  # after good steps it may as well be a rate that is too high
+    if zero and (jumped := _jump_before(zero[0], course)):
+        yield course.found("lr-too-high-divergence", 0.66, (*jumped, *zero), step=_step_of(jumped[0], course))
+        yield course.found("fp16-overflow-nan", 0.55, zero)
+    elif zero:  # after good steps it may as well be a rate that is too high
         yield course.found("fp16-overflow-nan", 0.66 if zero[0] is course.steps[0] else 0.6, zero)
+        if zero[0] is not course.steps[0]:
+            yield course.found("lr-too-high-divergence", 0.52, zero, step=_step_of(zero[0], course))
     elif not bad and course.all_of(lambda step: math.isnan(step.values.get("grad_norm", 0))):
         yield course.found("fp16-overflow-nan", 0.62)
     evaluated = [step for step in course.evaluations if math.isnan(step.values.get("eval_loss", 0))]
     if evaluated and not bad and not zero:
         yield course.found("completion-mask-drops-everything", 0.75, evaluated)
+
+
+def _jump_before(broken: Metrics, course: Course) -> list[Metrics]:
+    """Return the steps before a broken one in which the loss stands well above the first, or the gradient far above it; from the first such on."""
+    first, *others = course.steps[: course.steps.index(broken) or 1]
+
+    def is_above(step: Metrics, name: str, times: float) -> bool:
+        return step.values.get(name, 0) > times * first.values.get(name, math.inf)
+
+    return [step for step in others if is_above(step, "loss", RISEN) or is_above(step, "grad_norm", EXPLODED)]
 
 
 def _step_of(step: Metrics, course: Course) -> int:

@@ -28,6 +28,8 @@ MEASURE: Final = re.compile(r"([-+]?[\d,]*\.?\d+(?:e[-+]?\d+)?)\s*([A-Za-z]*)", 
 CLOCK: Final = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)(?:\.\d+)?")
 ABSENT: Final = re.compile(r"\{!(\w+)\}")
 """Marks a sentence that is told where a value is not given."""
+PRESENT: Final = re.compile(r"\{\?(\w+)\}")
+"""Marks a sentence that is told where a value is given, and does not show it."""
 SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+(?=[A-Z`{\"'(]|vLLM|llama\.cpp|torchrun|pip\b|uv\b)")
 
 
@@ -86,11 +88,13 @@ def holds(condition: str, values: Mapping[str, str | None]) -> bool:
 def fill(text: str, values: Mapping[str, str | None]) -> str:
     """Return a text with `{name}` replaced by what the log gave; a sentence with one it did not give is left out.
 
-    A sentence with `{!name}` is for the case that the log did not give it. Backslashes that end lines are the file's, and are not in the text.
+    A sentence with `{!name}` is for the case that the log did not give it, one with `{?name}` for the case that it did. Backslashes that end lines are the file's, and are not in the text.
     Braces that are no name stay as they are.
 
     >>> fill("The GPU has {total}. {tried} more were asked for.", {"total": "22 GiB"})
     'The GPU has 22 GiB.'
+    >>> fill("{?method}Name the column. Go on.", {}), fill("{?method}Name the column. Go on.", {"method": "sft"})
+    ('Go on.', 'Name the column. Go on.')
     >>> fill("Continue {run}. {!run}Start it again.", {"run": "it"}), fill("Continue {run}. {!run}Start it again.", {})
     ('Continue it.', 'Start it again.')
     """
@@ -101,9 +105,11 @@ def fill(text: str, values: Mapping[str, str | None]) -> str:
 def _fill_paragraph(text: str, values: Mapping[str, str | None]) -> str | None:
     given = _given(values)
     fitting = (
-        each for each in SENTENCE.split(text) if not names_in(each) - given and not set(ABSENT.findall(each)) & given
+        each
+        for each in SENTENCE.split(text)
+        if not (names_in(each) | set(PRESENT.findall(each))) - given and not set(ABSENT.findall(each)) & given
     )
-    kept = [ABSENT.sub("", sentence) for sentence in fitting]
+    kept = [PRESENT.sub("", ABSENT.sub("", sentence)) for sentence in fitting]
     if not kept:
         return None
     return re.sub(r"\{(\w+)\}", lambda name: values.get(name[1]) or name[0], " ".join(kept))

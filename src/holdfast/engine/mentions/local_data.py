@@ -1,6 +1,6 @@
 """The data on this machine that the calls of a program read: files by a builder, folders, and what was saved before.
 
-Source: the signatures of datasets 5.2; `tests/test_mentions.py` compares them with the installed ones.
+Source: the signatures of datasets 5.2; `tests/test_training_data.py` compares them with the installed ones.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,12 +20,27 @@ FROM_FILES: Final[Mapping[str, str]] = {
 }
 """Methods that read files, each with the builder that it reads them by."""
 FILES: Final = "path_or_paths"
-FROM_DISK: Final = frozenset({f"datasets.{name}load_from_disk" for name in ("", "Dataset.", "DatasetDict.")})
-FOLDER: Final = "dataset_path"
+FROM_DISK: Final[Mapping[str, str]] = {
+    "datasets.load_from_disk": "dataset_path",
+    "datasets.Dataset.load_from_disk": "dataset_path",
+    "datasets.DatasetDict.load_from_disk": "dataset_dict_path",
+}
+"""What reads a folder that `save_to_disk` wrote, each with the parameter that names it."""
 SAVED, A_FOLDER = "saved", "folder"
 TRAIN: Final = "train"
 HARMLESS: Final = frozenset(
-    {"path", "name", "data_files", "data_dir", "split", FILES, FOLDER, "cache_dir", "keep_in_memory", "num_proc"}
+    {
+        "path",
+        "name",
+        "data_files",
+        "data_dir",
+        "split",
+        FILES,
+        *FROM_DISK.values(),
+        "cache_dir",
+        "keep_in_memory",
+        "num_proc",
+    }
     | {"streaming", "save_infos", "download_mode", "verification_mode", "revision", "token", "trust_remote_code"}
 )
 """Arguments that do not change which columns are read."""
@@ -43,7 +58,7 @@ def local_data(document: Document) -> Iterator[Mention]:
         elif call.path in FROM_FILES:
             yield from _read(Given(document, call, (FILES,)), FILES, FROM_FILES[call.path])
         elif call.path in FROM_DISK:
-            yield from _read(Given(document, call, (FOLDER,)), FOLDER, SAVED)
+            yield from _read(Given(document, call, (FROM_DISK[call.path],)), FROM_DISK[call.path], SAVED)
 
 
 def _loaded(given: Given) -> Iterator[Mention]:

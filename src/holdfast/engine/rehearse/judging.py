@@ -69,6 +69,7 @@ UNSEEN: Final[Mapping[StageName, str]] = {
 
 GUESSED: Final[Mapping[str, tuple[str, ...]]] = {
     "gradient-checkpointing-no-grad-input": ("no-trainable-parameters", "weights-not-updated"),
+    "no-trainable-parameters": ("weights-not-updated",),
     "dataset-bad-row-values": ("user-code-error",),
 }
 """What a failure looks like, and what it is where that was told: no parameter is trained, a function made the values."""

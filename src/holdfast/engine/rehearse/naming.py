@@ -15,6 +15,8 @@ SURE: Final = 0.5
 """Confidence from which a log's answer is taken."""
 CODE: Final = "user-code-error"
 MISSING: Final = re.compile(r"KeyError: '([^']+)'")
+TWO_STOPS: Final = re.compile(r"(?<!\.)\.\.(?!\.)")
+"""What a library's sentence with its full stop leaves at the end of ours."""
 FRAME: Final = re.compile(r'File "([^"]+)", line (\d+)(?:, in (\S+))?')
 CALLED: Final = re.compile(r"\b(\w+)\(\) (?:got|takes|missing) ")
 """The method that refuses how it was called."""
@@ -207,4 +209,4 @@ def _told(signature: Signature) -> str:
 
 def split_sentences(text: str) -> list[str]:
     """Return the sentences of a class's page, each with its full stop."""
-    return [part if part.endswith(".") else f"{part}." for part in text.strip().split(". ") if part]
+    return [part if part.endswith(".") else f"{part}." for part in TWO_STOPS.sub(".", text).strip().split(". ") if part]

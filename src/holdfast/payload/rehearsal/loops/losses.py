@@ -115,6 +115,7 @@ class Losses:
 
     def _checkpoint(self, original: Any, *args: Any, **kwargs: Any) -> Any:
         self._checkpoints = True
+        self._tell.fact("checkpoints")
         return original(*args, **kwargs)
 
     def _divide(self, original: Any, *args: Any, **kwargs: Any) -> Any:

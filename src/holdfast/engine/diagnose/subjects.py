@@ -1,0 +1,68 @@
+"""What a job trains, by which method and with which head, as its log or its script names them: a fix speaks of that alone."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Final
+
+from holdfast.core.log import Log, Traceback
+from holdfast.engine.diagnose.asked import Asked
+
+METHODS: Final = ("sft", "dpo", "kto", "grpo", "rloo", "reward")
+METHOD: Final = re.compile(rf"(?i)(?:^|[^a-z])({'|'.join(METHODS)})(?:_?trainer|_?config)(?![a-z])")
+"""A trainer or its config, as a class or as a file of TRL's: `SFTTrainer`, `trl/trainer/dpo_trainer.py`."""
+HEADS: Final = {
+    "ForSequenceClassification": "classifier",
+    "ForImageClassification": "classifier",
+    "ForAudioClassification": "classifier",
+    "ForTokenClassification": "tagger",
+    "ForSeq2SeqLM": "seq2seq",
+    "T5ForConditionalGeneration": "seq2seq",
+    "BartForConditionalGeneration": "seq2seq",
+    "ForCausalLM": "causal",
+    "LMHeadModel": "causal",
+    "ForMaskedLM": "masked",
+}
+"""Kinds of heads, by the ends of the names of transformers' classes. Models that see images are `ForConditionalGeneration` too."""
+HEAD: Final = re.compile(rf"\w*?({'|'.join(HEADS)})(?:Loss)?\b")
+
+
+def subject_of(log: Log, asked: Asked | None = None) -> dict[str, str]:
+    """Return the method and the head of a job, each as a value of its own name; nothing where they are not known, or several are named.
+
+    >>> subject_of(Log(), Asked(path="train.py", text="AutoModelForSequenceClassification", method="reward"))
+    {'reward': 'reward', 'method': 'reward', 'classifier': 'AutoModelForSequenceClassification', 'head': 'AutoModelForSequenceClassification'}
+    """
+    written = [asked.text] if asked else []
+    methods = {asked.method} if asked and asked.method else _only(METHOD, written) or _only(METHOD, _texts(log))
+    models = _models(written) or _models(_texts(log))
+    told: dict[str, str] = {}
+    if len(methods) == 1:
+        (method,) = methods
+        told |= {method: method, "method": method}
+    if len(models) == 1:
+        ((head, name),) = models.items()
+        told |= {head: name, "head": name}
+    return told
+
+
+def _only(expression: re.Pattern[str], texts: Iterable[str]) -> set[str]:
+    return {found.lower() for text in texts for found in expression.findall(text)}
+
+
+def _models(texts: Iterable[str]) -> Mapping[str, str]:
+    """Return the names of classes with a head, by its kind."""
+    return {HEADS[found[1]]: found[0] for text in texts for found in HEAD.finditer(text)}
+
+
+def _texts(log: Log) -> Iterator[str]:
+    """Yield the frames of a log's tracebacks with their code, and the lines that were kept."""
+    for part in _tracebacks(log):
+        yield from (f"{frame.file}\n{frame.function}\n{frame.code}" for frame in part.frames)
+        yield from (line.text for line in part.error)
+    yield from (line.text for line in chain(log.head, (hit.line for hit in log.hits), log.tail))
+
+
+def _tracebacks(log: Log) -> Iterator[Traceback]:
+    for last in chain(log.tracebacks, (hit.traceback for hit in log.hits if hit.traceback)):
+        yield from last.chain
