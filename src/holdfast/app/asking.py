@@ -31,7 +31,7 @@ def runs(*, runs: PathName | None = None) -> Answer:
 
 
 def show(run: PathName, *, runs: PathName | None = None) -> Answer:
-    """Show what became of a run.
+    """Show the status and the result of a run.
 
     >>> import holdfast
     >>> holdfast.show("quickstart-20261121-154501-x7")["metrics"]  # doctest: +SKIP

@@ -33,7 +33,7 @@ SUMMARIES: Mapping[str, str] = {
     "resume": "Continue a run from its newest complete checkpoint.",
     "stop": "Stop a run after it saves a checkpoint.",
     "runs": "List runs.",
-    "show": "Show what became of a run.",
+    "show": "Show the status and the result of a run.",
     "logs": "Print the output of a run's training process.",
     "watch": "Follow a run from any terminal.",
     "diagnose": "Find the cause of a failure in logs.",

@@ -35,7 +35,7 @@ despite = click.option(
     shell_complete=complete_codes,
     help="Don't refuse the job because of this rule.",
 )
-detach = click.option("--detach", is_flag=True, help="Return at once; a supervisor in the background continues.")
+detach = click.option("--detach", is_flag=True, help="Return at once; a supervisor continues in the background.")
 
 offline = click.option("--offline", is_flag=True, help="Don't contact the Hub; skip rules that need it.")
 

@@ -47,7 +47,7 @@ WITH_EDITS = ("json", "sarif")
 @click.option("--fix", is_flag=True, help="Apply safe fixes.")
 @click.option("--unsafe-fixes", is_flag=True, help="Apply fixes that may change the result, too.")
 @click.option("--diff", is_flag=True, help="Show what fixes would change; write nothing.")
-@click.option("--force-exclude", is_flag=True, help="Exclude named files as those of a folder are.")
+@click.option("--force-exclude", is_flag=True, help="Apply exclusions to the files that you name, too.")
 @click.option("--no-cache", is_flag=True, help="Don't read or write the cache.")
 @click.option("--checklist", is_flag=True, help="Show the pre-flight checklists, too.")
 @click.option("--statistics", is_flag=True, help="Show counts by rule instead of findings.")
@@ -76,8 +76,8 @@ def command(
 ) -> int:
     """Check scripts, notebooks, command lines and job files.
 
-    TARGET is a file, a folder, or `-` for a script on standard input. A script's own arguments follow `--`; without a
-    TARGET, a command line does: `holdfast check -- trl sft --model_name_or_path …`.
+    TARGET is a file, a folder, or `-` for a script on standard input. A script's own arguments follow `--`. Without a
+    TARGET, a command line follows it: `holdfast check -- trl sft --model_name_or_path …`.
     """
     arguments = ctx.meta[options.ARGUMENTS]
     if not targets and not arguments:

@@ -17,7 +17,8 @@ from holdfast.engine.screen import lines_of
 def command(run: str, attempt: int | None, runs: str | None, format_: str) -> int:
     """Print the output of a run's training process.
 
-    Its standard error goes to standard error. Away from a terminal a progress bar is one line, in its last state.
+    Its standard error goes to standard error. If the output is not a terminal, only the last state of a progress bar
+    is printed.
     """
     answer = logs(run, attempt=attempt, runs=runs)
     if format_ == "json":

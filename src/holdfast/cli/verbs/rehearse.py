@@ -15,10 +15,15 @@ from holdfast.cli.rehearsal import render_rehearsal
 @click.command("rehearse", cls=options.WithArguments)
 @click.argument("target", required=False, type=click.Path(), metavar="[TARGET] [-- ARGUMENT…]")
 @options.sets
-@click.option("--here", is_flag=True, help="Use this environment, whatever the script declares.")
+@click.option("--here", is_flag=True, help="Use holdfast's own environment, whatever the script declares.")
 @click.option("--gpu", is_flag=True, help="Use this machine's GPU.")
 @click.option(
-    "--limit", "limit_s", type=click.FloatRange(min=1), default=LIMIT_S, help="Most seconds a stage may take."
+    "--limit",
+    "limit_s",
+    type=click.FloatRange(min=1),
+    default=LIMIT_S,
+    metavar="SECONDS",
+    help=f"Longest time that a stage may take. Default: {LIMIT_S:g}.",
 )
 @click.option("--isolate", is_flag=True, help="Find whether data, model or code causes a failure.")
 @click.option("--watch", is_flag=True, help="Rehearse again whenever a file beside TARGET is saved.")
@@ -41,8 +46,8 @@ def command(
 ) -> int:
     """Run a job end to end on a tiny twin of its model.
 
-    TARGET is a script, a notebook, a job file or a shell script. A script's own arguments follow `--`; without a TARGET,
-    a command line does.
+    TARGET is a script, a notebook, a job file or a shell script. A script's own arguments follow `--`. Without a TARGET,
+    a command line follows it.
     """
     arguments = ctx.meta[options.ARGUMENTS]
     if target is None and not arguments:

@@ -23,7 +23,7 @@ def command(
 ) -> int:
     """Continue a run from its newest complete checkpoint.
 
-    An attempt that is still alive is watched instead.
+    If an attempt is still running, follow it instead.
     """
     with Face(quiet=quiet) as face:
         answer = resume(run, runs=runs, detach=detach, onlooker=face)

@@ -15,7 +15,7 @@ from holdfast.cli.text import render_runs
 def command(runs: str | None, format_: str) -> int:
     """List runs.
 
-    As JSON, one object per line.
+    With `--format json`, print one object per line.
     """
     answer = list_runs(runs=runs)
     if format_ == "text":

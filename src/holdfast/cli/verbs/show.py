@@ -12,6 +12,6 @@ from holdfast.cli.text import render_show
 @options.runs
 @options.format_
 def command(run: str, runs: str | None, format_: str) -> int:
-    """Show what became of a run."""
+    """Show the status and the result of a run."""
     options.put_out(show(run, runs=runs), format_, render_show)
     return 0
