@@ -266,6 +266,29 @@ def test_nobody_says_how_many_processes_there_will_be(tmp_path: Path, method: st
     assert (severity, "processes" in message) == ("error", False)
 
 
+def test_a_launcher_that_hides_its_number_leaves_what_holds_for_every_number(tmp_path: Path) -> None:
+    """One generation is too few in any number of processes; whether groups are whole stays open."""
+    (tmp_path / "run.sh").write_text("torchrun --nproc_per_node $N train.py\n")
+    found: list[list[str]] = []
+    for generations in (1, 6):
+        (tmp_path / "train.py").write_text(ONLINE.format(method="GRPO", batch=4, generations=generations))
+        (target,) = check([str(tmp_path / "run.sh")], select=["CMB101"], offline=True)["targets"]
+        assert [each["code"] for each in target["skipped"]] == ["CMB101"]
+        found.append([each["message"] for each in target["findings"]])
+
+    assert found == [["`num_generations` is 1: advantages need at least 2 for each prompt"], []]
+
+
+@pytest.mark.parametrize("arguments", ["num_generations=1", "generation_batch_size=16, steps_per_generation=4"])
+def test_generations_that_do_not_do_are_found_once(tmp_path: Path, arguments: str) -> None:
+    """The class raises too; the rule with the fix reports it."""
+    script = ONLINE.format(method="GRPO", batch=8, generations=8).replace("num_generations=8", arguments)
+    (tmp_path / "train.py").write_text(script)
+    (target,) = check([str(tmp_path / "train.py")], select=["CMB"], offline=True)["targets"]
+
+    assert [each["code"] for each in target["findings"]] == ["CMB101"]
+
+
 def test_a_launcher_says_how_many_processes_there_will_be(tmp_path: Path) -> None:
     """Then it is an error, or nothing."""
     ((severity, message),) = generating(tmp_path, "GRPO", 4, 6, "torchrun", "--nproc_per_node", "2")

@@ -180,7 +180,7 @@ def findings(source: str, folder: Path | None = None) -> Iterator[Finding]:
     versions = {package: version(package) for package in PACKAGES}
     api = Api(versions) if folder is None else Api(versions, folder=folder)
     for document in read_script(source, "train.py"):
-        for result in run_rules(RULES, document, {"api": api}):
+        for result in run_rules(RULES, document, {"api": api, "processes": 1}):
             if isinstance(result, Finding) and severity_of(result) is Severity.ERROR:
                 yield result
 

@@ -15,6 +15,7 @@ from holdfast.catalog.commands import dataclasses_of
 from holdfast.catalog.flags import as_parsed, flag_meant
 from holdfast.catalog.moving import trainer_of
 from holdfast.catalog.renames import renamed
+from holdfast.catalog.train_arguments import makes_groups
 from holdfast.core.api import Parameter, Required, Signature
 from holdfast.core.calls import Call, Made
 from holdfast.core.document import Document, Unknown
@@ -44,7 +45,7 @@ SCHEDULE: Final = frozenset(
 
 ELSEWHERE: Final[Mapping[str, re.Pattern[str]]] = {
     "undivided-generations": re.compile(
-        r"must be divisible by|requires at least 2 generations|can not be both configured|auto_find_batch_size is not supported"
+        r"must be divisible by|requires at least 2 generations|can not be both configured"
     ),
     "endless-stream": re.compile(r"train_dataset does not implement __len__"),
     "evaluation-without-data": re.compile(r"didn't pass an `eval_dataset`|requires an eval_dataset"),
@@ -60,8 +61,8 @@ ELSEWHERE: Final[Mapping[str, re.Pattern[str]]] = {
 LOADING: Final = "model_init_kwargs"
 """The setting that TRL's commands give a value of their own before they hand the config on."""
 
-JOB_ONLY: Final = frozenset({"undivided-generations"})
-"""Those of these rules that are asked about job files alone: they need the number of processes."""
+GROUPS: Final = "undivided-generations"
+"""The one of these rules that judges only the config that is trained with, and only where nothing of it is hidden."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,10 +142,11 @@ def refusals(job: Document, api: Api, rule: str) -> Iterator[tuple[Construction,
         made.require_decided(lambda notice: ELSEWHERE[rule].search(notice.message))
 
 
-def is_told_elsewhere(notice: Notice, job: Document) -> bool:
-    """Tell whether a rule of its own tells of an error in such a document."""
-    names = (name for name, words in ELSEWHERE.items() if words.search(notice.message))
-    return any(job.kind == "job" or name not in JOB_ONLY for name in names)
+def is_told_elsewhere(made: Construction, notice: Notice, job: Document, api: Api) -> bool:
+    """Tell whether a rule of its own tells of an error of a construction."""
+    names = [name for name, words in ELSEWHERE.items() if words.search(notice.message)]
+    grouped = job.kind == "job" or (made.call.key == "train" and makes_groups(job, api))
+    return any(name != GROUPS or grouped for name in names)
 
 
 @dataclass(slots=True)

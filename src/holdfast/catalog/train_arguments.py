@@ -14,7 +14,7 @@ from holdfast.catalog.stack import load_stack
 from holdfast.core.api import REQUIRED, Parameter
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.finding import MissingFactError
-from holdfast.core.methods import Method
+from holdfast.core.methods import ONLINE, Method
 
 CLASSES = {method.value: method.config for method in Method} | {
     "peft": "peft.LoraConfig",
@@ -64,6 +64,16 @@ def setting(job: Document, name: str, api: Api | None = None) -> Any:
     if isinstance(argument.default, Unknown):
         raise MissingFactError(f"train.{name}", argument.default.because)
     return argument.default
+
+
+def makes_groups(job: Document, api: Api) -> bool:
+    """Tell whether a job trains on groups of completions and its config is seen whole.
+
+    What it does not give has the class's own default then, in a release that checks as those from 0.18 on do.
+    """
+    call = job.call("train")
+    seen = call is None or not (call.open or call.own or call.via == "partial" or call.guard.because)
+    return job.get("method") in ONLINE and seen and "steps_per_generation" in arguments_of(job, api)
 
 
 def versions() -> Mapping[str, str]:

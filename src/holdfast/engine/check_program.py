@@ -19,7 +19,7 @@ from holdfast.core.requirement import Declared
 from holdfast.engine.check import needed_facts, run_rules, severity_of
 from holdfast.engine.gather import gather
 from holdfast.engine.hub_facts import HUB_FACTS, HubFacts, Outside, asked_about, usable_dataset
-from holdfast.engine.process_counts import ask_for_one
+from holdfast.engine.process_counts import ask_for_any, ask_for_one
 from holdfast.engine.renamed import ask_at_once, identity, untold
 from holdfast.engine.resolve import Resolution
 from holdfast.engine.training_data import ROWS, SPLIT_BY_NAME, Flow, after, trace, trainer_given, written_rows
@@ -237,11 +237,14 @@ def _ask_about(
     launched = any(document.get(key) is not ABSENT for key in COUNTS)
     facts = ProgramFacts(footing, at, document)
     concerned = list(asked_about(rules, document, facts))
-    uncounted = [rule for rule in concerned if PROCESSES in rule.needs and not launched]
+    counting = [rule for rule in concerned if PROCESSES in rule.needs]
+    uncounted = [] if launched else counting
     known = gather(needed_facts(concerned), facts, otherwise=ELSEWHERE, awaited=HUB_FACTS)
     yield from run_rules((rule for rule in concerned if rule not in uncounted), document, known)
     if uncounted:
         yield from ask_for_one(lambda count: run_rules(uncounted, document, {**known, PROCESSES: count}))
+    elif counting and not _is_count(known[PROCESSES]):
+        yield from ask_for_any(lambda count: run_rules(counting, document, {**known, PROCESSES: count}))
 
 
 def _unsure(finding: Finding, footing: Footing) -> Finding:

@@ -34,6 +34,22 @@ def ask_for_one(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterator[Find
         )
 
 
+def ask_for_any(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterator[Finding]:
+    """Yield what rules find in the same words with every number of processes: of a launcher that does not show its number.
+
+    Args:
+        ask: Asks them for a number of processes.
+    """
+    first, *others = (list(ask(count)) for count in COUNTS)
+    for result in first:
+        if isinstance(result, Finding) and all(_is_found_as(result, each) for each in others):
+            yield result
+
+
+def _is_found_as(one: Finding, results: Sequence[Finding | Skip]) -> bool:
+    return any(_is_same(one, each) and isinstance(each, Finding) and one.message == each.message for each in results)
+
+
 def _is_same(one: Finding, other: Finding | Skip) -> bool:
     return isinstance(other, Finding) and (one.rule, one.key, one.place) == (other.rule, other.key, other.place)
 

@@ -3,7 +3,7 @@
 ## What it does
 For grpo and rloo, works out how many completions are generated at once, on all processes together, and divides that
 by `num_generations`; likewise for evaluation. Also: at least 2 generations, not both `generation_batch_size` and
-`steps_per_generation`, no `auto_find_batch_size`.
+`steps_per_generation`.
 
 ## Why is this bad
 An advantage compares the completions of one prompt with each other, so each batch must hold whole groups. The config
@@ -20,10 +20,9 @@ from math import gcd
 from typing import Any, TypeGuard
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.train_arguments import arguments_of, setting
+from holdfast.catalog.train_arguments import makes_groups, setting
 from holdfast.core.document import ABSENT, Document, Remove, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
-from holdfast.core.methods import ONLINE
 
 BATCH, GENERATIONS = "train.per_device_train_batch_size", "train.num_generations"
 FEWEST = 2  # one completion alone has no advantage over another
@@ -31,25 +30,18 @@ FEWEST = 2  # one completion alone has no advantage over another
 
 def check(job: Document, processes: int, api: Api) -> Iterator[Finding]:
     """Object to each batch that does not hold whole groups."""
-    if job.get("method") not in ONLINE or not _is_all_said(job, api):
+    if not makes_groups(job, api):
         return
-    if setting(job, "auto_find_batch_size", api) is True:
-        yield Finding("train.auto_find_batch_size", "a batch that shrinks would not hold whole groups of completions")
     generations = setting(job, "num_generations", api)
     if not isinstance(generations, int):
         return
     if generations < FEWEST:
-        yield Finding(GENERATIONS, f"{generations} generations: advantages need at least {FEWEST} for each prompt")
+        yield Finding(
+            GENERATIONS, f"`num_generations` is {generations}: advantages need at least {FEWEST} for each prompt"
+        )
         return
     yield from _training(job, generations, processes, api)
     yield from _evaluation(job, generations, processes, api)
-
-
-def _is_all_said(job: Document, api: Api) -> bool:
-    """Tell whether what is not given has the class's own default, in a release that checks as those from 0.18 on do."""
-    call = job.call("train")
-    known = call is None or not (call.open or call.own or call.via == "partial" or call.guard.because)
-    return known and "steps_per_generation" in arguments_of(job, api)
 
 
 def _training(job: Document, generations: int, processes: int, api: Api) -> Iterator[Finding]:

@@ -30,10 +30,15 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     for each in every:
         raised = each.outcome.raised
         for notice in (raised,) if raised else each.outcome.warned:
-            if not is_told_elsewhere(notice, job) and not each.call.guard.holds(notice.exception or "Warning"):
+            held = each.call.guard.holds(notice.exception or "Warning")
+            if not held and not is_told_elsewhere(each, notice, job, api):
                 yield _finding(job, api, each, notice)
     for each in every:
-        each.require_decided(lambda notice: not is_told_elsewhere(notice, job))
+        _require_decided(each, job, api)
+
+
+def _require_decided(made: Construction, job: Document, api: Api) -> None:
+    made.require_decided(lambda notice: not is_told_elsewhere(made, notice, job, api))
 
 
 def _finding(job: Document, api: Api, made: Construction, notice: Notice) -> Finding:
@@ -102,6 +107,9 @@ RULE = Rule(
         Case(script=REWARDS, at="trainer.reward_funcs"),
         Case(script=SYNCED, at="train.sync_ref_model"),
         Case(script=BITS, at="calls.0.load_in_8bit"),
+        Case(
+            script="from trl import GRPOConfig\n\nGRPOConfig('out', num_generations=1)\n", at="calls.0.num_generations"
+        ),
         Case(job=JOB, at="train.loss_weights"),
     ),
     good=(
@@ -112,5 +120,6 @@ RULE = Rule(
         Case(script=SYNCED.replace("sync_ref_model=True", "sync_ref_model=True, beta=0.04")),
         Case(script=BITS.replace("load_in_8bit=True", "bnb_4bit_use_double_quant=True")),
         Case(job=JOB.replace("[1.0]", "[1.0, 1.0]")),
+        Case(script=REWARDS.replace("reward_weights=[1.0, 0.5]", "num_generations=1")),
     ),
 )
