@@ -26,20 +26,19 @@ from holdfast.catalog.train_arguments import setting
 from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset
-from holdfast.core.finding import Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.finding import ANY_KIND, Case, Finding, MissingFactError, Rule, Severity
 from holdfast.core.methods import Method
 
 Columns = Mapping[str, Type | None]
 TRIED = "1.8.0"
-PARTS = (("dataset", "dataset.eval_split"), ("trainer.train_dataset", "trainer.eval_dataset"))
-"""Keys of the data that is trained on and evaluated on: of a job file, and of a program."""
-REMADE = (
-    ("dataset.map", "train.dataset_kwargs"),
-    (
-        "train.dataset_kwargs",
-        *(f"trainer.{name}" for name in ("formatting_func", "data_collator", "rollout_func", "environment_factory")),
-    ),
+PROGRAM = ("trainer.train_dataset", "trainer.eval_dataset")
+PARTS = {"job": ("dataset", "dataset.eval_split"), "command": ("train.dataset_name", "train.dataset_test_split")}
+"""Keys of the data that is trained on and evaluated on, by kind; of a script `PROGRAM`."""
+REMADE_BY_PROGRAM = (
+    "train.dataset_kwargs",
+    *(f"trainer.{name}" for name in ("formatting_func", "data_collator", "rollout_func", "environment_factory")),
 )
+REMADE = {"job": ("dataset.map", "train.dataset_kwargs"), "command": ("train.dataset_kwargs", "train.datasets")}
 """Keys of what reads the columns in a way of its own, likewise."""
 
 
@@ -64,12 +63,11 @@ def _splits(job: Document, dataset: Dataset) -> Mapping[str, Columns]:
     Raises:
         MissingFactError: The job makes others of them.
     """
-    program = job.kind != "job"
-    for key in REMADE[program]:
+    for key in REMADE.get(job.kind, REMADE_BY_PROGRAM):
         if job.get(key, None) is not None:
             raise MissingFactError(key, "what the columns are after it is not known before the job runs")
-    train, evaluated = PARTS[program]
-    if program and job.get(train, None) is None:
+    train, evaluated = PARTS.get(job.kind, PROGRAM)
+    if job.get(train, None) is None:
         return {}
     splits: dict[str, Columns] = {train: {name: dataset.types.get(name) for name in dataset.columns}}
     if job.get(evaluated, None) is not None and dataset.eval_columns is not None:
@@ -86,7 +84,7 @@ def _require_usual(job: Document, api: Api) -> None:
     """
     if not since(api, "trl", TRIED):
         raise MissingFactError("trl", f"which columns its trainers read is known from trl {TRIED} on")
-    trainer = trainer_of_trl(job)
+    trainer = job.call("train") if job.kind == "command" else trainer_of_trl(job)
     if trainer is None or trainer.open or any(each.path.startswith("trl.") for each in job.overrides):
         raise MissingFactError("trainer", "which columns its trainer reads is not known")
 
@@ -136,6 +134,7 @@ from trl import GRPOTrainer
 rows = load_dataset("json", data_files="rows.jsonl", split="train")
 trainer = GRPOTrainer("acme/chat", reward_funcs=[score], train_dataset=rows)
 """
+COMMAND = "trl dpo --model_name_or_path acme/chat --dataset_name acme/pairs --output_dir out\n"
 MATHS = "rewards: [accuracy_reward]\n"
 FORMAT = "rewards: [think_format_reward]\n"
 SPLITS = {"dataset": Dataset(columns=("text", "source"), eval_columns=("source",))}
@@ -149,7 +148,8 @@ RULE = Rule(
     check=check,
     source=(
         "trl 1.16, the trainers' `_prepare_dataset` and `_calculate_rewards`. Tried: 90 sets of columns with types, one step "
-        "of each method on a tiny model, with two orders of Python's sets; every example here is among them. The same with trl 1.8."
+        "of each method on a tiny model, with two orders of Python's sets; every example here is among them. The same with trl 1.8. "
+        "Of commands: their scripts hand the data on as it is loaded."
     ),
     bad=(
         Case(job=_job("sft"), facts=_has("instruction", "output"), at="dataset"),
@@ -169,6 +169,7 @@ RULE = Rule(
         Case(job=_job("rloo", FORMAT), facts=_typed(prompt=STRING), at="dataset"),
         Case(script=SCRIPT, facts=_has("text"), at="trainer.train_dataset"),
         Case(script=REWARDED, facts=_has("question", "answer"), at="trainer.train_dataset"),
+        Case(command=COMMAND, facts=_has("text"), at="train.dataset_name"),
     ),
     good=(
         Case(job=_job("sft"), facts=_has("text")),
@@ -188,6 +189,8 @@ RULE = Rule(
         Case(script=SCRIPT, facts=_has("prompt", "chosen", "rejected")),
         Case(script=SCRIPT.replace("rows)", "rows, data_collator=collate)"), facts=_has("text")),
         Case(script=REWARDED, facts=_has("prompt", "answer")),
+        Case(command=COMMAND, facts=_has("chosen", "rejected")),
+        Case(command=COMMAND.replace("trl dpo", "trl sft --dataset_text_field body"), facts=_has("body")),
     ),
-    kinds=frozenset({"job", "script"}),
+    kinds=ANY_KIND,
 )
