@@ -35,6 +35,12 @@ def make_bases(folder: Path) -> None:
     t5 = {"d_model": 32, "d_kv": 8, "d_ff": 32, "num_layers": 1, "num_heads": 2, "decoder_start_token_id": 0}
     models = {
         "granite": transformers.GraniteForCausalLM(transformers.GraniteConfig(**size, **SMALL)),
+        "granitemoe": transformers.GraniteMoeForCausalLM(
+            transformers.GraniteMoeConfig(**size, **SMALL, num_local_experts=4)
+        ),
+        "mixtral": transformers.MixtralForCausalLM(
+            transformers.MixtralConfig(**size, **SMALL, num_local_experts=4, pad_token_id=0)
+        ),
         "olmo2": transformers.Olmo2ForCausalLM(transformers.Olmo2Config(**size, **SMALL, pad_token_id=0)),
         "gpt2": transformers.GPT2LMHeadModel(
             transformers.GPT2Config(**size, n_embd=32, n_layer=1, n_head=2, n_positions=64)
