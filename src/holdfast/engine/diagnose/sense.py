@@ -1,7 +1,8 @@
 """What an exception is about that neither a signature nor the libraries' releases tell word by word.
 
 A library that refuses something says so in a sentence. By the exception's kind, the place where it was raised and what the sentence is about its class
-is guessed, with little confidence. What the user's own code raises is not judged here, nor what tells of nothing but numbers.
+is guessed, with little confidence. Of what the user's own code raises only a sentence is judged that names a cause outside of it, such as a package
+that is too old; nor is what tells of nothing but numbers.
 """
 
 import re
@@ -18,6 +19,8 @@ SENSED: Final = 0.55
 """Score of a class that is told by what a sentence is about alone."""
 KNOWN: Final = 0.8
 """And of one where the libraries' releases say what is lacking."""
+STATED: Final = 0.66
+"""And of one that the user's own code states: a script that was taken from elsewhere checks what it needs."""
 REFUSES: Final = (
     r"^(?:Value|NotImplemented|Assertion|Type|Runtime|Key|Attribute|Config\w*|Usage|Instantiation|Validation"
     r"|FileNotFound|OS|Import)?(?:Error|Exception)$"
@@ -31,7 +34,7 @@ UNFIT: Final = (
     r"|\bcan(?:not|'t| not| only) (?:both )?(?:be |use |set |specify |enable |initialize |combine |resize )"
     r"|\bplease (?:set|specify|provide|pass|use|choose|select|disable|enable|explicitly|make sure|ensure|check|increase|decrease|reduce|remove)\b"
     r"|\b(?:got|found|received|but) (?:\w+[ =]?)?['\"`\d]|\bexpect(?:ed|s)? (?:one of|an?|to be|input)\b|\bdivisible by\b"
-    r"|\bchoose (?:one )?(?:from|between)\b|\bis required\b|\bchange `\w+` to\b"
+    r"|\b(?:needs?|requires?|expects?) [`'\"]?[\w.]+ ?=|\bchoose (?:one )?(?:from|between)\b|\bis required\b|\bchange `\w+` to\b"
 )
 DATA: Final = r"(?:^|[./_])(?:data|dataset|prompt|prompter|collator|template|message|preprocess|processor|transform|converter|formatter)s?(?:$|[./_:])"
 LOW: Final = (
@@ -50,6 +53,7 @@ NAMED: Final = r"(?<!\w)--?[a-z][\w-]+|[`'\"][a-z]\w*[`'\"]|\b[a-z]+_[a-z_]+\b"
 """How sentences name settings."""
 
 ABOUT: Final = (
+    Rule("framework-version-incompatible", says=r"(?i)\binstall\b.{0,60}(?:\bgit\+|\bfrom source\b)", kind=REFUSES),
     Rule(
         "framework-version-incompatible",
         says=r"(?i)\b(?:requires?|needs?) (?:`?[\w-]+`? )?(?:version )?v?\d+\.\d+[\d.]*(?:\+| or )|\b(?:unsupported|incompatible) .{0,40}\bversions?\b"
@@ -120,6 +124,8 @@ ABOUT: Final = (
     Rule("dataset-not-found", says=rf"(?i)\b(?:file|path|folder|directory)\b.{{0,80}}{ABSENT}", kind=REFUSES, at=DATA),
 )
 """What a sentence is about, whoever says it. The first that holds decides."""
+OUTSIDE: Final = frozenset({"framework-version-incompatible", "missing-module"})
+"""Classes of the environment, which the user's own code may check and does not cause."""
 STUMBLES: Final = (
     Rule("invalid-config-value", says=r"^'(?:Posix|Windows)Path' object has no", kind=r"^AttributeError$"),
     Rule("train-dataset-wrong-type", says=r"^'(?:Iterable)?DatasetDict' object has no", kind=r"^AttributeError$"),
@@ -168,7 +174,9 @@ def sense_of(exception: Traceback) -> tuple[str, float]:
     place = _place(frame) if frame else ""
     if frame and not _raises(frame) and _is_importing(exception):
         return IMPORTING.name if IMPORTING.holds(kind, message, place) else "", SENSED
-    if (frame and is_users(frame)) or re.search(LOW, place):
+    if frame and is_users(frame):
+        return _stated(kind, message, place) if message and _raises_itself(frame, kind) else "", STATED
+    if re.search(LOW, place):
         return "", 0.0
     if frame and not _raises(frame):
         reads = SETTING_READ.search(frame.code) is not None
@@ -188,6 +196,17 @@ def _raises(frame: Frame) -> bool:
     """Tell whether a line of code says itself what is wrong, and is not one that Python stumbles over."""
     code = frame.code.strip()
     return not code or re.match(r"(?:raise|assert)\b|\w*(?:raise|error|exception)\w*\(", code) is not None
+
+
+def _raises_itself(frame: Frame, kind: str) -> bool:
+    """Tell whether a line of the user's own code raised on purpose; of an assertion over several lines the last one is shown."""
+    return kind == "AssertionError" or re.match(r"raise\b", frame.code.strip()) is not None
+
+
+def _stated(kind: str, message: str, place: str) -> str:
+    """Return the class of a cause outside of the user's own code that this code states; empty where it states none."""
+    about = next((rule.name for rule in ABOUT if rule.holds(kind, message, place)), "")
+    return about if about in OUTSIDE else ""
 
 
 def _refused(kind: str, message: str, place: str) -> str:
