@@ -57,7 +57,7 @@ ABOUT: Final = (
     Rule(
         "framework-version-incompatible",
         says=r"(?i)\b(?:requires?|needs?) (?:`?[\w-]+`? )?(?:version )?v?\d+\.\d+[\d.]*(?:\+| or )|\b(?:unsupported|incompatible) .{0,40}\bversions?\b"
-        r"|\bplease (?:up|down)grade\b",
+        r"|\bplease (?:up|down)grade\b|[<>=]=? ?v?\d[\w.]* (?:is|are) (?:required|needed)\b|\bbut (?:found|got|you have) (?:version )?v?\d+\.\d",
         kind=REFUSES,
     ),
     Rule("framework-version-incompatible", says=VERSION, kind=r"ImportError|RuntimeError|NotImplementedError"),
