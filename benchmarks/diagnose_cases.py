@@ -162,7 +162,9 @@ def main() -> None:
         f"right first: {share(told)}; decoys: {share([each for each in told if each.decoy])}; evidence F1: {f1(told):.3f}"
     )
     if any(each.undecidable for each in told):
-        print(f"right first, of those that their text decides: {share([each for each in told if not each.undecidable])}")
+        print(
+            f"right first, of those that their text decides: {share([each for each in told if not each.undecidable])}"
+        )
     print("\n".join(calibration(told)))
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from holdfast.catalog.api import released
 from holdfast.core.log import Frame, Traceback
-from holdfast.engine.diagnose.owners import is_users
+from holdfast.engine.diagnose.owners import asking_frames, is_users
 from holdfast.engine.diagnose.raised_classes import INSTALL, VERSION, Rule
 from holdfast.engine.diagnose.reading import joined_error
 from holdfast.engine.diagnose.renaming import spans_of
@@ -91,7 +91,8 @@ ABOUT: Final = (
     ),
     Rule(
         "dataset-not-found",
-        says=rf"(?i)\b(?:dataset|(?:training|train|data|eval\w*) (?:file|folder|directory|path|set)s?)\b.{{0,80}}{ABSENT}|^undefined dataset",
+        says=rf"(?i)\b(?:dataset|(?:training|train|data|eval\w*) (?:file|folder|directory|path|set)s?)\b.{{0,80}}{ABSENT}|^undefined dataset"
+        r"|^data(?:set)? (?:path|file|dir\w*) must (?:be|point|exist)\b",
         kind=REFUSES,
     ),
     Rule(
@@ -161,6 +162,11 @@ WRONG_TYPE: Final = Rule(
 """What Python says of a setting that is of another type than the line which reads it takes."""
 SETTINGS: Final = Rule("invalid-config-value", says=UNFIT, kind=REFUSES)
 ROWS: Final = Rule("dataset-bad-row-values", says=UNFIT, kind=REFUSES, at=DATA)
+INTERNAL: Final = re.compile(
+    r"^'(?!\w*(?:NoneType|DataFrame|DatasetDict|NameSpace|Namespace|My|Custom|Path)|Tensor')(?:[A-Z]+[a-z\d]+){2,}\w*' object has no attribute"
+    r"|^(?!\w*(?:My|Custom|Callback|Dataset|Collator|Net)\w*\.)(?:[A-Z]+[a-z\d]+){2,}\w*\.(?!__init__|forward\()\w+\(\) (?:got an unexpected keyword argument|takes (?:from )?\d+ .*positional|got multiple values)"
+)
+"""What Python says of a class that is named as libraries name theirs, where no frame is left that tells whose it is."""
 HAS_NO: Final = re.compile(r"^'(?P<owner>\w+)' object has no attribute '(?P<name>[a-z]\w*)'")
 
 
@@ -170,7 +176,8 @@ def sense_of(exception: Traceback) -> tuple[str, float]:
     kind, message = error.rpartition(".")[2].strip(), message.strip()
     if kind == "AttributeError" and _is_of_another_release(message):
         return "framework-version-incompatible", KNOWN
-    frame = next((frame for frame in reversed(exception.frames) if frame.file not in ("", "<string>")), None)
+    frames = asking_frames(exception.frames)
+    frame = next((frame for frame in reversed(frames) if frame.file not in ("", "<string>")), None)
     place = _place(frame) if frame else ""
     if frame and not _raises(frame) and _is_importing(exception):
         return IMPORTING.name if IMPORTING.holds(kind, message, place) else "", SENSED
@@ -183,6 +190,8 @@ def sense_of(exception: Traceback) -> tuple[str, float]:
         rules = (WRONG_TYPE, *STUMBLES) if reads else STUMBLES
         return next((rule.name for rule in rules if rule.holds(kind, message, place)), ""), SENSED
     about = next((rule.name for rule in ABOUT if rule.holds(kind, message, place)), "")
+    if not frame and not about and INTERNAL.search(message):
+        about = "framework-version-incompatible"
     return about or _refused(kind, message, place), SENSED
 
 
