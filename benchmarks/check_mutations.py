@@ -60,7 +60,7 @@ class Judged:
 
 def good_scripts() -> dict[str, str]:
     """Return the scripts that mutations are made of: hand-written, rendered, and TRL's own."""
-    import trl  # noqa: PLC0415 - only its folder is wanted, and it takes seconds
+    import trl
 
     written = sorted(GOOD.glob("*.py"))
     own = sorted((Path(trl.__file__).parent / "scripts").glob("*.py"))
@@ -79,7 +79,7 @@ def installed() -> Footing:
 
 def judged(seed: int) -> Iterator[Judged]:
     """Yield distinct mutations of the good scripts with what is said of them, of each script in turn."""
-    from benchmarks.check.real import Judge  # noqa: PLC0415 - seconds of imports
+    from benchmarks.check.real import Judge
 
     footing, scripts = installed(), good_scripts()
     with TemporaryDirectory() as folder:

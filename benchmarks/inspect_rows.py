@@ -31,9 +31,9 @@ BOUND_S, BOUND_MB, BOUND_RATIO = 60, 2000, 5
 
 def judge_with_holdfast(path: Path) -> dict[str, int]:
     """Return how many rows have each kind of damage."""
-    from holdfast.adapters.rows.opening import open_rows  # noqa: PLC0415 - each process imports its own
-    from holdfast.catalog.formats import recognise  # noqa: PLC0415
-    from holdfast.engine.scan import scan_rows  # noqa: PLC0415
+    from holdfast.adapters.rows.opening import open_rows
+    from holdfast.catalog.formats import recognise
+    from holdfast.engine.scan import scan_rows
 
     rows = open_rows(path)
     scan = scan_rows(rows, recognise(rows.columns), method="sft")
@@ -89,9 +89,9 @@ def _damage_of_neighbours(roles: list[str]) -> Iterator[str]:
 
 def judge_with_a_loop(path: Path) -> dict[str, int]:
     """Return the same of `datasets.map`: a function for each row, in two processes."""
-    from datasets import load_dataset  # noqa: PLC0415 - as above
+    from datasets import load_dataset
 
-    from holdfast.engine.scan.wording import DAMAGE  # noqa: PLC0415
+    from holdfast.engine.scan.wording import DAMAGE
 
     patterns = {what: re.compile(pattern) for what, pattern in DAMAGE.items()}
 

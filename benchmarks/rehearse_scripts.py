@@ -27,7 +27,8 @@ from holdfast.adapters.programs import Program
 from holdfast.adapters.rehearsals import Server
 from holdfast.app.observing import observe
 from holdfast.app.playing import judge_parts, play, play_whole
-from holdfast.app.rehearsing import make_order, program_of, wanted
+from holdfast.app.programs import program_of
+from holdfast.app.rehearsing import make_order, wanted
 from holdfast.core.errors import UsageError
 from holdfast.core.rehearsal import Rehearsal
 

@@ -102,7 +102,7 @@ def _spoil(change: Callable[[dict[str, Any]], None]) -> Callable[[Path], None]:
     """Change the tensors of a model."""
 
     def spoil(folder: Path) -> None:
-        from safetensors.torch import load_file, save_file  # noqa: PLC0415 - seconds of imports, in the child alone
+        from safetensors.torch import load_file, save_file
 
         tensors = load_file(folder / "model.safetensors")
         change(tensors)

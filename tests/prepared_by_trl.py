@@ -14,8 +14,8 @@ IGNORED = -100
 
 def prepare(case: dict[str, Any]) -> dict[str, Any]:
     """Build the trainer of a case, and return what it would train on."""
-    import trl  # noqa: PLC0415 - after warnings were silenced
-    from datasets import Dataset  # noqa: PLC0415
+    import trl
+    from datasets import Dataset
 
     name = title_of(case["method"])
     given = {**EVERYWHERE, "output_dir": tempfile.mkdtemp(), "logging_steps": 1}

@@ -164,7 +164,7 @@ def files_of_typed(typed: Typed | tuple[Typed, ...]) -> Iterator[tuple[str, str 
 
 def _parquet(typed: Typed, numbers: range) -> bytes:
     """Return the rows of some numbers as a file."""
-    from datasets import Dataset  # noqa: PLC0415 - seconds, and only who fills a Hub needs it
+    from datasets import Dataset
 
     rows = Dataset.from_list([_with_images(typed, number) for number in numbers])
     held = io.BytesIO()
@@ -173,7 +173,7 @@ def _parquet(typed: Typed, numbers: range) -> bytes:
 
 
 def _features(typed: Typed, rows: Any) -> Any:
-    from datasets import ClassLabel, Image, List  # noqa: PLC0415 - see above
+    from datasets import ClassLabel, Image, List
 
     features = rows.features.copy()
     for column, names in typed.classes.items():
@@ -184,7 +184,7 @@ def _features(typed: Typed, rows: Any) -> Any:
 
 
 def _with_images(typed: Typed, number: int) -> Row:
-    from PIL import Image  # noqa: PLC0415 - see above
+    from PIL import Image
 
     row = typed.make(number)
     for column in typed.images:

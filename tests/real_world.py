@@ -397,7 +397,7 @@ def _numbered(names: Sequence[str]) -> dict[str, int]:
 @cache
 def _tokenizer(special: tuple[str, ...]) -> str:
     """Return a tokenizer of bytes and a few words, with special tokens in front, as its file."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers  # noqa: PLC0415
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
     pieces = Tokenizer(models.BPE())
     pieces.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)

@@ -43,10 +43,10 @@ def main(mode: str, folder: Path) -> None:
 
 def _rehearsing(folder: Path, told: Path, cases: list[dict[str, Any]]) -> dict[str, Any]:
     """Install the rows of a rehearsal, and return what a case finds of it."""
-    from holdfast.payload import runtime  # noqa: PLC0415
-    from holdfast.payload.rehearsal import rows  # noqa: PLC0415
-    from holdfast.payload.rehearsal.order import Order  # noqa: PLC0415
-    from holdfast.payload.rehearsal.telling import Tell  # noqa: PLC0415
+    from holdfast.payload import runtime
+    from holdfast.payload.rehearsal import rows
+    from holdfast.payload.rehearsal.order import Order
+    from holdfast.payload.rehearsal.telling import Tell
 
     sys.modules["holdfast_runtime_source"] = runtime
     if os.environ.get("HOLDFAST_SMALL_BOUNDS"):  # so that 600 rows are many

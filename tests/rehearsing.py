@@ -17,7 +17,8 @@ import pytest
 from holdfast.adapters.rehearsals import Server
 from holdfast.app.observing import observe
 from holdfast.app.playing import judge_parts, play
-from holdfast.app.rehearsing import ALWAYS, TRAINERS, make_order, program_of
+from holdfast.app.programs import program_of
+from holdfast.app.rehearsing import ALWAYS, TRAINERS, make_order
 from holdfast.core.rehearsal import Rehearsal
 from tests.fault_world import make_world
 from tests.hub import loopback_hub

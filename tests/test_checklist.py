@@ -16,7 +16,7 @@ from holdfast.adapters.run_folder import save_plan
 from holdfast.adapters.targets import read_target
 from holdfast.app import VERBS
 from holdfast.app.checking import check
-from holdfast.app.rehearsing import interpreter_of, program_of
+from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rendering import script_of
 from holdfast.cli.checklist import render_checklist
 from holdfast.cli.main import cli

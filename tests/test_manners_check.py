@@ -12,7 +12,8 @@ from click import unstyle
 
 from holdfast.app.checking import check
 from holdfast.app.checking_many import share_out
-from holdfast.app.checking_one import Question, Told
+from holdfast.app.checking_one import Told
+from holdfast.app.target_request import Question
 from holdfast.cli.findings import render_finding, render_findings
 from holdfast.cli.main import run_command
 from holdfast.core.errors import SourceError

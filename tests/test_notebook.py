@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.adapters.readers.notebook import clean_cell, read_notebook
+from holdfast.adapters.readers.notebook import read_notebook
 from holdfast.adapters.readers.script.edits import place_edits
+from holdfast.adapters.readers.script.notebook_cells import clean_cell
 from holdfast.core.document import Document, Remove, Rename
 from holdfast.core.errors import UsageError
 from holdfast.core.text import apply_text_edits

@@ -15,7 +15,8 @@ import pytest
 
 from holdfast.adapters.rehearsals import Server
 from holdfast.app.playing import judge_parts, play
-from holdfast.app.rehearsing import make_order, program_of, wanted
+from holdfast.app.programs import program_of
+from holdfast.app.rehearsing import make_order, wanted
 from tests.hub import loopback_hub
 from tests.real_world import MODELS, files_of
 from tests.rehearsing import told

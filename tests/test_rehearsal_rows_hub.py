@@ -62,8 +62,8 @@ def _lines(numbers: range) -> str:
 
 
 def _large() -> bytes:
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
     rnd = random.Random(1)  # noqa: S311 - text that does not compress
     texts = [f"{rnd.getrandbits(4000):x}" for _ in range(ROWS)]

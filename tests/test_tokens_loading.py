@@ -51,7 +51,7 @@ def test_a_folder_is_loaded(tiny: Path) -> None:
 
 def test_ids_are_the_tokenizers_own(tiny: Path) -> None:
     """What the Rust part says is what transformers says, one text at a time."""
-    from transformers import AutoTokenizer  # noqa: PLC0415 - takes seconds
+    from transformers import AutoTokenizer
 
     tokenizer, theirs = load_tokenizer(Wanted(path=str(tiny))), AutoTokenizer.from_pretrained(tiny)
     texts = ["", " a\n\tb", "1 plus 1<|im_end|>", "Kött \N{SLICE OF PIZZA}", "word " * 500]
@@ -69,7 +69,7 @@ def test_ids_are_the_tokenizers_own(tiny: Path) -> None:
 
 def test_a_tokenizer_with_a_way_of_its_own_is_asked_itself(tiny: Path) -> None:
     """A class that changes how a text is encoded is not passed by."""
-    from transformers import PreTrainedTokenizerFast  # noqa: PLC0415 - takes seconds
+    from transformers import PreTrainedTokenizerFast
 
     class Shouting(PreTrainedTokenizerFast):  # type: ignore[misc]
         def _encode_plus(self, text: Any, **more: Any) -> Any:

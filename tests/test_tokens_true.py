@@ -232,7 +232,7 @@ def document(case: Case, folder: str) -> Document:
 
 def prepared(case: Case, folder: str) -> tuple[Recipe, list[Sequenced], Tokens]:
     """What holdfast makes of a case."""
-    from holdfast.adapters.tokens import load_tokenizer, want_tokenizer  # noqa: PLC0415 - imports transformers
+    from holdfast.adapters.tokens import load_tokenizer, want_tokenizer
 
     job = document(case, folder)
     recipe, tokenizer = read_recipe(job), load_tokenizer(want_tokenizer(job))
@@ -278,7 +278,7 @@ def test_damage_is_named_that_ends_or_idles_training(
     name: str, trained: dict[str, Any], folders: dict[str | None, str]
 ) -> None:
     """What the rules object to does what they say, in real training, and a rule objects to it."""
-    from holdfast.adapters.tokens import load_tokenizer, want_tokenizer  # noqa: PLC0415 - imports transformers
+    from holdfast.adapters.tokens import load_tokenizer, want_tokenizer
 
     code, outcome, case = DAMAGED[name]
     real = trained[name]

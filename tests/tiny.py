@@ -39,9 +39,9 @@ def quiet_environment(**variables: str) -> dict[str, str]:
 def make_tiny(folder: Path) -> None:
     """Save the model and its tokenizer, the same bytes each time."""
     # Seconds of imports, which only the child process is to pay.
-    import torch  # noqa: PLC0415
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers  # noqa: PLC0415
-    from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM  # noqa: PLC0415
+    import torch
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM
 
     torch.manual_seed(0)
     pieces = Tokenizer(models.BPE())

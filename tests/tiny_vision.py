@@ -19,8 +19,8 @@ def make_tiny_vision(folder: Path, tiny: Path) -> None:
         tiny: The folder of the tiny chat model.
     """
     # Seconds of imports, which only a child process is to pay.
-    import torch  # noqa: PLC0415
-    import transformers  # noqa: PLC0415
+    import torch
+    import transformers
 
     torch.manual_seed(0)
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny)

@@ -224,7 +224,7 @@ def _converted(visit: Visit, repo: Repository) -> Commit:
 
 
 def _convert(visit: Visit, repo: Repository) -> Commit:
-    import pyarrow.parquet  # noqa: PLC0415 - a tenth of a second, which most tests need not pay
+    import pyarrow.parquet
 
     made = {}
     for config, found in _layout(visit, repo).items():
@@ -239,7 +239,7 @@ def _convert(visit: Visit, repo: Repository) -> Commit:
 
 
 def _reader() -> Any:
-    from tests.hub import tables  # noqa: PLC0415 - pyarrow takes a tenth of a second, which most tests need not pay
+    from tests.hub import tables
 
     return tables
 

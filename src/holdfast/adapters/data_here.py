@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.datasets import check_alike, head_of
-from holdfast.adapters.here import WILD, found_in
+from holdfast.adapters.file_patterns import WILD, found_in
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.splits import Splits, find_splits, is_saved, saved_splits
 from holdfast.catalog.data_files import READ, ending_of

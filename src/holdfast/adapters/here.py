@@ -5,10 +5,10 @@ Not covered: caches of the Hub; folders of which single files are named.
 """
 
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.file_patterns import WILD, found_in
 from holdfast.catalog.builtin import MODELS
 from holdfast.catalog.repositories import is_path
 from holdfast.core.errors import SourceError
@@ -17,8 +17,6 @@ from holdfast.core.mention import Mention
 
 ROOTS: Final = ("/", "~")
 """Beginnings of a path that is the same wherever a program is started."""
-WILD: Final = frozenset("*?[")
-"""What is in a pattern of files."""
 
 
 class LocalHere:
@@ -58,21 +56,23 @@ class LocalHere:
             SourceError: It is here, and nobody can say what it is.
         """
         if mention.read is not None:
-            data_here = import_module("holdfast.adapters.data_here")
-            read: Dataset = data_here.read_data(self._start(mention.read.names), mention)
-            return read
+            from holdfast.adapters import data_here
+
+            return data_here.read_data(self._start(mention.read.names), mention)
         folder = self._find(mention.name)
         if folder is None:
             return None
         if mention.files:
             raise SourceError("files of a folder are named one by one", where=mention.name, fix="nothing is to be done")
-        datasets, job = import_module("holdfast.adapters.datasets"), import_module("holdfast.core.job")
-        splits = import_module("holdfast.adapters.rows.splits")
+        from holdfast.adapters import datasets
+        from holdfast.adapters.rows import splits
+        from holdfast.core.job import Data
+        from holdfast.core.methods import Method
+
         path = folder / mention.name
         split = mention.split or ("train" if path.is_file() else _first_split(splits.find_splits, path))
-        data = job.Data(path=mention.name, config=mention.config, split=split)
-        found: Dataset = datasets.LocalDatasets(folder).fetch(data, job.Method.SFT)
-        return found
+        data = Data(path=mention.name, config=mention.config, split=split)
+        return datasets.LocalDatasets(folder).fetch(data, Method.SFT)
 
     def model(self, mention: Mention) -> Model | None:
         """Return what is known of a model, adapter or tokenizer here, None where it is not here.
@@ -83,8 +83,9 @@ class LocalHere:
         folder = self._find(mention.name)
         if folder is None:
             return None
-        found: Model | None = import_module("holdfast.adapters.models").LocalModels(folder).find(mention.name)
-        return found
+        from holdfast.adapters.models import LocalModels
+
+        return LocalModels(folder).find(mention.name)
 
     def tensors(self, mention: Mention) -> frozenset[str] | None:
         """Return the names of the weights of a model here, None where it is not here.
@@ -95,8 +96,9 @@ class LocalHere:
         folder = self._find(mention.name)
         if folder is None:
             return None
-        found: frozenset[str] = import_module("holdfast.adapters.models").LocalModels(folder).tensors(mention.name)
-        return found
+        from holdfast.adapters.models import LocalModels
+
+        return LocalModels(folder).tensors(mention.name)
 
     def _start(self, names: Sequence[str]) -> Path:
         """Return the folder that names start from: the first that has all of them, else the first."""
@@ -117,13 +119,6 @@ def _lies_in(folder: Path, name: str) -> bool:
         return path.exists() or (bool(WILD.intersection(name)) and any(found_in(folder, name)))
     except (OSError, ValueError, RuntimeError, NotImplementedError):  # of a name that no file system would take
         return False
-
-
-def found_in(folder: Path, pattern: str) -> list[Path]:
-    """Return the files that fit a pattern, sorted."""
-    path = Path(pattern).expanduser()
-    start = Path(path.anchor) if path.is_absolute() else folder
-    return sorted(each for each in start.glob(str(path.relative_to(path.anchor))) if each.is_file())
 
 
 def _first_split(find_splits: object, path: Path) -> str:

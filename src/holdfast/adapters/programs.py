@@ -10,7 +10,7 @@ from typing import Any, Final
 from holdfast.adapters.overrides import require_no_overrides
 from holdfast.adapters.readers.command_line import CommandLine, read_commands, read_exports
 from holdfast.adapters.readers.command_line.launched import REQUIREMENTS
-from holdfast.adapters.readers.notebook import clean_cell
+from holdfast.adapters.readers.script.notebook_cells import clean_cell
 from holdfast.adapters.targets import read_text
 from holdfast.core.document import Document
 from holdfast.core.errors import UsageError

@@ -1,7 +1,6 @@
 """Saying what is wrong with jobs before they cost anything."""
 
 import time
-from importlib import import_module
 from typing import Any
 
 from holdfast.app.arguments import Overrides, PathNames, Texts, as_codes, as_overrides, as_paths, as_texts
@@ -99,13 +98,15 @@ def _answers(asked: Asked, *, cache: bool) -> list[Answer]:
         return [answer_question(questions[0], alone=True).answer]
     if len(questions) == 1 and not cache:
         return [answer_question(questions[0]).answer]
-    many = import_module("holdfast.app.checking_many")  # what one file needs none of
+    from holdfast.app import checking_many as many  # what one file needs none of
+
     answers: list[Answer] = many.answer_all(questions, asked.caches if cache else None)
     return answers
 
 
 def _mended(asked: Asked, *, unsafe: bool, write: bool) -> list[Answer]:
-    fixing = import_module("holdfast.app.fixing")  # what no check needs
+    from holdfast.app import fixing  # what no check needs
+
     return [
         fixing.answer_mended(question, unsafe=unsafe, write=write, alone=asked.alone)
         for question in asked.questions.values()

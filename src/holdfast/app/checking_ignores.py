@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from holdfast.adapters.targets import Target
-from holdfast.app.checking_one import IGNORES, INSPECTED
+from holdfast.app.target_request import IGNORES, INSPECTED
 from holdfast.core.finding import Finding, Rule
 from holdfast.engine.answers import Checked
 from holdfast.engine.check import run_rules

@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from functools import partial
-from importlib import import_module
 
 from holdfast.adapters.backends import backend_names
 from holdfast.adapters.datasets import LocalDatasets
 from holdfast.adapters.machine import LocalMachine
 from holdfast.adapters.models import LocalModels
 from holdfast.adapters.targets import Target
-from holdfast.app.checking_one import INSPECTED, rows_at_hand
+from holdfast.app.target_request import INSPECTED, rows_at_hand
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Rule, Skip
 from holdfast.core.scan import Scan
@@ -53,5 +52,6 @@ def check(asked: Target, rules: Sequence[Rule], _: str, outside: Outside) -> Che
 
 def _read_rows(asked: Document) -> Scan:
     """Return what reading the rows showed; polars is imported only for this."""
-    scan: Scan = import_module("holdfast.app.inspected_rows").scan_small(asked)
-    return scan
+    from holdfast.app.inspected_rows import scan_small
+
+    return scan_small(asked)

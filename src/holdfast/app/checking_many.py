@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from holdfast.adapters.check_cache import Basis, CheckCache, Surroundings, cache_folder, digest, file_digest
-from holdfast.adapters.targets.scripts import read_module
-from holdfast.app.checking_one import CATALOG, PROGRAMS, Question, Told, answer_question
+from holdfast.adapters.targets.siblings import read_module
+from holdfast.app.checking_one import PROGRAMS, Told, answer_question
+from holdfast.app.target_request import CATALOG, Question
 
 Json = dict[str, Any]
 FILES_PER_PROCESS: Final = 25

@@ -1,13 +1,12 @@
 """Checking one target: reading it, asking the rules, and taking out what a comment lets pass."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from importlib import import_module
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
 from holdfast.adapters.targets import Target, read_target
 from holdfast.app.outside import WALKED, open_outside
+from holdfast.app.target_request import COMMAND_LINE, IGNORES, STANDARD_INPUT, Question, rows_at_hand
 from holdfast.core.errors import HoldfastError, UsageError, flatten
 from holdfast.core.finding import Finding, Rule
 from holdfast.core.text import Place
@@ -19,14 +18,6 @@ from holdfast.engine.suppress import MARK, part_findings
 from holdfast.rules import all_rules, rules_of_jobs
 
 PROGRAMS = (".py", ".ipynb")
-STANDARD_INPUT = "-"
-CATALOG = "catalog"
-INSPECTED = frozenset({"tokens", "rewarded"})
-"""What `holdfast inspect` alone finds out: it takes longer than a check may."""
-IGNORES = "unused_ignores"
-"""What is known only after all else was asked."""
-COMMAND_LINE = "command line"
-"""In the place of a target's path: what is asked about is a command line itself."""
 
 
 class Checker(Protocol):
@@ -35,35 +26,6 @@ class Checker(Protocol):
     def __call__(self, asked: Target, rules: Sequence[Rule], resolve: str, outside: Outside, /) -> Checked:
         """Return what they said."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What is asked about one target.
-
-    Attributes:
-        path: The target.
-        only: Beginnings of the rule codes to ask; all where none is given.
-        ignore: Beginnings of the rule codes to leave out.
-        sets: Overrides of a job file's keys, `KEY=VALUE`.
-        arguments: A script's own arguments; for a command line, its words.
-        strict: Whether a rule that could not be asked counts as a failure.
-        resolve: Who says which versions a program gets: `catalog`, or `uv`.
-        checklist: Whether to go through the checklists too.
-        edits: Whether fixes are told with their edits of the text.
-        unasked: Why the Hub is not asked about what it names; empty where it is.
-    """
-
-    path: str
-    only: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    sets: tuple[str, ...] = ()
-    arguments: tuple[str, ...] = ()
-    strict: bool = False
-    resolve: str = CATALOG
-    checklist: bool = False
-    edits: bool = True
-    unasked: str = ""
 
 
 class Told(NamedTuple):
@@ -115,19 +77,15 @@ def read_question(question: Question, text: str | None = None) -> Target:
         ExceptionGroup: It breaks the schema of a job file.
     """
     if question.path == COMMAND_LINE:
-        target: Target = import_module("holdfast.adapters.targets.commands").read_line(question.arguments)
-        return target
+        from holdfast.adapters.targets.commands import read_line
+
+        return read_line(question.arguments)
     return read_target(question.path, question.sets, question.arguments, text=text)
 
 
 def _looks_outside(asked: Target, question: Question) -> bool:
     """Tell whether an answer rests on what is outside now, and may be another the next time."""
     return question.unasked != WALKED and any(mentions(document) for document in asked.documents)
-
-
-def rows_at_hand(asked: Target) -> bool:
-    """Tell whether a job file's data lies here, so that rules about rows can be asked."""
-    return asked.job is not None and Path(asked.job.dataset.path).expanduser().exists()
 
 
 def ask_rules(asked: Target, question: Question) -> Checked:
@@ -137,17 +95,30 @@ def ask_rules(asked: Target, question: Question) -> Checked:
         concerned = (rule for rule in concerned if not rule.needs & HUB_FACTS)
     rules = list(select(concerned, only=question.only, ignore=question.ignore))
     # What a job file needs, its schema and its facts, takes longer to import than a script takes to check.
-    kind = "jobs" if asked.job else "programs"
-    check: Checker = import_module(f"holdfast.app.checking_{kind}").check
+    check = _job_checker() if asked.job else _program_checker()
     first = [rule for rule in rules if IGNORES not in rule.needs]
     checked = check(asked, first, question.resolve, open_outside(asked.document, question.unasked))
     standing, passed = part_findings(checked.findings, asked.documents)
     if any(MARK in document.text for document in asked.documents):
         # Few files have such a comment, and only for them every rule is imported.
-        standing += import_module("holdfast.app.checking_ignores").find_unused(asked, rules, checked, passed)
+        from holdfast.app.checking_ignores import find_unused
+
+        standing += find_unused(asked, rules, checked, passed)
     return replace(
         checked, findings=tuple(sorted(standing, key=_position)), let_pass=tuple(passed), can_place=asked.can_place
     )
+
+
+def _job_checker() -> Checker:
+    from holdfast.app.checking_jobs import check
+
+    return check
+
+
+def _program_checker() -> Checker:
+    from holdfast.app.checking_programs import check
+
+    return check
 
 
 def _is_passed_by(asked: Target, question: Question) -> bool:
@@ -164,16 +135,21 @@ def _checklist(question: Question, asked: Target, checked: Checked) -> dict[str,
     """Return the checklists, where they are asked for, under their name."""
     if not question.checklist:
         return {}
-    checklist = import_module("holdfast.engine.checklist")  # what no other check needs
+    from holdfast.engine import checklist  # what no other check needs
+
     chosen = {rule.code for rule in select(all_rules(), only=question.only, ignore=question.ignore)}
-    earlier = import_module("holdfast.app.earlier").find_earlier(question, asked)
+    from holdfast.app.earlier import find_earlier
+
+    earlier = find_earlier(question, asked)
+    from holdfast.engine.checklist_earlier import judge_earlier
+
     rows = checklist.checklist(
         asked.documents,
         checked.findings,
         checked.skips,
         let_pass=[finding for finding, _ in checked.let_pass],
         left_out=[rule for rule in all_rules() if rule.code not in chosen],
-        shown=import_module("holdfast.engine.checklist_earlier").judge_earlier(earlier, question.path),
+        shown=judge_earlier(earlier, question.path),
     )
     return {"checklist": checklist.render_rows(rows)}
 

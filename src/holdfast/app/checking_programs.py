@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from itertools import groupby
 
 from holdfast.adapters.declared import find_declared
@@ -79,7 +78,8 @@ def _asks_uv(declared: Declared, resolve: str) -> bool:
 
 def _by_uv(declared: Declared) -> Resolution:
     """Return the versions that uv would install; where it cannot say, nothing is known of any, and why."""
-    uv = import_module("holdfast.adapters.declared.uv")
+    from holdfast.adapters.declared import uv
+
     python = choose_python(declared.python)
     try:
         newest, lowest = uv.ask_uv(declared, python), uv.ask_uv(declared, python, lowest=True)

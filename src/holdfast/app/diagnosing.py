@@ -1,13 +1,12 @@
 """The verb `diagnose`: why a job failed, from its logs, its script beside them, or a run that the ledger knows."""
 
 from collections.abc import Iterable, Sequence
-from importlib import import_module
 from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from holdfast.adapters.log_files import open_logs
-from holdfast.adapters.targets import READERS
+from holdfast.adapters.targets import PROGRAMS
 from holdfast.app.arguments import PathName, PathNames, as_paths
 from holdfast.app.diagnosing_past import Past
 from holdfast.core.diagnosis import Diagnosis
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from holdfast.app.diagnosing_jobs import Job  # for the type alone: what checks jobs takes long to import
 
 Answer = dict[str, Any]
-JOBS: Final = frozenset({*READERS, ".yaml", ".yml"})
+JOBS: Final = frozenset({*PROGRAMS, ".yaml", ".yml"})
 """Ends of the names of scripts, notebooks and job files."""
 STDIN: Final = "-"
 
@@ -70,10 +69,9 @@ def _read_job(past: Past, alone: Diagnosis) -> "Job | None":
     """Return what the job's own file says, if there is one."""
     if not past.job:
         return None
-    job: Job = import_module("holdfast.app.diagnosing_jobs").read_job(
-        past.job, past.versions or alone.versions, past.text or None
-    )
-    return job
+    from holdfast.app.diagnosing_jobs import read_job
+
+    return read_job(past.job, past.versions or alone.versions, past.text or None)
 
 
 def _past(named: Sequence[str], ended: str, runs: str | None) -> Past:
@@ -106,7 +104,9 @@ def _past(named: Sequence[str], ended: str, runs: str | None) -> Past:
             fix="leave --ended away, or name the logs themselves",
         )
     try:
-        past: Past = import_module("holdfast.app.diagnosing_runs").read_past(logs[0], runs)
+        from holdfast.app.diagnosing_runs import read_past
+
+        past = read_past(logs[0], runs)
     except UsageError as error:
         what = f"{logs[0]} is neither a log nor a run"
         raise UsageError(what, where=logs[0], fix=f"name a file that is there; of runs, {error.fix}") from None

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from holdfast.adapters.targets import Target
-from holdfast.app.checking_one import CATALOG, Question, ask_rules, read_question
+from holdfast.app.checking_one import ask_rules, read_question
 from holdfast.app.checking_programs import stand
 from holdfast.app.diagnosing_rows import find_in_rows
 from holdfast.app.outside import OFFLINE, open_outside
+from holdfast.app.target_request import CATALOG, Question
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import HoldfastError
 from holdfast.core.finding import Finding

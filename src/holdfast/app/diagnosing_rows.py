@@ -8,8 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from holdfast.app.checking_one import Question, ask_rules, read_question
+from holdfast.app.checking_one import ask_rules, read_question
 from holdfast.app.outside import OFFLINE
+from holdfast.app.target_request import Question
 from holdfast.core.calls import Made
 from holdfast.core.document import Document
 from holdfast.core.errors import HoldfastError

@@ -11,10 +11,10 @@ from holdfast.adapters.ledger import Ledger
 from holdfast.adapters.passed import passed_at
 from holdfast.adapters.run_folder import load_plan
 from holdfast.adapters.targets import Target
-from holdfast.app.checking_one import Question
-from holdfast.app.rehearsing import interpreter_of, program_of
+from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rendering import script_of
 from holdfast.app.runs import runs_folder
+from holdfast.app.target_request import Question
 from holdfast.core.errors import HoldfastError
 from holdfast.core.event import RunState, fold
 from holdfast.engine.answers import JOB_FILES

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 from holdfast.adapters.targets import read_text
 from holdfast.adapters.write_back import write_back
-from holdfast.app.checking_one import STANDARD_INPUT, Question, answer_question, ask_rules, read_question
+from holdfast.app.checking_one import answer_question, ask_rules, read_question
+from holdfast.app.target_request import STANDARD_INPUT, Question
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Finding
 from holdfast.core.notebook import is_notebook
@@ -103,8 +103,9 @@ def _open(findings: Iterable[Finding], path: str, fixed: Iterable[Finding]) -> l
 
 def _applied(path: str, text: str, edits: Iterable[TextEdit]) -> str:
     if is_notebook(path):
-        changed: str = import_module("holdfast.adapters.readers.notebook_edits").apply_notebook_edits(text, edits)
-        return changed
+        from holdfast.adapters.readers.notebook_edits import apply_notebook_edits
+
+        return apply_notebook_edits(text, edits)
     return apply_text_edits(text, edits)
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -144,7 +143,8 @@ def _find(path: str, config: str | None, *, offline: bool) -> Callable[[str], Ro
     if offline:
         raise UsageError(f"nothing here is called {path}", where=path, fix=f"{OFFLINE}; leave that out")
     mention = Mention(role="dataset", name=path, key="dataset.path", repo_kind="dataset", config=config)
-    hub = import_module("holdfast.adapters.hub")
+    from holdfast.adapters import hub
+
     try:
         repo = hub.open_hub().repo(mention)
     except SourceError as error:
@@ -157,7 +157,8 @@ def _find(path: str, config: str | None, *, offline: bool) -> Callable[[str], Ro
     if not repo.readable:
         fix = "ask for it on its page, or take a token that has it"
         raise UsageError(f"you have no access to {repo.name}", where=path, fix=fix)
-    rows = import_module("holdfast.adapters.rows.hub")
+    from holdfast.adapters.rows import hub as rows
+
     return lambda split: rows.open_hub_rows(
         repo.name, split, config=config, revision=repo.commit, files=tuple(repo.files)
     )

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from os import fspath
 from pathlib import Path
 from typing import Any, Final
@@ -143,7 +142,9 @@ def look_at(asked: Document, source: Source, *, rewards: Sequence[str], limit: i
         found, tokens = _with_tokens(found, source, sight, counted, limit)
         facts |= {"tokens": tokens} if found.methods[counted].ready else {}
     if rewards:
-        rewarded = import_module("holdfast.app.rewarding").reward_samples(sight.samples, rewards)
+        from holdfast.app.rewarding import reward_samples
+
+        rewarded = reward_samples(sight.samples, rewards)
         found, facts["rewarded"] = replace(found, rewarded=rewarded), rewarded
     return _judged(found, asked, facts)
 
@@ -168,7 +169,8 @@ def _with_tokens(
         return found, Missing("no model is named")
     mapping = None if found.methods[method].ready else found.methods[method].mapping
     try:
-        tokenize = import_module("holdfast.app.tokenizing").tokenize
+        from holdfast.app.tokenizing import tokenize
+
         tokens, masked = tokenize(asked, source, sight, found.scan, limit, mapping=mapping)
     except (SourceError, MissingFactError) as error:
         because = error.what if isinstance(error, SourceError) else error.because

@@ -6,7 +6,6 @@ They are asked as of a job file that names the same rows and the same model.
 
 import json
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
@@ -71,7 +70,9 @@ ROWS: Final = 500
 
 def prepare() -> Any:
     """Import what looks at rows, and return it: that takes a while in which the script's libraries can be imported, too."""
-    return import_module("holdfast.app.inspecting")
+    from holdfast.app import inspecting
+
+    return inspecting
 
 
 def observe(whole: Played, folder: Path) -> tuple[Objection, ...]:

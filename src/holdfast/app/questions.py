@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from holdfast.adapters.project import Project, Projects
-from holdfast.app.checking_one import CATALOG, COMMAND_LINE, STANDARD_INPUT, Question
 from holdfast.app.outside import OFFLINE, WALKED
+from holdfast.app.target_request import CATALOG, COMMAND_LINE, STANDARD_INPUT, Question
 from holdfast.core.errors import UsageError
 from holdfast.core.nearest import nearest
 from holdfast.engine.answers import JOB_FILES
@@ -83,7 +82,9 @@ def find_questions(targets: Sequence[str], options: Options) -> Asked:
         for path in _files(target, projects, asked, judged=options.force_exclude):
             _add(asked, path, projects.find(path), options, _unasked(options, walked=path != target))
     if options.sets and asked.questions and not any(question.sets for question in asked.questions.values()):
-        import_module("holdfast.adapters.overrides").require_no_overrides(next(iter(asked.questions)), options.sets)
+        from holdfast.adapters.overrides import require_no_overrides
+
+        require_no_overrides(next(iter(asked.questions)), options.sets)
     asked.alone = len(asked.questions) == 1 and not options.force_exclude and {*targets} <= asked.questions.keys()
     return asked
 
@@ -100,7 +101,8 @@ def _files(target: str, projects: Projects, asked: Asked, *, judged: bool) -> It
     is_folder = target != STANDARD_INPUT and Path(target).is_dir()
     if not is_folder and not (judged and Path(target).exists()):
         return (target,)
-    folders = import_module("holdfast.adapters.folders")  # its patterns take as long to import as a script to check
+    from holdfast.adapters import folders  # its patterns take as long to import as a script to check
+
     project = projects.find(target)
     exclude = folders.parse_patterns(project.exclude, str(project.folder)) if project.exclude else None
     if not is_folder:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from holdfast.adapters.programs import Program
-from holdfast.adapters.readers.notebook import clean_cell
+from holdfast.adapters.readers.script.notebook_cells import clean_cell
 from holdfast.adapters.targets import read_text
 from holdfast.core.log import Frame, Traceback
 from holdfast.core.notebook import is_notebook, read_cells

@@ -13,26 +13,24 @@ from typing import Any, Final
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from holdfast.adapters.environments import SCRIPT, is_made, select_interpreter
+from holdfast.adapters.environments import SCRIPT, is_made
 from holdfast.adapters.hub.rights import read_rights
 from holdfast.adapters.machine import LocalMachine
 from holdfast.adapters.passed import remember_pass
-from holdfast.adapters.programs import OWN, Program, read_program
+from holdfast.adapters.programs import OWN, Program
 from holdfast.adapters.rehearsals import NoEnvironmentError
-from holdfast.adapters.targets import read_target
 from holdfast.adapters.warm import Warm
 from holdfast.app import isolating
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_texts
 from holdfast.app.observing import find_environment_fault, observe, prepare, read_tokens
 from holdfast.app.playing import Again, Hear, diagnose_part, judge_parts, limit_again, play
+from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rehearsed_scene import read_scene
-from holdfast.app.rendering import script_of
 from holdfast.catalog.launchers import Launcher, alone, wanted_launcher
 from holdfast.catalog.packages import parse_requirement
 from holdfast.core.errors import UsageError
 from holdfast.core.rehearsal import Omitted, Played, Rehearsal
 from holdfast.core.script_header import find_header, read_header
-from holdfast.engine.answers import JOB_FILES
 from holdfast.engine.diagnose import Marks
 from holdfast.engine.rehearsal_answers import answer_rehearse
 from holdfast.engine.rehearse import judge_unstarted
@@ -144,15 +142,6 @@ def _start(asked: Program, order: Order, way: Way) -> Rehearsal:
     return found
 
 
-def interpreter_of(asked: Program) -> tuple[str, ...]:
-    """Return the words that run a program's script.
-
-    Raises:
-        UsageError: No environment at hand serves, and uv is not installed.
-    """
-    return select_interpreter(asked.path, asked.source, {"python": asked.python}, asked.added)
-
-
 def _started_here(asked: Program, order: Order, way: Way, because: str) -> Rehearsal:
     """Return what this environment shows, where a project's own cannot be made on this machine."""
     found = _start(asked, order, replace(way, here=True))
@@ -240,28 +229,6 @@ def _launchers(asked: Program) -> Iterator[Omitted]:
     elif not asked.local and (launcher := wanted_launcher(asked.source)):
         reads = f"the script reads `{launcher.variable}`, which {launcher.name} sets"
         yield Omitted(what=launcher.name, because=f"{because}, as rank 0 of 1; {reads}")
-
-
-def program_of(target: str, sets: Sequence[str], arguments: Sequence[str]) -> Program:
-    """Return the program that a target comes to: of a job file, the script that is rendered from it.
-
-    Raises:
-        UsageError: There is no such file, or it breaks its schema.
-    """
-    if not target.endswith(JOB_FILES):
-        return read_program(target, arguments, sets)
-    job = read_target(target, sets)
-    if job.job is None:
-        raise UsageError(f"{target} is no job file", where=target, fix="name a job file, a script or a notebook")
-    where = job.job.where
-    return Program(
-        path=target,
-        source=script_of(job),
-        local=where.backend == "local",
-        python=str(where.options.get("python", "")),
-        variables=job.job.environment.variables,
-        job=job.document,
-    )
 
 
 def make_order(asked: Program, folder: Path, *, gpu: bool, offline: bool) -> Order:

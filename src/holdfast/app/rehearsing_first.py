@@ -5,7 +5,8 @@ from contextlib import suppress
 
 from holdfast.adapters.passed import passed_before
 from holdfast.app.playing import Hear
-from holdfast.app.rehearsing import Answer, interpreter_of, program_of, rehearse
+from holdfast.app.programs import interpreter_of, program_of
+from holdfast.app.rehearsing import Answer, rehearse
 from holdfast.core.errors import UsageError
 
 

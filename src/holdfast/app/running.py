@@ -16,12 +16,13 @@ from holdfast.adapters.resolved import resolved_yaml
 from holdfast.adapters.run_folder import load_plan, make_run_folder, save_plan, supervising, write_whole
 from holdfast.adapters.targets import Target, read_target
 from holdfast.app.arguments import Overrides, PathName, Texts, as_codes, as_overrides, as_texts
-from holdfast.app.checking_one import Question, ask_rules
+from holdfast.app.checking_one import ask_rules
 from holdfast.app.outside import OFFLINE
 from holdfast.app.rehearsing_first import rehearse_unless_passed
 from holdfast.app.rendering import script_of
 from holdfast.app.reporting import write_report
 from holdfast.app.runs import NOBODY, Onlooker, Run, open_backend, open_run, require_backend, runs_folder
+from holdfast.app.target_request import Question
 from holdfast.core.errors import UsageError
 from holdfast.core.event import Asked, Stage, StopAsked
 from holdfast.core.plan import Plan

@@ -1,7 +1,6 @@
 """What a shell completes beside commands and options: runs, rules, classes of failure, keys, and files."""
 
 from collections.abc import Iterable
-from importlib import import_module
 
 import click
 from click.shell_completion import CompletionItem
@@ -16,7 +15,8 @@ def complete_codes(_: click.Context, __: click.Parameter, incomplete: str) -> li
 
 def complete_explained(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return what can be explained and begins so: areas, codes and names of rules, classes of failure, keys of a job."""
-    signatures = import_module("holdfast.signatures")
+    from holdfast import signatures
+
     others = [*rule_names().values(), *signatures.class_names(), "job", *_keys()]
     return [*complete_codes(ctx, param, incomplete), *_beginning(incomplete, ((name, "") for name in others))]
 
@@ -28,8 +28,11 @@ def complete_keys(_: click.Context, __: click.Parameter, incomplete: str) -> lis
 
 def complete_runs(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the names of runs that begin so, newest first, from the runs folder."""
-    folder = import_module("holdfast.app.runs").runs_folder(ctx.params.get("runs"))
-    names = import_module("holdfast.adapters.ledger").Ledger(folder).runs() if folder.is_dir() else []
+    from holdfast.adapters.ledger import Ledger
+    from holdfast.app.runs import runs_folder
+
+    folder = runs_folder(ctx.params.get("runs"))
+    names = Ledger(folder).runs() if folder.is_dir() else []
     return _beginning(incomplete, ((name, "") for name in reversed(names)))
 
 
@@ -45,8 +48,10 @@ def complete_folders(_: click.Context, __: click.Parameter, incomplete: str) -> 
 
 def _keys() -> list[str]:
     """Return the keys of a job file, with the arguments that it passes on."""
-    arguments = import_module("holdfast.engine.explain.arguments").argument_keys()
-    return [*import_module("holdfast.core.job").all_keys(), *arguments]
+    from holdfast.core.job import all_keys
+    from holdfast.engine.explain.arguments import argument_keys
+
+    return [*all_keys(), *argument_keys()]
 
 
 def _beginning(incomplete: str, names: Iterable[tuple[str, str]]) -> list[CompletionItem]:

@@ -8,9 +8,8 @@ installs of other folders, indexes other than the registry.
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Final
 
@@ -27,19 +26,16 @@ __all__ = ["find_declared", "read_environment_at", "read_header_block"]
 
 CORE: Final = frozenset({"trl", "transformers"})
 """A file that names neither says nothing of a training script."""
-LOCKS: Final[Mapping[str, str]] = dict.fromkeys(
-    ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml"), "locks.read_lock"
+LOCKS: Final = ("uv.lock", "poetry.lock", "pdm.lock", "pylock.toml")
+PROJECT_FILES: Final = (
+    "pyproject.toml",
+    "setup.cfg",
+    "setup.py",
+    "Pipfile",
+    "environment.yml",
+    "environment.yaml",
+    "Dockerfile",
 )
-PROJECT_FILES: Final = {
-    "pyproject.toml": "toml_files.read_pyproject",
-    "setup.cfg": "setup_files.read_setup_cfg",
-    "setup.py": "setup_files.read_setup_py",
-    "Pipfile": "setup_files.read_pipfile",
-    "environment.yml": "setup_files.read_environment",
-    "environment.yaml": "setup_files.read_environment",
-    "Dockerfile": "installs.read_dockerfile",
-}
-"""What reads each file: a module of this package and a function in it."""
 HIGHEST: Final = 12
 """Folders to go up at most."""
 
@@ -58,9 +54,11 @@ def find_declared(
     ours = frozenset(normalized(each) for each in packages()) | CORE
     cells = read_cells(text) if is_notebook(path) else None
     if cells is not None:
-        installs: Declared | None = import_module(f"{__name__}.installs").read_cells(cells, Path(path), ours)
-        if installs is not None and _matters(installs):
-            return installs
+        from holdfast.adapters.declared import installs
+
+        installed_by_cells = installs.read_cells(cells, Path(path), ours)
+        if installed_by_cells is not None and _matters(installed_by_cells):
+            return installed_by_cells
     elif header := read_header_block(text, path):
         return header
     folders = tuple(_folders(Path(path)))
@@ -91,18 +89,34 @@ def _in_folder(folder: Path, ours: frozenset[str]) -> Iterator[Declared]:
     yield from _read_each(folder, PROJECT_FILES, ours)
 
 
-def _read_each(folder: Path, readers: Mapping[str, str], ours: frozenset[str]) -> Iterator[Declared]:
-    for name, reader in readers.items():
+def _read_each(folder: Path, names: Iterable[str], ours: frozenset[str]) -> Iterator[Declared]:
+    for name in names:
         text = load_text(folder / name)
         if text is not None:
-            yield _reader(reader)(text, folder / name, ours)
+            yield _file_reader(name)(text, folder / name, ours)
 
 
-def _reader(name: str) -> Callable[[str, Path, frozenset[str]], Declared]:
-    """Return what reads a kind of file; most projects have few of them, and each takes time to import."""
-    module, _, function = name.partition(".")
-    found: Callable[[str, Path, frozenset[str]], Declared] = getattr(import_module(f"{__name__}.{module}"), function)
-    return found
+def _file_reader(name: str) -> Callable[[str, Path, frozenset[str]], Declared]:
+    """The function that reads a file of this name. Most projects have few of them, and each takes time to import."""
+    if name in LOCKS:
+        from holdfast.adapters.declared.locks import read_lock
+
+        return read_lock
+    if name == "pyproject.toml":
+        from holdfast.adapters.declared.toml_files import read_pyproject
+
+        return read_pyproject
+    if name == "Dockerfile":
+        from holdfast.adapters.declared.installs import read_dockerfile
+
+        return read_dockerfile
+    from holdfast.adapters.declared import setup_files
+
+    return {
+        "setup.cfg": setup_files.read_setup_cfg,
+        "setup.py": setup_files.read_setup_py,
+        "Pipfile": setup_files.read_pipfile,
+    }.get(name, setup_files.read_environment)
 
 
 def _requirements_files(folder: Path, ours: frozenset[str]) -> Iterator[Declared]:

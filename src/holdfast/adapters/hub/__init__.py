@@ -21,7 +21,6 @@ their own.
 """
 
 import os
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from holdfast.adapters.hub.offline import OfflineHub
@@ -46,5 +45,6 @@ def open_hub(unasked: str = "", *, anew: bool = False) -> "Hub":
     if unasked:
         return OfflineHub(unasked)
     # What asks takes as long to import as a script to check.
-    hub: Hub = import_module("holdfast.adapters.hub.client").HubClient.of(os.environ, anew=anew)
-    return hub
+    from holdfast.adapters.hub.client import HubClient
+
+    return HubClient.of(os.environ, anew=anew)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from importlib import import_module
 from typing import Any, Final
 
 from holdfast.core.document import Document
@@ -24,8 +23,10 @@ def read_settings(text: str, path: str) -> Document:
         ExceptionGroup: Of a JobError for every objection to it.
     """
     # A YAML parser takes longer to import than a script takes to check, and few commands name a file.
-    reader = import_module("holdfast.adapters.readers.job_file").JobFileReader()
-    setting = import_module("holdfast.adapters.readers.foreign.mapping").setting
+    from holdfast.adapters.readers.foreign.mapping import setting
+    from holdfast.adapters.readers.job_file import JobFileReader
+
+    reader = JobFileReader()
     document: Document = reader.read(text, path)
     values = {name: setting(document, name) for name in document.values}
     return replace(document, kind="command", values=values, calls=())

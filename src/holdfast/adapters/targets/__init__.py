@@ -1,10 +1,9 @@
 """What a user names on the command line: a job file, a script, a notebook, a shell script, or standard input."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
 from io import BytesIO
 from pathlib import Path
 from tokenize import detect_encoding
@@ -19,14 +18,8 @@ if TYPE_CHECKING:
     from holdfast.core.job import Job  # for the type alone: pydantic takes a third of a script's check
 
 KNOWN: Final = "name a job file (.yaml), a script (.py), a notebook (.ipynb) or a shell script (.sh)"
-# A reader is imported when a target is its own: a job file needs a YAML parser and a schema, a script neither.
-READERS: Final[Mapping[str, str]] = {
-    ".py": "holdfast.adapters.targets.scripts",
-    ".ipynb": "holdfast.adapters.targets.notebooks",
-    **dict.fromkeys((".sh", ".bash", ".slurm", ".sbatch", ".mk"), "holdfast.adapters.targets.commands"),
-}
-JOBS: Final = "holdfast.adapters.targets.jobs"
-OVERRIDES: Final = "holdfast.adapters.overrides"
+PROGRAMS: Final = (".py", ".ipynb", ".sh", ".bash", ".slurm", ".sbatch", ".mk")
+"""Suffixes of what is no job file."""
 
 
 class PlaceEdits(Protocol):
@@ -83,13 +76,33 @@ def read_target(
         ExceptionGroup: Of a JobError for every problem of a job file.
     """
     suffix = ".py" if path == "-" else ".mk" if Path(path).name == "Makefile" else Path(path).suffix
-    reader = READERS.get(suffix, JOBS)
-    if sets and reader != JOBS:
-        import_module(OVERRIDES).require_no_overrides(path, sets)
-    target: Target = import_module(reader).read(
-        read_text(path) if text is None else text, path, tuple(sets), tuple(arguments)
-    )
-    return target
+    if sets and suffix in PROGRAMS:
+        from holdfast.adapters.overrides import require_no_overrides
+
+        require_no_overrides(path, sets)
+    read = _target_reader(suffix)
+    return read(read_text(path) if text is None else text, path, tuple(sets), tuple(arguments))
+
+
+def _target_reader(suffix: str) -> Callable[[str, str, tuple[str, ...], tuple[str, ...]], Target]:
+    """The function that reads targets of a kind. A job file needs a YAML parser and a schema, a script neither."""
+    match suffix:
+        case ".py":
+            from holdfast.adapters.targets import scripts
+
+            return scripts.read
+        case ".ipynb":
+            from holdfast.adapters.targets import notebooks
+
+            return notebooks.read
+        case ".sh" | ".bash" | ".slurm" | ".sbatch" | ".mk":
+            from holdfast.adapters.targets import commands
+
+            return commands.read
+        case _:
+            from holdfast.adapters.targets import jobs
+
+            return jobs.read
 
 
 def _meant_file(path: str) -> str:

@@ -3,7 +3,6 @@
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
-from importlib import import_module
 from pathlib import Path
 
 from holdfast.adapters.readers.command_line import CommandLine, command_document, read_commands, with_launch
@@ -15,7 +14,7 @@ from holdfast.adapters.readers.command_line.slurm import read_directives
 from holdfast.adapters.readers.script.edits import can_place as can_place_in_script
 from holdfast.adapters.readers.script.edits import place_edits as place_script_edits
 from holdfast.adapters.targets import Target, read_text
-from holdfast.adapters.targets.scripts import SettingsBeside, read_documents
+from holdfast.adapters.targets.siblings import SettingsBeside, read_documents
 from holdfast.catalog.hub_jobs import BACKEND
 from holdfast.core.document import Document, Edit, Key, Unknown
 from holdfast.core.errors import UsageError
@@ -28,7 +27,6 @@ HIGHEST = 4
 """Folders to go up at most."""
 ADDRESS = ("https://", "http://")
 INSTALLS = re.compile(r"\binstall\b|\badd\b")
-INSTALL_LINES = "holdfast.adapters.declared.installs"
 INSTALLED = "launch.installs"
 RECIPE = re.compile(r"^\t[@+-]*")
 
@@ -149,7 +147,9 @@ def _add_installed(line: CommandLine, folder: Path) -> None:
     for words in line.before:
         text = shlex.join(word.text for word in words)
         if INSTALLS.search(text) and all(word.known for word in words):
-            for command in import_module(INSTALL_LINES).read_commands(text, words[0].place, folder):
+            from holdfast.adapters.declared.installs import read_commands
+
+            for command in read_commands(text, words[0].place, folder):
                 for each in command.found.requirements:
                     line.launch.add(INSTALLED, each.text, words[0].place)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from holdfast.adapters.readers.notebook import read_notebook
 from holdfast.adapters.readers.script.edits import can_place, place_edits
 from holdfast.adapters.targets import Target
-from holdfast.adapters.targets.scripts import Beside
+from holdfast.adapters.targets.siblings import Beside
 
 
 def read(text: str, path: str, _: tuple[str, ...], __: tuple[str, ...]) -> Target:

@@ -16,7 +16,7 @@ from typing import Any
 
 from holdfast.adapters.tokens.encoding import LoadedTokenizer
 from holdfast.adapters.tokens.training_templates import has_markers, training_template
-from holdfast.catalog.builtin import BUILTIN, DATASETS, MODELS
+from holdfast.catalog.builtin import BUILTIN, MODELS
 from holdfast.catalog.chat_templates import ENDINGS
 from holdfast.catalog.positions import positions_of
 from holdfast.core.document import ABSENT, Document, Unknown
@@ -157,10 +157,10 @@ def _first_line(error: Exception) -> str:
 def _builtin(path: str) -> Any:
     if path not in MODELS:
         raise SourceError(f"no model {path!r}", where="model", fix=f"use one of {', '.join(MODELS)}")
-    home = "holdfast.catalog.builtin"
-    rows = import_module(f"{home}.{DATASETS['builtin:stdlib-docstrings'].removesuffix('.py')}")
-    model = import_module(f"{home}.{MODELS[path].removesuffix('.py')}")
-    return model.make_tokenizer([text for entry in rows.entries() for text in entry])
+    from holdfast.catalog.builtin.stdlib_docstrings import entries
+    from holdfast.catalog.builtin.tiny_chat import make_tokenizer
+
+    return make_tokenizer([text for entry in entries() for text in entry])
 
 
 def _config(wanted: Wanted, name: str) -> dict[str, Any]:

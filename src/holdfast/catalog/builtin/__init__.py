@@ -4,7 +4,6 @@ Each is one module that travels inside the script as text; it imports nothing of
 """
 
 from collections.abc import Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import Final
 
@@ -68,7 +67,8 @@ def builtin_model(path: str) -> Model | None:
     """Return what is known of a built-in model before it is made; None if there is none of that name."""
     if path not in MODELS:
         return None
-    tiny_chat = import_module(f"{__name__}.tiny_chat")  # which imports what only its makers need
+    from holdfast.catalog.builtin import tiny_chat  # which imports what only its makers need
+
     config = {"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "tie_word_embeddings": True}
     sizes = {"vocab_size": tiny_chat.VOCABULARY, "max_position_embeddings": tiny_chat.CONTEXT_TOKENS}
     return Model(files=MADE, config={**config, **sizes}, chat_template=tiny_chat.CHAT_TEMPLATE)
@@ -78,7 +78,8 @@ def builtin_tensors(path: str) -> frozenset[str]:
     """Return the names of a built-in model's weights; none if there is none of that name."""
     if path not in MODELS:
         return frozenset()
-    tiny_chat = import_module(f"{__name__}.tiny_chat")
+    from holdfast.catalog.builtin import tiny_chat
+
     layers = (f"model.layers.{layer}.{part}" for layer in range(tiny_chat.LAYERS) for part in QWEN2_LAYER)
     return frozenset((*layers, "model.embed_tokens.weight", "model.norm.weight"))
 

@@ -63,7 +63,7 @@ def make(cache: Path, texts: Iterable[str]) -> Path:
 
 def make_tokenizer(texts: Iterable[str]) -> Any:
     """Return a byte-level tokenizer with Qwen2's way of splitting text and its chat tokens."""
-    from transformers import Qwen2Tokenizer  # noqa: PLC0415 - takes seconds, and a model in the cache needs it not
+    from transformers import Qwen2Tokenizer
 
     tokenizer = Qwen2Tokenizer(
         eos_token=END_OF_TURN,
@@ -77,8 +77,8 @@ def make_tokenizer(texts: Iterable[str]) -> Any:
 
 def make_model(tokenizer: Any) -> Any:
     """Return the model with fresh weights; no other random numbers are touched."""
-    import torch  # noqa: PLC0415 - likewise
-    from transformers import Qwen2Config, Qwen2ForCausalLM  # noqa: PLC0415 - likewise
+    import torch
+    from transformers import Qwen2Config, Qwen2ForCausalLM
 
     config = Qwen2Config(
         vocab_size=len(tokenizer),

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
 import click
@@ -110,11 +109,15 @@ def render(answer: Mapping[str, Any], format_: str, *, verbose: bool) -> str:
         case "json":
             return json.dumps(answer, indent=2)
         case "sarif":
-            sarif, metadata = import_module("holdfast.engine.formats.sarif"), import_module("importlib.metadata")
+            from importlib import metadata
+
+            from holdfast.engine.formats import sarif
+
             log = sarif.render_sarif(answer, all_rules(), read_sources(answer), version=metadata.version("holdfast"))
             return json.dumps(log, indent=2)
         case "github":
-            github = import_module("holdfast.engine.formats.github")
+            from holdfast.engine.formats import github
+
             return unstyle("\n".join([*github.render_github(answer), *render_outcome(answer, verbose=verbose)]))
         case _:
             told = render_check(answer, read_sources(answer), verbose=verbose)
@@ -125,7 +128,9 @@ def _checklists(answer: Mapping[str, Any]) -> str:
     """Return the checklists as text, above the findings; nothing where they were not asked for."""
     if not any("checklist" in target for target in answer["targets"]):
         return ""
-    tables: str = import_module("holdfast.cli.checklist").render_checklists(answer)  # which imports rich
+    from holdfast.cli.checklist import render_checklists
+
+    tables = render_checklists(answer)  # which imports rich
     return f"{tables}\n\n"
 
 

@@ -11,7 +11,6 @@ Not covered: values that come from elsewhere, such as a loop or another file.
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from importlib import import_module
 from itertools import chain, pairwise
 
 from holdfast.adapters.readers.script.carried import carry
@@ -39,7 +38,6 @@ IMPORTS = "imports."
 READS = "reads."
 REQUIREMENTS = "environment.requirements"
 Plan = Callable[[], Iterable[TextEdit]]
-ROOM = "holdfast.adapters.readers.script"
 
 
 def place_edits(document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:
@@ -91,16 +89,22 @@ def _import_plan(document: Document, edits: Sequence[ValueEdit]) -> Plan:
     gone = [edit.key.removeprefix(IMPORTS) for edit in edits if isinstance(edit, Remove)]
     plan: Plan | None = None
     if len(gone) == len(edits):
-        plan = import_module(f"{ROOM}.call_edits").plan_removals(document, gone)
+        from holdfast.adapters.readers.script.call_edits import plan_removals
+
+        plan = plan_removals(document, gone)
     elif len(moves) == len(edits):
-        plan = import_module(f"{ROOM}.import_edits").plan_imports(document, moves)
+        from holdfast.adapters.readers.script.import_edits import plan_imports
+
+        plan = plan_imports(document, moves)
     if plan is None:
         raise _refusal(document, edits[0].key, "it is not imported there, or for the case that it fails, or it is used")
     return plan
 
 
 def _call_plan(document: Document, edits: Sequence[CallAs]) -> Plan:
-    plan: Plan | None = import_module(f"{ROOM}.call_edits").plan_calls(document, edits)
+    from holdfast.adapters.readers.script.call_edits import plan_calls
+
+    plan = plan_calls(document, edits)
     if plan is None:
         raise _refusal(
             document, edits[0].key, "it is not called by a name of its own, or what it is to be is called otherwise"
@@ -115,7 +119,9 @@ def _header_plan(document: Document, edits: Sequence[ValueEdit]) -> Plan:
         wanted = None
     if is_notebook(document.path) or not isinstance(wanted, list):
         raise _refusal(document, edits[0].key, "the script has no header that says so")
-    placed = import_module(f"{ROOM}.header_edits").edit_requirements(document.text, wanted)
+    from holdfast.adapters.readers.script.header_edits import edit_requirements
+
+    placed = edit_requirements(document.text, wanted)
     if placed is None:
         raise _refusal(document, edits[0].key, "the script has no header that says so")
     return lambda: placed
@@ -254,7 +260,9 @@ def _rewriting(document: Document, place: Place, edits: Sequence[ValueEdit]) -> 
         raise _refusal(document, unknown.key, "its value cannot be told there")
 
     def rewrite() -> Iterator[TextEdit]:
-        new = import_module(f"{ROOM}.arguments").change(old, ours)
+        from holdfast.adapters.readers.script.arguments import change
+
+        new = change(old, ours)
         if new is None:
             raise _refusal(document, edits[0].key, "the call is not written out there")
         start, end, text = least(old, new)

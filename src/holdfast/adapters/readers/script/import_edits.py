@@ -10,7 +10,6 @@ Not covered: `import a` with `a.b` later on; imports for whose failure the progr
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from itertools import chain, takewhile
 
 from holdfast.adapters.readers.script.parts import Part, least, read_parts
@@ -195,8 +194,9 @@ def without(statement: Statement, gone: Sequence[ast.alias]) -> Iterator[TextEdi
 def rewritten(part: Part, node: ast.ImportFrom, gone: Sequence[str], new: Sequence[str]) -> TextEdit:
     """Return the edit by which a statement imports some names no longer, and others besides."""
     old, start = part.source(node), part.span(node)[0]
-    change: Callable[..., str] = import_module("holdfast.adapters.readers.script.imported_names").change_names
-    changed = change(old, gone, new)
+    from holdfast.adapters.readers.script.imported_names import change_names
+
+    changed = change_names(old, gone, new)
     at, end, text = least(old, changed)
     return part.edit(start + at, start + end, text)
 

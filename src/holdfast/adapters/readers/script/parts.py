@@ -2,9 +2,8 @@
 
 import ast
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib import import_module
 
 from holdfast.adapters.readers.notebook_edits import source_lines
 from holdfast.adapters.readers.script.source import parse
@@ -79,12 +78,12 @@ def read_parts(document: Document) -> Iterator[Part]:
     if not is_notebook(document.path):
         yield Part(document.text, None, parse(document.text, document.path)[0])
         return
-    notebook = import_module("holdfast.adapters.readers.notebook")
-    clean: Callable[[str], str] = notebook.clean_cell
+    from holdfast.adapters.readers.script.notebook_cells import clean_cell, indent_of
+
     for cell in read_cells(document.text):
         text = "".join(line.text for line in source_lines(document.text, cell))
         try:
-            yield Part(text, cell, parse(clean(text), document.path)[0], len(notebook.indent_of(text)))
+            yield Part(text, cell, parse(clean_cell(text), document.path)[0], len(indent_of(text)))
         except UsageError:
             continue
 

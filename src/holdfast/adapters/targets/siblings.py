@@ -1,0 +1,77 @@
+"""Modules and settings files that lie beside a script, and scripts read together with them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from holdfast.adapters.readers.script import read_script
+from holdfast.adapters.readers.settings import ENDINGS, SettingsFiles, read_settings
+from holdfast.core.document import Document, Unknown
+
+
+def read_documents(
+    text: str, path: str, arguments: Sequence[str | Unknown] | None, files: SettingsFiles
+) -> tuple[Document, ...]:
+    """Return what a script says of each job that it trains.
+
+    Args:
+        text: The script.
+        path: Its name.
+        arguments: Those of the command line that starts it; None where any may be given.
+        files: Gives the settings of a file that they name.
+
+    Raises:
+        UsageError: It is no Python.
+    """
+    return read_script(text, path, beside=Beside(Path(path).parent), argv=arguments, files=files)
+
+
+class SettingsBeside:
+    """Gives the settings of files by their names, from here or from some folders.
+
+    Attributes:
+        asked: Names of those that were asked for, whether they are there or not.
+    """
+
+    def __init__(self, *folders: Path) -> None:
+        self._folders = (Path(), *folders)
+        self.asked: set[str] = set()
+
+    def __call__(self, name: str) -> Document | None:
+        """Return what a file holds, or None where it is not there, or is none of settings."""
+        if not name.endswith(ENDINGS):
+            return None
+        self.asked.add(name)
+        for path in (folder / name for folder in self._folders):
+            try:
+                return read_settings(path.read_text(encoding="utf-8"), str(path))
+            except (OSError, ValueError, ExceptionGroup):
+                continue
+        return None
+
+
+class Beside:
+    """Gives the texts of modules that lie in a folder.
+
+    Attributes:
+        asked: Names of those that were asked for, whether they are there or not.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.asked: set[str] = set()
+
+    def __call__(self, module: str) -> str | None:
+        """Return the text of a module, or None where it does not lie there."""
+        self.asked.add(module)
+        return read_module(self._folder, module)
+
+
+def read_module(folder: Path, module: str) -> str | None:
+    """Return the text of a module that lies in a folder, or None where it does not, or is no text."""
+    stem = folder.joinpath(*module.split("."))
+    for path in (stem.with_suffix(".py"), stem / "__init__.py"):
+        try:
+            return path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+    return None

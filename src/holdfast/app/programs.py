@@ -1,0 +1,41 @@
+"""The program that a target comes to, and the interpreter that runs it."""
+
+from collections.abc import Sequence
+
+from holdfast.adapters.environments import select_interpreter
+from holdfast.adapters.programs import Program, read_program
+from holdfast.adapters.targets import read_target
+from holdfast.app.rendering import script_of
+from holdfast.core.errors import UsageError
+from holdfast.engine.answers import JOB_FILES
+
+
+def interpreter_of(asked: Program) -> tuple[str, ...]:
+    """Return the words that run a program's script.
+
+    Raises:
+        UsageError: No environment at hand serves, and uv is not installed.
+    """
+    return select_interpreter(asked.path, asked.source, {"python": asked.python}, asked.added)
+
+
+def program_of(target: str, sets: Sequence[str], arguments: Sequence[str]) -> Program:
+    """Return the program that a target comes to: of a job file, the script that is rendered from it.
+
+    Raises:
+        UsageError: There is no such file, or it breaks its schema.
+    """
+    if not target.endswith(JOB_FILES):
+        return read_program(target, arguments, sets)
+    job = read_target(target, sets)
+    if job.job is None:
+        raise UsageError(f"{target} is no job file", where=target, fix="name a job file, a script or a notebook")
+    where = job.job.where
+    return Program(
+        path=target,
+        source=script_of(job),
+        local=where.backend == "local",
+        python=str(where.options.get("python", "")),
+        variables=job.job.environment.variables,
+        job=job.document,
+    )
