@@ -7,6 +7,8 @@ A case is a JSON object with `id`, `class`, `lines`, `also` where other classes 
 another cause, and `undecidable` where they are all that the thread shows and no reader could tell. Told are the share of first
 answers that are right, the F1 of the lines given as evidence, the share of decoys that are right, and how often answers of each
 confidence are. With `--logs`, each log of a folder is diagnosed as it is.
+
+`benchmarks/diagnose` holds cases of public threads, with the address and the reason of each. Those of `threads_b.jsonl` have not been read.
 """
 
 import argparse

