@@ -47,7 +47,7 @@ SURVIVED: Final = 0.4
 KEEPS_FROM_STARTING: Final = frozenset(
     {"device-not-set-per-rank", "more-ranks-than-gpus", "port-in-use", "port-permission-denied", "rendezvous-timeout"}
 )
-"""Classes with which no step is taken: training that came to its end behind their lines disproves them."""
+"""Classes with which no step is taken: a step, or the end of training, behind their lines disproves them."""
 WARNED: Final = 0.85
 """What was said, and no exception, before training came to its end: most warnings of good runs are about nothing..."""
 SURE: Final = 0.75
@@ -243,6 +243,10 @@ def _weight(sign: Sign, scene: Scene) -> float:
         factor *= EARLIER
     if scene.ended and survived(sign.line, scene.ended):
         factor *= _share_before_end(sign)
+    elif sign.signature.name in KEEPS_FROM_STARTING and any(
+        survived(sign.line, step.line) for step in scene.log.metrics
+    ):
+        factor *= SURVIVED
     if _is_victim(sign.line, scene):
         factor *= TORN_DOWN
     return sign.mark.weight * factor
