@@ -2,10 +2,12 @@
 
 from collections import Counter
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from holdfast import check
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api, newest
 from holdfast.core.finding import Finding, Severity
@@ -81,6 +83,28 @@ def test_tells_each_fault_once(rule: Any, case: Any) -> None:
 def test_tells_of_what_raises(source: str, code: str) -> None:
     """Each fault has its rule."""
     assert codes(source) == [code]
+
+
+JOB = "method: sft\nmodel: builtin:tiny-chat\ndataset: builtin:stdlib-docstrings\ntrain:\n"
+
+
+@pytest.mark.parametrize(
+    ("train", "expected"),
+    [
+        ("load_best_model_at_end: true", ["EVL101"]),
+        ("load_best_model_at_end: true, eval_strategy: epoch", ["EVL101", "EVL102"]),
+        ("load_best_model_at_end: true, eval_strategy: epoch, bf16: true, fp16: true", ["EVL101", "EVL102", "PRC102"]),
+        ("save_strategy: best", ["EVL102"]),
+    ],
+)
+def test_a_job_is_told_of_all_at_once(tmp_path: Path, train: str, expected: list[str]) -> None:
+    """A job without rows to evaluate on is told what else is wrong with its evaluation."""
+    path = tmp_path / "job.yaml"
+    path.write_text(JOB.rstrip("\n") + f" {{{train}}}\n", encoding="utf-8")
+
+    (target,) = check([path], offline=True)["targets"]
+
+    assert sorted(each["code"] for each in target["findings"]) == expected
 
 
 @pytest.mark.parametrize(
