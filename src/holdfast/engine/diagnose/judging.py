@@ -13,7 +13,7 @@ from typing import Final
 from holdfast.core.diagnosis import HEALTHY, Mark, Signature
 from holdfast.core.log import Hit, Line, Log, Traceback
 from holdfast.engine.diagnose.matching import Sign
-from holdfast.engine.diagnose.owners import is_users
+from holdfast.engine.diagnose.owners import asking_frames, is_users
 from holdfast.engine.diagnose.silent import ENDS_WELL, Silent
 from holdfast.engine.diagnose.tracebacks import ERROR, START
 
@@ -414,7 +414,8 @@ def _unknown_exception(candidates: Sequence[Candidate], signature: Signature, sc
 
 def _is_in_users(exception: Traceback) -> bool:
     """Tell whether an exception came up in the user's code, or in a module of Python's own that it called."""
-    inner = next((frame for frame in reversed(exception.frames) if not PYTHONS.search(frame.file)), None)
+    frames = asking_frames(exception.frames)
+    inner = next((frame for frame in reversed(frames) if not PYTHONS.search(frame.file)), None)
     return inner is not None and is_users(inner)
 
 
