@@ -130,6 +130,33 @@ FILES = {
 }
 
 
+@pytest.mark.parametrize(
+    ("text", "method", "processes"),
+    [
+        ("python -m trl.scripts.sft --learning_rate 1e-5 --num_processes 8", "sft", None),
+        ("accelerate launch --num_processes 2 -m trl.scripts.dpo --learning_rate 1e-5", "dpo", 2),
+        ("accelerate launch --num_processes 2 trl/scripts/grpo.py --learning_rate 1e-5", "grpo", 2),
+        ("accelerate launch --num_processes 2 /opt/lib/trl/scripts/kto.py --learning_rate 1e-5", "kto", 2),
+    ],
+)
+def test_a_script_of_trl_is_the_command_that_starts_it(text: str, method: str, processes: int | None) -> None:
+    """It takes the same flags; how many processes there are only the launcher says."""
+    document = command_document(only(text), text, "run.sh")
+
+    assert document
+    assert (document.calls[0].path, document.get("method")) == (f"trl {method}", method)
+    assert document.get("train.learning_rate") == 1e-5
+    assert document.get("where.world_size", None) == processes
+
+
+@pytest.mark.parametrize(
+    "text", ["python -m trl.scripts.env", "python -m trl.scripts.sft.more", "python my/scripts/sft.py", "python trl.py"]
+)
+def test_other_scripts_are_no_command_of_trl(text: str) -> None:
+    """A name that only resembles one is a program of somebody's own."""
+    assert command_document(only(text), text, "run.sh") is None
+
+
 def files(name: str) -> Document | None:
     return read_settings(FILES[name], name) if name in FILES else None
 
@@ -329,6 +356,19 @@ def test_a_job_that_a_script_submits_is_read_too(folder: Path) -> None:
     assert (line.calls[0].path, line.get("where.timeout")) == ("trl sft", "2h")
     with pytest.raises(UsageError, match="not edited"):
         target.place_edits(line, [Rename("train.packing", "x")])
+
+
+def test_a_script_of_trl_that_lies_here_is_read_itself(folder: Path) -> None:
+    """It may be a changed copy; one that does not lie here is the package's."""
+    run = folder / "run.sh"
+    run.write_text("torchrun trl/scripts/sft.py --seed 1\n", encoding="utf-8")
+
+    assert read_target(str(run)).document.calls[0].path == "trl sft"
+
+    copy = folder / "trl/scripts/sft.py"
+    copy.parent.mkdir(parents=True)
+    copy.write_text("from trl import SFTConfig\n\nargs = SFTConfig('out')\n", encoding="utf-8")
+    assert read_target(str(run)).document.calls[0].path == "trl.SFTConfig"
 
 
 def test_an_edit_of_what_a_recipe_says_is_not_made_in_the_command(folder: Path) -> None:

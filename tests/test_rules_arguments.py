@@ -298,6 +298,16 @@ def test_a_parser_reads_text_and_knows_its_flags() -> None:
     assert {each.rule.code for each in found if each.rule} == {"ARG101", "ARG102", "ARG110"}
 
 
+@pytest.mark.parametrize(("flag", "found"), [("--max", {"ARG106"}), ("--max_l", set()), ("--max_length", set())])
+def test_a_flag_that_could_be_several_is_ambiguous(flag: str, found: set[str]) -> None:
+    """The parser ends the program; the beginning of one flag alone is taken."""
+    (job,) = read_script(PARSED, "train.py", argv=[flag, "4"])
+    findings = [each for each in run_rules(RULES, job, {"api": api()}) if isinstance(each, Finding)]
+
+    assert {each.rule.code for each in findings if each.rule} == found
+    assert all("is ambiguous" in each.message and "`--max_length`" in each.message for each in findings)
+
+
 def test_a_command_is_judged_by_its_dataclasses() -> None:
     """Each flag by the dataclass that has it, or had it; what none knows may be a flag of the launcher."""
     named = "trl sft --model_name_or_path acme/base --dataset_name acme/chats"

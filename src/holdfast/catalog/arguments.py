@@ -7,7 +7,7 @@ from typing import Final
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.commands import HANDED_ON
-from holdfast.catalog.commands import calls_of, is_command
+from holdfast.catalog.commands import ambiguous_flags, calls_of, is_command
 from holdfast.catalog.moving import config_of, moving_fix, trainer_of
 from holdfast.catalog.renames import former_names, job_key, job_note, open_arguments, renamed
 from holdfast.catalog.renaming import (
@@ -31,6 +31,8 @@ from holdfast.core.nearest import nearest, plays_same_role
 
 NEAR: Final = 0.7
 """How alike two names are, from 0 to 1, of which one may be meant for the other."""
+LISTED: Final = 6
+"""How many flags a message lists."""
 QUANTIZES: Final = "BitsAndBytesConfig"
 READ_BACK: Final = frozenset({"quant_method", "_load_in_4bit", "_load_in_8bit"})
 """What a quantization config that was written to a file holds beside its settings."""
@@ -84,8 +86,20 @@ def refused(job: Document, api: Api, became: Became) -> Iterator[Refused]:
 def _all_refused(job: Document, api: Api) -> Iterator[Refused]:
     for call, signature in signatures(job, api):
         for name in call.arguments:
-            if not _takes(call, signature, name) and (found := _Argument(job, api, call, signature, name).judged()):
+            if could := ambiguous_flags(job, call, name, api):
+                yield _ambiguous(job, call, name, could)
+            elif not _takes(call, signature, name) and (found := _Argument(job, api, call, signature, name).judged()):
                 yield found
+
+
+def _ambiguous(job: Document, call: Call, name: str, could: tuple[str, ...]) -> Refused:
+    """Return what argparse says of a flag that is the beginning of several."""
+    command = next((each for each in job.calls if " " in each.path and each.key == call.key), None)
+    whose = f"`{command.path}`" if command else "the parser"
+    listed = ", ".join(f"`--{flag}`" for flag in could[:LISTED])
+    more = f" and {len(could) - LISTED} more" if len(could) > LISTED else ""
+    message = f"`--{name}` is ambiguous: {whose} could match {listed}{more}; write the flag in full"
+    return Refused(call, name, Became.UNKNOWN, message)
 
 
 def _refused_inside(job: Document, api: Api, became: Became) -> Iterator[Refused]:

@@ -29,6 +29,34 @@ def is_command(job: Document, call: Call) -> bool:
     return job.kind == "command" and any(" " in each.path and each.key == call.key for each in job.calls)
 
 
+def ambiguous_flags(job: Document, call: Call, name: str, api: Api) -> tuple[str, ...]:
+    """Return the flags that a flag which is cut short could be; none where it is whole, or short for one alone.
+
+    A parser takes the beginning of a flag of any of its dataclasses, so they are asked together.
+    """
+    if call.via != "parser" or name in call.defaults:
+        return ()
+    flags = _parsed_flags(job, call, api)
+    begun = tuple(flag for flag in flags if flag.startswith(name))
+    return begun if len(begun) > 1 and name not in flags else ()
+
+
+def _parsed_flags(job: Document, call: Call, api: Api) -> tuple[str, ...]:
+    """Return the flags that the parser of a call takes, as far as its dataclasses are known."""
+    together = [each for each in job.calls if each.via == "parser" and each.place == call.place]
+    found = [each for parsed in together for each in _signatures_of(parsed, api)]
+    own = [name for parsed in together for name in parsed.own]
+    return tuple(dict.fromkeys([*own, *(name for each in found for name in (*each.parameters, *each.shims))]))
+
+
+def _signatures_of(call: Call, api: Api) -> Iterator[Signature]:
+    """Yield the signatures of a command's dataclasses; of any other call its own."""
+    if " " in call.path:
+        yield from _signatures(call.path, api).values()
+    elif signature := api.signature(call.path):
+        yield signature
+
+
 def _split(call: Call, api: Api) -> Iterator[Call]:
     signatures = _signatures(call.path, api)
     if not signatures:

@@ -2,11 +2,12 @@
 
 ## What it does
 Compares each argument of a call with what the class or function takes in the versions that the job will get, and names
-the nearest one, or the config of another method that has it.
+the nearest one, or the config of another method that has it. On a command line also: a flag that is cut short and could
+be several.
 
 ## Why is this bad
 The call raises `TypeError: … got an unexpected keyword argument`, after the environment was installed and the imports
-have run.
+have run. A parser refuses a flag that is the beginning of several: `ambiguous option`.
 
 ## Fix safety
 The nearest name is a guess: unsafe.
@@ -63,6 +64,7 @@ try:
 except TypeError:
     args = SFTConfig("out", max_length=512)
 """
+COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name trl-lib/Capybara --max_length 512\n"
 
 RULE = Rule(
     code="ARG106",
@@ -72,7 +74,7 @@ RULE = Rule(
     check=check,
     source=(
         "The history of releases in `catalog/api`. Each example was run with trl 1.16 and transformers 5.23: the bad ones "
-        "raise TypeError."
+        "raise TypeError, or of a command line: the parser ends it."
     ),
     bad=(
         Case(job=MISSPELT, at="train.max_lenght", fixed=JOB),
@@ -80,10 +82,14 @@ RULE = Rule(
         Case(script=SLIP, at="train.learing_rate", fixed=SCRIPT),
         Case(script=SCRIPT.replace("learning_rate=1e-6", "packing=True"), at="train.packing"),
         Case(script=SCRIPT.replace("trainer.train()", "trainer.train(restart=True)"), at="calls.3.restart"),
+        Case(command=COMMAND.replace("_name_or_path", ""), at="train.model"),
+        Case(command=COMMAND.replace("--max_length", "--max"), at="train.max"),
     ),
     good=(
         Case(job=JOB),
         Case(script=SCRIPT),
+        Case(command=COMMAND),
+        Case(command=COMMAND.replace("--max_length", "--max_l")),
         Case(script=OWN),
         Case(script=TOLERANT),
         Case(script=SLIP.replace("learing_rate=1e-6", "**settings")),

@@ -18,7 +18,7 @@ from typing import Final
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.arguments import signatures, subject
-from holdfast.catalog.commands import dataclasses_of
+from holdfast.catalog.commands import ambiguous_flags, dataclasses_of
 from holdfast.catalog.flags import flag_meant
 from holdfast.catalog.since import since
 from holdfast.core.api import REQUIRED, Signature
@@ -53,6 +53,7 @@ def _of_commands(job: Document, api: Api) -> Iterator[Finding]:
         if not call.path.startswith("trl ") or call.open or call.guard.because or HELP & call.arguments.keys():
             continue
         given = {flag_meant(each, name, None)[0] for name in call.arguments for each in _dataclasses(call, api)}
+        given |= {flag for name in call.arguments for flag in ambiguous_flags(job, call, name, api)}
         lacking = [flag for flag, others in NEEDED.items() if not given & {flag, *others}]
         if lacking and any(_dataclasses(call, api)):
             flags = " and ".join(f"`--{flag}`" for flag in lacking)
@@ -122,6 +123,7 @@ RULE = Rule(
         Case(command=COMMAND.replace("_name_or_path", "_name")),
         Case(command="trl sft --config recipe.yaml\n"),
         Case(command="trl sft --help\n"),
+        Case(command=COMMAND.replace("_name_or_path", "")),  # ambiguous: ARG106 reports it
         Case(script=REWARDED, versions=OLD),
         Case(script=UPLOAD.replace("path_in_repo", 'repo_id="me/model", path_in_repo')),
         Case(script=UPLOAD.replace("path_in_repo", "**where, path_in_repo")),

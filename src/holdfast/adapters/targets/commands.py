@@ -99,6 +99,8 @@ def read_line_documents(line: CommandLine, text: str, path: str) -> Iterator[Doc
         add_accelerate_config(line.launch, files)
         found = read_script_documents(name, folders, arguments)
         yield from (with_launch(document, line.launch) for document in found)
+        if not found and (document := command_document(line, text, path, files)):
+            yield document
     elif document := command_document(line, text, path, files):
         yield document
 

@@ -1,11 +1,13 @@
 """A command of TRL's, such as `trl sft --config recipe.yaml --num_processes 4`, as one call of it.
 
 What the parser of a command finds in the file of `--config` becomes its defaults, so that the command line counts before
-it. What no dataclass of the command takes goes to `accelerate launch`.
+it. What no dataclass of the command takes goes to `accelerate launch`. The script that a command starts can be started
+without it: `python -m trl.scripts.sft`, or by its path. Such a script hands nothing on.
 
 Source: `trl/cli` and `trl/scripts/utils.py` of TRL 1.16, tried.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -14,7 +16,7 @@ from holdfast.adapters.readers.command_line.accelerate import add_accelerate_con
 from holdfast.adapters.readers.command_line.commands import CommandLine
 from holdfast.adapters.readers.command_line.launched import with_launch
 from holdfast.adapters.readers.command_line.launchers import Launch, read_number
-from holdfast.adapters.readers.command_line.programs import Flag, read_flags
+from holdfast.adapters.readers.command_line.programs import Flag, Program, read_flags
 from holdfast.adapters.readers.command_line.words import Word
 from holdfast.adapters.readers.settings import SettingsFiles, plain
 from holdfast.core.calls import Call
@@ -22,6 +24,11 @@ from holdfast.core.document import Document, Key
 from holdfast.core.text import Place
 
 CONFIG, ENV = "config", "env"
+SCRIPTS: Final = {
+    "module": re.compile(r"^trl\.scripts\.(?P<method>\w+)$"),
+    "script": re.compile(r"(?:^|/)trl/scripts/(?P<method>\w+)\.py$"),
+}
+"""How the scripts are named that TRL's commands start."""
 TRAINS: Final = frozenset({"sft", "dpo", "grpo", "reward", "kto", "rloo", "distillation"})
 LAUNCHED_BY: Final = {
     "num_processes": "where.world_size",
@@ -60,12 +67,10 @@ def command_document(line: CommandLine, text: str, path: str, files: SettingsFil
         path: Its name.
         files: Gives the settings of a file that the command names.
     """
-    program = line.program
-    if program is None or program.name.text != "trl" or not program.arguments:
+    found = _method(line.program) if line.program else None
+    if line.program is None or found is None:
         return None
-    method, words = program.arguments[0], program.arguments[1:]
-    if method.text not in TRAINS:
-        return None
+    method, words = found
     flags = read_flags(words)
     configs = [_settings(flag, files) for flag in flags if flag.name == CONFIG]
     given = _given(flags, [config for config in configs if config])
@@ -94,7 +99,19 @@ def command_document(line: CommandLine, text: str, path: str, files: SettingsFil
         key_places=_under_train({name: flag.key_place for name, flag in given.items()}),
         calls=(call,),
     )
-    return with_launch(document, _launch(line.launch, given, files))
+    handed_on = given if line.program.kind == "library" else {}
+    return with_launch(document, _launch(line.launch, handed_on, files))
+
+
+def _method(program: Program) -> tuple[Word, Sequence[Word]] | None:
+    """Return the method that a program of TRL's trains with, and its flags; None where it is another program."""
+    if program.kind == "library" and program.name.text == "trl" and program.arguments:
+        method, words = program.arguments[0], program.arguments[1:]
+    elif found := SCRIPTS[program.kind].search(program.name.text) if program.kind in SCRIPTS else None:
+        method, words = replace(program.name, text=found["method"]), program.arguments
+    else:
+        return None
+    return (method, words) if method.text in TRAINS else None
 
 
 def _settings(flag: Flag, files: SettingsFiles) -> Document | None:
