@@ -3,9 +3,12 @@
     .venv/bin/python -m benchmarks.diagnose_cases CASES.jsonl [--seeds 3] [--bare] [--wrong]
     .venv/bin/python -m benchmarks.diagnose_cases --logs FAULTS.jsonl FOLDER [--wrong]
 
-A case is a JSON object with `id`, `class`, `lines`, and `decoy` where its lines look like another cause. Told are the share of
-first answers that are right, the F1 of the lines given as evidence, the share of decoys that are right, and how often answers
-of each confidence are. With `--logs`, each log of a folder is diagnosed as it is.
+A case is a JSON object with `id`, `class`, `lines`, `also` where other classes are right too, `decoy` where its lines look like
+another cause, and `undecidable` where they are all that the thread shows and no reader could tell. Told are the share of first
+answers that are right, the F1 of the lines given as evidence, the share of decoys that are right, and how often answers of each
+confidence are. With `--logs`, each log of a folder is diagnosed as it is.
+
+`benchmarks/diagnose` holds cases of public threads, with the address and the reason of each. Those of `threads_b.jsonl` have not been read.
 """
 
 import argparse
@@ -50,11 +53,13 @@ class Told:
     diagnosis: Diagnosis
     evidence: tuple[int, int, int] = (0, 0, 0)
     decoy: bool = False
+    also: frozenset[str] = frozenset()
+    undecidable: bool = False
 
     @property
     def is_right(self) -> bool:
         """Whether the first answer is right."""
-        return self.answer == self.true
+        return self.answer == self.true or self.answer in self.also
 
 
 @cache
@@ -96,6 +101,8 @@ def told_of(case: Mapping[str, Any], seed: int, *, bare: bool) -> Told:
         found,
         (both, len(given), len(numbers)),
         bool(case.get("decoy")),
+        frozenset(SAME.get(name, name) for name in case.get("also", ())),
+        bool(case.get("undecidable")),
     )
 
 
@@ -156,6 +163,10 @@ def main() -> None:
     print(
         f"right first: {share(told)}; decoys: {share([each for each in told if each.decoy])}; evidence F1: {f1(told):.3f}"
     )
+    if any(each.undecidable for each in told):
+        print(
+            f"right first, of those that their text decides: {share([each for each in told if not each.undecidable])}"
+        )
     print("\n".join(calibration(told)))
 
 

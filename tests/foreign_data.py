@@ -145,6 +145,10 @@ FOREIGN: dict[str, list[Row]] = {
             "safer_response_id": 0,
         },
     ],
+    "scored lists": [
+        {"prompt": "Why?", "responses": ["Because.", "So it is.", "No."], "scores": [0.5, 0.9, 0.1]},
+        {"prompt": "How?", "responses": ["Thus.", "Dunno."], "scores": [3.0, 1.0]},
+    ],
     "helpsteer3": [
         {
             "context": chat("Why?"),

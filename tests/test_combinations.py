@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -131,3 +132,28 @@ def test_no_check_is_known_of_what_is_hidden() -> None:
         of_class = programs(path)
         hidden = {name: Known(UNKNOWN, frozenset({name})) for name in defaults(path)}
         assert construct(path, of_class, hidden).raised is None, path
+
+
+def pairs() -> Iterator[Any]:
+    """Two faults of one class that no argument connects, neither in what is written nor in what would be right."""
+    for (path, *one), (other_path, *other) in combinations(REFUSED, 2):
+        touched = [set(refused) | set(taken) for refused, taken in (one, other)]
+        given = spoken(path, {}) | {name: value for arguments in (*one, *other) for name, value in arguments.items()}
+        if path == other_path and not touched[0] & touched[1] and refusal(path, given) is None:
+            yield path, one, other
+
+
+def test_no_error_hides_another() -> None:
+    """Of two faults at once both are told, each as the class tells it where the other one is fixed."""
+    told = hidden = 0
+    for path, (refused, taken), (also, fixed) in pairs():
+        given = spoken(path, refused | also)
+        errors = outcome(path, given).errors
+        left = [refusal(path, given | repair) for repair in (taken, fixed)]
+        if not all(left):
+            continue
+        told, hidden = told + (len(errors) > 1), hidden + (len(errors) == 1)
+        assert errors, (path, given)
+        for each in left if len(errors) > 1 else ():
+            assert any(same_words(str(each), error.message) for error in errors), (path, given, each)
+    assert told > 20 * hidden

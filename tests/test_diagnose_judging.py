@@ -330,6 +330,17 @@ def test_training_that_came_to_its_end_disproves_what_keeps_from_starting() -> N
     assert first(f"{line}\n", apart) == "rendezvous-timeout"
 
 
+def test_a_step_behind_it_disproves_what_keeps_from_starting() -> None:
+    """A process tries an address again and again until the others are there; what fails after the first steps is something else."""
+    apart = signature("rendezvous-timeout", Mark(line="client socket has failed to connect", weight=0.7))
+    line = (
+        "[W socket.cpp:663] [c10d] The client socket has failed to connect to [node7]:29500 (errno: 110 - timed out)."
+    )
+
+    assert found(f"{line}\n{STEPS}", apart).verdict == "unknown"
+    assert found(f"{STEPS}{line}\n", apart).causes[0].signature.name == "rendezvous-timeout"
+
+
 def test_nccl_says_warn_of_what_ends_it() -> None:
     """A logger's warning may be about nothing; NCCL has no other word for an error."""
     full = signature("full", Mark(line="No space left on device", weight=0.95))

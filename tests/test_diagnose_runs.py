@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from holdfast.app.diagnosing import diagnose
+from holdfast.cli.diagnosis import render_diagnosis
 from holdfast.core.methods import Method
 from tests.run_place import PATIENCE_S, Place
 from tests.test_run import JOB
@@ -94,6 +95,21 @@ def test_a_person_who_stops_a_run_is_no_failure_of_the_job(at: Place) -> None:
     assert first(told) == "job-cancelled-externally"
     assert "a person" in told["causes"][0]["evidence"][0]["text"]
     assert told["causes"][0]["fix"] == f"Continue it from the newest whole checkpoint: `holdfast resume {at.run.name}`."
+
+
+def test_a_run_that_goes_on_is_healthy_so_far(at: Place) -> None:
+    """What is missing in its logs is no failure yet; once it is stopped, that is told."""
+    seen: list[dict[str, Any]] = []
+
+    def look_and_stop() -> None:
+        seen.append(told_of(at))
+        at.type("stop", "job")
+
+    run_until(at, lambda: at.steps() >= 2, look_and_stop)
+
+    assert (seen[0]["verdict"], seen[0]["running"]) == ("healthy", at.run.name)
+    assert "no failure found so far" in render_diagnosis(seen[0])
+    assert told_of(at)["running"] is None
 
 
 def test_a_kill_for_memory_is_told_by_what_the_kernel_counted(at: Place) -> None:

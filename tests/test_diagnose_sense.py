@@ -141,3 +141,62 @@ def test_a_framework_that_runs_from_a_checkout_is_none_of_the_users_code(file: s
 
 def test_a_compiled_module_is_none_of_the_users_code() -> None:
     assert first("ArrowThing: odd", "pyarrow/error.pxi", "pyarrow.lib.check_status", "raise x")[0] == ""
+
+
+def test_a_script_that_checks_its_environment_states_the_cause() -> None:
+    error = "AssertionError: Frob is now in the main branch.\nPlease reinstall it: pip install git+https://example.org/frob.git"
+    name, confidence = first(error, "/job/finetune.py", "<module>", '"Frob" in frob.models')
+    assert name == "framework-version-incompatible"
+    assert confidence < 0.7
+    assert (
+        first("AssertionError: at least two rows are needed", "/job/finetune.py", "check", "assert rows")[0]
+        == "user-code-error"
+    )
+
+
+def test_a_message_over_several_lines_is_read_where_the_beginning_of_its_traceback_is_cut_off() -> None:
+    text = """  File "/job/finetune.py", line 18, in <module>
+    "Frob" in frob.models
+AssertionError: Frob is now in the main branch.
+Please reinstall it: pip install git+https://example.org/frob.git
+"""
+    assert found(text, *all_signatures()).causes[0].signature.name == "framework-version-incompatible"
+
+
+LACKS = """Traceback (most recent call last):
+  File "/job/train.py", line 9, in <module>
+    trainer.train()
+  File "{file}", line 78, in parameters_of
+    weight = base_layer.weight
+  File "/opt/venv/lib/python3.11/site-packages/torch/nn/modules/module.py", line 1931, in __getattr__
+    raise AttributeError(
+AttributeError: 'FrobLinearGEMM' object has no attribute 'weight'
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [(f"{LIBRARY}tuner/kernels.py", "framework-version-incompatible"), ("/job/layers.py", "user-code-error")],
+)
+def test_who_asks_for_an_attribute_is_told_and_not_torchs_look_up(file: str, name: str) -> None:
+    assert found(LACKS.format(file=file), *all_signatures()).causes[0].signature.name == name
+
+
+@pytest.mark.parametrize(
+    ("name", "error"),
+    [
+        (
+            "framework-version-incompatible",
+            "AttributeError: 'FrobRecipeDistributed' object has no attribute 'world_size'",
+        ),
+        (
+            "framework-version-incompatible",
+            "TypeError: FrobWorkerBase.execute_method() got an unexpected keyword argument 'x'",
+        ),
+        ("", "AttributeError: 'MyModelWrapper' object has no attribute 'world_size'"),
+        ("", "AttributeError: 'Frob' object has no attribute 'world_size'"),
+        ("", "AttributeError: 'NoneType' object has no attribute 'world_size'"),
+    ],
+)
+def test_without_a_traceback_a_class_is_a_librarys_if_it_is_named_like_one(name: str, error: str) -> None:
+    assert first(error)[0] == name

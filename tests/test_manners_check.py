@@ -16,7 +16,7 @@ from holdfast.app.checking_one import Told
 from holdfast.app.target_request import Question
 from holdfast.cli.findings import render_finding, render_findings
 from holdfast.cli.main import run_command
-from holdfast.core.errors import SourceError
+from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.requirement import Declared
 
 HEADER = "# /// script\n# dependencies = ['trl==1.16.0', 'transformers==5.23.0']\n# ///\n"
@@ -472,3 +472,15 @@ def test_syntax_of_a_newer_python_is_skipped(tmp_path: Path, line: str) -> None:
     assert answer["verdict"] == "pass"
     assert [skip["code"] for skip in answer["targets"][0]["skipped"]] == ["SYN001"]
     assert check([str(script)], offline=True, strict=True)["verdict"] == "fail"
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv.gz", "rows.parquet", "ROWS.CSV"])
+def test_data_is_for_inspect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """A data file is no job: the error names the command that looks at data."""
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text('{"text": "a"}\n', encoding="utf-8")
+
+    with pytest.raises(UsageError) as raised:
+        check([name])
+
+    assert f"holdfast inspect {name}" in raised.value.fix

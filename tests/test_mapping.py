@@ -38,6 +38,11 @@ def assistant(text: str) -> dict[str, str]:
 
 SYSTEM = {"role": "system", "content": "Be kind."}
 RESULTS: dict[tuple[str, str], Row] = {
+    ("dpo", "scored lists"): {
+        "prompt": [user("Why?")],
+        "chosen": [assistant("So it is.")],
+        "rejected": [assistant("No.")],
+    },
     ("sft", "alpaca"): {"prompt": [user("Add the numbers.\n\n1 and 2")], "completion": [assistant("3")]},
     ("grpo", "alpaca"): {"prompt": [user("Add the numbers.\n\n1 and 2")], "solution": "3"},
     ("sft", "dolly"): {"prompt": [user("Who wrote it?\n\nAnn wrote it.")], "completion": [assistant("Ann.")]},
@@ -217,6 +222,14 @@ UNCERTAIN: dict[str, tuple[str, list[Row], str]] = {
         [{"instruction": "a", "completions": [{"response": "b", "score": 1, "rating": 2}]}],
         "not certain",
     ),
+    "equal scores in a list": (
+        "dpo",
+        [{"prompt": "a", "responses": ["b", "c"], "scores": [0.5, 0.5]}],
+        "the same score",
+    ),
+    "rows in a list": ("sft", [{"version": 1, "data": [{"text": "a"}, {"text": "b"}]}], 'field="data"'),
+    "pairs in a list": ("dpo", [{"rows": [{"prompt": "a", "chosen": "b", "rejected": "c"}]}], 'field="rows"'),
+    "rows of another kind in a list": ("dpo", [{"data": [{"text": "a"}]}], "no two answers"),
     "a tree": ("sft", FOREIGN["oasst"], "one message of a tree"),
     "steps for sft": ("sft", FOREIGN["math-shepherd"], "bad ones"),
     "bad conversations for sft": ("sft", FOREIGN["judged conversations"], "bad ones"),

@@ -2,10 +2,12 @@
 
 from collections import Counter
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from holdfast import check
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api, newest
 from holdfast.core.finding import Finding, Severity
@@ -75,7 +77,6 @@ def test_tells_each_fault_once(rule: Any, case: Any) -> None:
         (script("SFT", "eval_strategy='epoch', load_best_model_at_end=True", "eval_dataset=rows"), "EVL102"),
         (script("SFT", "packing=True, max_length=None"), "CMB104"),
         (script("GRPO", "auto_find_batch_size=True"), "CMB103"),
-        (script("GRPO", "num_generations=1, generation_batch_size=8, steps_per_generation=2"), "CMB101"),
         (script("GRPO", "generation_batch_size=8, steps_per_generation=2"), "CMB101"),
         (script("GRPO", "reward_weights=[1.0, 2.0]"), "CMB103"),
         (script("GRPO", "sync_ref_model=True"), "CMB103"),
@@ -84,6 +85,48 @@ def test_tells_each_fault_once(rule: Any, case: Any) -> None:
 def test_tells_of_what_raises(source: str, code: str) -> None:
     """Each fault has its rule."""
     assert [each.rule.code for each in told(source, 1) if each.rule] == [code]
+
+
+JOB = "method: sft\nmodel: builtin:tiny-chat\ndataset: builtin:stdlib-docstrings\ntrain:\n"
+
+
+@pytest.mark.parametrize(
+    ("train", "expected"),
+    [
+        ("load_best_model_at_end: true", ["EVL101"]),
+        ("load_best_model_at_end: true, eval_strategy: epoch", ["EVL101", "EVL102"]),
+        ("load_best_model_at_end: true, eval_strategy: epoch, bf16: true, fp16: true", ["EVL101", "EVL102", "PRC102"]),
+        ("save_strategy: best", ["EVL102"]),
+    ],
+)
+def test_a_job_is_told_of_all_at_once(tmp_path: Path, train: str, expected: list[str]) -> None:
+    """A job without rows to evaluate on is told what else is wrong with its evaluation."""
+    path = tmp_path / "job.yaml"
+    path.write_text(JOB.rstrip("\n") + f" {{{train}}}\n", encoding="utf-8")
+
+    (target,) = check([path], offline=True)["targets"]
+
+    assert sorted(each["code"] for each in target["findings"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (script("GRPO", "num_generations=1, generation_batch_size=8, steps_per_generation=2"), ["CMB101", "CMB101"]),
+        (
+            script("SFT", "eval_strategy='epoch', save_strategy='steps', load_best_model_at_end=True"),
+            ["EVL101", "EVL102"],
+        ),
+        (
+            script("SFT", "eval_strategy='steps', dataloader_prefetch_factor=2, bf16=True, fp16=True"),
+            ["CMB103", "EVL101", "PRC102"],
+        ),
+        (script("SFT", "load_best_model_at_end=True, metric_for_best_model='accuracy'"), ["EVL102"]),
+    ],
+)
+def test_tells_of_all_that_raises(source: str, expected: list[str]) -> None:
+    """An error does not hide those that the class, or the trainer that its config goes to, would raise once it is fixed."""
+    assert sorted(each.rule.code for each in told(source, 1) if each.rule) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The verb `diagnose`: why a job failed, from its logs, its script beside them, or a run that the ledger knows."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -56,13 +57,19 @@ def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None
     beside = _beside(log, alone, past, job)
     asked = past.asked or (job.asked if job else None)
     found = judge(log, marks, beside, asked) if beside or asked else alone
+    if past.running and found.is_quiet:
+        found = replace(found, verdict="healthy", missing=(), is_quiet=False)
     paths = [path for path, _ in past.files]
     told = (
         answer_diagnose(found, paths, asked.settings, asked.is_so, job=past.job)
         if asked
         else answer_diagnose(found, paths, job=past.job)
     )
-    return {**told, "job": {"path": past.job, "unread": job.unread or None} if job else None}
+    return {
+        **told,
+        "running": past.running or None,
+        "job": {"path": past.job, "unread": job.unread or None} if job else None,
+    }
 
 
 def _read_job(past: Past, alone: Diagnosis) -> "Job | None":

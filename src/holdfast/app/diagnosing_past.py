@@ -22,6 +22,7 @@ class Past:
         job: The file that says what it trains, its job file or its script; empty where nothing is left of it.
         text: What that file held when the run began.
         versions: Releases of the libraries that it trained with, by package.
+        running: The name of the run whose logs these are, while it goes on under supervision; empty otherwise.
     """
 
     files: Files
@@ -31,3 +32,4 @@ class Past:
     job: str = ""
     text: str = ""
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
+    running: str = ""

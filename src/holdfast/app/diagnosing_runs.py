@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from holdfast.adapters.log_files import read_chunks
-from holdfast.adapters.run_folder import load_plan
+from holdfast.adapters.run_folder import is_supervised, load_plan
 from holdfast.app.diagnosing_past import Files, Past
 from holdfast.app.runs import Run, open_run
 from holdfast.core.errors import LedgerError
@@ -50,6 +50,7 @@ def read_past(name: str, runs: str | None) -> Past:
         job=job,
         text=text,
         versions={name: str(version) for name, version in started.get("versions", {}).items() if name != "python"},
+        running="" if state.stage.ended or not is_supervised(run.folder) else run.name,
     )
 
 

@@ -135,9 +135,9 @@ def refusals(job: Document, api: Api, rule: str) -> Iterator[tuple[Construction,
     """
     every = constructions(job, api)
     for made in every:
-        raised = made.outcome.raised
-        if raised and ELSEWHERE[rule].search(raised.message) and not made.call.guard.holds(raised.exception):
-            yield made, raised
+        for raised in made.outcome.errors:
+            if ELSEWHERE[rule].search(raised.message) and not made.call.guard.holds(raised.exception):
+                yield made, raised
     for made in every:
         made.require_decided(lambda notice: ELSEWHERE[rule].search(notice.message))
 
@@ -172,7 +172,7 @@ class _Constructor:
         """Yield the call of the trainer to which a command hands its config; the model that it names it may load first."""
         for call, outcome in made:
             trainer = trainer_of(call.path)
-            if outcome and outcome.made and self.api.signature(trainer) and not call.open:
+            if outcome and self.api.signature(trainer) and not call.open:
                 settings = {**outcome.made.attributes, LOADING: BLANK}
                 self.made[call.key] = replace(outcome, made=replace(outcome.made, attributes=settings))
                 given = {"args": Made(call.path, call.key)}
@@ -218,7 +218,7 @@ class _Constructor:
             key = frozenset({f"{call.key}.{written}"})
             outcome = self.outcome(value.key) if isinstance(value, Made) else None
             if outcome is not None and isinstance(value, Made):
-                yield name, Known(_changed(self.job, value.key, outcome.made)) if outcome.made else BLANK
+                yield name, Known(_changed(self.job, value.key, outcome.made))
             else:
                 yield name, Known(_taken(call, signature.parameters.get(name), written, value), key)
 

@@ -35,18 +35,27 @@ def _lines(answer: Answer) -> Iterator[str]:
     if (job := answer.get("job")) and job["unread"]:
         yield f"{style('without', fg='yellow')} {job['path']}, which cannot be read: {job['unread']}"
     if answer["verdict"] == "healthy":
-        yield f"{style('healthy', fg='green', bold=True)}: nothing in {read} keeps the job from its end"
+        yield from _healthy(answer, read)
     if answer["verdict"] == "unknown":
         yield from _unknown(answer, read)
     for number, cause in enumerate(answer["causes"]):
         if number:
-            yield from _other("or", cause)
+            yield from _other(f"{style('less likely', dim=True)} {_plainly(cause)}", cause)
         elif answer["verdict"] == "unknown":
-            yield from _other("perhaps", cause)
+            yield from _other(f"{style('perhaps', dim=True)} {_named(cause)}", cause)
         elif answer["verdict"] == "healthy":
             yield from _reassurance(cause)
         else:
             yield from _cause(cause)
+
+
+def _healthy(answer: Answer, read: str) -> Iterator[str]:
+    """Yield that no failure was found; of a run that goes on, how to follow it."""
+    if run := answer.get("running"):
+        yield f"{style('running', fg='green', bold=True)}: no failure found so far in {read}"
+        yield f"  {style('next', dim=True)} holdfast watch {run}"
+    else:
+        yield f"{style('healthy', fg='green', bold=True)}: no failure found in {read}"
 
 
 def _unknown(answer: Answer, read: str) -> Iterator[str]:
@@ -64,9 +73,14 @@ def _named(cause: Answer, **styles: Any) -> str:
     return f"{style(cause['class'], bold=True, **styles)} ({sure}): {cause['title']}"
 
 
-def _other(how: str, cause: Answer) -> Iterator[str]:
+def _plainly(cause: Answer) -> str:
+    """A class without its confidence: those of several classes are no parts of 100 %, and beside each other they look so."""
+    return f"{style(cause['class'], bold=True)}: {cause['title']}"
+
+
+def _other(first_line: str, cause: Answer) -> Iterator[str]:
     yield ""
-    yield f"{style(how, dim=True)} {_named(cause)}"
+    yield first_line
     yield from _evidence(cause["evidence"][:1])
 
 

@@ -57,16 +57,22 @@ class Outcome:
     """What came of a construction.
 
     Attributes:
-        made: What was made, with the attributes that are known of it; None where it raises.
-        raised: The error that it certainly raises.
+        made: What was made, with the attributes that are known of it; where it raises, with the arguments that were given.
+        errors: The error that it certainly raises, and those that it raises once that one is fixed: the conditions of
+            each read other arguments than the conditions of those before it.
         warned: What it certainly warns of before that.
         doubted: The errors that it may raise, by conditions on the way there that are not certain.
     """
 
-    made: Instance | None
-    raised: Notice | None = None
+    made: Instance
+    errors: tuple[Notice, ...] = ()
     warned: tuple[Notice, ...] = ()
     doubted: tuple[Notice, ...] = ()
+
+    @property
+    def raised(self) -> Notice | None:
+        """The error that it certainly raises."""
+        return self.errors[0] if self.errors else None
 
 
 def construct(
@@ -97,19 +103,11 @@ def construct(
     method = programs[0].method
     made = Instance(path, {} if method == "__init__" else given)
     state = run.values.unpack(made, {})
-    try:
-        state, _ = run.call(method, -1, state, _bound(made, given if method == "__init__" else {}))
-    except _RaisedError as error:
-        return Outcome(None, error.notice, tuple(run.warned), tuple(run.doubted))
-    return Outcome(run.values.pack(made, state), None, tuple(run.warned), tuple(run.doubted))
-
-
-class _RaisedError(Exception):
-    """The constructor certainly raises."""
-
-    def __init__(self, notice: Notice) -> None:
-        super().__init__(notice.message)
-        self.notice = notice
+    state, _ = run.call(method, -1, state, _bound(made, given if method == "__init__" else {}))
+    if run.errors:
+        written = {name: known for name, known in given.items() if known.keys}
+        return Outcome(Instance(path, written), tuple(run.errors), tuple(run.warned), tuple(run.doubted))
+    return Outcome(run.values.pack(made, state), (), tuple(run.warned), tuple(run.doubted))
 
 
 @dataclass(slots=True)
@@ -126,6 +124,7 @@ class _Frame:
 class _Run:
     programs: Sequence[Program]
     values: Values
+    errors: list[Notice] = field(default_factory=list[Notice])
     warned: list[Notice] = field(default_factory=list[Notice])
     doubted: list[Notice] = field(default_factory=list[Notice])
     frames: list[_Frame] = field(default_factory=list[_Frame])
@@ -190,7 +189,7 @@ class _Run:
                 self.frames[-1].returned.append((state, known))
                 return None
             case ast.Expr(value=ast.Call(func=ast.Name("warn"), args=[message])):
-                self._note("", message, state, self.warned.append)
+                self._note("", message, state, self._warned)
             case ast.Expr():
                 state, _ = self._assigned(node.value, state)
             case _:
@@ -236,7 +235,7 @@ class _Run:
     def _if(self, node: ast.If, state: State) -> State | None:
         holds = self.values.truth(node.test, state)
         if not isinstance(holds, Unknown):
-            return self._branch(node, node.body if holds else node.orelse, state)
+            return self._decided(node, state, holds=bool(holds))
         frame = self.frames[-1]
         returned = len(frame.returned)
         self.unsure += 1
@@ -247,6 +246,15 @@ class _Run:
         if one is None or other is None:
             return other if one is None else one
         return self.values.join(one, other, self.values.keys(node.test, state))
+
+    def _decided(self, node: ast.If, state: State, *, holds: bool) -> State | None:
+        """Return the state after the branch that is taken; where it raises, after the other, as if the error were fixed."""
+        taken, other = (node.body, node.orelse) if holds else (node.orelse, node.body)
+        before = len(self.errors)
+        after = self._branch(node, taken, state)
+        if after is None and len(self.errors) > before:
+            return self._branch(node, other, state)
+        return after
 
     def _branch(self, node: ast.If, body: Sequence[ast.stmt], state: State) -> State | None:
         tests = self.frames[-1].tests
@@ -264,22 +272,30 @@ class _Run:
                 message = ast.Constant("")
             case _:
                 return
-        self._note(name, message, state, _give_up)
+        self._note(name, message, state, self._raised)
+
+    def _raised(self, notice: Notice) -> None:
+        """Keep an error, unless an argument that it reads was read by an error before it."""
+        before = {key for error in self.errors for keys in error.reads for key in keys}
+        read = {key for keys in notice.reads for key in keys}
+        if not self.errors or (read and not read & before):
+            self.errors.append(notice)
+
+    def _warned(self, notice: Notice) -> None:
+        """Keep a warning of what is reached before an error."""
+        if not self.errors:
+            self.warned.append(notice)
 
     def _note(self, exception: str, message: ast.expr, state: State, tell: Callable[[Notice], None]) -> None:
         tests = [test for frame in reversed(self.frames) for test in reversed(frame.tests)]
         doubts = [test for frame in self.frames for test in frame.doubts]
         if self.unsure or doubts:
-            if not exception:
+            if not exception or self.errors:
                 return
             tell, tests = self.doubted.append, [*tests, *doubts]
         reads = tuple(keys for test in tests if (keys := self.values.keys(*test)))
         home = self.programs[self.frames[-1].index].home
         tell(Notice(exception, self.values.rendered(message, state), reads, home))
-
-
-def _give_up(notice: Notice) -> None:
-    raise _RaisedError(notice)
 
 
 def _bound(made: Instance, given: Mapping[str, Known]) -> dict[str, Known]:

@@ -32,6 +32,7 @@ def check(job: Document, processes: int, api: Api) -> Iterator[Finding]:
     """Object to each batch that does not hold whole groups."""
     if not makes_groups(job, api):
         return
+    yield from _two_sizes(job, api)
     generations = setting(job, "num_generations", api)
     if not isinstance(generations, int):
         return
@@ -44,17 +45,20 @@ def check(job: Document, processes: int, api: Api) -> Iterator[Finding]:
     yield from _evaluation(job, generations, processes, api)
 
 
+def _two_sizes(job: Document, api: Api) -> Iterator[Finding]:
+    if all(setting(job, name, api) is not None for name in ("generation_batch_size", "steps_per_generation")):
+        fix = Fix("keep `generation_batch_size`", (Remove("train.steps_per_generation"),), safe=False)
+        yield Finding("train.steps_per_generation", "it cannot be set beside `generation_batch_size`", fix)
+
+
 def _training(job: Document, generations: int, processes: int, api: Api) -> Iterator[Finding]:
     batch, whole = setting(job, "per_device_train_batch_size", api), setting(job, "generation_batch_size", api)
     steps = setting(job, "steps_per_generation", api)
     if not _is_count(batch):
         return
     once = batch * processes
-    if whole is not None and steps is not None:
-        fix = Fix("keep `generation_batch_size`", (Remove("train.steps_per_generation"),), safe=False)
-        yield Finding("train.steps_per_generation", "it cannot be set beside `generation_batch_size`", fix)
-    elif _is_count(whole):
-        if whole % once or whole % generations:
+    if _is_count(whole):
+        if steps is None and (whole % once or whole % generations):
             fault = f"{whole} completions at once make no whole steps of {once} and groups of {generations}"
             yield Finding("train.generation_batch_size", fault)
     else:

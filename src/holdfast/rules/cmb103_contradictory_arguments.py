@@ -28,8 +28,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     """Tell of each class that refuses its arguments, and of arguments that it ignores."""
     every = constructions(job, api)
     for each in every:
-        raised = each.outcome.raised
-        for notice in (raised,) if raised else each.outcome.warned:
+        for notice in each.outcome.errors or each.outcome.warned:
             held = each.call.guard.holds(notice.exception or "Warning")
             if not held and not is_told_elsewhere(each, notice, job, api):
                 yield _finding(job, api, each, notice)

@@ -49,7 +49,10 @@ def check(job: Document, api: Api, dataset: Dataset) -> Iterator[Finding]:
         return
     if job.kind != "job":
         _require_usual(job, api)
-    settings, how = _settings(job, api), "; see `dataset.map`" if job.kind == "job" else ""
+    settings, how = (
+        _settings(job, api),
+        "; `holdfast inspect` proposes a function for `dataset.map`" if job.kind == "job" else "",
+    )
     for key, columns in _splits(job, dataset).items():
         readiness = judge(method, columns, recognise(columns, settings=settings), settings)
         if not readiness.ready:

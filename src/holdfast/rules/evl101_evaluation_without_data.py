@@ -1,8 +1,9 @@
 """Evaluation is asked for, and there is no data to evaluate on.
 
 ## What it does
-Looks for settings that make the trainer evaluate (`eval_strategy`, `eval_on_start`, `early_stopping`) in a job whose
-`dataset` names neither `eval_split` nor `eval_fraction`; in a script, for a trainer that is given no `eval_dataset`.
+Looks for settings that make the trainer evaluate, or need an evaluation (`eval_strategy`, `load_best_model_at_end`,
+`eval_on_start`, `early_stopping`), in a job whose `dataset` names neither `eval_split` nor `eval_fraction`; in a script,
+for a trainer that is given no `eval_dataset`.
 
 ## Why is this bad
 With an evaluation strategy and no evaluation data, building the trainer raises ValueError. `eval_on_start` raises
@@ -45,6 +46,8 @@ def _in_program(job: Document, api: Api) -> Iterator[Finding]:
 def _evaluating(job: Document) -> Iterator[str]:
     if setting(job, "eval_strategy") in ("steps", "epoch"):
         yield "train.eval_strategy"
+    elif setting(job, "load_best_model_at_end") is True and job.get("train.eval_strategy", None) is None:
+        yield "train.load_best_model_at_end"
     if setting(job, "eval_on_start") is True:
         yield "train.eval_on_start"
     if job.get("early_stopping", None) not in (None, ABSENT):
@@ -60,6 +63,7 @@ train:
   eval_strategy: steps
 """
 SEEING = BLIND.replace("Capybara\n", "Capybara\n  eval_fraction: 0.1\n")
+BEST = BLIND.replace("eval_strategy: steps", "load_best_model_at_end: true")
 START = BLIND.replace("eval_strategy: steps", "eval_on_start: true")
 STOPPING = BLIND.replace("train:\n  eval_strategy: steps", "early_stopping:\n  patience: 2")
 STREAMED = BLIND.replace("Capybara\n", "Capybara\n  streaming: true\n")
@@ -89,6 +93,11 @@ RULE = Rule(
     ),
     bad=(
         Case(job=BLIND, at="train.eval_strategy", fixed=SEEING),
+        Case(
+            job=BEST,
+            at="train.load_best_model_at_end",
+            fixed=BEST.replace("Capybara\n", "Capybara\n  eval_fraction: 0.1\n"),
+        ),
         Case(
             job=START, at="train.eval_on_start", fixed=START.replace("Capybara\n", "Capybara\n  eval_fraction: 0.1\n")
         ),

@@ -36,7 +36,7 @@ WATCHING = ("reduce_lr_on_plateau", "greedy")
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Object to saving and evaluating that do not meet, in a job that has data to evaluate on."""
+    """Object to saving and evaluating that do not meet, in a job that evaluates."""
     return _in_job_file(job) if job.kind == "job" else _in_program(job, api)
 
 
@@ -68,12 +68,13 @@ def _matching(made: Construction) -> Fix | None:
 
 
 def _in_job_file(job: Document) -> Iterator[Finding]:
-    if job.get("dataset.eval_split", None) is None and job.get("dataset.eval_fraction", None) is None:
+    has_data = job.get("dataset.eval_split", None) is not None or job.get("dataset.eval_fraction", None) is not None
+    if not has_data and job.get(EVAL, "no") == "no" and job.get(SAVE, None) != "best":
         return
     stopping = job.get("early_stopping", None) is not None
     wanted = stopping or setting(job, "load_best_model_at_end") is True
     follows = stopping and job.get(SAVE) is ABSENT and job.get(SAVE_STEPS) is ABSENT
-    evals = job.get(EVAL, "steps")
+    evals = job.get(EVAL, "steps" if has_data else "no")
     saves = job.get(SAVE, evals if follows else "steps")
     if saves == "best":
         yield from _best(job, evals, wanted=wanted)
@@ -93,7 +94,8 @@ def _best(job: Document, evals: Any, *, wanted: bool) -> Iterator[Finding]:
     if not watched:
         yield Finding(SAVE, "`save_strategy: best` needs `train.metric_for_best_model`", _named("train"))
     elif evals == "no":
-        yield Finding(EVAL, "without evaluation no model is ever the best, and none is saved", None, Severity.WARNING)
+        key = SAVE if job.get(EVAL) is ABSENT else EVAL
+        yield Finding(key, "without evaluation no model is ever the best, and none is saved", None, Severity.WARNING)
 
 
 def _steps(job: Document) -> Iterator[Finding]:

@@ -31,9 +31,8 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     made = {each.call.key: each for each in constructions(job, api)}
     for each in made.values():
         config = each.call.arguments.get("args")
-        if _stops(each) and isinstance(config, Made) and config.key in made and each.outcome.made:
-            held = made[config.key].outcome.made
-            values = {name: known.value for name, known in held.attributes.items()} if held else {}
+        if _stops(each) and isinstance(config, Made) and config.key in made:
+            values = {name: known.value for name, known in made[config.key].outcome.made.attributes.items()}
             yield from _judged(api, each.call.key, config.key, values)
 
 

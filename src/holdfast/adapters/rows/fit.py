@@ -5,14 +5,16 @@ runs both.
 """
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from holdfast.adapters.rows.guess import LARGEST_INTEGER, TIME
 from holdfast.adapters.rows.json_text import NO_ROW
 from holdfast.core.columns import ListOf, Scalar, Struct, Type
 
+JSON: Final = Scalar("json")
 INTEGER = re.compile(r"\s*-?\d+\s*")
 
 
@@ -51,8 +53,11 @@ def fit_row(row: Any, columns: Mapping[str, Type], notes: list[str]) -> dict[str
 
 
 def fit(value: Any, kind: Type, path: str, notes: list[str]) -> Any:
-    """Return a value as its column holds it; of type `json` a text, unless it is one, its JSON."""
-    if value is None:
+    """Return a value as its column holds it; of type `json` a text, unless it is one, its JSON.
+
+    NaN and Infinity are null where the column holds no numbers: `datasets` 5.2 reads them so.
+    """
+    if value is None or (kind == JSON and _is_no_number(value)):
         return None
     match kind:
         case ListOf(of):
@@ -66,7 +71,7 @@ def fit(value: Any, kind: Type, path: str, notes: list[str]) -> Any:
 def _fit_list(value: Any, of: Type, path: str, notes: list[str]) -> list[Any]:
     if isinstance(value, list):
         return [fit(element, of, f"{path}[]", notes) for element in value]
-    if of == Scalar("json") and not isinstance(value, dict):
+    if of == JSON and not isinstance(value, dict):
         notes.append(f"`{path}` is {_kind_of(value)} here and a list before: it becomes a list with one element")
         return [fit(value, of, f"{path}[]", notes)]
     raise MisfitError(path, f"is {_kind_of(value)} here, and a list in the first rows")
@@ -132,8 +137,26 @@ _CASTS: Mapping[str, Callable[[Any], Any]] = {"integer": _integer, "float": _rea
 
 
 def as_json(value: Any) -> str:
-    """Return a value's JSON as polars writes it, with a blank behind each comma and colon."""
-    return json.dumps(value, ensure_ascii=False)
+    """Return a value's JSON as polars writes it, with a blank behind each comma and colon; NaN and Infinity are null."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        return json.dumps(_without_nan(value), ensure_ascii=False)
+
+
+def _is_no_number(value: Any) -> bool:
+    """Tell whether a value is NaN or Infinity, which JSON does not have and Python's parser reads."""
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+def _without_nan(value: Any) -> Any:
+    match value:
+        case dict():
+            return {name: _without_nan(part) for name, part in value.items()}
+        case list():
+            return [_without_nan(part) for part in value]
+        case _:
+            return None if _is_no_number(value) else value
 
 
 _NAMES = {

@@ -9,6 +9,7 @@ from pathlib import Path
 from tokenize import detect_encoding
 from typing import TYPE_CHECKING, Final, Protocol, TextIO
 
+from holdfast.catalog.data_files import READ, ending_of
 from holdfast.core.document import Document, Edit
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.nearest import nearest
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 KNOWN: Final = "name a job file (.yaml), a script (.py), a notebook (.ipynb) or a shell script (.sh)"
 PROGRAMS: Final = (".py", ".ipynb", ".sh", ".bash", ".slurm", ".sbatch", ".mk")
 """Suffixes of what is no job file."""
+DATA: Final = frozenset(READ) - {".json"}
+"""Endings of data files; a recipe of another trainer may be JSON."""
 
 
 class PlaceEdits(Protocol):
@@ -80,6 +83,8 @@ def read_target(
         from holdfast.adapters.overrides import require_no_overrides
 
         require_no_overrides(path, sets)
+    if ending_of(path) in DATA:
+        raise UsageError("the file holds data, and no job", where=path, fix=f"`holdfast inspect {path}` looks at data")
     read = _target_reader(suffix)
     return read(read_text(path) if text is None else text, path, tuple(sets), tuple(arguments))
 

@@ -13,7 +13,7 @@ from typing import Final
 from holdfast.core.diagnosis import HEALTHY, Mark, Signature
 from holdfast.core.log import Hit, Line, Log, Traceback
 from holdfast.engine.diagnose.matching import Sign
-from holdfast.engine.diagnose.owners import is_users
+from holdfast.engine.diagnose.owners import asking_frames, is_users
 from holdfast.engine.diagnose.silent import ENDS_WELL, Silent
 from holdfast.engine.diagnose.tracebacks import ERROR, START
 
@@ -47,7 +47,7 @@ SURVIVED: Final = 0.4
 KEEPS_FROM_STARTING: Final = frozenset(
     {"device-not-set-per-rank", "more-ranks-than-gpus", "port-in-use", "port-permission-denied", "rendezvous-timeout"}
 )
-"""Classes with which no step is taken: training that came to its end behind their lines disproves them."""
+"""Classes with which no step is taken: a step, or the end of training, behind their lines disproves them."""
 WARNED: Final = 0.85
 """What was said, and no exception, before training came to its end: most warnings of good runs are about nothing..."""
 SURE: Final = 0.75
@@ -243,6 +243,10 @@ def _weight(sign: Sign, scene: Scene) -> float:
         factor *= EARLIER
     if scene.ended and survived(sign.line, scene.ended):
         factor *= _share_before_end(sign)
+    elif sign.signature.name in KEEPS_FROM_STARTING and any(
+        survived(sign.line, step.line) for step in scene.log.metrics
+    ):
+        factor *= SURVIVED
     if _is_victim(sign.line, scene):
         factor *= TORN_DOWN
     return sign.mark.weight * factor
@@ -414,7 +418,8 @@ def _unknown_exception(candidates: Sequence[Candidate], signature: Signature, sc
 
 def _is_in_users(exception: Traceback) -> bool:
     """Tell whether an exception came up in the user's code, or in a module of Python's own that it called."""
-    inner = next((frame for frame in reversed(exception.frames) if not PYTHONS.search(frame.file)), None)
+    frames = asking_frames(exception.frames)
+    inner = next((frame for frame in reversed(frames) if not PYTHONS.search(frame.file)), None)
     return inner is not None and is_users(inner)
 
 

@@ -19,6 +19,7 @@ SHORTENED: Final = re.compile(
 )
 """A path that a person cut: what stands there is a package's folder."""
 COMPREHENSIONS: Final = frozenset({"<listcomp>", "<dictcomp>", "<setcomp>", "<genexpr>"})
+LOOKUPS: Final = frozenset({"__getattr__", "__getattribute__"})
 COMPILED: Final = (".pyx", ".pxi", ".pxd")
 """Of Cython: its frames name a file within the package, such as `pyarrow/error.pxi`."""
 
@@ -48,6 +49,18 @@ def called_frame(frames: Sequence[Frame]) -> Frame | None:
         return None
     above = named[: [frame is inner for frame in named].index(True)]
     return inner if any(frame.is_library for frame in above) else None
+
+
+def asking_frames(frames: Sequence[Frame]) -> Sequence[Frame]:
+    """Return frames down to the one that asked for an attribute: a library's own look-up, such as that of torch's modules, only says that it lacks.
+
+    >>> asking_frames([Frame("train.py", 3, "<module>"), Frame("site-packages/torch/nn/modules/module.py", 1931, "__getattr__")])[-1].file
+    'train.py'
+    """
+    end = len(frames)
+    while end > 1 and frames[end - 1].function in LOOKUPS and frames[end - 1].is_library:
+        end -= 1
+    return frames[:end]
 
 
 def is_users(frame: Frame) -> bool:

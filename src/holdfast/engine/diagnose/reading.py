@@ -26,6 +26,7 @@ from holdfast.engine.diagnose.tracebacks import (
     START,
     Chain,
     message_above,
+    message_below,
     read_chain,
     read_headless,
 )
@@ -291,7 +292,9 @@ def _headless(lines: Lines, position: int, line: Line) -> Traceback | None:
     if "Warning: " in line.text:
         return None
     before = (each for _, each in lines.before(position) if each.writer == line.writer)
-    error = [line] if ANY_ERROR.match(line.text.lstrip()) else message_above(line, before)
+    behind = (each for _, each in lines.behind(position) if each.writer == line.writer)
+    is_error = ANY_ERROR.match(line.text.lstrip())
+    error = [line, *message_below(behind)] if is_error else message_above(line, before)
     return read_headless(error, before) if error else None
 
 

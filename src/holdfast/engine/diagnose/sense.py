@@ -1,7 +1,8 @@
 """What an exception is about that neither a signature nor the libraries' releases tell word by word.
 
 A library that refuses something says so in a sentence. By the exception's kind, the place where it was raised and what the sentence is about its class
-is guessed, with little confidence. What the user's own code raises is not judged here, nor what tells of nothing but numbers.
+is guessed, with little confidence. Of what the user's own code raises only a sentence is judged that names a cause outside of it, such as a package
+that is too old; nor is what tells of nothing but numbers.
 """
 
 import re
@@ -9,7 +10,7 @@ from typing import Final
 
 from holdfast.catalog.api import released
 from holdfast.core.log import Frame, Traceback
-from holdfast.engine.diagnose.owners import is_users
+from holdfast.engine.diagnose.owners import asking_frames, is_users
 from holdfast.engine.diagnose.raised_classes import INSTALL, VERSION, Rule
 from holdfast.engine.diagnose.reading import joined_error
 from holdfast.engine.diagnose.renaming import spans_of
@@ -18,6 +19,8 @@ SENSED: Final = 0.55
 """Score of a class that is told by what a sentence is about alone."""
 KNOWN: Final = 0.8
 """And of one where the libraries' releases say what is lacking."""
+STATED: Final = 0.66
+"""And of one that the user's own code states: a script that was taken from elsewhere checks what it needs."""
 REFUSES: Final = (
     r"^(?:Value|NotImplemented|Assertion|Type|Runtime|Key|Attribute|Config\w*|Usage|Instantiation|Validation"
     r"|FileNotFound|OS|Import)?(?:Error|Exception)$"
@@ -31,7 +34,7 @@ UNFIT: Final = (
     r"|\bcan(?:not|'t| not| only) (?:both )?(?:be |use |set |specify |enable |initialize |combine |resize )"
     r"|\bplease (?:set|specify|provide|pass|use|choose|select|disable|enable|explicitly|make sure|ensure|check|increase|decrease|reduce|remove)\b"
     r"|\b(?:got|found|received|but) (?:\w+[ =]?)?['\"`\d]|\bexpect(?:ed|s)? (?:one of|an?|to be|input)\b|\bdivisible by\b"
-    r"|\bchoose (?:one )?(?:from|between)\b|\bis required\b|\bchange `\w+` to\b"
+    r"|\b(?:needs?|requires?|expects?) [`'\"]?[\w.]+ ?=|\bchoose (?:one )?(?:from|between)\b|\bis required\b|\bchange `\w+` to\b"
 )
 DATA: Final = r"(?:^|[./_])(?:data|dataset|prompt|prompter|collator|template|message|preprocess|processor|transform|converter|formatter)s?(?:$|[./_:])"
 LOW: Final = (
@@ -50,10 +53,11 @@ NAMED: Final = r"(?<!\w)--?[a-z][\w-]+|[`'\"][a-z]\w*[`'\"]|\b[a-z]+_[a-z_]+\b"
 """How sentences name settings."""
 
 ABOUT: Final = (
+    Rule("framework-version-incompatible", says=r"(?i)\binstall\b.{0,60}(?:\bgit\+|\bfrom source\b)", kind=REFUSES),
     Rule(
         "framework-version-incompatible",
         says=r"(?i)\b(?:requires?|needs?) (?:`?[\w-]+`? )?(?:version )?v?\d+\.\d+[\d.]*(?:\+| or )|\b(?:unsupported|incompatible) .{0,40}\bversions?\b"
-        r"|\bplease (?:up|down)grade\b",
+        r"|\bplease (?:up|down)grade\b|[<>=]=? ?v?\d[\w.]* (?:is|are) (?:required|needed)\b|\bbut (?:found|got|you have) (?:version )?v?\d+\.\d",
         kind=REFUSES,
     ),
     Rule("framework-version-incompatible", says=VERSION, kind=r"ImportError|RuntimeError|NotImplementedError"),
@@ -87,7 +91,8 @@ ABOUT: Final = (
     ),
     Rule(
         "dataset-not-found",
-        says=rf"(?i)\b(?:dataset|(?:training|train|data|eval\w*) (?:file|folder|directory|path|set)s?)\b.{{0,80}}{ABSENT}|^undefined dataset",
+        says=rf"(?i)\b(?:dataset|(?:training|train|data|eval\w*) (?:file|folder|directory|path|set)s?)\b.{{0,80}}{ABSENT}|^undefined dataset"
+        r"|^data(?:set)? (?:path|file|dir\w*) must (?:be|point|exist)\b",
         kind=REFUSES,
     ),
     Rule(
@@ -120,6 +125,8 @@ ABOUT: Final = (
     Rule("dataset-not-found", says=rf"(?i)\b(?:file|path|folder|directory)\b.{{0,80}}{ABSENT}", kind=REFUSES, at=DATA),
 )
 """What a sentence is about, whoever says it. The first that holds decides."""
+OUTSIDE: Final = frozenset({"framework-version-incompatible", "missing-module"})
+"""Classes of the environment, which the user's own code may check and does not cause."""
 STUMBLES: Final = (
     Rule("invalid-config-value", says=r"^'(?:Posix|Windows)Path' object has no", kind=r"^AttributeError$"),
     Rule("train-dataset-wrong-type", says=r"^'(?:Iterable)?DatasetDict' object has no", kind=r"^AttributeError$"),
@@ -155,6 +162,11 @@ WRONG_TYPE: Final = Rule(
 """What Python says of a setting that is of another type than the line which reads it takes."""
 SETTINGS: Final = Rule("invalid-config-value", says=UNFIT, kind=REFUSES)
 ROWS: Final = Rule("dataset-bad-row-values", says=UNFIT, kind=REFUSES, at=DATA)
+INTERNAL: Final = re.compile(
+    r"^'(?!\w*(?:NoneType|DataFrame|DatasetDict|NameSpace|Namespace|My|Custom|Path)|Tensor')(?:[A-Z]+[a-z\d]+){2,}\w*' object has no attribute"
+    r"|^(?!\w*(?:My|Custom|Callback|Dataset|Collator|Net)\w*\.)(?:[A-Z]+[a-z\d]+){2,}\w*\.(?!__init__|forward\()\w+\(\) (?:got an unexpected keyword argument|takes (?:from )?\d+ .*positional|got multiple values)"
+)
+"""What Python says of a class that is named as libraries name theirs, where no frame is left that tells whose it is."""
 HAS_NO: Final = re.compile(r"^'(?P<owner>\w+)' object has no attribute '(?P<name>[a-z]\w*)'")
 
 
@@ -164,17 +176,22 @@ def sense_of(exception: Traceback) -> tuple[str, float]:
     kind, message = error.rpartition(".")[2].strip(), message.strip()
     if kind == "AttributeError" and _is_of_another_release(message):
         return "framework-version-incompatible", KNOWN
-    frame = next((frame for frame in reversed(exception.frames) if frame.file not in ("", "<string>")), None)
+    frames = asking_frames(exception.frames)
+    frame = next((frame for frame in reversed(frames) if frame.file not in ("", "<string>")), None)
     place = _place(frame) if frame else ""
     if frame and not _raises(frame) and _is_importing(exception):
         return IMPORTING.name if IMPORTING.holds(kind, message, place) else "", SENSED
-    if (frame and is_users(frame)) or re.search(LOW, place):
+    if frame and is_users(frame):
+        return _stated(kind, message, place) if message and _raises_itself(frame, kind) else "", STATED
+    if re.search(LOW, place):
         return "", 0.0
     if frame and not _raises(frame):
         reads = SETTING_READ.search(frame.code) is not None
         rules = (WRONG_TYPE, *STUMBLES) if reads else STUMBLES
         return next((rule.name for rule in rules if rule.holds(kind, message, place)), ""), SENSED
     about = next((rule.name for rule in ABOUT if rule.holds(kind, message, place)), "")
+    if not frame and not about and INTERNAL.search(message):
+        about = "framework-version-incompatible"
     return about or _refused(kind, message, place), SENSED
 
 
@@ -188,6 +205,17 @@ def _raises(frame: Frame) -> bool:
     """Tell whether a line of code says itself what is wrong, and is not one that Python stumbles over."""
     code = frame.code.strip()
     return not code or re.match(r"(?:raise|assert)\b|\w*(?:raise|error|exception)\w*\(", code) is not None
+
+
+def _raises_itself(frame: Frame, kind: str) -> bool:
+    """Tell whether a line of the user's own code raised on purpose; of an assertion over several lines the last one is shown."""
+    return kind == "AssertionError" or re.match(r"raise\b", frame.code.strip()) is not None
+
+
+def _stated(kind: str, message: str, place: str) -> str:
+    """Return the class of a cause outside of the user's own code that this code states; empty where it states none."""
+    about = next((rule.name for rule in ABOUT if rule.holds(kind, message, place)), "")
+    return about if about in OUTSIDE else ""
 
 
 def _refused(kind: str, message: str, place: str) -> str:

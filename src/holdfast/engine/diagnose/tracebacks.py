@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Final
 
 from holdfast.core.log import Frame, Line, Link, Traceback
@@ -52,7 +52,7 @@ MOST_STRANGE: Final = 2
 LONGEST: Final = 4000
 """Lines of one traceback."""
 ENDS_MESSAGE: Final = re.compile(
-    r"^(?:\S+\.py:\d+: \w*Warning: |\{'|=====|-----|\d{4}-\d\d-\d\d|[WEIF]\d{4} |\[\w+\d* ?\d|(?:INFO|WARNING|ERROR|DEBUG)[: ]|wandb: "
+    r"^(?:\S+\.py:\d+: \w*Warning: |\[(?:transformers|trl|peft|accelerate|datasets)\] |\{'|=====|-----|\d{4}-\d\d-\d\d|[WEIF]\d{4} |\[\w+\d* ?\d|(?:INFO|WARNING|ERROR|DEBUG)[: ]|wandb: "
     r"|srun: |slurmstepd: |Exception ignored in|During handling|The above exception|SCRIPT )"
 )
 
@@ -207,6 +207,20 @@ def message_above(line: Line, before: Iterator[Line]) -> list[Line]:
         if _ends_message(each.text) or START in each.text or FRAME.match(each.text):
             break
     return []
+
+
+def message_below(behind: Iterator[Line]) -> list[Line]:
+    """Return the lines with which an exception's message goes on.
+
+    Args:
+        behind: The lines behind the exception of the same rank.
+    """
+    within = takewhile(lambda line: not (_ends_message(line.text) or _begins_another(line.text)), behind)
+    return list(islice(within, MESSAGE_LINES - 1))
+
+
+def _begins_another(text: str) -> bool:
+    return START in text or any(each.match(text.lstrip("> ")) for each in (ERROR, FRAME))
 
 
 class _Ahead:

@@ -14,12 +14,16 @@ from holdfast.engine.mapping.found import Data, Found, Part, Role, Unsure, cell
 from holdfast.engine.mapping.readings import Reading, add, find_request
 
 PAIR: Final[tuple[Role, ...]] = ("chosen", "rejected")
+CANDIDATES: Final = ("responses", "completions", "answers", "outputs", "generations", "candidates")
+"""Names of a column of several answers to one prompt."""
+SCORES: Final = ("scores", "ratings", "rewards")
+"""Names of a column of their scores, in the same order; a higher one is better."""
 EQUAL: Final = 'raise ValueError("both answers are as good as each other, leave such rows out")'
 
 
 def read_known(data: Data) -> Iterator[Reading]:
     """Yield what columns mean that are known by name."""
-    for reader in (_shp, _numbered, _scored, _graded, _arena, _openai, _rated, _steps):
+    for reader in (_shp, _numbered, _scored, _graded, _arena, _openai, _rated, _ranked, _steps):
         if found := reader(data):
             yield found
 
@@ -147,6 +151,24 @@ def _rated(data: Data) -> Reading | None:
         "rejected": Part(f'ranked[0]["{texts[0]}"]'),
     }
     return replace(add(request, what, parts, marks=("completions",)), choosing=lines)
+
+
+def _ranked(data: Data) -> Reading | None:
+    answers = [name for name in CANDIDATES if data.forms.get(name) == "texts"]
+    scores = [name for name in SCORES if data.forms.get(name) == "numbers"]
+    if len(answers) != 1 or len(scores) != 1:
+        return None
+    request = find_request(data)
+    if not isinstance(request, Found):
+        return request
+    lines = (
+        f"ranked = sorted(zip({cell(scores[0])}, {cell(answers[0])}, strict=True), key=lambda scored: scored[0])",
+        "if ranked[0][0] == ranked[-1][0]:",
+        f'    raise ValueError("all {answers[0]} have the same score, leave such rows out")',
+    )
+    what = f"The prompt, and of its {answers[0]} the best and the worst by `{scores[0]}`; the others are left out."
+    parts: dict[Role, Part] = {"chosen": Part("ranked[-1][1]"), "rejected": Part("ranked[0][1]")}
+    return replace(add(request, what, parts, marks=(answers[0], scores[0])), choosing=lines)
 
 
 def _steps(data: Data) -> Reading | None:

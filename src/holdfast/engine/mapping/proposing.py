@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from holdfast.catalog.formats import DEFAULTS, Settings, judge, settle
-from holdfast.core.columns import Type
+from holdfast.catalog.formats import DEFAULTS, Settings, judge, recognise, settle
+from holdfast.core.columns import ListOf, Struct, Type
 from holdfast.core.methods import Method
 from holdfast.core.shape import Shape
 from holdfast.engine.mapping.found import Data, Unsure
@@ -130,7 +130,22 @@ def _first_good(method: Method, data: Data) -> Proposal:
             if method is Method.SFT and "label" in reading.parts:
                 return Proposal(because="some of its answers are bad ones, which sft would learn as well")
             because = because or fault
-    return Proposal(because=because or NOTHING[method])
+    return Proposal(because=_wrapped_rows(method, data) or because or NOTHING[method])
+
+
+def _wrapped_rows(method: Method, data: Data) -> str:
+    """The reason where the rows of a JSON file are the elements of a list in its one object; empty where they are not."""
+    if len(data.samples) != 1:
+        return ""
+    for name, kind in data.columns.items():
+        if not isinstance(kind, ListOf) or not isinstance(kind.of, Struct):
+            continue
+        rows = data.samples[0].get(name) or ()
+        columns = dict(kind.of.fields)
+        if judge(method, columns, recognise(columns, rows, data.settings), data.settings).ready:
+            load = f'load_dataset("json", data_files=..., field="{name}")'
+            return f"the rows are the elements of `{name}`: read them with `{load}`, or write one of them a line"
+    return ""
 
 
 def _returned(source: str, data: Data) -> frozenset[str]:
