@@ -21,10 +21,10 @@ from holdfast.app.outside import OFFLINE
 from holdfast.app.rehearsing_first import rehearse_unless_passed
 from holdfast.app.rendering import script_of
 from holdfast.app.reporting import write_report
-from holdfast.app.runs import NOBODY, Onlooker, Run, open_backend, open_run, require_backend, runs_folder
-from holdfast.app.target_request import Question
+from holdfast.app.runs import NOBODY, Run, RunObserver, open_backend, open_run, require_backend, runs_folder
+from holdfast.app.target_request import TargetRequest
 from holdfast.core.errors import UsageError
-from holdfast.core.event import Asked, Stage, StopAsked
+from holdfast.core.event import RunRequested, Stage, StopRequested
 from holdfast.core.plan import Plan
 from holdfast.engine.answers import answer_check, answer_target
 from holdfast.engine.job_facts import process_count
@@ -50,7 +50,7 @@ def run(
     detach: bool = False,
     offline: bool = False,
     rehearse: bool = True,
-    onlooker: Onlooker = NOBODY,
+    onlooker: RunObserver = NOBODY,
 ) -> Answer:
     """Check, rehearse, start and supervise a job; return when it has ended.
 
@@ -77,7 +77,7 @@ def run(
     asked = read_target(fspath(target), sets)
     if asked.job:
         require_backend(asked.job.where.backend)
-    checked = ask_rules(asked, Question(path=fspath(target), unasked=OFFLINE if offline else ""))
+    checked = ask_rules(asked, TargetRequest(path=fspath(target), unasked=OFFLINE if offline else ""))
     refused = refusals(checked.findings, as_codes(despite))
     plan = make_plan(asked, as_texts(arguments)) if not refused else None  # may object too, before there is a run
     begun = _begin(asked, runs_folder(runs, asked.job.output.folder if asked.job else None))
@@ -102,7 +102,7 @@ def run(
 
 
 def _rehearse(
-    begun: Run, asked: Target, sets: Sequence[str], plan: Plan, onlooker: Onlooker, *, offline: bool
+    begun: Run, asked: Target, sets: Sequence[str], plan: Plan, onlooker: RunObserver, *, offline: bool
 ) -> Answer | None:
     """Rehearse a job, and close its run where that failed; return the answer then.
 
@@ -137,7 +137,7 @@ def resume(
     *,
     runs: PathName | None = None,
     detach: bool = False,
-    onlooker: Onlooker = NOBODY,
+    onlooker: RunObserver = NOBODY,
 ) -> Answer:
     """Continue a run: watch an attempt that is alive, else start the next from the newest complete checkpoint.
 
@@ -163,7 +163,7 @@ def resume(
     return _stay(found, onlooker, detach=detach)
 
 
-def stop(run: PathName, *, runs: PathName | None = None, onlooker: Onlooker = NOBODY) -> Answer:
+def stop(run: PathName, *, runs: PathName | None = None, onlooker: RunObserver = NOBODY) -> Answer:
     """Stop a run after it saves a checkpoint; return when it has ended.
 
     >>> import holdfast
@@ -179,7 +179,7 @@ def stop(run: PathName, *, runs: PathName | None = None, onlooker: Onlooker = NO
         raise UsageError(
             f"{found.name} does not run: {state.stage}", where=str(found.folder), fix="nothing is to be done"
         )
-    found.ledger.append(found.name, [StopAsked(at_s=SystemClock().now_s(), by=PERSON)])
+    found.ledger.append(found.name, [StopRequested(at_s=SystemClock().now_s(), by=PERSON)])
     open_backend(load_plan(found.folder)).stop(state.current.id)
     return _stay(found, onlooker, detach=False)
 
@@ -209,14 +209,14 @@ def _begin(asked: Target, base: Path) -> Run:
     now_s, path = SystemClock().now_s(), asked.document.path
     folder = make_run_folder(base, name_job(asked.job, path), time.strftime(STARTED, time.localtime(now_s)))
     begun = Run(name=folder.name, folder=folder, ledger=Ledger(base))
-    begun.ledger.append(begun.name, [Asked(at_s=now_s, folder=str(folder), about=describe(asked.job, path))])
+    begun.ledger.append(begun.name, [RunRequested(at_s=now_s, folder=str(folder), about=describe(asked.job, path))])
     if asked.job:
         write_whole(folder / "job.yaml", asked.document.text)
         write_whole(folder / "job.resolved.yaml", resolved_yaml(asked.job))
     return begun
 
 
-def _stay(run: Run, onlooker: Onlooker, *, detach: bool) -> Answer:
+def _stay(run: Run, onlooker: RunObserver, *, detach: bool) -> Answer:
     """Supervise a run, unless another process does: then watch until it has brought the run to its end."""
     if detach:
         _await_reopening(run, _send_to_background(run))

@@ -22,7 +22,7 @@ from holdfast.core.errors import UsageError
 from holdfast.core.event import Closed, Event, Refuser, Reported, RunState, Stage, fold
 from holdfast.core.plan import Attempt, Plan
 from holdfast.engine.attempt import render_attempt
-from holdfast.engine.supervise import Doors, Limits, drive
+from holdfast.engine.supervise import Dependencies, Limits, drive
 from holdfast.engine.watch import watch_run
 from holdfast.ports import Backend, Order
 
@@ -45,7 +45,7 @@ class Run:
         """Return what the ledger says of it now."""
         return fold(self.ledger.outline(self.name))
 
-    def supervise(self, onlooker: "Onlooker") -> RunState:
+    def supervise(self, onlooker: "RunObserver") -> RunState:
         """Bring it to its end, unless the person detaches."""
         plan, clock = load_plan(self.folder), SystemClock()
 
@@ -53,7 +53,7 @@ class Run:
             log_events(events)
             onlooker.observe(self, state, events)
 
-        doors = Doors(
+        doors = Dependencies(
             store=self.ledger,
             backend=open_backend(plan),
             clock=clock,
@@ -65,7 +65,7 @@ class Run:
         with log_to_run(self.folder, time.strftime("%Y%m%d", time.localtime(clock.now_s()))):
             return drive(self.name, Limits(timeout_s=plan.timeout_s), doors)
 
-    def watch(self, onlooker: "Onlooker") -> RunState:
+    def watch(self, onlooker: "RunObserver") -> RunState:
         """Look on until it has ended, or until nobody supervises it."""
         return watch_run(
             self.name,
@@ -104,7 +104,7 @@ class Run:
         return max((str(path) for path in found if path), key=_step, default=None)
 
 
-class Onlooker(Protocol):
+class RunObserver(Protocol):
     """Who is there while a run goes on: is shown it, and may give orders."""
 
     def hear(self, check: Mapping[str, Any]) -> None:
@@ -128,7 +128,7 @@ class Onlooker(Protocol):
         ...
 
 
-class Nobody:
+class NullObserver:
     """Nobody is there."""
 
     def hear(self, check: Mapping[str, Any]) -> None:
@@ -148,7 +148,7 @@ class Nobody:
         return False
 
 
-NOBODY = Nobody()
+NOBODY = NullObserver()
 
 
 def _step(checkpoint: str) -> int:

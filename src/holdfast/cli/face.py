@@ -16,7 +16,7 @@ from holdfast.adapters.orders import SignalOrders
 from holdfast.adapters.run_folder import Tail
 from holdfast.app.runs import Run
 from holdfast.cli.ctrl_c import CtrlCQuestion
-from holdfast.cli.live import View
+from holdfast.cli.live import LiveView
 from holdfast.cli.text import render_check
 from holdfast.core.event import Event, RunState
 from holdfast.ports import Order
@@ -24,7 +24,7 @@ from holdfast.ports import Order
 INTERRUPTED = 130
 
 
-class Face:
+class RunDisplay:
     """Shows a run on standard error as it goes, and hears Ctrl-C.
 
     Args:
@@ -35,7 +35,7 @@ class Face:
     def __init__(self, *, quiet: bool = False, listens: bool = True) -> None:
         self._console = Console(stderr=True, quiet=quiet, highlight=False)
         self._listens = listens
-        self._view: View | None = None
+        self._view: LiveView | None = None
         self._tails: dict[tuple[int, str], Tail] = {}
         self._stack = ExitStack()
         asks = sys.stdin.isatty() and self._console.is_terminal
@@ -65,7 +65,7 @@ class Face:
         self._orders.supervising = True
         comes_late = self._view is None  # to what the process has written before
         if self._view is None:
-            self._view = self._stack.enter_context(View(self._console, run.name, time.time))
+            self._view = self._stack.enter_context(LiveView(self._console, run.name, time.time))
         self._view.observe(state, events)
         if state.current:
             self._pass_on(run.folder, state.current.number, past=not comes_late)

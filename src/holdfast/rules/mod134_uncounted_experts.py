@@ -19,7 +19,7 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.base_models import base_of
 from holdfast.catalog.since import since
 from holdfast.core.document import ABSENT, Document, Set
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 KEY: Final = "train.router_aux_loss_coef"
@@ -32,7 +32,7 @@ TYPES: Final[Mapping[str, float]] = {
 """The coefficient that a model type's config has by itself, of types whose config has no `num_experts`."""
 
 
-def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
+def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Object to a router loss for which the number of experts is not found."""
     base, config = base_of(job, model), model.config or {}
     own = _own_coefficient(config)
@@ -83,7 +83,7 @@ CLASSES = {
 
 def _is(kind: str, **more: object) -> dict[str, object]:
     config = {"model_type": kind, "architectures": [CLASSES[kind]], **more}
-    return {"model": Model(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
+    return {"model": ModelFacts(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
 
 
 RULE = Rule(

@@ -4,7 +4,7 @@ import click
 
 from holdfast.app.running import run
 from holdfast.cli import options
-from holdfast.cli.face import Face
+from holdfast.cli.face import RunDisplay
 from holdfast.cli.text import render_run
 
 
@@ -38,7 +38,7 @@ def command(
     TARGET is a job file or a script; a script's own arguments follow `--`. A job that would fail is refused.
     """
     sets = (*sets, f"where.backend={on}") if on else sets
-    with Face(quiet=quiet) as face:
+    with RunDisplay(quiet=quiet) as face:
         answer = run(
             target,
             set=sets,

@@ -15,7 +15,7 @@ Render = Callable[[Sequence[Any]], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class TemplateLoss:
     """What a chat template lost of a conversation.
 
     Attributes:
@@ -29,7 +29,7 @@ class Lost:
     spelled: bool = False
 
 
-def find_lost(turns: Sequence[Any], text: str, render: Render) -> Lost | None:
+def find_lost(turns: Sequence[Any], text: str, render: Render) -> TemplateLoss | None:
     """Return what a template lost of a conversation; None where every message is there.
 
     Args:
@@ -54,7 +54,7 @@ def find_lost(turns: Sequence[Any], text: str, render: Render) -> Lost | None:
     except Exception:  # noqa: BLE001 - templates are programs, and a mark may be what one refuses
         return None
     roles = tuple(dict.fromkeys(str(turns[at].get("role")) for at in omitted))
-    return Lost(roles, len(turns) - 1 in omitted, repeated) if omitted or repeated else None
+    return TemplateLoss(roles, len(turns) - 1 in omitted, repeated) if omitted or repeated else None
 
 
 def texts_of(turn: Mapping[str, Any]) -> list[str]:

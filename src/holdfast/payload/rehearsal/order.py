@@ -14,7 +14,7 @@ NOTEBOOK = ".ipynb"
 
 
 @dataclass(frozen=True)
-class Order:
+class PartRequest:
     """One process' part of a rehearsal.
 
     Attributes:
@@ -76,7 +76,7 @@ class Order:
         return Path(self.folder, "written")
 
 
-def read_order(text: str) -> Order:
+def read_order(text: str) -> PartRequest:
     """Return an order from its JSON.
 
     >>> order = Order(script="train.py", source="", folder="/tmp/r", argv=("--fast",))
@@ -86,4 +86,4 @@ def read_order(text: str) -> Order:
     told = json.loads(text)
     told["argv"] = tuple(told["argv"])
     told |= {name: tuple((key, value) for key, value in told[name]) for name in ("writable", "variables")}
-    return Order(**told)
+    return PartRequest(**told)
