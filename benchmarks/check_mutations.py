@@ -22,7 +22,7 @@ from benchmarks.check.mutate import KINDS, Mutation, mutations
 from benchmarks.machine import heading
 from holdfast.adapters.declared import read_environment_at
 from holdfast.app.rendering import render
-from holdfast.engine.check_program import Footing
+from holdfast.engine.check_program import VersionContext
 from holdfast.engine.resolve import resolve
 
 QUIET: Final = {
@@ -71,7 +71,7 @@ def good_scripts() -> dict[str, str]:
     return {name: text for name, text in scripts.items() if "Trainer(" in text}
 
 
-def installed() -> Footing:
+def installed() -> VersionContext:
     """Return the versions of this environment."""
     found = resolve(read_environment_at(Path(sys.prefix)))
     return exactly(found.newest, found.date)

@@ -25,10 +25,10 @@ from benchmarks.check.asking import Said, ask, declared_at, errors, exactly, rea
 from benchmarks.check.clones import Clone, lay_out
 from benchmarks.check.doc_blocks import read_blocks
 from benchmarks.machine import heading
-from holdfast.core.requirement import Declared, Requirement
+from holdfast.core.requirement import ProjectRequirements, Requirement
 from holdfast.core.text import Place
 from holdfast.core.versions import admits
-from holdfast.engine.check_program import Footing
+from holdfast.engine.check_program import VersionContext
 from holdfast.engine.resolve import resolve
 
 PACKAGES: Final = ("peft", "bitsandbytes", "trackio", "accelerate", "datasets", "huggingface-hub")
@@ -56,12 +56,12 @@ class Found(NamedTuple):
     is_read: bool
 
 
-def versions_at(version: str) -> Footing:
+def versions_at(version: str) -> VersionContext:
     """Return a release of TRL with the newest of the rest on its day."""
     day = date.fromisoformat(release_dates("trl")[version]) + timedelta(days=1)
     named = [Requirement(name="trl", specifier=f"=={version}", place=Place(""))]
     named += [Requirement(name=name, place=Place("")) for name in PACKAGES]
-    resolution = resolve(Declared(kind="requirements", requirements=tuple(named), before=day.isoformat()))
+    resolution = resolve(ProjectRequirements(kind="requirements", requirements=tuple(named), before=day.isoformat()))
     return exactly(resolution.newest, day.isoformat())
 
 
@@ -90,14 +90,14 @@ def _blocks(root: Path, pages: Iterable[PurePosixPath]) -> Iterator[PurePosixPat
             yield path
 
 
-def _found(root: Path, path: PurePosixPath, footing: Footing) -> Found:
+def _found(root: Path, path: PurePosixPath, footing: VersionContext) -> Found:
     target = read(root / path)
     if target is None:
         return Found(str(path), [], is_read=False)
     return Found(str(path), ask(target, _without_sources(root / path, footing)), is_read=True)
 
 
-def _without_sources(path: Path, footing: Footing) -> Footing:
+def _without_sources(path: Path, footing: VersionContext) -> VersionContext:
     """Return the versions without those that a file itself takes from a repository's newest source, TRL's apart."""
     declared = declared_at(path).declared
     taken = {each.package for each in declared.requirements if each.url} - {"trl"}

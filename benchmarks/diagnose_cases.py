@@ -23,7 +23,7 @@ from typing import Any, Final
 from tests.diagnose_cases import wrap
 
 from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG, Diagnosis
-from holdfast.engine.diagnose import Marks, diagnose, read_log
+from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 from holdfast.engine.diagnose.tracebacks import ERROR
 from holdfast.signatures import all_signatures
 
@@ -63,9 +63,9 @@ class Told:
 
 
 @cache
-def marks() -> Marks:
+def marks() -> PatternIndex:
     """Return the marks of all signatures."""
-    return Marks(all_signatures())
+    return PatternIndex(all_signatures())
 
 
 def first_answer(found: Diagnosis) -> str:

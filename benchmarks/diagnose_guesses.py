@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from holdfast.core.diagnosis import Signature
-from holdfast.engine.diagnose import Marks, read_log
+from holdfast.engine.diagnose import PatternIndex, read_log
 from holdfast.engine.diagnose.guessing import TELLS_NOTHING, guess
 from holdfast.engine.diagnose.judging import USER_CODE
 from holdfast.signatures import all_signatures
@@ -24,7 +24,7 @@ def guesses(signatures: Sequence[Signature], fold: int, folds: int) -> Iterator[
         replace(each, seen=tuple(text for at, text in enumerate(each.seen) if at % folds != fold))
         for each in signatures
     ]
-    marks = Marks(kept)
+    marks = PatternIndex(kept)
     for each in signatures:
         for text in each.seen[fold::folds] if each.name not in (*TELLS_NOTHING, USER_CODE) else ():
             found = guess(read_log([("x.log", [text.encode()])], marks.sought), (), marks)

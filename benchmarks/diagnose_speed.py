@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from holdfast.adapters.log_files import read_chunks
-from holdfast.engine.diagnose import Marks, diagnose, read_log
+from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 from holdfast.signatures import all_signatures
 
 MB = 10**6
@@ -107,7 +107,7 @@ def main() -> None:
     parser.add_argument("--stream", action="store_true")
     options = parser.parse_args()
     started = time.perf_counter()
-    marks = Marks(all_signatures())
+    marks = PatternIndex(all_signatures())
     print(
         f"signatures: {len(marks.signatures)}, words: {len(marks.sought.words)}, loaded in {time.perf_counter() - started:.3f} s"
     )

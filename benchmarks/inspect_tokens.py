@@ -19,7 +19,7 @@ import polars as pl
 from tests.tiny import make_tiny
 
 from benchmarks.machine import heading
-from holdfast.adapters.tokens import LoadedTokenizer, Wanted, load_tokenizer
+from holdfast.adapters.tokens import LoadedTokenizer, TokenizerRequest, load_tokenizer
 from holdfast.core.methods import Method
 from holdfast.engine.tokens import Recipe, tokenize_rows
 from holdfast.ports import Batch
@@ -128,7 +128,7 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
     with tempfile.TemporaryDirectory() as folder:
         make_tiny(Path(folder))
-        loaded = load_tokenizer(Wanted(path=folder))
+        loaded = load_tokenizer(TokenizerRequest(path=folder))
     tokenizer = loaded._tokenizer  # noqa: SLF001 - the very same one
     print(heading(f"tokens of {count} rows, fastest of {ROUNDS}"))
     chats = make_rows(count)

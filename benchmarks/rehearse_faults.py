@@ -29,7 +29,7 @@ from tests.hub import LoopbackHub, loopback_hub
 
 from holdfast.adapters.hub.rights import read_rights
 from holdfast.adapters.programs import Program
-from holdfast.adapters.rehearsals import Server
+from holdfast.adapters.rehearsals import RehearsalServer
 from holdfast.app.checking import check
 from holdfast.app.observing import observe
 from holdfast.app.playing import judge_parts, play
@@ -138,7 +138,7 @@ def rehearse_each(
 
 
 def _rehearsed(
-    server: Server, fault: dict[str, Any], source: str, folder: Path, limit_s: float, rights: Rights
+    server: RehearsalServer, fault: dict[str, Any], source: str, folder: Path, limit_s: float, rights: Rights
 ) -> Told:
     name = fault["name"]
     program = Program(path=f"{name}.py", source=source, arguments=arguments_of(name, Path.cwd()), local=True)
@@ -164,9 +164,9 @@ def _headed(fault: dict[str, Any], source: str) -> Told:
     return Told(fault, failed, because, time.monotonic() - began_s)
 
 
-def _server(program: Program, folder: Path, variables: Mapping[str, str]) -> Server:
+def _server(program: Program, folder: Path, variables: Mapping[str, str]) -> RehearsalServer:
     known = [each for each in wanted(program) if not each.startswith("trl:") or each.endswith("Trainer")]
-    return Server([sys.executable], header="", wanted=known, folder=folder, variables=variables)
+    return RehearsalServer([sys.executable], header="", wanted=known, folder=folder, variables=variables)
 
 
 def show(one: Told, *, wrong: bool) -> Told:

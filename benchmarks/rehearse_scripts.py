@@ -24,7 +24,7 @@ from tests.real_world import fill
 
 from benchmarks.machine import heading
 from holdfast.adapters.programs import Program
-from holdfast.adapters.rehearsals import Server
+from holdfast.adapters.rehearsals import RehearsalServer
 from holdfast.app.observing import observe
 from holdfast.app.playing import judge_parts, play, play_whole
 from holdfast.app.programs import program_of
@@ -85,7 +85,7 @@ def rehearse_each(
     programs = dict(read_each(names, arguments))
     modules = sorted({module for program in programs.values() for module in wanted(program)})
     (folder / "server").mkdir()
-    with Server([sys.executable], header="", wanted=modules, folder=folder / "server", variables={}) as server:
+    with RehearsalServer([sys.executable], header="", wanted=modules, folder=folder / "server", variables={}) as server:
         server.wait_ready(300)
         for name, program in programs.items():
             began_s = time.monotonic()

@@ -23,7 +23,7 @@ from tests.rehearsal_jobs import job
 from tests.tiny import quiet_environment
 
 from benchmarks.machine import heading
-from holdfast.adapters.warm import Warm
+from holdfast.adapters.warm import WarmServer
 from holdfast.app.rehearsing import rehearse
 
 BOUNDS_S = {"SFT": 15.0, "DPO": 18.0, "GRPO": 25.0}
@@ -109,7 +109,7 @@ def command(path: Path, *, code: int) -> float:
 def again(path: Path) -> Iterator[float]:
     """Yield the seconds that each rehearsal after the first takes, as `--watch` does them."""
     os.environ.update(_environment())
-    with Warm() as warm:
+    with WarmServer() as warm:
         while True:
             began_s = time.perf_counter()
             rehearse(str(path), here=True, set=("where.backend=local",), warm=warm)

@@ -3,11 +3,11 @@
 from typing import Any
 
 from holdfast.core.diagnosis import Diagnosis as Found
-from holdfast.core.diagnosis import Mark, Phase, Signature
-from holdfast.engine.diagnose import Marks, diagnose, read_log
+from holdfast.core.diagnosis import Pattern, Phase, Signature
+from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 
 
-def signature(name: str, *marks: Mark, phase: Phase = "user", **fields: Any) -> Signature:
+def signature(name: str, *marks: Pattern, phase: Phase = "user", **fields: Any) -> Signature:
     words: dict[str, Any] = {
         "title": name,
         "cause": f"Because of {name}.",
@@ -19,7 +19,7 @@ def signature(name: str, *marks: Mark, phase: Phase = "user", **fields: Any) -> 
 
 
 def found(text: str | dict[str, str], *signatures: Signature) -> Found:
-    marks = Marks(signatures)
+    marks = PatternIndex(signatures)
     files = {"train.log": text} if isinstance(text, str) else text
     return diagnose(read_log([(name, [each.encode()]) for name, each in files.items()], marks.sought), marks)
 

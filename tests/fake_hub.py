@@ -4,9 +4,9 @@ from typing import TypeVar
 
 from holdfast.catalog.permissions import VALID
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Dataset, Model
-from holdfast.core.hub import Account, Link, Repo, Shelf, Target
-from holdfast.core.mention import Mention
+from holdfast.core.facts import Dataset, ModelFacts
+from holdfast.core.hub import Account, Link, PushTarget, Repo, RepoTree
+from holdfast.core.mention import Reference
 
 Found = TypeVar("Found")
 
@@ -20,28 +20,28 @@ class FakeHub:
     def account(self) -> Account:
         return Account(token=VALID, name="me")
 
-    def repo(self, mention: Mention) -> Repo:
+    def repo(self, mention: Reference) -> Repo:
         return self.known(mention, Repo(name=mention.name))
 
-    def dataset(self, mention: Mention) -> Dataset:
+    def dataset(self, mention: Reference) -> Dataset:
         return self.known(mention, Dataset(columns=("text",)))
 
-    def model(self, mention: Mention) -> Model:
-        return self.known(mention, Model(files=frozenset()))
+    def model(self, mention: Reference) -> ModelFacts:
+        return self.known(mention, ModelFacts(files=frozenset()))
 
-    def tensors(self, mention: Mention) -> frozenset[str]:
+    def tensors(self, mention: Reference) -> frozenset[str]:
         return self.known(mention, frozenset({"weight"}))
 
-    def target(self, mention: Mention) -> Target:
-        return self.known(mention, Target(name=mention.name, namespace="me"))
+    def target(self, mention: Reference) -> PushTarget:
+        return self.known(mention, PushTarget(name=mention.name, namespace="me"))
 
     def link(self, _: str) -> Link:
         return Link(status=200)
 
-    def shelf(self, _: Mention) -> Shelf:
-        return Shelf(files=None)
+    def shelf(self, _: Reference) -> RepoTree:
+        return RepoTree(files=None)
 
-    def known(self, mention: Mention, found: Found) -> Found:
+    def known(self, mention: Reference, found: Found) -> Found:
         self.asked.append(mention.name)
         if mention.name.endswith("lost"):
             raise SourceError("the Hub hides it", where=mention.name, fix="")

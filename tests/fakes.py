@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from holdfast.core.event import Answer, Event
+from holdfast.core.event import Event, Liveness
 from holdfast.core.plan import Attempt, Plan
-from holdfast.ports import Look, Order
+from holdfast.ports import Order, PollResult
 
 PLAN = Plan(name="job", script="print('trained')\n", script_name="train.py", cwd="/")
 
@@ -33,7 +33,7 @@ class FakeBackend:
 
     name = "fake"
 
-    def __init__(self, looks: Iterable[Look] = ()) -> None:
+    def __init__(self, looks: Iterable[PollResult] = ()) -> None:
         self._looks = iter(looks)
         self.submitted: list[str] = []
         self.stopped: list[str] = []
@@ -44,9 +44,10 @@ class FakeBackend:
             self.submitted.append(attempt.id)
         return attempt.id
 
-    def poll(self, attempt_id: str, *, skip: int) -> Look:  # noqa: ARG002 - the script knows what comes next
+    def poll(self, attempt_id: str, *, skip: int) -> PollResult:  # noqa: ARG002 - the script knows what comes next
         return next(
-            self._looks, Look(answer=Answer.ENDED, exit_code=0, reports=[{"event": "end", "status": "finished"}])
+            self._looks,
+            PollResult(answer=Liveness.ENDED, exit_code=0, reports=[{"event": "end", "status": "finished"}]),
         )
 
     def stop(self, attempt_id: str) -> None:

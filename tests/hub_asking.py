@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from holdfast.adapters.hub.answers import Answers
+from holdfast.adapters.hub.answers import ResponseCache
 from holdfast.adapters.hub.client import HubClient
-from holdfast.adapters.hub.settings import ALL_S, Settings
-from holdfast.adapters.hub.wire import Reach
+from holdfast.adapters.hub.settings import ALL_S, HubSettings
+from holdfast.adapters.hub.wire import CircuitBreaker
 from holdfast.core.hub import RepoKind
-from holdfast.core.mention import Mention, Role
+from holdfast.core.mention import Reference, Role
 from tests.hub import LoopbackHub
 
 MINE = "hf_me_write"
@@ -17,10 +17,10 @@ KINDS: dict[str, RepoKind] = {"dataset": "dataset", "space": "space"}
 
 def client(hub: LoopbackHub, token: str | None = MINE, *, timeout_s: float = ALL_S) -> HubClient:
     """Return the Hub as one token sees it, with nothing known of it yet."""
-    settings = Settings(endpoint=hub.address, viewer=hub.viewer, timeout_s=timeout_s, find_token=lambda: token)
-    return HubClient(settings, answers=Answers(), reach=Reach())
+    settings = HubSettings(endpoint=hub.address, viewer=hub.viewer, timeout_s=timeout_s, find_token=lambda: token)
+    return HubClient(settings, answers=ResponseCache(), reach=CircuitBreaker())
 
 
-def mention(role: Role, name: str, **details: Any) -> Mention:
+def mention(role: Role, name: str, **details: Any) -> Reference:
     """Return what a job would name."""
-    return Mention(**{"role": role, "name": name, "key": role, "repo_kind": KINDS.get(role, "model"), **details})
+    return Reference(**{"role": role, "name": name, "key": role, "repo_kind": KINDS.get(role, "model"), **details})

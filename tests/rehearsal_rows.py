@@ -45,15 +45,15 @@ def _rehearsing(folder: Path, told: Path, cases: list[dict[str, Any]]) -> dict[s
     """Install the rows of a rehearsal, and return what a case finds of it."""
     from holdfast.payload import runtime
     from holdfast.payload.rehearsal import rows
-    from holdfast.payload.rehearsal.order import Order
-    from holdfast.payload.rehearsal.telling import Tell
+    from holdfast.payload.rehearsal.order import PartRequest
+    from holdfast.payload.rehearsal.telling import EventWriter
 
     sys.modules["holdfast_runtime_source"] = runtime
     if os.environ.get("HOLDFAST_SMALL_BOUNDS"):  # so that 600 rows are many
         for module in (rows.bounds, rows.loading):
             vars(module).update({"ROWS": 100, "BYTES": 20_000, "POOL": 50})
     known = cases[0].get("known_rows", "") if cases else ""
-    order, tell = Order(**ORDER, folder=str(folder / "rehearsal"), known_rows=known), Tell(str(told))
+    order, tell = PartRequest(**ORDER, folder=str(folder / "rehearsal"), known_rows=known), EventWriter(str(told))
     rows.install(order, tell)
     return {"few": lambda dataset, **more: rows.few(dataset, order.rows, tell, **more), "order": order, "tell": tell}
 

@@ -16,8 +16,8 @@ import transformers
 
 import holdfast.payload.runtime
 from holdfast.payload.rehearsal import twins
-from holdfast.payload.rehearsal.order import Order
-from holdfast.payload.rehearsal.telling import Tell
+from holdfast.payload.rehearsal.order import PartRequest
+from holdfast.payload.rehearsal.telling import EventWriter
 from holdfast.payload.rehearsal.twins.shrinking import MOST_HEADS
 from tests.architectures import ALL, BOTH, SIGHTED
 from tests.children import answer_each
@@ -27,12 +27,12 @@ from tests.rehearsed_images import IMAGES, LENGTH
 KEPT = ("vocab_size", "tie_word_embeddings", "sliding_window", "eos_token_id", "pad_token_id", "head_dim")
 
 
-def start(folder: Path, source: str = "", **more: Any) -> Order:
+def start(folder: Path, source: str = "", **more: Any) -> PartRequest:
     """Have models be twins from now on, as a rehearsal of a script does."""
     sys.modules["holdfast_runtime_source"] = holdfast.payload.runtime
-    order = Order(script="train.py", source=source, folder=str(folder), **more)
+    order = PartRequest(script="train.py", source=source, folder=str(folder), **more)
     order.inside.mkdir(parents=True)
-    twins.install(order, Tell(str(folder / "rehearsal.jsonl")))
+    twins.install(order, EventWriter(str(folder / "rehearsal.jsonl")))
     return order
 
 

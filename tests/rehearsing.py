@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.rehearsals import Server
+from holdfast.adapters.rehearsals import RehearsalServer
 from holdfast.app.observing import observe
 from holdfast.app.playing import judge_parts, play
 from holdfast.app.programs import program_of
@@ -37,7 +37,9 @@ def rehearsals(folder: Path, **variables: str) -> Iterator[Rehearse]:
     trainers = [f"trl:{name}" for name in ("SFTTrainer", *TRAINERS.values())]
     with loopback_hub() as hub, chdir(world):  # which the server, and so each job, is started in
         wanted = [*ALWAYS, "peft", *trainers]
-        server = Server([sys.executable], header="", wanted=wanted, folder=told, variables=hub.variables | variables)
+        server = RehearsalServer(
+            [sys.executable], header="", wanted=wanted, folder=told, variables=hub.variables | variables
+        )
         with server:
             server.wait_ready(300)
 
@@ -59,7 +61,7 @@ def rehearse_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehear
         yield rehearse
 
 
-def _rehearse(server: Server, job: Job, folder: Path) -> Rehearsal:
+def _rehearse(server: RehearsalServer, job: Job, folder: Path) -> Rehearsal:
     target = write(job)
     asked = program_of(target, [LOCAL] if job.local else [], job.arguments)
     order = make_order(asked, folder, gpu=False, offline=False)

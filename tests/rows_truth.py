@@ -12,7 +12,7 @@ from typing import Any
 from holdfast.adapters.rows.opening import FileRows
 from holdfast.adapters.rows.types import types_of_features
 from holdfast.core.columns import ListOf, Scalar, Struct, Type
-from holdfast.core.scan import Broken
+from holdfast.core.scan import UnreadablePart
 
 PROGRAM = """
 import json, logging, sys, tempfile
@@ -45,7 +45,7 @@ class Table:
     columns: dict[str, Type] = field(default_factory=dict)
     rows: dict[str, list[Any]] = field(default_factory=dict)
     error: str = ""
-    broken: tuple[Broken, ...] = ()
+    broken: tuple[UnreadablePart, ...] = ()
 
 
 def ask_datasets(folder: Path, cases: Mapping[str, Sequence[Any]]) -> dict[str, Table]:

@@ -11,7 +11,7 @@ from holdfast.catalog.formats import recognise
 from holdfast.core.columns import Type
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Skip
-from holdfast.core.scan import Broken, Scan
+from holdfast.core.scan import Scan, UnreadablePart
 from holdfast.core.shape import Shape
 from holdfast.engine.check import run_rules
 from holdfast.engine.scan import scan_rows
@@ -33,7 +33,7 @@ class FakeRows:
 
     frame: pl.DataFrame
     told: Mapping[str, Type] = field(default_factory=dict[str, Type])
-    broken: Sequence[Broken] = ()
+    broken: Sequence[UnreadablePart] = ()
     skipped: int = 0
     size: int = 3
 

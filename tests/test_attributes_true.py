@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.catalog.api import Api, load_history, newest
 from holdfast.catalog.attributes import missing_attributes
-from holdfast.core.calls import Read
+from holdfast.core.calls import AttributeRead
 from holdfast.core.document import Document
 from holdfast.core.text import Place
 
@@ -54,7 +54,7 @@ def test_missing_attributes_are_missing(package: str, name: str) -> None:
 def reading(path: str, names: set[str]) -> Document:
     """A program that reads each of some attributes."""
     reads = [
-        Read(path=path, name=name, key=f"reads.{index}", place=Place("train.py", index + 1))
+        AttributeRead(path=path, name=name, key=f"reads.{index}", place=Place("train.py", index + 1))
         for index, name in enumerate(sorted(names))
     ]
     return Document(path="train.py", kind="script", values={}, reads=tuple(reads))

@@ -16,9 +16,9 @@ import pytest
 from holdfast.adapters.backends import backend_names
 from holdfast.adapters.backends.local import GUARD, LocalBackend
 from holdfast.app.runs import BACKENDS
-from holdfast.core.event import Answer
+from holdfast.core.event import Liveness
 from holdfast.core.plan import Attempt, Plan
-from holdfast.ports import Backend, Look
+from holdfast.ports import Backend, PollResult
 
 PATIENCE_S = 20.0
 
@@ -74,7 +74,7 @@ def nothing_left_behind(tmp_path: Path) -> Iterator[None]:
             process.kill()
 
 
-def until(backend: Backend, attempt: str, wanted: Callable[[Look], bool]) -> Look:
+def until(backend: Backend, attempt: str, wanted: Callable[[PollResult], bool]) -> PollResult:
     """Look again and again; every look starts from the first report."""
     end = time.monotonic() + PATIENCE_S
     while not wanted(look := backend.poll(attempt, skip=0)):
@@ -83,11 +83,11 @@ def until(backend: Backend, attempt: str, wanted: Callable[[Look], bool]) -> Loo
     return look
 
 
-def ended(look: Look) -> bool:
-    return look.answer is Answer.ENDED
+def ended(look: PollResult) -> bool:
+    return look.answer is Liveness.ENDED
 
 
-def started(look: Look) -> bool:
+def started(look: PollResult) -> bool:
     return bool(look.reports)
 
 
@@ -133,7 +133,7 @@ def test_a_failure_keeps_its_exit_code(backend: Backend, tmp_path: Path) -> None
 def test_stop_lets_it_save(backend: Backend, tmp_path: Path) -> None:
     """SIGTERM reaches the training process, which ends in its own way; stopping again does nothing."""
     attempt = backend.submit(make_attempt(tmp_path, LONG))
-    assert until(backend, attempt, started).answer is Answer.ALIVE
+    assert until(backend, attempt, started).answer is Liveness.ALIVE
     backend.stop(attempt)
     look = until(backend, attempt, ended)
     backend.stop(attempt)
@@ -151,7 +151,7 @@ def test_an_attempt_says_where_it_is(backend: Backend, tmp_path: Path) -> None:
     until(backend, attempt, started)
     backend.request_stacks(attempt)
 
-    assert until(backend, attempt, lambda look: len(look.reports) > 1).answer is Answer.ALIVE
+    assert until(backend, attempt, lambda look: len(look.reports) > 1).answer is Liveness.ALIVE
 
 
 def test_kill_ends_it_at_once(backend: Backend, tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_another_process_can_take_over(backend: Backend, tmp_path: Path) -> None
     until(backend, attempt, started)
     other = LocalBackend([sys.executable], os.environ)
 
-    assert other.poll(attempt, skip=0).answer is Answer.ALIVE
+    assert other.poll(attempt, skip=0).answer is Liveness.ALIVE
     other.stop(attempt)
     assert until(other, attempt, ended).exit_code == 143
 
@@ -193,7 +193,7 @@ def test_local_knows_a_dead_attempt_whose_guard_was_killed(tmp_path: Path) -> No
     until(backend, attempt, started)
     guard = json.loads((Path(attempt) / "guard.json").read_text())["pid"]
     os.kill(guard, signal.SIGKILL)
-    assert backend.poll(attempt, skip=0).answer is Answer.ALIVE  # the training goes on without it
+    assert backend.poll(attempt, skip=0).answer is Liveness.ALIVE  # the training goes on without it
     backend.stop(attempt)
 
     assert until(backend, attempt, ended).exit_code is None

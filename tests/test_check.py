@@ -6,19 +6,18 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.here import LocalHere
+from holdfast.adapters.here import LocalFolders
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Dataset, Gpu, Machine
-from holdfast.core.facts import Model as ModelFacts
+from holdfast.core.facts import Dataset, Gpu, Machine, ModelFacts
 from holdfast.core.finding import Case, Finding, MissingFactError, Rule, Severity, Skip
 from holdfast.core.job import Data, Job, Model
 from holdfast.core.methods import Method
 from holdfast.core.text import Place
-from holdfast.engine.check import BROKEN, Missing, needed_facts, run_rules, select, severity_of, verdict
+from holdfast.engine.check import BROKEN, MissingFact, needed_facts, run_rules, select, severity_of, verdict
 from holdfast.engine.gather import gather
-from holdfast.engine.hub_facts import Outside
-from holdfast.engine.job_facts import JobFacts, Sources, process_count
+from holdfast.engine.hub_facts import ReferenceResolver
+from holdfast.engine.job_facts import FactSources, JobFacts, process_count
 from holdfast.rules import all_rules
 from tests.fake_hub import FakeHub
 
@@ -74,7 +73,7 @@ def test_facts_are_handed_over_by_name() -> None:
 def test_a_missing_fact_is_a_skip_with_its_reason() -> None:
     """A rule whose facts are missing is not asked; each reason is told once."""
     asked = rule(two_rows)
-    facts = {"dataset": Missing("offline"), "machine": Missing("offline")}
+    facts = {"dataset": MissingFact("offline"), "machine": MissingFact("offline")}
 
     assert list(run_rules([asked], DOCUMENT, facts)) == [Skip(asked, ("dataset", "machine"), "offline")]
     assert list(run_rules([asked], DOCUMENT, {**facts, "machine": Machine(cpus=1)})) == [
@@ -158,8 +157,8 @@ class World:
         self.machine, self.dataset, self.asked = machine, dataset, 0
 
     @property
-    def sources(self) -> Sources:
-        return Sources(datasets=Datasets(self), machines=Machines(self), models=Models())
+    def sources(self) -> FactSources:
+        return FactSources(datasets=Datasets(self), machines=Machines(self), models=Models())
 
 
 class Machines:
@@ -219,7 +218,7 @@ def test_what_a_door_cannot_tell_is_missing() -> None:
     """A door that fails leaves its reason in the place of the fact."""
     world = World(Machine(cpus=1), SourceError("the Hub does not answer", where="x", fix="wait"))
 
-    assert gather(["dataset"], JobFacts(job(), world.sources)) == {"dataset": Missing("the Hub does not answer")}
+    assert gather(["dataset"], JobFacts(job(), world.sources)) == {"dataset": MissingFact("the Hub does not answer")}
 
 
 def test_another_machine_is_not_taken_for_this_one() -> None:
@@ -227,7 +226,7 @@ def test_another_machine_is_not_taken_for_this_one() -> None:
     world = World(Machine(cpus=2, gpus=(T4,)), Dataset())
     facts = gather(("machine", "processes"), JobFacts(job(backend="slurm"), world.sources))
 
-    assert facts == dict.fromkeys(("machine", "processes"), Missing("the job runs on slurm, not here"))
+    assert facts == dict.fromkeys(("machine", "processes"), MissingFact("the job runs on slurm, not here"))
     assert gather(["processes"], JobFacts(job(backend="slurm", nodes=2, processes=4), world.sources)) == {
         "processes": 8
     }
@@ -242,8 +241,8 @@ def test_processes_are_one_a_gpu_unless_said(gpus: int, asked: object, count: in
 def test_every_fact_that_a_rule_names_can_be_gathered() -> None:
     """No rule asks for a fact that no door gives."""
     world = World(Machine(cpus=1), Dataset(rows=1))
-    sources = replace(world.sources, outside=Outside(LocalHere([]), FakeHub))
+    sources = replace(world.sources, outside=ReferenceResolver(LocalFolders([]), FakeHub))
     document = Document(path="job.yaml", kind="job", values={"model": "m", "dataset": "data.jsonl"})
     facts = gather(needed_facts(all_rules()) - OF_ROWS - OF_FINDINGS, JobFacts(job(), sources, document))
 
-    assert not [fact for fact in facts.values() if isinstance(fact, Missing)]
+    assert not [fact for fact in facts.values() if isinstance(fact, MissingFact)]

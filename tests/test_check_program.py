@@ -13,26 +13,26 @@ from holdfast.app.checking_programs import stand
 from holdfast.catalog.api import Api, released
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity, Skip
-from holdfast.core.requirement import Declared, Requirement
+from holdfast.core.requirement import ProjectRequirements, Requirement
 from holdfast.core.text import Place
 from holdfast.engine.check import severity_of
-from holdfast.engine.check_program import Footing, check_program
+from holdfast.engine.check_program import VersionContext, check_program
 from holdfast.engine.resolve import Resolution, resolve
 
 SCRIPT = Document(path="train.py", kind="script", values={})
 HERE = Place("train.py", 1, 1)
 
 
-def declared(*texts: str) -> Declared:
+def declared(*texts: str) -> ProjectRequirements:
     requirements = tuple(
         Requirement(name=text.split(">")[0].split("=")[0], specifier=text[len(text.split(">")[0].split("=")[0]) :], text=text, place=HERE)
         for text in texts
     )  # fmt: skip
-    return Declared(kind="header", origin="the script header", requirements=requirements)
+    return ProjectRequirements(kind="header", origin="the script header", requirements=requirements)
 
 
-def footing(said: Declared) -> Footing:
-    return Footing(resolution=resolve(said), declared=said)
+def footing(said: ProjectRequirements) -> VersionContext:
+    return VersionContext(resolution=resolve(said), declared=said)
 
 
 def rule_for(*versions: str) -> Rule:
@@ -93,7 +93,7 @@ def test_what_is_wrong_at_both_ends_is_told_once() -> None:
 def test_without_a_declared_version_nothing_is_certain() -> None:
     """It is checked against the newest, which is said, and no error comes of it."""
     newest = released("trl")[-1]
-    results = check_program([rule_for(newest)], [SCRIPT], footing(Declared()))
+    results = check_program([rule_for(newest)], [SCRIPT], footing(ProjectRequirements()))
 
     assert told(results) == [
         ("warning", f"trl {newest} is wrong (nothing pins trl: checked against the newest, trl {newest})")
@@ -106,7 +106,9 @@ def test_what_needs_no_version_is_as_certain_as_ever() -> None:
     def check(job: Document) -> Iterator[Finding]:
         yield Finding("train", f"{job.path} is wrong", place=HERE)
 
-    assert told(check_program([rule(check)], [SCRIPT], footing(Declared()))) == [("error", "train.py is wrong")]
+    assert told(check_program([rule(check)], [SCRIPT], footing(ProjectRequirements()))) == [
+        ("error", "train.py is wrong")
+    ]
 
 
 OLD_SCRIPT = 'from trl import SFTConfig\n\nSFTConfig("out", max_seq_length=512, evaluation_strategy="steps")\n'
@@ -202,7 +204,7 @@ def test_a_fact_that_no_script_tells_is_a_skip() -> None:
     def check(machine: object) -> Iterator[Finding]:
         yield Finding("train", f"{machine}")
 
-    (result,) = check_program([rule(check)], [SCRIPT], footing(Declared()))
+    (result,) = check_program([rule(check)], [SCRIPT], footing(ProjectRequirements()))
 
     assert isinstance(result, Skip)
     assert result.missing == ("machine",)

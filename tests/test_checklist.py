@@ -21,10 +21,10 @@ from holdfast.app.rendering import script_of
 from holdfast.cli.checklist import render_checklist
 from holdfast.cli.main import cli
 from holdfast.core.document import Document
-from holdfast.core.event import Asked, Closed, Stage
+from holdfast.core.event import Closed, RunRequested, Stage
 from holdfast.core.finding import Finding, Rule, Severity, Skip
 from holdfast.core.plan import Plan
-from holdfast.engine.checklist import Row, checklist, render_rows
+from holdfast.engine.checklist import ChecklistRow, checklist, render_rows
 from holdfast.engine.checklist_items import ITEMS, Status
 from holdfast.rules import all_rules
 
@@ -239,7 +239,7 @@ class TestUnasked:
         assert status(checklist(documents[:1], [], []), "push") is Status.PASS
 
 
-def status(rows: tuple[Row, ...], name: str) -> Status:
+def status(rows: tuple[ChecklistRow, ...], name: str) -> Status:
     return next(row.status for row in rows if row.item.name == name)
 
 
@@ -285,7 +285,7 @@ class TestEarlier:
         plan = Plan(name="job", script=script_of(asked), script_name="job.yaml", cwd=str(tmp_path))
         (runs / "job-1").mkdir(parents=True)
         save_plan(runs / "job-1", plan)
-        Ledger(runs).append("job-1", [Asked(at_s=10.0, folder="runs/job-1"), Closed(at_s=99.0, stage=stage)])
+        Ledger(runs).append("job-1", [RunRequested(at_s=10.0, folder="runs/job-1"), Closed(at_s=99.0, stage=stage)])
         row = self.known_good(tmp_path)
         assert row["verdict"] == verdict
         assert "job-1" in row["because"]

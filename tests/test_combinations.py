@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 from holdfast.core.evaluate import UNKNOWN
-from holdfast.core.program import Known, Outcome, Program, construct
+from holdfast.core.program import KnownValue, MethodChecks, Outcome, construct
 from holdfast.engine.extract.checks import reduce_checks
-from holdfast.engine.extract.modules import Package
-from holdfast.engine.extract.values import Scope
+from holdfast.engine.extract.modules import PackageModules
+from holdfast.engine.extract.values import ConstantFolder
 from tests.combination_table import REFUSED
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore")]
@@ -34,10 +34,10 @@ VALUE = re.compile(r"…|\w+\.\w+(?=[\s,.]|$)")
 
 
 @cache
-def package(name: str) -> Package:
+def package(name: str) -> PackageModules:
     root = Path(str(importlib.import_module(name).__file__)).parent
     files = {f"{name}/{path.relative_to(root).as_posix()}": path.read_bytes() for path in root.rglob("*.py")}
-    return Package(name, files)
+    return PackageModules(name, files)
 
 
 @cache
@@ -49,22 +49,22 @@ def real_class(path: str) -> type:
 
 
 @cache
-def programs(path: str) -> tuple[Program, ...]:
+def programs(path: str) -> tuple[MethodChecks, ...]:
     return tuple(each for cls in real_class(path).__mro__ for each in own_programs(cls))
 
 
-def own_programs(cls: type) -> Iterator[Program]:
+def own_programs(cls: type) -> Iterator[MethodChecks]:
     library = cls.__module__.partition(".")[0]
     if library not in LIBRARIES:
         return
     tree = ast.parse(Path(str(inspect.getsourcefile(cls))).read_text(encoding="utf-8"))
     node = next(each for each in tree.body if isinstance(each, ast.ClassDef) and each.name == cls.__name__)
-    scope = Scope(package(library), cls.__module__)
+    scope = ConstantFolder(package(library), cls.__module__)
     for method in node.body:
         if isinstance(method, ast.FunctionDef) and method.name in ("__init__", "__post_init__"):
             text = reduce_checks(node, method, scope)
             if text:
-                yield Program(f"{cls.__module__}.{cls.__name__}", method.name, text)
+                yield MethodChecks(f"{cls.__module__}.{cls.__name__}", method.name, text)
 
 
 @cache
@@ -82,8 +82,8 @@ def defaults(path: str) -> Mapping[str, Any]:
 
 def outcome(path: str, given: Mapping[str, Any]) -> Outcome:
     """What the checks say."""
-    written = {name: Known(value, frozenset({name})) for name, value in given.items()}
-    left = {name: Known(value) for name, value in defaults(path).items()}
+    written = {name: KnownValue(value, frozenset({name})) for name, value in given.items()}
+    left = {name: KnownValue(value) for name, value in defaults(path).items()}
     of_class = programs(path)
     return construct(path, of_class, written if of_class[0].method == "__init__" else left | written)
 
@@ -130,7 +130,7 @@ def test_no_check_is_known_of_what_is_hidden() -> None:
     """Where everything is unknown, nothing is refused."""
     for path in dict.fromkeys(path for path, _, _ in REFUSED):
         of_class = programs(path)
-        hidden = {name: Known(UNKNOWN, frozenset({name})) for name in defaults(path)}
+        hidden = {name: KnownValue(UNKNOWN, frozenset({name})) for name in defaults(path)}
         assert construct(path, of_class, hidden).raised is None, path
 
 

@@ -20,7 +20,7 @@ from holdfast.adapters.targets import read_target
 from holdfast.adapters.targets.commands import read_line
 from holdfast.core.document import ABSENT, Document, Rename, Unknown
 from holdfast.core.errors import HoldfastError, UsageError
-from holdfast.core.requirement import Declared
+from holdfast.core.requirement import ProjectRequirements
 from holdfast.core.text import Place
 from holdfast.engine.launched import with_launched
 from holdfast.engine.resolve_once import resolve_once
@@ -316,7 +316,8 @@ def test_what_the_script_installs_before_it_starts_the_program_counts(folder: Pa
         "pip install -q trl==0.19.1\npython train.py\nuv run --with trl==0.20.0 train.py\n", encoding="utf-8"
     )
     versions = [
-        resolve_once(with_launched(Declared(), document)).newest["trl"] for document in read_target(str(path)).documents
+        resolve_once(with_launched(ProjectRequirements(), document)).newest["trl"]
+        for document in read_target(str(path)).documents
     ]
     assert versions == ["0.19.1", "0.20.0"]
 

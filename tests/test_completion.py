@@ -9,7 +9,7 @@ import pytest
 from holdfast.adapters.ledger import Ledger
 from holdfast.app import VERBS
 from holdfast.cli.main import run_command
-from holdfast.core.event import Asked
+from holdfast.core.event import RunRequested
 from holdfast.rules import all_rules, rule_names
 from holdfast.signatures import all_signatures, class_names
 
@@ -20,7 +20,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("HOLDFAST_RUNS", raising=False)
     for name in ("sft-1", "dpo-2"):
-        Ledger(tmp_path / "runs").append(name, [Asked(at_s=1.0, folder=f"runs/{name}")])
+        Ledger(tmp_path / "runs").append(name, [RunRequested(at_s=1.0, folder=f"runs/{name}")])
     return tmp_path
 
 

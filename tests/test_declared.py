@@ -14,13 +14,13 @@ from holdfast.adapters.declared.lines import read_requirement
 from holdfast.adapters.declared.requirements_file import logical_lines
 from holdfast.adapters.declared.uv import ask_uv
 from holdfast.core.errors import SourceError
-from holdfast.core.requirement import Declared, Requirement
+from holdfast.core.requirement import ProjectRequirements, Requirement
 from holdfast.core.text import Place
 
 NOWHERE = "/nonexistent"
 
 
-def declare(root: Path, files: Mapping[str, str], script: str = "train.py", **environ: str) -> Declared:
+def declare(root: Path, files: Mapping[str, str], script: str = "train.py", **environ: str) -> ProjectRequirements:
     """Return what a script declares in a repository of these files."""
     (root / ".git").mkdir(parents=True, exist_ok=True)
     for name, text in {script: "", **files}.items():
@@ -30,7 +30,7 @@ def declare(root: Path, files: Mapping[str, str], script: str = "train.py", **en
     return find_declared(str(path), path.read_text(encoding="utf-8"), environ=environ, prefix=NOWHERE)
 
 
-def said(declared: Declared) -> dict[str, str]:
+def said(declared: ProjectRequirements) -> dict[str, str]:
     return {each.name: each.specifier or each.url for each in declared.requirements}
 
 
@@ -141,7 +141,7 @@ def test_an_environment_without_the_libraries_is_not_the_one(tmp_path: Path) -> 
     """Then nothing is declared."""
     environment(tmp_path / "active", "numpy-2.0.0")
 
-    assert declare(tmp_path / "project", {}, VIRTUAL_ENV=str(tmp_path / "active")) == Declared()
+    assert declare(tmp_path / "project", {}, VIRTUAL_ENV=str(tmp_path / "active")) == ProjectRequirements()
 
 
 # Headers
@@ -439,7 +439,7 @@ def test_uv_is_asked_in_the_words_it_knows() -> None:
         requirement("peft @ git+https://github.com/huggingface/peft"),
         replace(requirement("datasets<4"), constraint=True),
     )
-    declared = Declared(kind="header", requirements=requirements, before="2026-01-01")
+    declared = ProjectRequirements(kind="header", requirements=requirements, before="2026-01-01")
     found = ask_uv(declared, "3.11", lowest=True, run=run)
 
     assert found == {"huggingface_hub": "2.4.0", "trl": "1.16.0"}
@@ -454,7 +454,7 @@ def test_uv_is_asked_in_the_words_it_knows() -> None:
 
 def test_what_uv_cannot_resolve_is_told_in_its_words() -> None:
     """On one line, without its drawing."""
-    declared = Declared(kind="header", origin="script header", requirements=(requirement("trl"),))
+    declared = ProjectRequirements(kind="header", origin="script header", requirements=(requirement("trl"),))
 
     with pytest.raises(SourceError, match="No solution found: trl is too old"):
         ask_uv(

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.stored import read_stored
-from holdfast.core.hub import Shelf, Stored
+from holdfast.core.hub import RepoTree, StoredFile
 from holdfast.engine.delivery import SKEW_S, judge_delivery, needed_files
 
-MODEL = Stored(bytes=8, digests={"sha256": "aa", "git": "bb"})
-OTHER = Stored(bytes=8, digests={"sha256": "cc"})
-CONFIG = Stored(bytes=2, digests={"git": "dd"})
+MODEL = StoredFile(bytes=8, digests={"sha256": "aa", "git": "bb"})
+OTHER = StoredFile(bytes=8, digests={"sha256": "cc"})
+CONFIG = StoredFile(bytes=2, digests={"git": "dd"})
 HERE = {"model.safetensors": MODEL, "config.json": CONFIG}
 
 
@@ -18,19 +18,23 @@ HERE = {"model.safetensors": MODEL, "config.json": CONFIG}
     ("there", "verdict", "told"),
     [
         (
-            Shelf(files={"model.safetensors": Stored(bytes=8, digests={"sha256": "aa"}), "config.json": CONFIG}),
+            RepoTree(files={"model.safetensors": StoredFile(bytes=8, digests={"sha256": "aa"}), "config.json": CONFIG}),
             "arrived",
             "",
         ),
-        (Shelf(files={"model.safetensors": Stored(bytes=8), "config.json": Stored(bytes=3)}), "arrived", ""),
-        (Shelf(files={"model.safetensors": OTHER, "config.json": CONFIG}), "missing", "model.safetensors"),
-        (Shelf(files={"model.safetensors": Stored(bytes=7), "config.json": CONFIG}), "missing", "model.safetensors"),
-        (Shelf(files={"model.safetensors": MODEL}), "missing", "config.json"),
-        (Shelf(files={".gitattributes": CONFIG}), "missing", "config.json, model.safetensors"),
-        (Shelf(files=None), "missing", "no me/model"),
+        (RepoTree(files={"model.safetensors": StoredFile(bytes=8), "config.json": StoredFile(bytes=3)}), "arrived", ""),
+        (RepoTree(files={"model.safetensors": OTHER, "config.json": CONFIG}), "missing", "model.safetensors"),
+        (
+            RepoTree(files={"model.safetensors": StoredFile(bytes=7), "config.json": CONFIG}),
+            "missing",
+            "model.safetensors",
+        ),
+        (RepoTree(files={"model.safetensors": MODEL}), "missing", "config.json"),
+        (RepoTree(files={".gitattributes": CONFIG}), "missing", "config.json, model.safetensors"),
+        (RepoTree(files=None), "missing", "no me/model"),
     ],
 )
-def test_what_lies_here_must_be_there(there: Shelf, verdict: str, told: str) -> None:
+def test_what_lies_here_must_be_there(there: RepoTree, verdict: str, told: str) -> None:
     """Weights byte by byte, where the Hub tells of a digest; of settings it is enough that they are there."""
     found = judge_delivery("me/model", HERE, there, pushed_s=0)
 
@@ -49,10 +53,10 @@ def test_what_lies_here_must_be_there(there: Shelf, verdict: str, told: str) -> 
     ],
 )
 def test_a_folder_that_is_gone_leaves_the_time_of_the_commit(
-    files: dict[str, Stored], modified_s: float, verdict: str
+    files: dict[str, StoredFile], modified_s: float, verdict: str
 ) -> None:
     """Weights must be there, and a commit as new as the push, as far as clocks agree."""
-    there = Shelf(files=files, modified_s=modified_s)
+    there = RepoTree(files=files, modified_s=modified_s)
 
     assert judge_delivery("me/model", {}, there, pushed_s=1000).verdict == verdict
 

@@ -9,13 +9,13 @@ import pytest
 
 from holdfast.app.diagnosing import diagnose
 from holdfast.core.event import (
-    Answer,
-    Asked,
     Closed,
     Delivered,
     Event,
+    Liveness,
     Polled,
     Reported,
+    RunRequested,
     Stage,
     Started,
     Starting,
@@ -227,12 +227,12 @@ def attempt(*events: Event, code: int | None = 1, because: str = "", end: Mappin
     said = [Reported(at_s=4, attempt=1, said={"event": "end", **end})] if end else []
     return fold(
         [
-            Asked(at_s=1, folder="runs/a"),
+            RunRequested(at_s=1, folder="runs/a"),
             Starting(at_s=2, attempt=1, backend="slurm"),
             Started(at_s=3, attempt=1, id="7"),
             Reported(at_s=3, attempt=1, said={"event": "step", "step": 5, "max_steps": 9}),
             *said,
-            Polled(at_s=5, attempt=1, answer=Answer.ENDED, exit_code=code, because=because),
+            Polled(at_s=5, attempt=1, answer=Liveness.ENDED, exit_code=code, because=because),
             *events,
         ]
     )

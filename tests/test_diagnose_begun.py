@@ -2,22 +2,22 @@
 
 import pytest
 
-from holdfast.core.diagnosis import Mark
+from holdfast.core.diagnosis import Pattern
 from tests.diagnose_signatures import first, found, signature
 
 WRAP = signature(
     "wrap",
-    Mark(line=r"Could not find the transformer layer class to wrap in the model", weight=0.95),
+    Pattern(line=r"Could not find the transformer layer class to wrap in the model", weight=0.95),
     seen=("[rank0]: Exception: Could not find the transformer layer class to wrap in the model.",),
 )
 MISSING = signature(
     "missing",
-    Mark(line=r"got an unexpected keyword argument 'tokenizer'", weight=0.95),
+    Pattern(line=r"got an unexpected keyword argument 'tokenizer'", weight=0.95),
     seen=("TypeError: SFTTrainer.__init__() got an unexpected keyword argument 'tokenizer'",),
 )
 RENAMED = signature(
     "renamed",
-    Mark(line=r"got an unexpected keyword argument 'tokens'", weight=0.95),
+    Pattern(line=r"got an unexpected keyword argument 'tokens'", weight=0.95),
     seen=("TypeError: SFTTrainer.__init__() got an unexpected keyword argument 'tokens'",),
 )
 HEAD = """Traceback (most recent call last):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.core.diagnosis import Mark
+from holdfast.core.diagnosis import Pattern
 from tests.diagnose_cases import PREFIXES, wrap
 from tests.diagnose_perturbations import PERTURBATIONS, perturb
 from tests.diagnose_signatures import found, signature
@@ -24,16 +24,18 @@ CASES = {
     "killed": ["slurmstepd: error: Detected 1 oom-kill event(s) in StepId=37205392.0."],
 }
 SIGNATURES = (
-    signature("full", Mark(line=r"CUDA out of memory\. Tried to allocate")),
-    signature("renamed", Mark(line=r"got an unexpected keyword argument '(?P<name>\w+)'")),
+    signature("full", Pattern(line=r"CUDA out of memory\. Tried to allocate")),
+    signature("renamed", Pattern(line=r"got an unexpected keyword argument '(?P<name>\w+)'")),
     signature(
         "bus",
-        Mark(line="Unexpected bus error encountered in worker"),
-        Mark(line=r"is killed by signal: Bus error", role="echo"),
+        Pattern(line="Unexpected bus error encountered in worker"),
+        Pattern(line=r"is killed by signal: Bus error", role="echo"),
     ),
-    signature("killed", Mark(line=r"Detected \d+ oom-kill event")),
+    signature("killed", Pattern(line=r"Detected \d+ oom-kill event")),
     signature(
-        "died", Mark(line=r"ChildFailedError", role="echo", weight=0.3), needs="the log of the rank that failed first"
+        "died",
+        Pattern(line=r"ChildFailedError", role="echo", weight=0.3),
+        needs="the log of the rank that failed first",
     ),
     signature("user-code-error"),
 )
@@ -63,7 +65,7 @@ TypeError: SFTTrainer.__init__() got an unexpected keyword argument 'tokenizer' 
 """
 ASKS = signature(
     "renamed",
-    Mark(line=r"^TypeError: SFTTrainer\.__init__\(\) got an unexpected keyword argument '(?P<name>\w+)'", frame="site-packages/trl/|dist-packages/trl/"),
+    Pattern(line=r"^TypeError: SFTTrainer\.__init__\(\) got an unexpected keyword argument '(?P<name>\w+)'", frame="site-packages/trl/|dist-packages/trl/"),
 )  # fmt: skip
 LOSES_FRAMES = frozenset({"exception alone", "wrapped at words 80"})
 """Perturbations after which the last frame's file cannot be told."""

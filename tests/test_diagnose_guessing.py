@@ -2,28 +2,28 @@
 
 import pytest
 
-from holdfast.core.diagnosis import Mark
+from holdfast.core.diagnosis import Pattern
 from holdfast.engine.diagnose.guessing import MOST
 from tests.diagnose_signatures import found, signature
 
 QUOTA = signature(
     "quota",
-    Mark(line=r"Disk quota exceeded"),
+    Pattern(line=r"Disk quota exceeded"),
     seen=("OSError: [Errno 122] Disk quota exceeded", "lfs: quota of the volume is used up, write failed"),
 )
 TOKEN = signature(
     "token",
-    Mark(line=r"Invalid user token"),
+    Pattern(line=r"Invalid user token"),
     seen=("HTTPError: Invalid user token.", "error: the token has expired, log in again"),
 )
 LIMIT = signature(
     "limit",
-    Mark(line=r"DUE TO TIME LIMIT"),
+    Pattern(line=r"DUE TO TIME LIMIT"),
     seen=("error: CANCELLED DUE TO TIME LIMIT", "error: job killed, time is used up"),
 )
 FOLLOWS = signature(
     "cause-not-in-log",
-    Mark(line=r"worker process has gone", role="echo"),
+    Pattern(line=r"worker process has gone", role="echo"),
     seen=("error: some worker process has gone, see its log",),
 )
 EVERY = (QUOTA, TOKEN, LIMIT, FOLLOWS)

@@ -2,18 +2,18 @@
 
 import pytest
 
-from holdfast.core.diagnosis import HEALTHY, Mark, Phase, Remedy
+from holdfast.core.diagnosis import HEALTHY, Pattern, Phase, Remedy
 from tests.diagnose_signatures import first, found, signature
 
-FULL = signature("full", Mark(line=r"CUDA out of memory\. Tried to allocate (?P<tried>[\d.]+ GiB)", weight=0.9))
-KILLED = signature("killed", Mark(line=r"worker was killed by signal", weight=0.85))
+FULL = signature("full", Pattern(line=r"CUDA out of memory\. Tried to allocate (?P<tried>[\d.]+ GiB)", weight=0.9))
+KILLED = signature("killed", Pattern(line=r"worker was killed by signal", weight=0.85))
 TIMEOUT = signature(
     "timeout",
-    Mark(line=r"Watchdog caught collective operation timeout", weight=0.8),
+    Pattern(line=r"Watchdog caught collective operation timeout", weight=0.8),
     needs="the log of the rank that is absent",
 )
 USER = signature("user-code-error", cause="`{function}` in `{file}` raised {error}: {message}", fix="Mend it.")
-TABLE = signature("wrapper", Mark(line=r"ChildFailedError", role="echo"), needs="the log of the failing rank")
+TABLE = signature("wrapper", Pattern(line=r"ChildFailedError", role="echo"), needs="the log of the failing rank")
 END = "{'train_runtime': '8.4', 'train_loss': '1.0', 'epoch': '1'}\n"
 STEPS = "".join(
     f"{{'loss': '{2 - 0.1 * step:.2f}', 'grad_norm': '1.2', 'learning_rate': '1e-05', 'epoch': '0.{step}'}}\n"
@@ -37,8 +37,8 @@ def test_the_first_exception_is_the_cause_and_those_after_it_follow_from_it() ->
 
 
 def test_what_says_that_another_process_failed_is_behind_the_exception_that_did() -> None:
-    lost = signature("lost", Mark(line="The connection to the C10d store has failed", weight=0.95))
-    slow = signature("slow", Mark(line="Timed out waiting", weight=0.68))
+    lost = signature("lost", Pattern(line="The connection to the C10d store has failed", weight=0.95))
+    slow = signature("slow", Pattern(line="Timed out waiting", weight=0.68))
     text = "RuntimeError: Timed out waiting 1800000ms\n"
     assert (
         first(
@@ -69,12 +69,14 @@ def test_the_direct_cause_of_a_chain_is_before_what_wraps_it() -> None:
 
 
 def test_a_class_that_covers_another_is_before_it_whatever_their_weights() -> None:
-    weak = signature("weak", Mark(line="lost the connection to rank", weight=0.6), covers=("full",))
+    weak = signature("weak", Pattern(line="lost the connection to rank", weight=0.6), covers=("full",))
     assert first(OOM + "lost the connection to rank 3\n", FULL, weak) == "weak"
 
 
 def test_hints_add_to_a_cause_and_are_little_without_one() -> None:
-    hinted = signature("hinted", Mark(line="memory is nearly full", role="hint"), Mark(line="strange end", weight=0.6))
+    hinted = signature(
+        "hinted", Pattern(line="memory is nearly full", role="hint"), Pattern(line="strange end", weight=0.6)
+    )
     alone, both = (
         found(text, hinted).causes[0].confidence for text in ("strange end\n", "memory is nearly full\nstrange end\n")
     )
@@ -127,14 +129,14 @@ def test_a_log_that_just_stops_is_unknown_and_so_is_an_empty_one() -> None:
 
 
 def test_the_class_of_what_only_looks_like_a_fault_is_healthy() -> None:
-    harmless = signature(HEALTHY, Mark(line="frightening but harmless"))
+    harmless = signature(HEALTHY, Pattern(line="frightening but harmless"))
     diagnosis = found("frightening but harmless\n", harmless, FULL)
     assert diagnosis.verdict == "healthy"
     assert diagnosis.causes[0].signature is harmless
 
 
 def test_that_a_job_came_to_its_end_says_nothing_against_a_class_that_never_hinders_it() -> None:
-    weak = Mark(line="nothing was pushed", weight=0.55)
+    weak = Pattern(line="nothing was pushed", weight=0.55)
     text = "nothing was pushed\n" + STEPS + END
     assert first(text, signature("model-not-pushed", weak)) == "model-not-pushed"
     assert found(text, signature("other", weak)).verdict == "healthy"
@@ -149,7 +151,7 @@ def test_what_others_wrote_around_the_decisive_line_is_no_evidence() -> None:
 def test_cause_fix_and_remedy_have_the_values_of_the_log_and_no_others() -> None:
     told = signature(
         "told",
-        Mark(line=r"asked for (?P<asked>[\d.]+ GiB)(?: of (?P<total>[\d.]+ GiB))?"),
+        Pattern(line=r"asked for (?P<asked>[\d.]+ GiB)(?: of (?P<total>[\d.]+ GiB))?"),
         cause="It asked for {asked}. The card has {total}.",
         remedy=(
             Remedy(key="train.memory", action="set", value="{asked}"),
@@ -181,7 +183,7 @@ def test_the_same_said_by_every_rank_is_evidence_once() -> None:
 
 
 def test_releases_that_the_log_tells_of_are_told() -> None:
-    marked = signature("marked", Mark(line="a line of old times", versions={"trl": "<0.16", "torch": "<2"}))
+    marked = signature("marked", Pattern(line="a line of old times", versions={"trl": "<0.16", "torch": "<2"}))
     text = "Successfully installed transformers-5.23.0 peft-0.19.1\ntorch                 2.13.0\na line of old times\n"
     assert found(text, marked).versions == {
         "transformers": "5.23.0",
@@ -213,7 +215,7 @@ def test_the_exception_of_a_workers_own_traceback_is_the_one_that_counts() -> No
 
 
 def test_a_warning_is_no_exception_that_training_survived() -> None:
-    warned = signature("warned", Mark(line="Could not find response key", weight=0.88))
+    warned = signature("warned", Pattern(line="Could not find response key", weight=0.88))
     assert (
         first("    warnings.warn(\nUserWarning: Could not find response key [1] in the text\n" + STEPS + END, warned)
         == "warned"
@@ -244,8 +246,8 @@ def test_the_exception_in_a_group_is_the_cause_and_not_the_group() -> None:
 
 
 def test_advice_alone_and_what_a_launcher_says_are_never_sure() -> None:
-    advice = signature("advice", Mark(line="use a smaller batch size", weight=0.97))
-    wrapper = signature("wrapper", Mark(line="ChildFailedError: train.py", weight=0.97))
+    advice = signature("advice", Pattern(line="use a smaller batch size", weight=0.97))
+    wrapper = signature("wrapper", Pattern(line="ChildFailedError: train.py", weight=0.97))
     for text in ("Consider to use a smaller batch size.", "It is full. You can use a smaller batch size."):
         (cause,) = found(text + "\n", advice).causes
         assert cause.confidence < 0.9
@@ -255,7 +257,7 @@ def test_advice_alone_and_what_a_launcher_says_are_never_sure() -> None:
 
 def test_of_a_warning_alone_nothing_is_sure() -> None:
     """Neither before anything was trained nor after: a job that only warned did not fail of it."""
-    cramped = signature("cramped", Mark(line="there is no room left", weight=0.95))
+    cramped = signature("cramped", Pattern(line="there is no room left", weight=0.95))
     warning = "UserWarning: there is no room left, trying the cache\n"
 
     assert found("there is no room left\n", cramped).causes[0].confidence == 0.95
@@ -265,7 +267,7 @@ def test_of_a_warning_alone_nothing_is_sure() -> None:
 
 
 def test_what_was_tried_again_is_not_sure_to_have_failed_a_job_that_trained() -> None:
-    slow = signature("slow", Mark(line="Read timed out", weight=0.92))
+    slow = signature("slow", Pattern(line="Read timed out", weight=0.92))
     tried = "Read timed out, thrown while requesting HEAD https://hub/config.json\n"
 
     assert found(tried, slow).causes[0].confidence == 0.92
@@ -273,8 +275,8 @@ def test_what_was_tried_again_is_not_sure_to_have_failed_a_job_that_trained() ->
 
 
 def test_an_answer_beside_another_is_less_sure_unless_one_follows_from_the_other() -> None:
-    rival = signature("rival", Mark(line="worker was killed by signal", weight=0.85))
-    covering = signature("covering", Mark(line="worker was killed by signal", weight=0.85), covers=("full",))
+    rival = signature("rival", Pattern(line="worker was killed by signal", weight=0.85))
+    covering = signature("covering", Pattern(line="worker was killed by signal", weight=0.85), covers=("full",))
     text = "CUDA out of memory. Tried to allocate 2.00 GiB.\nworker was killed by signal 9\n"
 
     alone, (told, second), covered = (
@@ -299,7 +301,7 @@ def test_python_called_wrongly_by_the_users_code_is_the_users_fault() -> None:
     assert found(text.replace("/job/train.py", "/env/lib/site-packages/peft/save.py"), USER).verdict == "unknown"
 
 
-LOAD = Mark(line=r"optional library did not load", weight=0.96)
+LOAD = Pattern(line=r"optional library did not load", weight=0.96)
 
 
 @pytest.mark.parametrize(
@@ -323,7 +325,7 @@ def test_a_loggers_error_about_the_environment_that_training_outlived_is_about_n
 
 def test_training_that_came_to_its_end_disproves_what_keeps_from_starting() -> None:
     """Torch warns of addresses that cannot be resolved where others of the same host can."""
-    apart = signature("rendezvous-timeout", Mark(line="network addresses of .* cannot be retrieved", weight=0.7))
+    apart = signature("rendezvous-timeout", Pattern(line="network addresses of .* cannot be retrieved", weight=0.7))
     line = "[W socket.cpp:601] [c10d] The IPv6 network addresses of (node7, 29500) cannot be retrieved"
 
     assert found(f"{line}\n{STEPS}{END}", apart).verdict == "healthy"
@@ -332,7 +334,7 @@ def test_training_that_came_to_its_end_disproves_what_keeps_from_starting() -> N
 
 def test_a_step_behind_it_disproves_what_keeps_from_starting() -> None:
     """A process tries an address again and again until the others are there; what fails after the first steps is something else."""
-    apart = signature("rendezvous-timeout", Mark(line="client socket has failed to connect", weight=0.7))
+    apart = signature("rendezvous-timeout", Pattern(line="client socket has failed to connect", weight=0.7))
     line = (
         "[W socket.cpp:663] [c10d] The client socket has failed to connect to [node7]:29500 (errno: 110 - timed out)."
     )
@@ -343,7 +345,7 @@ def test_a_step_behind_it_disproves_what_keeps_from_starting() -> None:
 
 def test_nccl_says_warn_of_what_ends_it() -> None:
     """A logger's warning may be about nothing; NCCL has no other word for an error."""
-    full = signature("full", Mark(line="No space left on device", weight=0.95))
+    full = signature("full", Pattern(line="No space left on device", weight=0.95))
     sure, unsure = (
         found(f"{STEPS}{line} No space left on device\n", full).causes[0].confidence for line in ("NCCL WARN", "WARN")
     )
@@ -359,7 +361,7 @@ def test_a_path_that_was_cut_by_hand_is_no_code_of_the_users(path: str) -> None:
 
 def test_a_line_of_code_alone_is_no_frame_that_is_known() -> None:
     """A mark for exceptions of which nothing more was pasted holds."""
-    alone = signature("alone", Mark(line="object has no attribute 'llm'", not_frame=".", weight=0.7))
+    alone = signature("alone", Pattern(line="object has no attribute 'llm'", not_frame=".", weight=0.7))
     error = "AttributeError: 'Env' object has no attribute 'llm'"
 
     assert first(f"    self.x = self.llm.foo\n{error}\n", alone) == "alone"

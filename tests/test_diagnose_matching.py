@@ -2,7 +2,7 @@
 
 import pytest
 
-from holdfast.core.diagnosis import Mark, Remedy
+from holdfast.core.diagnosis import Pattern, Remedy
 from holdfast.engine.diagnose.values import convert, fill, holds
 from holdfast.signatures import read_signature
 from tests.diagnose_signatures import found, signature
@@ -11,27 +11,27 @@ USER, LIBRARY = ('File "/home/u/train.py", line 3, in main', 'File "/x/site-pack
 TEXT = "a line before\nTraceback (most recent call last):\n  {frame}\n    call(prompt)\nKeyError: 'prompt'\n"
 
 
-def is_found(text: str, mark: Mark) -> bool:
+def is_found(text: str, mark: Pattern) -> bool:
     return bool(found(text, signature("x", mark)).causes)
 
 
 @pytest.mark.parametrize(
     ("mark", "user", "library"),
     [
-        (Mark(line=r"^KeyError: 'prompt'$"), True, True),
-        (Mark(line="KeyError: 'prompt'", frame=r"site-packages/trl/"), False, True),
-        (Mark(line="KeyError: 'prompt'", not_frame=r"site-packages/"), True, False),
-        (Mark(line="KeyError: 'prompt'", near=r"call\(prompt\)"), True, True),
-        (Mark(line="KeyError: 'prompt'", near="a line before"), True, True),
-        (Mark(line="KeyError: 'prompt'", near="nothing of the kind"), False, False),
-        (Mark(line="KeyError: 'prompt'", not_near="a line before"), False, False),
-        (Mark(line=r"call\(prompt\)", last=True), False, False),
-        (Mark(line="KeyError: 'prompt'", last=True), True, True),
-        (Mark(line="KeyError: 'prompt'", frame=r"line (?P<at>\d+)", when="at == 3"), True, True),
-        (Mark(line="KeyError: 'prompt'", frame=r"line (?P<at>\d+)", when="at > 3"), False, False),
+        (Pattern(line=r"^KeyError: 'prompt'$"), True, True),
+        (Pattern(line="KeyError: 'prompt'", frame=r"site-packages/trl/"), False, True),
+        (Pattern(line="KeyError: 'prompt'", not_frame=r"site-packages/"), True, False),
+        (Pattern(line="KeyError: 'prompt'", near=r"call\(prompt\)"), True, True),
+        (Pattern(line="KeyError: 'prompt'", near="a line before"), True, True),
+        (Pattern(line="KeyError: 'prompt'", near="nothing of the kind"), False, False),
+        (Pattern(line="KeyError: 'prompt'", not_near="a line before"), False, False),
+        (Pattern(line=r"call\(prompt\)", last=True), False, False),
+        (Pattern(line="KeyError: 'prompt'", last=True), True, True),
+        (Pattern(line="KeyError: 'prompt'", frame=r"line (?P<at>\d+)", when="at == 3"), True, True),
+        (Pattern(line="KeyError: 'prompt'", frame=r"line (?P<at>\d+)", when="at > 3"), False, False),
     ],
 )
-def test_a_mark_asks_for_what_stands_around_it(mark: Mark, user: bool, library: bool) -> None:  # noqa: FBT001 - what is true of each
+def test_a_mark_asks_for_what_stands_around_it(mark: Pattern, user: bool, library: bool) -> None:  # noqa: FBT001 - what is true of each
     assert is_found(TEXT.format(frame=USER), mark) == user
     assert is_found(TEXT.format(frame=LIBRARY), mark) == library
 
@@ -39,11 +39,11 @@ def test_a_mark_asks_for_what_stands_around_it(mark: Mark, user: bool, library: 
 def test_the_frame_that_raised_is_asked_for_by_itself() -> None:
     text = f"Traceback (most recent call last):\n  {USER}\n    train()\n  {LIBRARY}\n    raise\nKeyError: 'prompt'\n"
     marks = [
-        Mark(line="KeyError: 'prompt'", raised_in=where)
+        Pattern(line="KeyError: 'prompt'", raised_in=where)
         for where in ("site-packages/trl/", "train.py", r"line (?P<at>\d)")
     ]
     assert [is_found(text, mark) for mark in marks] == [True, False, True]
-    assert is_found(text, Mark(line="KeyError: 'prompt'", frame="train.py"))
+    assert is_found(text, Pattern(line="KeyError: 'prompt'", frame="train.py"))
     assert not is_found("KeyError: 'prompt'\n", marks[0])
 
 
@@ -58,7 +58,7 @@ def test_the_frame_that_raised_is_asked_for_by_itself() -> None:
     ],
 )
 def test_a_line_that_nobody_signed_is_near_one_of_a_rank(before: str, is_near: bool) -> None:  # noqa: FBT001 - what is true of it
-    mark = Mark(line="Watchdog caught", near="Saving model checkpoint")
+    mark = Pattern(line="Watchdog caught", near="Saving model checkpoint")
     assert is_found(f"{before}[rank1]: Watchdog caught a timeout\n", mark) == is_near
 
 
@@ -66,20 +66,20 @@ def test_a_line_that_nobody_signed_is_near_one_of_a_rank(before: str, is_near: b
 def test_what_stands_right_before_a_traceback_is_near_its_exception(prefix: str) -> None:
     frames = "".join(f"{prefix}  {LIBRARY}\n{prefix}    call()\n" for _ in range(20))
     text = f"Saving model checkpoint to out\n{prefix}Traceback (most recent call last):\n{frames}{prefix}KeyError: 'prompt'\n"
-    assert is_found(text, Mark(line="KeyError: 'prompt'", near="Saving model checkpoint"))
-    against = Mark(line="KeyError: 'prompt'", not_near="Saving model checkpoint")
+    assert is_found(text, Pattern(line="KeyError: 'prompt'", near="Saving model checkpoint"))
+    against = Pattern(line="KeyError: 'prompt'", not_near="Saving model checkpoint")
     assert is_found(text, against) == bool(prefix), "what another rank may have said speaks against nothing"
 
 
 def test_the_bar_that_a_line_is_glued_to_is_near_it() -> None:
     text = "Tokenizing: 46%|████▋     | 31/67 [29:02<35:12, 58.67s/it]slurmstepd: error: CANCELLED AT noon\n"
-    assert is_found(text, Mark(line="CANCELLED AT", near=r"\[29:\d\d<"))
-    assert not is_found(text, Mark(line="CANCELLED AT", near=r"\[30:\d\d<"))
+    assert is_found(text, Pattern(line="CANCELLED AT", near=r"\[29:\d\d<"))
+    assert not is_found(text, Pattern(line="CANCELLED AT", near=r"\[30:\d\d<"))
 
 
 def test_a_bar_is_beside_a_line_though_another_rank_wrote_between() -> None:
     bar = "[rank1]: Resolving data files: 100%|███| 136/136 [00:00<00:00, 29.88it/s]\n"
-    mark = Mark(line="No space left", near="Resolving")
+    mark = Pattern(line="No space left", near="Resolving")
     assert is_found("[rank1]: No space left\n[rank0]: of somebody\n" + bar, mark)
     assert not is_found("[rank1]: No space left\n[rank1]:\n" + bar, mark)
 
@@ -108,7 +108,7 @@ def test_what_an_argument_is_called_now_is_told_and_renamed_where_it_means_the_s
 ) -> None:
     told = signature(
         "told",
-        Mark(line=r"(?:(?P<owner>\w+)\.)?__init__\(\) got an argument '(?P<old>\w+)'"),
+        Pattern(line=r"(?:(?P<owner>\w+)\.)?__init__\(\) got an argument '(?P<old>\w+)'"),
         cause="It is `{new}` now.",
         remedy=(Remedy(key="train.{old}", action="rename", value="{same}"),),
     )
@@ -152,7 +152,9 @@ def test_a_sentence_without_its_value_is_left_out_and_other_braces_stay() -> Non
 
 
 def test_how_far_training_got_is_known_to_conditions_and_to_words() -> None:
-    late = signature("late", Mark(line="CUDA out of memory", when="step > 30"), cause="It was step {step} of {steps}.")
+    late = signature(
+        "late", Pattern(line="CUDA out of memory", when="step > 30"), cause="It was step {step} of {steps}."
+    )
     bar = "[rank0]:  {}%|██        | {}/1320 [1:10:22<2:31:09,  9.99s/it]\n"
     text = (
         "Loading weights: 100%|███| 1500/1500 [00:04<00:00, 78.26it/s]\n" + bar + "RuntimeError: CUDA out of memory\n"
@@ -164,11 +166,11 @@ def test_how_far_training_got_is_known_to_conditions_and_to_words() -> None:
 def test_which_ranks_waited_for_what_is_known_to_conditions() -> None:
     absent = signature(
         "absent",
-        Mark(line="Watchdog caught collective operation timeout", when="waiting_ranks == 2 and rank_0_waits == 0"),
+        Pattern(line="Watchdog caught collective operation timeout", when="waiting_ranks == 2 and rank_0_waits == 0"),
     )
     differs = signature(
         "differs",
-        Mark(line="Watchdog caught collective operation timeout", when="waiting_kinds > 1 or waiting_lag > 0"),
+        Pattern(line="Watchdog caught collective operation timeout", when="waiting_kinds > 1 or waiting_lag > 0"),
     )
     line = "[rank{0}]:[E1122 06:40:00.50 x.cpp:616] [Rank {0}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={1}, OpType={2}, x)\n"
     names = [
@@ -181,20 +183,20 @@ def test_which_ranks_waited_for_what_is_known_to_conditions() -> None:
 @pytest.mark.parametrize(
     ("before", "mark", "expected"),
     [
-        ("Assertion `x` failed\n", Mark(line="CUBLAS_STATUS", log=r"Assertion .+ failed"), True),
-        ("", Mark(line="CUBLAS_STATUS", log=r"Assertion .+ failed"), False),
-        ("Assertion `x` failed\n", Mark(line="CUBLAS_STATUS", not_log=r"Assertion .+ failed"), False),
-        ("Assertion `x` held\n", Mark(line="CUBLAS_STATUS", not_log=r"Assertion .+ failed"), True),
+        ("Assertion `x` failed\n", Pattern(line="CUBLAS_STATUS", log=r"Assertion .+ failed"), True),
+        ("", Pattern(line="CUBLAS_STATUS", log=r"Assertion .+ failed"), False),
+        ("Assertion `x` failed\n", Pattern(line="CUBLAS_STATUS", not_log=r"Assertion .+ failed"), False),
+        ("Assertion `x` held\n", Pattern(line="CUBLAS_STATUS", not_log=r"Assertion .+ failed"), True),
     ],
 )
-def test_a_mark_asks_for_what_stands_anywhere_in_the_log(before: str, mark: Mark, expected: bool) -> None:  # noqa: FBT001 - what is true of it
+def test_a_mark_asks_for_what_stands_anywhere_in_the_log(before: str, mark: Pattern, expected: bool) -> None:  # noqa: FBT001 - what is true of it
     text = before + "an ordinary line\n" * 5000 + "CUBLAS_STATUS_NOT_INITIALIZED\n"
     assert is_found(text, mark) == expected
 
 
 @pytest.mark.parametrize("prefix", ["", "ERROR:__main__:", "[ERROR] ", "> ", "    "])
 def test_a_line_begins_behind_a_loggers_level(prefix: str) -> None:
-    assert is_found(f"{prefix}KeyError: 'prompt'\n", Mark(line="^KeyError: 'prompt'$"))
+    assert is_found(f"{prefix}KeyError: 'prompt'\n", Pattern(line="^KeyError: 'prompt'$"))
 
 
 @pytest.mark.parametrize("field", ["line", "log", "not_log"])
@@ -206,4 +208,4 @@ def test_a_file_whose_mark_has_no_word_to_look_for_is_refused(field: str) -> Non
 
 
 def test_quotes_that_a_forum_made_of_plain_ones_are_no_others() -> None:
-    assert is_found("KeyError: \u2018prompt\u2019\n", Mark(line=r"KeyError: '(?P<name>\w+)'"))
+    assert is_found("KeyError: \u2018prompt\u2019\n", Pattern(line=r"KeyError: '(?P<name>\w+)'"))

@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.core.diagnosis import Diagnosis
 from holdfast.core.log import Frame, Hit, Line, Log, Traceback
-from holdfast.engine.diagnose import Marks, diagnose, read_log
+from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 from holdfast.engine.diagnose.devices import shared_devices
 from holdfast.engine.diagnose.phases import phase_of
 from holdfast.signatures import all_signatures
@@ -18,8 +18,8 @@ TRAIN = f'  File "{TRAINER}", line 1, in _inner_training_loop\n    tr_loss_step 
 
 
 @cache
-def marks() -> Marks:
-    return Marks(all_signatures())
+def marks() -> PatternIndex:
+    return PatternIndex(all_signatures())
 
 
 def diagnosed(text: str) -> Diagnosis:

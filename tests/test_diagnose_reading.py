@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from holdfast.adapters.log_files import open_logs
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.log import Log
-from holdfast.engine.diagnose.reading import MOST_HITS, Sought, read_log
+from holdfast.engine.diagnose.reading import MOST_HITS, LogQuery, read_log
 from holdfast.engine.diagnose.windows import BODY
 
 WORD = "CUDA out of memory"
-SOUGHT = Sought((WORD, "second word"))
+SOUGHT = LogQuery((WORD, "second word"))
 
 
 def read(text: bytes | str, size: int = 0) -> Log:

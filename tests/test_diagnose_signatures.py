@@ -8,7 +8,7 @@ import pytest
 from holdfast.core.diagnosis import HEALTHY, Signature
 from holdfast.core.finding import Rule
 from holdfast.core.words import words_of
-from holdfast.engine.diagnose import Marks, diagnose, read_log
+from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 from holdfast.engine.diagnose.subjects import HEADS, METHODS
 from holdfast.engine.diagnose.values import SENTENCE, fill, names_in
 from holdfast.rules import all_rules
@@ -52,8 +52,8 @@ TOGETHER = {"older": ("old",), "file": ("function", "line")}
 
 
 @cache
-def marks() -> Marks:
-    return Marks(all_signatures())
+def marks() -> PatternIndex:
+    return PatternIndex(all_signatures())
 
 
 @cache

@@ -7,7 +7,7 @@ from pprint import pformat
 import pytest
 
 from holdfast.core.diagnosis import HEALTHY
-from holdfast.engine.diagnose.reading import Sought, read_log
+from holdfast.engine.diagnose.reading import LogQuery, read_log
 from holdfast.engine.diagnose.silent import find_silent
 
 END = {"train_runtime": "9.9", "train_loss": "1.0", "epoch": "1"}
@@ -21,7 +21,7 @@ def log(
         for at in range(steps)
     ]
     text = "".join(f"{row}\n" for row in [*rows, *([end] if end else [])]) + tail
-    return [finding.name for finding in find_silent(read_log([("x", [text.encode()])], Sought()))]
+    return [finding.name for finding in find_silent(read_log([("x", [text.encode()])], LogQuery()))]
 
 
 def sft(at: int, **changed: object) -> dict[str, object]:
@@ -131,7 +131,7 @@ def test_two_jobs_in_one_log_are_told_and_one_that_started_again_is_not() -> Non
     mixed = "".join(line for at in range(10) for line in (one[at], one[max(0, at - 2)])) + 2 * f"{END}\n"
     again = "".join(one[:6] + one)
     told = [
-        [finding.name for finding in find_silent(read_log([("x", [text.encode()])], Sought()))]
+        [finding.name for finding in find_silent(read_log([("x", [text.encode()])], LogQuery()))]
         for text in (mixed, again)
     ]
     assert told == [["output-dir-shared-by-jobs"], []]

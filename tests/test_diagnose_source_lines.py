@@ -6,8 +6,8 @@ from functools import cache
 
 import pytest
 
-from holdfast.core.diagnosis import Cause, Mark, Signature
-from holdfast.engine.diagnose import Marks, diagnose, read_log
+from holdfast.core.diagnosis import Cause, Pattern, Signature
+from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 from holdfast.signatures import all_signatures
 
 FIELDS = ("{split}", "{list(name2len)}", "{self.args.name!r}", "{sorted(names)[:3]}")
@@ -19,8 +19,8 @@ BEFORE = (
 
 
 @cache
-def marks() -> Marks:
-    return Marks(all_signatures())
+def marks() -> PatternIndex:
+    return PatternIndex(all_signatures())
 
 
 def causes(text: str) -> tuple[Cause, ...]:
@@ -37,7 +37,7 @@ def raised(signature: Signature) -> Iterator[tuple[str, str]]:
                 yield line, f"    raise {message['error']}(f'{_with_fields(line, found)[message.start('message') :]}')"
 
 
-def _search(mark: Mark, line: str) -> re.Match[str] | None:
+def _search(mark: Pattern, line: str) -> re.Match[str] | None:
     found = re.search(mark.line, line)
     return found if found and any(found.groupdict().values()) else None
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from holdfast.core.log import Frame, Log
-from holdfast.engine.diagnose.reading import Sought, read_log
+from holdfast.engine.diagnose.reading import LogQuery, read_log
 
 PLAIN = """Traceback (most recent call last):
   File "/home/u/train.py", line 12, in <module>
@@ -62,7 +62,7 @@ OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.
 
 
 def read(text: str) -> Log:
-    return read_log([("x", [text.encode()])], Sought())
+    return read_log([("x", [text.encode()])], LogQuery())
 
 
 def test_frames_code_and_the_whole_message_are_read() -> None:
@@ -101,7 +101,7 @@ def test_a_frame_that_the_box_was_too_narrow_for_is_one() -> None:
 
 
 def test_a_wrapped_message_is_found_by_words_that_stand_on_both_lines() -> None:
-    log = read_log([("x", [RICH.encode()])], Sought(("keyword argument 'tokenizer'",)))
+    log = read_log([("x", [RICH.encode()])], LogQuery(("keyword argument 'tokenizer'",)))
     (hit,) = (hit for hit in log.hits if hit.words)
     assert hit.line.text.endswith("unexpected keyword argument 'tokenizer'")
     assert hit.line.number == 8
@@ -167,7 +167,7 @@ RuntimeError: Error(s) in loading state_dict for LlamaForCausalLM:
 \tsize mismatch for a.weight: copying a param with shape torch.Size([2]) from checkpoint.
 \tsize mismatch for b.weight: copying a param with shape torch.Size([3]) from checkpoint.
 """
-    log = read_log([("x", [cut.encode()])], Sought(("size mismatch for b",)))
+    log = read_log([("x", [cut.encode()])], LogQuery(("size mismatch for b",)))
     (hit,) = (hit for hit in log.hits if hit.words)
     assert hit.traceback is not None
     assert [frame.function for frame in hit.traceback.frames] == ["_load"]
@@ -176,7 +176,7 @@ RuntimeError: Error(s) in loading state_dict for LlamaForCausalLM:
 
 def test_a_line_below_a_blank_one_is_no_part_of_a_message() -> None:
     text = '  File "a.py", line 3, in f\n    x()\nRuntimeError: x\n\nsomething else\n'
-    log = read_log([("x", [text.encode()])], Sought(("something else",)))
+    log = read_log([("x", [text.encode()])], LogQuery(("something else",)))
     assert [hit.traceback is None for hit in log.hits] == [False, True]
 
 
@@ -349,13 +349,13 @@ def test_what_stands_before_a_traceback_without_its_beginning_is_told() -> None:
 @pytest.mark.parametrize("joint", ["\n", "\n    "], ids=["at the margin", "indented"])
 def test_a_message_that_was_broken_between_words_is_found_without_a_traceback(joint: str) -> None:
     text = f"ValueError: the tokenizer that was given has no chat template, and the rows{joint}have messages which need one: give it a template"
-    log = read_log([("x", [text.encode()])], Sought(("the rows have messages",)))
+    log = read_log([("x", [text.encode()])], LogQuery(("the rows have messages",)))
     assert [hit.line.number for hit in log.hits if hit.words] == [1]
 
 
 def test_lines_that_follow_one_another_are_not_put_together_if_the_second_begins_anew() -> None:
     text = "RuntimeError: it was broken in the midst of what it did and of the rows\nValueError: have messages\n"
-    log = read_log([("x", [text.encode()])], Sought(("the rows ValueError",)))
+    log = read_log([("x", [text.encode()])], LogQuery(("the rows ValueError",)))
     assert not [hit for hit in log.hits if hit.words]
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.core.log import Log
-from holdfast.engine.diagnose.reading import Sought, read_log
+from holdfast.engine.diagnose.reading import LogQuery, read_log
 from holdfast.engine.diagnose.unpacking import unpacked
 from holdfast.engine.diagnose.windows import BODY
 
@@ -20,7 +20,7 @@ ValueError: the loss is not what it should be"""
 MESSAGE = "".join(
     f"{word} is what it says of {at * 7919}, and more is said elsewhere; " for at, word in enumerate(dir(str)[40:52])
 )
-SOUGHT = Sought(("loss is not what", "the third of them"))
+SOUGHT = LogQuery(("loss is not what", "the third of them"))
 
 
 def read(text: str, size: int = 0) -> Log:

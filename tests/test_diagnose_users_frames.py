@@ -5,7 +5,7 @@ from click import unstyle
 
 from holdfast.cli.diagnosis import render_diagnosis
 from holdfast.core.diagnosis import Cause, Diagnosis
-from holdfast.engine.diagnose import Marks, diagnose, read_log
+from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 from holdfast.engine.diagnosis_answers import answer_diagnose
 from holdfast.signatures import all_signatures
 
@@ -58,16 +58,16 @@ binary: /opt/venv/bin/python
 
 
 @pytest.fixture(name="marks", scope="module")
-def every_mark() -> Marks:
+def every_mark() -> PatternIndex:
     """The marks of the real signatures."""
-    return Marks(all_signatures())
+    return PatternIndex(all_signatures())
 
 
-def told(text: str, marks: Marks) -> Diagnosis:
+def told(text: str, marks: PatternIndex) -> Diagnosis:
     return diagnose(read_log([("train.log", [text.encode()])], marks.sought), marks)
 
 
-def first(text: str, marks: Marks) -> Cause:
+def first(text: str, marks: PatternIndex) -> Cause:
     return told(text, marks).causes[0]
 
 
@@ -77,7 +77,7 @@ def of_rank(rank: int, text: str) -> str:
 
 @pytest.mark.parametrize("waited_first", [False, True])
 def test_the_exception_of_a_rank_is_before_those_who_waited_for_it_and_the_launcher(
-    marks: Marks, *, waited_first: bool
+    marks: PatternIndex, *, waited_first: bool
 ) -> None:
     own = of_rank(0, RAISED)
     text = BAR + (WAITED + own if waited_first else own + WAITED) + LAUNCHER.format(rank=0)
@@ -89,26 +89,26 @@ def test_the_exception_of_a_rank_is_before_those_who_waited_for_it_and_the_launc
     assert "Correct `compute_metrics` in /home/me/train.py" in cause.fix
 
 
-def test_a_rank_that_raised_after_its_last_step_is_the_cause_and_one_that_went_on_is_not(marks: Marks) -> None:
+def test_a_rank_that_raised_after_its_last_step_is_the_cause_and_one_that_went_on_is_not(marks: PatternIndex) -> None:
     """An exception that was caught, and told, keeps nobody waiting."""
     caught = of_rank(0, RAISED) + "{'loss': '1.2', 'grad_norm': '0.8', 'learning_rate': '1e-05', 'epoch': '0.5'}\n"
     names = {cause.signature.name: cause.confidence for cause in told(caught + WAITED, marks).causes}
     assert names["nccl-timeout-rank0-solo-work"] > 0.55
 
 
-def test_another_rank_than_the_launcher_names_raised(marks: Marks) -> None:
+def test_another_rank_than_the_launcher_names_raised(marks: PatternIndex) -> None:
     """What the failed rank itself said does not stand there."""
     names = {cause.signature.name for cause in told(BAR + LAUNCHER.format(rank=3), marks).causes}
     assert "rank-died-peers-abort" in names
 
 
-def test_a_barrier_in_a_metric_is_no_barrier_after_a_save_and_names_the_function(marks: Marks) -> None:
+def test_a_barrier_in_a_metric_is_no_barrier_after_a_save_and_names_the_function(marks: PatternIndex) -> None:
     cause = first(WAITED + of_rank(1, BARRIER), marks)
     assert cause.signature.name == "nccl-timeout-rank0-solo-work"
     assert 'File "/home/me/train.py", line 41, in compute_metrics' in [each.text for each in cause.evidence]
 
 
-def test_carets_are_no_evidence_and_what_is_shown_stands_as_in_the_log(marks: Marks) -> None:
+def test_carets_are_no_evidence_and_what_is_shown_stands_as_in_the_log(marks: PatternIndex) -> None:
     diagnosis = told(of_rank(0, RAISED), marks)
     assert all(each.text.strip("^~ ") for cause in diagnosis.causes for each in cause.evidence)
     shown = unstyle(render_diagnosis(answer_diagnose(diagnosis, ["train.log"]))).split("\n\n")[0].splitlines()[1:]
@@ -117,7 +117,7 @@ def test_carets_are_no_evidence_and_what_is_shown_stands_as_in_the_log(marks: Ma
     assert numbers[1:] == sorted(numbers[1:])
 
 
-def test_float16_is_a_guess_where_nothing_says_that_the_job_uses_it(marks: Marks) -> None:
+def test_float16_is_a_guess_where_nothing_says_that_the_job_uses_it(marks: PatternIndex) -> None:
     steps = "".join(
         f"{{'loss': '0.0', 'grad_norm': 'nan', 'learning_rate': '1e-05', 'epoch': '0.0{at}'}}\n" for at in range(4)
     )
@@ -128,7 +128,7 @@ def test_float16_is_a_guess_where_nothing_says_that_the_job_uses_it(marks: Marks
     assert "The job uses float16 (`--fp16 True`)" in said.cause
 
 
-def test_the_limit_of_the_tokenizer_is_not_called_the_models(marks: Marks) -> None:
+def test_the_limit_of_the_tokenizer_is_not_called_the_models(marks: PatternIndex) -> None:
     warned = (
         "Token indices sequence length is longer than the specified maximum sequence length for this model (2913 > 2048). Running this \
 sequence through the model will result in indexing errors\nIndexError: index out of range in self\n"
@@ -138,7 +138,7 @@ sequence through the model will result in indexing errors\nIndexError: index out
     assert "The limit is 2048" not in cause
 
 
-def test_a_log_without_any_failure_is_told_so_with_what_to_do_next(marks: Marks) -> None:
+def test_a_log_without_any_failure_is_told_so_with_what_to_do_next(marks: PatternIndex) -> None:
     step = "{'loss': '1.2', 'grad_norm': '0.8', 'learning_rate': '1e-05', 'epoch': '0.5'}\n"
     quiet, not_quiet = told("hello\n" + step, marks), told("RuntimeError: of something else\n" + step, marks)
     assert (quiet.verdict, quiet.is_quiet, not_quiet.is_quiet) == ("unknown", True, False)

@@ -19,7 +19,7 @@ from holdfast.core.document import (
     parse_key,
     render_key,
 )
-from holdfast.core.text import Lines, Place, TextEdit, apply_text_edits
+from holdfast.core.text import LineIndex, Place, TextEdit, apply_text_edits
 
 HERE = Place("--set")
 
@@ -113,7 +113,7 @@ def test_override_takes_the_place_of_all_below_it() -> None:
 @settings(deadline=None)
 def test_lines_and_offsets_agree(text: str, data: st.DataObject) -> None:
     """Every offset has a line and column that lead back to it, whatever ends a line in other places."""
-    lines = Lines(text)
+    lines = LineIndex(text)
     offset = data.draw(st.integers(0, len(text)))
 
     assert lines.offset(lines.position(offset)) == offset

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.catalog.api import Api
-from holdfast.engine.extract.entries import Callee, ClassEntry, ModuleEntry, Parameter, Release
-from holdfast.engine.extract.history import History, parse_history
+from holdfast.engine.extract.entries import Callee, ClassEntry, ModuleEntry, ParameterEntry, Release
+from holdfast.engine.extract.history import ReleaseHistory, parse_history
 from holdfast.engine.extract.ranges import Column, read_ranges, write_ranges
 from holdfast.engine.extract.weave import Weave, common_order, is_in_order, read_weave
 
@@ -32,9 +32,9 @@ def release(version: str, cls: ClassEntry | None = None, **names: str) -> Releas
     )
 
 
-def history(*releases: Release) -> History:
+def history(*releases: Release) -> ReleaseHistory:
     """Add releases one after the other."""
-    grown = History("trl", "2026-01-01")
+    grown = ReleaseHistory("trl", "2026-01-01")
     for each in releases:
         grown.add(each)
     return grown
@@ -48,7 +48,7 @@ def line(text: str, head: str) -> dict[str, object]:
 
 
 parameters = st.builds(
-    Parameter,
+    ParameterEntry,
     default=st.sampled_from([None, "1", "None", "'x'"]),
     annotation=st.sampled_from([None, "int", "str | None"]),
     choices=st.sampled_from([None, ["a", "b"]]),
@@ -147,7 +147,7 @@ def test_names_stand_after_their_home_and_in_their_ranges() -> None:
 
 def test_a_value_that_stays_is_written_once() -> None:
     """Also through a release in which the class was not there."""
-    cls = ClassEntry(kind="init", parameters={"a": Parameter("1")}, positional=1)
+    cls = ClassEntry(kind="init", parameters={"a": ParameterEntry("1")}, positional=1)
     text = history(release("1.0", cls), release("1.1"), release("1.2", cls)).text()
 
     assert line(text, f"c {HOME}") == {"r": "0,2-", "k": "init", "n": 1, "p": {"a": {"d": "1"}}}
@@ -155,13 +155,13 @@ def test_a_value_that_stays_is_written_once() -> None:
 
 def test_an_inherited_parameter_is_written_once() -> None:
     """With the class that it is from; unless that class has it otherwise."""
-    base = ClassEntry(kind="init", parameters={"a": Parameter("1", "int"), "b": Parameter("2")}, positional=2)
+    base = ClassEntry(kind="init", parameters={"a": ParameterEntry("1", "int"), "b": ParameterEntry("2")}, positional=2)
     own = ClassEntry(
         kind="init",
         parameters={
-            "a": Parameter("1", "int", home="trl.Base"),
-            "b": Parameter("3", home="trl.Base"),
-            "c": Parameter(None),
+            "a": ParameterEntry("1", "int", home="trl.Base"),
+            "b": ParameterEntry("3", home="trl.Base"),
+            "c": ParameterEntry(None),
         },
         positional=3,
     )

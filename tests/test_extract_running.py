@@ -13,9 +13,9 @@ import pytest
 
 from holdfast.adapters.wheels import read_installed
 from holdfast.catalog.api import BUILTIN, Api, newest, released
-from holdfast.core.api import REQUIRED, Signature
+from holdfast.core.api import REQUIRED, CallSignature
 from holdfast.core.document import Unknown
-from holdfast.engine.extract.history import History
+from holdfast.engine.extract.history import ReleaseHistory
 from holdfast.engine.extract.release import read_release
 
 UV = str(Path(sys.executable).with_name("uv"))
@@ -56,7 +56,7 @@ def told() -> Told:
     return ask(sys.executable)
 
 
-def differences(path: str, running: Told, read: Signature) -> Iterator[str]:
+def differences(path: str, running: Told, read: CallSignature) -> Iterator[str]:
     """Yield what a signature that was read has otherwise than the running one."""
     names, more = list(running["names"]), running["keywords"] or running["more"]
     missing = [name for name in names if name not in read.parameters]
@@ -66,7 +66,7 @@ def differences(path: str, running: Told, read: Signature) -> Iterator[str]:
         yield from closed_differences(path, running, read)
 
 
-def closed_differences(path: str, running: Told, read: Signature) -> Iterator[str]:
+def closed_differences(path: str, running: Told, read: CallSignature) -> Iterator[str]:
     """Yield the differences of something that takes nothing beside its parameters."""
     names, read_names = list(running["names"]), list(read.parameters)
     most = min(read.positional or 0, running["positional"])  # of none is anything claimed where nobody knows
@@ -103,7 +103,7 @@ def installed(folder: Path, told: Told) -> Api:
     site = Path(sysconfig.get_path("purelib"))
     for package in told["versions"]:
         sources = read_installed(site, package)
-        history = History(package)
+        history = ReleaseHistory(package)
         history.add(read_release(package, sources.version, "", sources.metadata, sources.modules))
         (folder / f"{package}.history").write_text(history.text(), encoding="utf-8")
     return Api(told["versions"], folder=folder)

@@ -8,9 +8,9 @@ from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api, newest
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Severity
-from holdfast.core.requirement import Declared
+from holdfast.core.requirement import ProjectRequirements
 from holdfast.engine.check import severity_of
-from holdfast.engine.check_program import Footing, check_program
+from holdfast.engine.check_program import VersionContext, check_program
 from holdfast.engine.resolve import Resolution
 from holdfast.rules import all_rules
 
@@ -56,7 +56,9 @@ COMMANDS = ["trl sft --help", "trl sft --model_name_or_path m --dataset_name d -
 
 
 def errors(documents: tuple[Document, ...], versions: dict[str, str]) -> list[str]:
-    footing = Footing(resolution=Resolution(newest={**newest(), **versions}), declared=Declared(kind="lock"))
+    footing = VersionContext(
+        resolution=Resolution(newest={**newest(), **versions}), declared=ProjectRequirements(kind="lock")
+    )
     results = check_program(all_rules(), documents, footing)
     return [
         each.message for each in results if isinstance(each, Finding) and severity_of(each) is Severity.ERROR

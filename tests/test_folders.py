@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.adapters.folders import Found, OtherUse, PassedOver, find_files, judge_named, parse_patterns
+from holdfast.adapters.folders import FolderContents, OtherUse, PassedOver, find_files, judge_named, parse_patterns
 from holdfast.core.errors import UsageError
 
 GIT = shutil.which("git") or "git"
@@ -26,7 +26,7 @@ def lay_out(folder: Path, files: dict[str, str]) -> None:
         path.write_text(text)
 
 
-def names(found: Found, folder: Path) -> list[str]:
+def names(found: FolderContents, folder: Path) -> list[str]:
     return [Path(path).relative_to(folder).as_posix() for path in found.files]
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.hub.answers import Answers, start
-from holdfast.adapters.hub.asking import Asking
+from holdfast.adapters.hub.answers import ResponseCache, start
+from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.client import HubClient
-from holdfast.adapters.hub.settings import Settings, read_settings, read_timeout, why_offline
-from holdfast.adapters.hub.wire import Reach, Reply, Request
+from holdfast.adapters.hub.settings import HubSettings, read_settings, read_timeout, why_offline
+from holdfast.adapters.hub.wire import CircuitBreaker, HubRequest, Reply
 from holdfast.core.errors import SourceError, UsageError
 from tests.hub import LoopbackHub, loopback_hub
 from tests.hub_asking import MINE, client, mention
@@ -122,11 +122,13 @@ def test_all_questions_together_have_one_limit(hub: LoopbackHub) -> None:
 
 def test_an_answer_that_drips_in_is_given_up() -> None:
     """Each byte comes in time, and the whole of it never."""
-    settings = Settings(endpoint="http://127.0.0.1:9", timeout_s=0.4)
+    settings = HubSettings(endpoint="http://127.0.0.1:9", timeout_s=0.4)
     with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
         address = f"http://127.0.0.1:{server.getsockname()[1]}"
         dripping = pool.submit(_drip, server)
-        asked = HubClient(Settings(endpoint=address, timeout_s=settings.timeout_s), answers=Answers(), reach=Reach())
+        asked = HubClient(
+            HubSettings(endpoint=address, timeout_s=settings.timeout_s), answers=ResponseCache(), reach=CircuitBreaker()
+        )
         begun_s = time.monotonic()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
@@ -158,7 +160,9 @@ def test_a_hub_that_is_not_there_is_told(hub: LoopbackHub) -> None:
     """A port where nobody listens is found out at once."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         nobody = f"http://127.0.0.1:{server.getsockname()[1]}"
-    asked = HubClient(Settings(endpoint=nobody, find_token=lambda: MINE), answers=Answers(), reach=Reach())
+    asked = HubClient(
+        HubSettings(endpoint=nobody, find_token=lambda: MINE), answers=ResponseCache(), reach=CircuitBreaker()
+    )
 
     assert {refusal(lambda ask=ask: ask(asked)).what for ask in QUESTIONS.values()} == {"the Hub cannot be reached"}  # type: ignore[misc]
     assert hub.requests == []
@@ -185,7 +189,7 @@ def test_what_is_no_answer_of_the_hub_is_told(hub: LoopbackHub, question: str, b
     """The page of a hotel's network, say: no question takes that for an answer, and none breaks."""
     page = hub.add_page("/anything", body)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("holdfast.adapters.hub.asking.Asking.api", _always(page))
+        patch.setattr("holdfast.adapters.hub.asking.HubSession.api", _always(page))
         refusal(lambda: QUESTIONS[question](client(hub)))
 
 
@@ -198,8 +202,8 @@ def _told(ask: Callable[[], object]) -> str:
 
 
 def _always(address: str) -> Any:
-    def api(self: Asking, _: str, **__: str) -> Reply:
-        return self.ask(Request(url=address))
+    def api(self: HubSession, _: str, **__: str) -> Reply:
+        return self.ask(HubRequest(url=address))
 
     return api
 
@@ -210,15 +214,15 @@ def test_fields_of_another_form_are_passed_over(hub: LoopbackHub, odd: str) -> N
     page = hub.add_page("/anything", odd)
     for ask in QUESTIONS.values():
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("holdfast.adapters.hub.asking.Asking.api", _always(page))
+            patch.setattr("holdfast.adapters.hub.asking.HubSession.api", _always(page))
             said = _told(lambda ask=ask: ask(client(hub)))  # type: ignore[misc]
         assert "asking the Hub failed" not in said
 
 
 def test_a_host_that_is_no_hub_does_not_say_that_nothing_exists(hub: LoopbackHub) -> None:
     """404 of a web server is no answer to whether there is a model."""
-    settings = Settings(endpoint=hub.outside, find_token=lambda: MINE)
-    asked = HubClient(settings, answers=Answers(), reach=Reach())
+    settings = HubSettings(endpoint=hub.outside, find_token=lambda: MINE)
+    asked = HubClient(settings, answers=ResponseCache(), reach=CircuitBreaker())
     hub.add_page("/api/models/acme/small", "<html>not found</html>", status=404)
 
     assert refusal(lambda: asked.repo(SMALL)).what == "the Hub answered 404"
@@ -254,8 +258,8 @@ def test_a_token_that_cannot_be_found_is_told() -> None:
     def find() -> str:
         raise RuntimeError(f"exchange of {MINE} failed")
 
-    settings = Settings(endpoint="http://127.0.0.1:9", find_token=find)
-    asked = HubClient(settings, answers=Answers(), reach=Reach())
+    settings = HubSettings(endpoint="http://127.0.0.1:9", find_token=find)
+    asked = HubClient(settings, answers=ResponseCache(), reach=CircuitBreaker())
 
     assert refusal(asked.account).what == "asking the Hub failed: RuntimeError"
 
@@ -283,7 +287,7 @@ def test_what_failed_is_not_remembered_for_long(monkeypatch: pytest.MonkeyPatch)
     """A failure counts for seconds, an answer for minutes."""
     now = 1000.0
     monkeypatch.setattr("holdfast.adapters.hub.answers.time.monotonic", lambda: now)
-    answers, worked = Answers(), []
+    answers, worked = ResponseCache(), []
 
     def work() -> str:
         worked.append(now)
@@ -338,4 +342,4 @@ def test_the_environment_says_how_the_hub_is_asked() -> None:
 
 def test_settings_do_not_show_a_token() -> None:
     """Neither a request nor the settings show it where they are printed."""
-    assert MINE not in repr(Settings(endpoint="x", find_token=lambda: MINE))
+    assert MINE not in repr(HubSettings(endpoint="x", find_token=lambda: MINE))

@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.here import LocalHere
+from holdfast.adapters.here import LocalFolders
 from holdfast.adapters.hub import open_hub
 from holdfast.adapters.hub.offline import OfflineHub
 from holdfast.adapters.readers.script import read_script
 from holdfast.core.columns import STRING
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Dataset, Model
+from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import Finding, Rule, Severity
 from holdfast.core.hub import Account, Repo
-from holdfast.core.mention import Mention, Seen
-from holdfast.engine.check import Missing
+from holdfast.core.mention import Lookup, Reference
+from holdfast.engine.check import MissingFact
 from holdfast.engine.gather import gather, together
-from holdfast.engine.hub_facts import HUB_FACTS, HubFacts, Outside, usable_dataset, usable_model
+from holdfast.engine.hub_facts import HUB_FACTS, HubFacts, ReferenceResolver, usable_dataset, usable_model
 from tests.fake_hub import FakeHub, Found
 
 SCRIPT = """
@@ -42,18 +42,18 @@ SFTTrainer("acme/small", args=SFTConfig(push_to_hub=True, hub_model_id="me/out")
 def facts_of(text: str, hub: FakeHub, *folders: Path) -> HubFacts:
     """Return the facts of a script."""
     (document,) = read_script(text, "train.py")
-    return HubFacts(document, Outside(LocalHere(folders), lambda: hub))
+    return HubFacts(document, ReferenceResolver(LocalFolders(folders), lambda: hub))
 
 
 def about_account(account: Account) -> Iterator[Finding]:
     yield Finding("", account.name)
 
 
-def about_model(model: Model) -> Iterator[Finding]:
+def about_model(model: ModelFacts) -> Iterator[Finding]:
     yield Finding("", str(model))
 
 
-def about_datasets(datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+def about_datasets(datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     yield Finding("", str(datasets))
 
 
@@ -112,14 +112,14 @@ def test_a_folder_without_a_training_split_is_no_fault_where_none_is_asked_for(t
     """`load_dataset` of such a folder gives what there is."""
     (tmp_path / "rows").mkdir()
     (tmp_path / "rows" / "test.jsonl").write_text('{"text": "a"}\n')
-    here = LocalHere([tmp_path])
-    asked = Mention(role="dataset", name="rows", key="x", repo_kind="dataset")
+    here = LocalFolders([tmp_path])
+    asked = Reference(role="dataset", name="rows", key="x", repo_kind="dataset")
     found = here.dataset(asked)
 
     assert found is not None
     assert (found.problem, found.columns) == ("", ("text",))
-    assert here.dataset(Mention(role="dataset", name="nothing", key="x")) is None
-    assert here.dataset(Mention(role="dataset", name="no\0name", key="x")) is None
+    assert here.dataset(Reference(role="dataset", name="nothing", key="x")) is None
+    assert here.dataset(Reference(role="dataset", name="no\0name", key="x")) is None
 
 
 def test_several_models_are_no_base_model() -> None:
@@ -127,7 +127,9 @@ def test_several_models_are_no_base_model() -> None:
     second = 'from transformers import AutoModel\nAutoModel.from_pretrained("acme/other")\n'
     facts = facts_of(SCRIPT + second, FakeHub())
 
-    assert gather(["model", "tensors"], facts) == dict.fromkeys(("model", "tensors"), Missing("the job names 2 models"))
+    assert gather(["model", "tensors"], facts) == dict.fromkeys(
+        ("model", "tensors"), MissingFact("the job names 2 models")
+    )
 
 
 def test_a_job_that_names_nothing_asks_nobody() -> None:
@@ -136,7 +138,7 @@ def test_a_job_that_names_nothing_asks_nobody() -> None:
     facts = facts_of("print()\n", hub)
 
     assert [list(getattr(facts, name)) for name in ("datasets", "models", "targets", "links")] == [[]] * 4
-    assert isinstance(gather(["account"], facts)["account"], Missing)
+    assert isinstance(gather(["account"], facts)["account"], MissingFact)
     assert not facts.concerns(rule(about_account))
     assert not facts.concerns(rule(about_model))
     assert facts.concerns(rule(about_datasets))
@@ -148,7 +150,7 @@ def test_facts_are_waited_for_together() -> None:
     meeting = Barrier(3, timeout=10)
 
     class Meeting(FakeHub):
-        def known(self, _: Mention, found: Found) -> Found:
+        def known(self, _: Reference, found: Found) -> Found:
             meeting.wait()
             return found
 
@@ -163,11 +165,11 @@ def test_facts_are_waited_for_together() -> None:
 def test_a_hub_that_may_not_be_asked_gives_each_its_reason() -> None:
     """Every question has one answer: why not."""
     (document,) = read_script(SCRIPT, "train.py")
-    facts = HubFacts(document, Outside(LocalHere([]), lambda: OfflineHub("offline")))
+    facts = HubFacts(document, ReferenceResolver(LocalFolders([]), lambda: OfflineHub("offline")))
     lists = (facts.datasets, facts.models, facts.repo_files, facts.targets)
 
     assert {seen.because for each in lists for seen in each} == {"offline"}
-    assert gather(["account", "tensors"], facts) == dict.fromkeys(("account", "tensors"), Missing("offline"))
+    assert gather(["account", "tensors"], facts) == dict.fromkeys(("account", "tensors"), MissingFact("offline"))
 
 
 def test_the_environment_may_forbid_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,7 +190,7 @@ def test_a_jobs_data_on_the_hub_is_read_by_its_columns() -> None:
         with pytest.raises(SourceError):
             usable_dataset(found, evaluated=False)
     with pytest.raises(SourceError):
-        usable_model(Model(files=None, repo=Repo(name="a/b", readable=False)))
+        usable_model(ModelFacts(files=None, repo=Repo(name="a/b", readable=False)))
 
 
 HIDDEN = """

@@ -18,10 +18,10 @@ from holdfast.catalog.api import Api, newest
 from holdfast.catalog.permissions import ABSENT, REFUSED, VALID, refusal
 from holdfast.catalog.slices import Slice, overlap, read_slices
 from holdfast.core.document import Document
-from holdfast.core.facts import Dataset, Machine, Model, Split
+from holdfast.core.facts import Dataset, Machine, ModelFacts, Split
 from holdfast.core.finding import Case, Finding, Rule, Skip
-from holdfast.core.hub import Account, Link, Repo, Target
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.hub import Account, Link, PushTarget, Repo
+from holdfast.core.mention import Lookup, Reference
 from holdfast.core.text import apply_text_edits
 from holdfast.engine.check import run_rules, severity_of
 from holdfast.engine.mentions import mentions
@@ -58,22 +58,22 @@ class World:
 
     datasets: Mapping[str, Dataset] = field(default_factory=dict[str, Dataset])
     repos: Mapping[str, Repo] = field(default_factory=dict[str, Repo])
-    targets: Mapping[str, Target] = field(default_factory=dict[str, Target])
+    targets: Mapping[str, PushTarget] = field(default_factory=dict[str, PushTarget])
     links: Mapping[str, Link] = field(default_factory=dict[str, Link])
     account: Account = ME
     silent: frozenset[str] = frozenset()
 
     def facts(self, document: Document) -> dict[str, object]:
         """The facts of a document, as the engine would gather them: those that nobody could tell of come last."""
-        found: dict[str, list[Seen[Any]]] = {name: [] for name in LISTS}
+        found: dict[str, list[Lookup[Any]]] = {name: [] for name in LISTS}
         for mention in mentions(document):
             quiet = mention.name in self.silent
-            found[ROLES[mention.role]].append(Seen(mention, None if quiet else self._about(mention), "offline"))
+            found[ROLES[mention.role]].append(Lookup(mention, None if quiet else self._about(mention), "offline"))
         lists = {name: tuple(sorted(each, key=lambda seen: seen.found is None)) for name, each in found.items()}
         others = {"account": self.account, "api": Api(newest()), "machine": Machine(cpus=2, free_disk_bytes=10**11)}
         return {**others, **lists, "processes": 1}
 
-    def _about(self, mention: Mention) -> Any:
+    def _about(self, mention: Reference) -> Any:
         repo = self.repos.get(mention.name, Repo(name=mention.name, kind=mention.repo_kind))
         match mention.role:
             case "dataset":
@@ -82,13 +82,13 @@ class World:
             case "target":
                 owner = mention.name.partition("/")[0] if "/" in mention.name else self.account.name
                 full = mention.name if "/" in mention.name else f"{owner}/{mention.name}"
-                return self.targets.get(mention.name, Target(name=full, namespace=owner, writable="unknown"))
+                return self.targets.get(mention.name, PushTarget(name=full, namespace=owner, writable="unknown"))
             case "link":
                 return self.links.get(mention.name, Link(status=200, media_type="text/plain"))
             case "file" | "space":
                 return repo
             case _:
-                return Model(files=frozenset(), repo=repo)
+                return ModelFacts(files=frozenset(), repo=repo)
 
 
 def read(text: str) -> Document:
@@ -341,7 +341,7 @@ def test_each_place_of_a_moved_name_is_told() -> None:
 
 def test_a_private_wish_is_that_of_its_own_call() -> None:
     """Another push that asks for privacy says nothing of this one."""
-    public = Target(name="me/x", namespace="me", repo=Repo(name="me/x"), writable="yes")
+    public = PushTarget(name="me/x", namespace="me", repo=Repo(name="me/x"), writable="yes")
     world = World(targets={"me/x": public, "me/y": replace(public, name="me/y", repo=None)})
     text = script(more='rows.push_to_hub("me/y", private=True)\nrows.push_to_hub("me/x")\n')
 
@@ -353,7 +353,7 @@ def test_a_private_wish_is_that_of_its_own_call() -> None:
 # The examples are what the readers give
 
 
-def seen_in(case: Case) -> Iterator[Mention]:
+def seen_in(case: Case) -> Iterator[Reference]:
     for name in LISTS:
         facts: Any = case.facts.get(name, ())
         yield from (each.mention for each in facts)
@@ -372,7 +372,7 @@ def documents(case: Case) -> tuple[Document, ...]:
 def test_examples_hold_the_mentions_that_readers_give(rule: Rule) -> None:
     """What a bad example says was found is about what its source names, to the key; only labels and tokens are left out."""
 
-    def about(mention: Mention) -> tuple[Any, ...]:
+    def about(mention: Reference) -> tuple[Any, ...]:
         return (
             *(mention.role, mention.name, mention.key, mention.repo_kind, mention.revision),
             *(mention.config, mention.split, mention.files),

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.adapters.ledger import Ledger
 from holdfast.core.errors import LedgerError
-from holdfast.core.event import Asked, Closed, Reported, Stage, Starting, fold
+from holdfast.core.event import Closed, Reported, RunRequested, Stage, Starting, fold
 
 WRITERS, EVENTS_EACH = 200, 20
 
@@ -23,12 +23,12 @@ def step(number: int, attempt: int = 1) -> Reported:
 def test_what_is_appended_is_read_back_in_order(tmp_path: Path) -> None:
     """Runs do not see each other's events, and reading on gives only what is new."""
     ledger = Ledger(tmp_path / "runs")
-    ledger.append("a", [Asked(at_s=1, folder="f", about={"method": "sft"}), step(1)])
-    ledger.append("b", [Asked(at_s=2, folder="g")])
+    ledger.append("a", [RunRequested(at_s=1, folder="f", about={"method": "sft"}), step(1)])
+    ledger.append("b", [RunRequested(at_s=2, folder="g")])
     ledger.append("a", [Closed(at_s=3, stage=Stage.FAILED, because="'quotes' & \";--\n")])
 
     stored = ledger.read("a")
-    assert [type(event).__name__ for _, event in stored] == ["Asked", "Reported", "Closed"]
+    assert [type(event).__name__ for _, event in stored] == ["RunRequested", "Reported", "Closed"]
     assert ledger.read("a", after=stored[1][0]) == stored[2:]
     assert ledger.runs() == ["a", "b"]
     assert Ledger(tmp_path / "runs").read("a") == stored
@@ -43,7 +43,7 @@ def test_reading_makes_nothing(tmp_path: Path) -> None:
 def test_an_outline_knows_the_same_as_the_whole(tmp_path: Path) -> None:
     """The list of runs shows the right step without reading every one."""
     ledger = Ledger(tmp_path)
-    ledger.append("a", [Asked(at_s=0, folder="f"), Starting(at_s=1, attempt=1, backend="local")])
+    ledger.append("a", [RunRequested(at_s=0, folder="f"), Starting(at_s=1, attempt=1, backend="local")])
     ledger.append("a", [step(n) for n in range(1, 500)])
 
     ledger.append("a", [Starting(at_s=600, attempt=2, backend="local"), step(450, attempt=2), step(451, attempt=2)])
@@ -112,7 +112,7 @@ def test_a_failed_append_leaves_nothing(tmp_path: Path) -> None:
     ledger.append("a", [step(1)])
 
     with pytest.raises(LedgerError):
-        ledger.append("a", [step(2), Asked(at_s=None, folder="f")])  # type: ignore[arg-type]
+        ledger.append("a", [step(2), RunRequested(at_s=None, folder="f")])  # type: ignore[arg-type]
     assert len(ledger.read("a")) == 1
 
 

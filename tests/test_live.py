@@ -12,13 +12,13 @@ from rich.console import Console
 
 from holdfast.adapters.ledger import Ledger
 from holdfast.app.runs import Run
-from holdfast.cli.face import Face
-from holdfast.cli.live import View, render_panel
-from holdfast.core.event import Asked, Event, Reported, RunState, Started, Starting, fold
+from holdfast.cli.face import RunDisplay
+from holdfast.cli.live import LiveView, render_panel
+from holdfast.core.event import Event, Reported, RunRequested, RunState, Started, Starting, fold
 from holdfast.engine.progress import follow
 
 RUN = "quickstart-20261121-190150-x7"
-ASKED = Asked(at_s=0, folder=f"/runs/{RUN}")
+ASKED = RunRequested(at_s=0, folder=f"/runs/{RUN}")
 BEGUN = (Starting(at_s=1, attempt=1, backend="local"), Started(at_s=1, attempt=1, id="1"))
 ESCAPE = re.compile(r"\x1b\[[\d;?]*[a-zA-Z]")
 
@@ -55,7 +55,7 @@ class Terminal:
             _environ={"TERM": "xterm", **options},
         )
         self.now_s = 30.0
-        self.view = View(self.console, RUN, lambda: self.now_s)
+        self.view = LiveView(self.console, RUN, lambda: self.now_s)
 
     def shown(self, *happened: Sequence[Event] | bytes) -> str:
         """Show events and what the process wrote, in turn; return what was printed."""
@@ -222,7 +222,7 @@ def test_whoever_comes_late_is_shown_what_is_written_from_then_on(
     log = tmp_path / "attempts" / "1" / "stdout.log"
     log.parent.mkdir(parents=True)
     log.write_text("an hour of output\n")
-    with Face(listens=False) as face:
+    with RunDisplay(listens=False) as face:
         face.observe(run, state, [ASKED, *BEGUN])
         log.write_text("an hour of output\nand what came then\n")
         face.observe(run, state, [])
@@ -239,7 +239,7 @@ def test_whoever_is_there_from_the_start_is_shown_everything(
     run = Run(name=RUN, folder=tmp_path, ledger=Ledger(tmp_path))
     log = tmp_path / "attempts" / "1" / "stdout.log"
     log.parent.mkdir(parents=True)
-    with Face(listens=False) as face:
+    with RunDisplay(listens=False) as face:
         face.observe(run, fold([ASKED]), [ASKED])
         log.write_text("its first words\n")
         face.observe(run, fold([ASKED, *BEGUN]), BEGUN)

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.check_cache import Basis, CheckCache, Surroundings, cache_folder, digest, holdfast_stamp
+from holdfast.adapters.check_cache import CacheBasis, CheckCache, CheckEnvironment, cache_folder, digest, holdfast_stamp
 
 FOUND: dict[str, Any] = {"path": "train.py", "findings": [{"code": "ARG101", "message": "é"}]}
 MODULES = {"settings": "SIZE = 1\n", "none": None}
 
 
-def basis(name: str = "train.py", content: str = "c", **modules: str | None) -> Basis:
-    return Basis(name=name, content=content, read_module={**MODULES, **modules}.get)
+def basis(name: str = "train.py", content: str = "c", **modules: str | None) -> CacheBasis:
+    return CacheBasis(name=name, content=content, read_module={**MODULES, **modules}.get)
 
 
 def kept(folder: Path) -> CheckCache:
@@ -41,7 +41,7 @@ def test_what_was_found_is_found_again(tmp_path: Path) -> None:
     ],
     ids=["name", "content", "module", "module gone", "module there"],
 )
-def test_a_change_of_anything_that_it_was_made_from_counts(other: Basis, tmp_path: Path) -> None:
+def test_a_change_of_anything_that_it_was_made_from_counts(other: CacheBasis, tmp_path: Path) -> None:
     """The file, its name, the modules beside it, and that there was none."""
     assert kept(tmp_path).load(other) is None
 
@@ -107,7 +107,7 @@ def test_another_holdfast_has_another_stamp(tmp_path: Path, monkeypatch: pytest.
 
 
 def surroundings(project: Path, environ: dict[str, str] | None = None) -> str:
-    return Surroundings(environ or {}).stamp(project / "src")
+    return CheckEnvironment(environ or {}).stamp(project / "src")
 
 
 @pytest.mark.parametrize(

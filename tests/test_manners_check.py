@@ -12,12 +12,12 @@ from click import unstyle
 
 from holdfast.app.checking import check
 from holdfast.app.checking_many import share_out
-from holdfast.app.checking_one import Told
-from holdfast.app.target_request import Question
+from holdfast.app.checking_one import TargetResult
+from holdfast.app.target_request import TargetRequest
 from holdfast.cli.findings import render_finding, render_findings
 from holdfast.cli.main import run_command
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.requirement import Declared
+from holdfast.core.requirement import ProjectRequirements
 
 HEADER = "# /// script\n# dependencies = ['trl==1.16.0', 'transformers==5.23.0']\n# ///\n"
 GOOD = HEADER + "from trl import SFTConfig\n\nargs = SFTConfig(output_dir='out', max_length=512)\n"
@@ -330,14 +330,14 @@ def test_several_processes_say_the_same_in_the_same_order(here: Path, capsys: py
     assert again["targets"] == answer["targets"][::-1]
 
 
-def shouted(question: Question) -> Told:
-    return Told({"path": question.path.upper()}, frozenset())
+def shouted(question: TargetRequest) -> TargetResult:
+    return TargetResult({"path": question.path.upper()}, frozenset())
 
 
 @pytest.mark.parametrize("processes", [1, 2, 3])
 def test_answers_come_in_the_order_of_the_questions(processes: int) -> None:
     """However many processes share them."""
-    questions = [Question(path=f"a{number}") for number in range(50)]
+    questions = [TargetRequest(path=f"a{number}") for number in range(50)]
 
     assert [told.answer["path"] for told in share_out(questions, shouted, processes)] == [
         f"A{number}" for number in range(50)
@@ -386,7 +386,7 @@ def test_uv_is_asked_when_told_so_and_its_answer_is_not_kept(
     """By option or by the project's settings; what it cannot say is not known, and nothing is claimed."""
     asked: list[str] = []
 
-    def ask_uv(declared: Declared, python: str, *, lowest: bool = False) -> dict[str, str]:
+    def ask_uv(declared: ProjectRequirements, python: str, *, lowest: bool = False) -> dict[str, str]:
         asked.append(f"{declared.origin} {python} {lowest}")
         if len(asked) > 4:
             raise SourceError("no network", where="uv", fix="wait")

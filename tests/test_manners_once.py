@@ -1,15 +1,15 @@
 """What is asked several times is worked out once, and is the same answer."""
 
 from holdfast.core.lately import lately
-from holdfast.core.requirement import Declared, parse_requirement
+from holdfast.core.requirement import ProjectRequirements, parse_requirement
 from holdfast.core.text import Place
 from holdfast.engine.resolve import resolve
 from holdfast.engine.resolve_once import resolve_once
 
 
-def declared(*texts: str, path: str = "a.py", kind: str = "header") -> Declared:
+def declared(*texts: str, path: str = "a.py", kind: str = "header") -> ProjectRequirements:
     requirements = tuple(parse_requirement(text, Place(path, number)) for number, text in enumerate(texts, start=1))
-    return Declared(kind=kind, origin=kind, path=path, requirements=requirements)  # type: ignore[arg-type]
+    return ProjectRequirements(kind=kind, origin=kind, path=path, requirements=requirements)  # type: ignore[arg-type]
 
 
 def test_the_same_requirements_give_the_same_versions_wherever_they_stand() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.catalog.formats import Settings, judge, recognise, types_of_rows
+from holdfast.catalog.formats import ColumnSettings, judge, recognise, types_of_rows
 from holdfast.core.methods import Method
 from holdfast.engine.mapping import Proposal, propose
 from tests.foreign_data import FOREIGN, chat, shared, transcript
@@ -13,13 +13,13 @@ from tests.shapes_of_data import DATA, GOOD, USER
 Row = dict[str, Any]
 
 
-def proposed(method: str, rows: list[Row], settings: Settings | None = None) -> Proposal:
+def proposed(method: str, rows: list[Row], settings: ColumnSettings | None = None) -> Proposal:
     columns = types_of_rows(rows)
-    settings = settings or Settings()
+    settings = settings or ColumnSettings()
     return propose(method, columns, recognise(columns, rows, settings), rows, settings)
 
 
-def rewritten(method: str, rows: list[Row], settings: Settings | None = None) -> list[Row]:
+def rewritten(method: str, rows: list[Row], settings: ColumnSettings | None = None) -> list[Row]:
     """What the proposed code makes of rows."""
     source = proposed(method, rows, settings).source
     assert source
@@ -179,7 +179,7 @@ def test_empty_context() -> None:
 
 def test_without_a_chat_template() -> None:
     """For a model without a chat template prompts and answers stay texts, parted by an empty line."""
-    plain = Settings(chat_template=False)
+    plain = ColumnSettings(chat_template=False)
 
     assert rewritten("sft", FOREIGN["alpaca"], plain)[0] == {
         "prompt": "Add the numbers.\n\n1 and 2\n\n",
@@ -191,7 +191,7 @@ def test_without_a_chat_template() -> None:
 
 def test_text_field() -> None:
     """The text comes out under the name that the job gives it."""
-    assert rewritten("sft", FOREIGN["content"], Settings(text_field="body")) == [{"body": "A text about sums."}]
+    assert rewritten("sft", FOREIGN["content"], ColumnSettings(text_field="body")) == [{"body": "A text about sums."}]
 
 
 def test_rewards_that_read_messages() -> None:
@@ -199,7 +199,7 @@ def test_rewards_that_read_messages() -> None:
     rows = [{"prompt": "1 + 1?", "solution": "2"}]
 
     assert proposed("grpo", rows) == Proposal()
-    assert rewritten("grpo", rows, Settings(rewards=("accuracy_reward",))) == [
+    assert rewritten("grpo", rows, ColumnSettings(rewards=("accuracy_reward",))) == [
         {"prompt": [user("1 + 1?")], "solution": "2"}
     ]
 
@@ -345,7 +345,7 @@ def test_a_missing_number_is_not_taught_as_an_answer() -> None:
 def test_solutions_that_are_numbers() -> None:
     """TRL's reward for answers makes nothing of a number: it becomes a text."""
     rows = [{"prompt": [user("1 + 1?")], "solution": 2}]
-    settings = Settings(rewards=("accuracy_reward",))
+    settings = ColumnSettings(rewards=("accuracy_reward",))
     columns = types_of_rows(rows)
 
     assert "a number" in judge("grpo", columns, recognise(columns, rows), settings).caveat

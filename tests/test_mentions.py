@@ -16,7 +16,7 @@ from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.settings import read_settings
 from holdfast.adapters.targets.commands import read_line_documents
 from holdfast.core.document import Document
-from holdfast.core.mention import Mention
+from holdfast.core.mention import Reference
 from holdfast.engine.mentions import mentions
 from holdfast.engine.mentions.table import AUTO_PEFT, BUILDERS, FUNCTIONS, OTHER_MODEL, SETTINGS, TRAINER
 
@@ -29,29 +29,29 @@ import os, sys, trackio
 """
 
 
-def of_script(body: str) -> tuple[Mention, ...]:
+def of_script(body: str) -> tuple[Reference, ...]:
     return mentions(read_script(IMPORTS + body, "train.py")[0])
 
 
-def of_job(text: str) -> tuple[Mention, ...]:
+def of_job(text: str) -> tuple[Reference, ...]:
     return mentions(JobFileReader().read(text, "job.yaml"))
 
 
-def of_command(text: str) -> tuple[Mention, ...]:
+def of_command(text: str) -> tuple[Reference, ...]:
     (line,) = read_commands(text, "run.sh")
     document = command_document(line, text, "run.sh")
     assert document
     return mentions(document)
 
 
-def of_foreign(text: str, path: str = "recipe.yaml") -> tuple[Mention, ...]:
+def of_foreign(text: str, path: str = "recipe.yaml") -> tuple[Reference, ...]:
     document = read_settings(text, path)
     reader = find_reader(document.values)
     assert reader
     return mentions(reader(document))
 
 
-def told(found: tuple[Mention, ...]) -> list[tuple[Any, ...]]:
+def told(found: tuple[Reference, ...]) -> list[tuple[Any, ...]]:
     """Each as role, name and what else is asked for of it."""
     return [
         (each.role, each.name, *filter(None, (each.revision, each.config, each.split, *each.files))) for each in found

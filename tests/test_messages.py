@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.adapters.wheels import read_installed
 from holdfast.catalog.messages import BUILTIN, load_messages, packages
-from holdfast.catalog.messages.templates import HOLE, Message, fits
+from holdfast.catalog.messages.templates import HOLE, MessageTemplate, fits
 from holdfast.engine.extract.messages.history import MessageHistory, parse_messages
 from holdfast.engine.extract.messages.reading import read_messages
 
@@ -68,7 +68,7 @@ def test_every_way_of_saying_something_is_read() -> None:
     sources = {"trl/__init__.py": "", "trl/names.py": NAMES, "trl/tasks.py": MODULE}
     found = read_messages("trl", {name: text.encode() for name, text in sources.items()})
 
-    assert found == {Message(kind, template, f"tasks:{where}") for kind, template, where in SAID}
+    assert found == {MessageTemplate(kind, template, f"tasks:{where}") for kind, template, where in SAID}
 
 
 def test_a_name_that_may_be_something_else_is_a_hole_too() -> None:
@@ -93,8 +93,8 @@ def load(path, device):
 def test_releases_give_the_same_history_in_whatever_order_they_are_read() -> None:
     """And the history is the same after it was written and read."""
     old, new = (
-        Message("ValueError", "This was said before ¤", "a:f"),
-        Message("ValueError", "This is said since then", "a:f"),
+        MessageTemplate("ValueError", "This was said before ¤", "a:f"),
+        MessageTemplate("ValueError", "This is said since then", "a:f"),
     )
     both = {"0.9.0": {old}, "0.10.0": {old, new}, "1.0.0": {new}}
     texts = set[str]()

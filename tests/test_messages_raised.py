@@ -10,12 +10,12 @@ from datasets import Dataset
 from huggingface_hub import hf_hub_url
 from packaging.specifiers import SpecifierSet
 
-from holdfast.catalog.messages import Place, Said, load_messages, packages
+from holdfast.catalog.messages import KnownMessage, MessagePlace, load_messages, packages
 from holdfast.catalog.messages.templates import HOLE
 from holdfast.core.diagnosis import Diagnosis
 from holdfast.core.log import Log
-from holdfast.engine.diagnose import Marks, diagnose, read_log
-from holdfast.engine.diagnose.raised import CAREFUL, SURE_WORDS, Raised, find_raised, versions_of
+from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
+from holdfast.engine.diagnose.raised import CAREFUL, SURE_WORDS, LibraryMessage, find_raised, versions_of
 from holdfast.engine.diagnose.raised_classes import RULES, class_of
 from holdfast.signatures import all_signatures
 
@@ -31,8 +31,8 @@ REFUSED = (
 
 
 @cache
-def marks() -> Marks:
-    return Marks(all_signatures())
+def marks() -> PatternIndex:
+    return PatternIndex(all_signatures())
 
 
 def read(text: str) -> Log:
@@ -43,12 +43,12 @@ def diagnosed(text: str) -> Diagnosis:
     return diagnose(read(text), marks())
 
 
-def told(text: str) -> Raised:
+def told(text: str) -> LibraryMessage:
     (found,) = (each for each in find_raised(read(text)) if each.exception)
     return found
 
 
-def log_of(said: Said, place: Place) -> str:
+def log_of(said: KnownMessage, place: MessagePlace) -> str:
     """Return the end of a log in which a library raises a message."""
     file = f"/opt/venv/lib/python3.11/site-packages/{place.module.replace('.', '/')}.py"
     return (
@@ -80,7 +80,7 @@ def test_what_the_installed_libraries_raise_is_known_again(
     assert SpecifierSet(versions_of([found]).get(package, "")).contains(version(package))
 
 
-def dated() -> tuple[Said, Place]:
+def dated() -> tuple[KnownMessage, MessagePlace]:
     """Return a message of trl that came after the oldest release and went before the newest."""
     known = load_messages("trl")
     newest = 1 << (len(known.versions) - 1)
@@ -116,8 +116,8 @@ def test_two_messages_leave_the_releases_that_say_both() -> None:
     said, place = dated()
     exception = told(log_of(said, place))
     first, last = place.releases & -place.releases, 1 << (len(known.versions) - 1)
-    only_first = Raised(exception.line, said, (Place(place.module, place.function, first),), known)
-    only_last = Raised(exception.line, said, (Place(place.module, place.function, last),), known)
+    only_first = LibraryMessage(exception.line, said, (MessagePlace(place.module, place.function, first),), known)
+    only_last = LibraryMessage(exception.line, said, (MessagePlace(place.module, place.function, last),), known)
 
     assert known.versions[first.bit_length() - 1] in SpecifierSet(versions_of([exception, only_first])["trl"])
     assert "trl" not in versions_of([only_first, only_last])
@@ -155,7 +155,7 @@ def test_a_warning_dates_a_log_too() -> None:
     assert found["trl"].startswith(">")
 
 
-def unmarked() -> tuple[Said, Place]:
+def unmarked() -> tuple[KnownMessage, MessagePlace]:
     """Return a message that no mark knows, and whose place speaks for a class."""
     for said in load_messages("accelerate").all():
         place = said.places[0]

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.catalog.formats import Settings, judge, recognise, types_of_rows
+from holdfast.catalog.formats import ColumnSettings, judge, recognise, types_of_rows
 from holdfast.cli.main import run_command
 from holdfast.core.finding import Severity
 from holdfast.core.methods import Method
@@ -80,8 +80,8 @@ class Tried:
     template: bool = True
     more: dict[str, Any] = field(default_factory=dict)
 
-    def as_settings(self) -> Settings:
-        return Settings(
+    def as_settings(self) -> ColumnSettings:
+        return ColumnSettings(
             text_field=self.train.get("dataset_text_field", "text"),
             assistant_only_loss=self.train.get("assistant_only_loss", False),
             rewards=self.rewards,

@@ -24,10 +24,10 @@ from holdfast.catalog.model_types import known_since, knows, load_model_types
 from holdfast.catalog.tables import load_table
 from holdfast.core.columns import STRING, ListOf, Struct, Type
 from holdfast.core.document import Document
-from holdfast.core.facts import Dataset, Model
+from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import Case, Finding, MissingFactError, Rule, Skip
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Seen
+from holdfast.core.mention import Lookup
 from holdfast.engine.check import BROKEN, run_rules
 from holdfast.rules import all_rules
 from tests.test_rules import facts_of, read
@@ -36,7 +36,7 @@ from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture
 MINE = {rule.code: rule for rule in all_rules() if re.fullmatch(r"MOD1(02|07|0[89]|[1-9]\d)", rule.code)}
 API = Api(newest())
 FILES = frozenset({"config.json", "model.safetensors", "tokenizer.json"})
-ANY = Model(files=FILES)
+ANY = ModelFacts(files=FILES)
 HEAD = "from transformers import AutoModelForCausalLM\nfrom trl import SFTConfig, SFTTrainer\n"
 
 
@@ -120,14 +120,14 @@ class TestBase:
             'teacher = AutoModelForCausalLM.from_pretrained("acme/teacher")\n'
             'model = AutoModelForCausalLM.from_pretrained("./out/merged")\nSFTTrainer(model=model, train_dataset=rows)\n'
         )
-        teacher = Model(files=frozenset({"README.md"}), repo=Repo(name="acme/teacher"))
+        teacher = ModelFacts(files=frozenset({"README.md"}), repo=Repo(name="acme/teacher"))
 
         assert keys("MOD102", script(text), model=teacher) == []
         assert keys("MOD102", script(text), model=replace(teacher, repo=Repo(name="./out/merged"))) == ["model.0"]
 
     def test_an_old_name_is_the_same_model(self) -> None:
         """`gpt2` belongs to somebody by now, and is still called so."""
-        gpt2 = Model(files=frozenset({"README.md"}), repo=Repo(name="openai-community/gpt2"))
+        gpt2 = ModelFacts(files=frozenset({"README.md"}), repo=Repo(name="openai-community/gpt2"))
         assert keys("MOD102", script('SFTTrainer("gpt2", train_dataset=rows)\n'), model=gpt2) == ["trainer.0"]
 
 
@@ -364,13 +364,13 @@ def odd_facts(case: Case, names: Iterable[str]) -> Iterator[dict[str, object]]:
     told, seen = case.facts.get("model"), case.facts.get("models")
     for name in names:
         for value in ODD:
-            if isinstance(told, Model):
+            if isinstance(told, ModelFacts):
                 yield {"model": oddly(told, name, value)}
-            elif isinstance(seen, list) and isinstance(seen[0].found, Model):
-                yield {"models": [Seen(seen[0].mention, oddly(seen[0].found, name, value))]}
+            elif isinstance(seen, list) and isinstance(seen[0].found, ModelFacts):
+                yield {"models": [Lookup(seen[0].mention, oddly(seen[0].found, name, value))]}
 
 
-def oddly(model: Model, name: str, value: Any) -> Model:
+def oddly(model: ModelFacts, name: str, value: Any) -> ModelFacts:
     """The model, with a value under a name of each of its files."""
 
     def changed(file: Mapping[str, Any] | None) -> Mapping[str, Any]:

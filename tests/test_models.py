@@ -14,7 +14,7 @@ from holdfast.adapters.model_files import model_of, wanted
 from holdfast.adapters.models import LocalModels
 from holdfast.adapters.weights import LONGEST_HEADER, read_header
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.job import Model as BaseModel
 
 SHAPES = {"model.embed_tokens.weight": ("BF16", [10, 4]), "model.norm.weight": ("F32", [4])}
@@ -52,7 +52,7 @@ def make(folder: Path, **files: object) -> Path:
     return folder
 
 
-def look(folder: Path) -> Model:
+def look(folder: Path) -> ModelFacts:
     found = LocalModels().find(str(folder))
     assert found is not None
     return found
@@ -242,7 +242,7 @@ class TestNames:
     )
     def test_paths_that_are_not_there(self, tmp_path: Path, name: str) -> None:
         """A path that nobody can mistake for a repository has no files."""
-        assert LocalModels(tmp_path).find(name) == Model(files=None)
+        assert LocalModels(tmp_path).find(name) == ModelFacts(files=None)
 
     @pytest.mark.parametrize("name", ["Qwen/Qwen2.5-0.5B", "gpt2", "~nobody-of-that-name"])
     def test_names_of_the_hub(self, tmp_path: Path, name: str) -> None:

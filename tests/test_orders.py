@@ -12,9 +12,9 @@ import pytest
 from holdfast.adapters.keys import Keys
 from holdfast.adapters.orders import AGAIN_S, SignalOrders
 from holdfast.cli.ctrl_c import LEAVING, QUESTION, CtrlCQuestion
-from holdfast.core.event import Answer, Stage, StopAsked
-from holdfast.engine.supervise import Doors, Limits, drive
-from holdfast.ports import Look, Order
+from holdfast.core.event import Liveness, Stage, StopRequested
+from holdfast.engine.supervise import Dependencies, Limits, drive
+from holdfast.ports import Order, PollResult
 from tests.fakes import FakeBackend, FakeClock, FakeStore
 from tests.test_supervise import doors
 
@@ -140,7 +140,7 @@ def test_where_nobody_can_be_asked_the_first_stops_and_the_second_ends_it() -> N
 def test_run_that_ends_while_the_question_stands_is_closed() -> None:
     """It ended 80 seconds before the ledger knew: the question was waited for."""
     someone, store = Person(), FakeStore()
-    looks = [Look(answer=Answer.ALIVE)] * 3
+    looks = [PollResult(answer=Liveness.ALIVE)] * 3
     with someone.orders.listening():
         os.kill(os.getpid(), signal.SIGINT)
         state = drive("r", Limits(), asking(doors(FakeBackend(looks), store), someone.orders.take))
@@ -151,24 +151,24 @@ def test_run_that_ends_while_the_question_stands_is_closed() -> None:
 
 def test_run_that_is_ended_at_once_counts_as_cancelled() -> None:
     """By a person, and not by a failure."""
-    someone, store, backend = Person(), FakeStore(), FakeBackend([Look(answer=Answer.ALIVE)] * 3)
+    someone, store, backend = Person(), FakeStore(), FakeBackend([PollResult(answer=Liveness.ALIVE)] * 3)
     with someone.orders.listening():
         for _ in range(3):
             os.kill(os.getpid(), signal.SIGINT)
         drive("r", Limits(), asking(doors(backend, store), someone.orders.take))
 
     assert backend.killed == ["r/1"]
-    assert [event.by for _, event in store.rows if isinstance(event, StopAsked)] == ["a person"]
+    assert [event.by for _, event in store.rows if isinstance(event, StopRequested)] == ["a person"]
 
 
-def asking(given: Doors, take: Callable[[], Order | None]) -> Doors:
+def asking(given: Dependencies, take: Callable[[], Order | None]) -> Dependencies:
     """Return doors with somebody else's orders."""
 
     class Taken:
         def take(self) -> Order | None:
             return take()
 
-    return Doors(
+    return Dependencies(
         store=given.store,
         backend=given.backend,
         clock=FakeClock(),

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from holdfast.core.calls import Local, Made, Named
+from holdfast.core.calls import CallResult, LibraryName, LocalName
 from holdfast.core.document import Unknown
-from holdfast.core.program import Instance, Known, Notice, Outcome, Program, construct
+from holdfast.core.program import Instance, KnownValue, MethodChecks, Notice, Outcome, construct
 from holdfast.engine.extract.checks import reduce_checks
 
 HIDDEN = Unknown()
@@ -48,8 +48,8 @@ def made(*sources: str, ancestors: Mapping[str, tuple[str, ...]] | None = None, 
     for index, source in enumerate(sources):
         text = reduced(source)
         method = "__post_init__" if "def __post_init__" in source else "__init__"
-        programs += [Program(f"lib{index}.C", method, text)] if text else []
-    known = {name: Known(value, frozenset({f"train.{name}"})) for name, value in given.items()}
+        programs += [MethodChecks(f"lib{index}.C", method, text)] if text else []
+    known = {name: KnownValue(value, frozenset({f"train.{name}"})) for name, value in given.items()}
     bases = ancestors or {}
     versions = {"transformers": "5.2.0"}
     return construct("lib0.C", programs, known, versions=versions, ancestors=lambda path: bases.get(path, ()))
@@ -77,7 +77,7 @@ def test_raises_with_the_values_in_its_words() -> None:
     )
 
 
-@pytest.mark.parametrize("bf16", [False, None, HIDDEN, Made("lib.f", "calls.0")])
+@pytest.mark.parametrize("bf16", [False, None, HIDDEN, CallResult("lib.f", "calls.0")])
 def test_is_silent_where_a_condition_is_not_certain(bf16: object) -> None:
     """An error whose condition does not hold, or may not hold, is not told."""
     assert raised(CONFIG, fp16=True, bf16=bf16) is None
@@ -182,7 +182,7 @@ def test_a_base_sees_what_the_class_changed_and_the_other_way_round() -> None:
     assert "20 steps" in str(raised(DERIVED, BASE, **{**given, "mode": "steps", "steps": None}))
 
 
-@pytest.mark.parametrize("mode", ["steps", Named("lib.Mode.STEPS")])
+@pytest.mark.parametrize("mode", ["steps", LibraryName("lib.Mode.STEPS")])
 def test_members_of_an_enum_count_by_their_values(mode: object) -> None:
     """A text and the member that it names are the same; what is no member is left to others."""
     given = {"fp16": False, "bf16": False, "steps": None, "logging_steps": 20}
@@ -233,13 +233,15 @@ class C:
 
 def settings(**values: Any) -> Instance:
     given = {"weights": None, "loss": "nll", "evaluates": False, **values}
-    return Instance("lib.Config", {name: Known(value, frozenset({f"train.{name}"})) for name, value in given.items()})
+    return Instance(
+        "lib.Config", {name: KnownValue(value, frozenset({f"train.{name}"})) for name, value in given.items()}
+    )
 
 
 def test_a_trainer_reads_the_settings_it_is_given() -> None:
     """Attributes of an argument are known as far as what made it is, through `super()` and `**kwargs` too."""
     ancestors = {"lib.Config": ("lib.Config", "lib.Base")}
-    function = Local("f", "function")
+    function = LocalName("f", "function")
 
     def notice(*, data: object = None, rewards: object = function, **values: Any) -> Notice | None:
         given = {"model": "m", "args": settings(**values), "rewards": rewards, "data": data}
@@ -251,7 +253,7 @@ def test_a_trainer_reads_the_settings_it_is_given() -> None:
     assert notice(weights=[1.0], rewards=HIDDEN) is None
     assert "loss" in str(notice(loss="x"))
     assert "no data for str" in str(notice(evaluates=True))
-    assert notice(evaluates=True, data=Made("datasets.load_dataset", "dataset")) is None
+    assert notice(evaluates=True, data=CallResult("datasets.load_dataset", "dataset")) is None
     assert notice(evaluates=True, data=HIDDEN) is None
 
 

@@ -4,12 +4,23 @@ from collections.abc import Iterator
 
 import pytest
 
-from holdfast.core.event import Answer, Asked, Closed, Event, Polled, Reported, Stage, Started, Starting, StopAsked
+from holdfast.core.event import (
+    Closed,
+    Event,
+    Liveness,
+    Polled,
+    Reported,
+    RunRequested,
+    Stage,
+    Started,
+    Starting,
+    StopRequested,
+)
 from holdfast.engine.progress import COLUMNS, RECENT, Progress, follow
 from holdfast.engine.verdict import render_advice, render_verdict
 
 BEGUN = (
-    Asked(at_s=0, folder="/runs/r", about={"target": "my job.yaml"}),
+    RunRequested(at_s=0, folder="/runs/r", about={"target": "my job.yaml"}),
     Starting(at_s=1, attempt=1, backend="local"),
     Started(at_s=1, attempt=1, id="r/1"),
 )
@@ -27,7 +38,7 @@ def steps(first: int, last: int, max_steps: int = 100, seconds: float = 2, attem
 
 
 def ended(at_s: float, exit_code: int, attempt: int = 1) -> Polled:
-    return Polled(at_s=at_s, attempt=attempt, answer=Answer.ENDED, exit_code=exit_code)
+    return Polled(at_s=at_s, attempt=attempt, answer=Liveness.ENDED, exit_code=exit_code)
 
 
 def test_speed_and_time_left_follow_the_jobs_own_rhythm() -> None:
@@ -102,7 +113,7 @@ def test_the_evaluation_before_training_is_remembered() -> None:
         ((*BEGUN, said("heartbeat", phase="load")), "loading model and data"),
         ((*BEGUN, said("start", step=0, max_steps=9)), "training"),
         ((*BEGUN, said("step", step=5, max_steps=9), said("heartbeat", phase="evaluate")), "evaluating"),
-        ((*BEGUN, said("step", step=5, max_steps=9), StopAsked(at_s=3, by="a person")), "stopping"),
+        ((*BEGUN, said("step", step=5, max_steps=9), StopRequested(at_s=3, by="a person")), "stopping"),
         ((*BEGUN, said("step", step=9, max_steps=9)), "finishing"),
         ((*BEGUN, ended(9, 1), Closed(at_s=9, stage=Stage.FAILED)), "failed"),
     ],

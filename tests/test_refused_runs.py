@@ -9,9 +9,9 @@ import pytest
 from holdfast.adapters.ledger import Ledger
 from holdfast.app.reporting import write_report
 from holdfast.app.running import run as start_run
-from holdfast.app.runs import Nobody, Run
+from holdfast.app.runs import NullObserver, Run
 from holdfast.cli.main import run_command
-from holdfast.core.event import Asked, Closed, Stage, event_from_json, event_to_json
+from holdfast.core.event import Closed, RunRequested, Stage, event_from_json, event_to_json
 
 FAILURE = {
     "class": "user-code-error",
@@ -39,7 +39,7 @@ def asked_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     run = Run(name="train-1", folder=tmp_path / "train-1", ledger=Ledger(tmp_path))
     run.folder.mkdir()
     about = {"job": "train", "target": "train.py", "backend": "local"}
-    run.ledger.append(run.name, [Asked(at_s=1.0, folder=str(run.folder), about=about)])
+    run.ledger.append(run.name, [RunRequested(at_s=1.0, folder=str(run.folder), about=about)])
     return run
 
 
@@ -130,10 +130,10 @@ def test_event_of_an_older_holdfast_is_read_as_before() -> None:
     )
 
 
-class Interrupting(Nobody):
+class Interrupting(NullObserver):
     """A person who presses Ctrl-C as soon as the rehearsal begins."""
 
-    def hear_rehearsal(self, said: str) -> None:  # noqa: ARG002 - the signature of an onlooker
+    def on_rehearsal_progress(self, said: str) -> None:  # noqa: ARG002 - the signature of an observer
         raise KeyboardInterrupt
 
 
@@ -143,7 +143,7 @@ def test_run_whose_rehearsal_is_interrupted_is_cancelled(tmp_path: Path, monkeyp
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (tmp_path / "train.py").write_text("print('trained')\n")
 
-    told = start_run("train.py", offline=True, onlooker=Interrupting())
+    told = start_run("train.py", offline=True, observer=Interrupting())
 
     assert (told["stage"], told["because"]) == ("cancelled", "stopped before it was started")
     assert told["refused_by"] is None

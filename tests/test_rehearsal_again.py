@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from holdfast.adapters.changes import read_stamps, wait_for_change
-from holdfast.adapters.warm import Warm
+from holdfast.adapters.warm import WarmServer
 from tests.run_place import PATIENCE_S
 from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
@@ -81,7 +81,7 @@ def test_another_environment_gets_another_server() -> None:
     def ask(**more: Any) -> Any:
         return warm.server([sys.executable], **{"header": "", "wanted": ["json"], "variables": {"A": "1"}, **more})
 
-    with Warm() as warm:
+    with WarmServer() as warm:
         first = ask()
         assert ask(wanted=[]) is first
         second = ask(variables={"A": "2"})

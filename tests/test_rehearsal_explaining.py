@@ -9,11 +9,11 @@ from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.core.diagnosis import Cause, Evidence
 from holdfast.core.document import Document
 from holdfast.core.log import Traceback
-from holdfast.core.rehearsal import Failure, Played, Rehearsal
+from holdfast.core.rehearsal import Failure, PartResult, Rehearsal
 from holdfast.engine.diagnose import read_log
-from holdfast.engine.diagnose.reading import Sought
+from holdfast.engine.diagnose.reading import LogQuery
 from holdfast.engine.rehearse.advising import Circumstances, advise
-from holdfast.engine.rehearse.explaining import Scene, explain_failures
+from holdfast.engine.rehearse.explaining import FailureContext, explain_failures
 from holdfast.engine.rehearse.naming import name_cause
 from holdfast.engine.rehearse.tracebacks import without_own_frames
 from holdfast.engine.rehearse.usage import find_usage_problem
@@ -50,7 +50,7 @@ def raised(*frames: str, error: str) -> str:
 
 
 def traceback_of(log: str) -> Traceback:
-    return read_log([("stderr.log", iter([log.encode()]))], Sought()).tracebacks[-1]
+    return read_log([("stderr.log", iter([log.encode()]))], LogQuery()).tracebacks[-1]
 
 
 def explained(  # noqa: PLR0913 - one for each thing that is known of a failure
@@ -68,13 +68,15 @@ def explained(  # noqa: PLR0913 - one for each thing that is known of a failure
     error = log.strip().splitlines()[-1]
     end = {"event": "end", "status": "failed", "because": error}
     tellings = tuple({"event": "fact", **each} for each in facts)
-    played = Played(part="whole", code=1, events=(end,), tellings=tellings, logs={"stderr.log": log})
+    played = PartResult(part="whole", code=1, events=(end,), tellings=tellings, logs={"stderr.log": log})
     shown = tuple(Evidence(path="stderr.log", line=1, text=line.strip()) for line in log.strip().splitlines()[::-1])
     cause = name_cause(name, error, {})
     cause = type(cause)(signature=cause.signature, confidence=0.9, evidence=shown[:4], cause=cause.cause, fix=cause.fix)
     found = Rehearsal(stages=(), failures=(Failure(stage=stage, cause=cause, part="whole", blame=blame),))
     given: dict[str, Any] = {"target": "train.py", **scene}
-    at = Scene(parts={"whole": played}, tracebacks={"whole": traceback_of(log)}, sources=sources, job=job, **given)
+    at = FailureContext(
+        parts={"whole": played}, tracebacks={"whole": traceback_of(log)}, sources=sources, job=job, **given
+    )
     return explain_failures(found, at).failures[0]
 
 
@@ -311,7 +313,7 @@ def test_script_that_lacks_an_argument_is_a_wrong_question(
     code: int, log: str, arguments: tuple[str, ...], wanted: tuple[str, ...]
 ) -> None:
     """Nothing of the job was gone through, so nothing failed."""
-    found = find_usage_problem(Played(part="whole", code=code, logs={"stderr.log": log}), arguments)
+    found = find_usage_problem(PartResult(part="whole", code=code, logs={"stderr.log": log}), arguments)
 
     assert found is not None
     assert found.wanted == wanted
@@ -328,7 +330,7 @@ def test_script_that_lacks_an_argument_is_a_wrong_question(
 )
 def test_other_failures_are_no_wrong_question(code: int, log: str, arguments: tuple[str, ...]) -> None:
     """A subcommand's words in a log, another exit code, another list."""
-    assert find_usage_problem(Played(part="whole", code=code, logs={"stderr.log": log}), arguments) is None
+    assert find_usage_problem(PartResult(part="whole", code=code, logs={"stderr.log": log}), arguments) is None
 
 
 WORKER = (
@@ -396,12 +398,12 @@ def test_modules_of_an_adapter_are_those_of_this_model() -> None:
 
 def test_failure_that_no_exception_told_has_a_short_fix_too() -> None:
     """The sentences on adapters are for scripts that make one."""
-    played = Played(part="whole", code=0)
+    played = PartResult(part="whole", code=0)
     cause = name_cause("no-trainable-parameters", "no parameter of the model is trained", {})
     found = Rehearsal(stages=(), failures=(Failure(stage="model", cause=cause),))
 
     def fix(source: str) -> str:
-        at = Scene(target="train.py", parts={"whole": played}, sources={"train.py": source})
+        at = FailureContext(target="train.py", parts={"whole": played}, sources={"train.py": source})
         return explain_failures(found, at).failures[0].cause.fix
 
     assert fix("trainer = SFTTrainer(model=model)") == (

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.warm import Warm
+from holdfast.adapters.warm import WarmServer
 from holdfast.app.rehearsing import rehearse
 from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
@@ -75,12 +75,12 @@ CASES = {
 
 
 @pytest.fixture(scope="module", name="warm")
-def kept_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
+def kept_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WarmServer]:
     """One process for all, in a folder with rows, which imports the libraries once."""
     folder = tmp_path_factory.mktemp("functions")
     rows = ({"text": f"{n} plus 1 equals {n + 1}."} for n in range(24))
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    with pytest.MonkeyPatch.context() as patch, Warm() as warm:
+    with pytest.MonkeyPatch.context() as patch, WarmServer() as warm:
         for name, value in quiet_environment().items():
             patch.setenv(name, value)
         patch.chdir(folder)
@@ -88,7 +88,7 @@ def kept_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
 
 
 @pytest.mark.parametrize("role", CASES)
-def test_function_is_named_with_its_role(role: str, warm: Warm, tiny: Path) -> None:
+def test_function_is_named_with_its_role(role: str, warm: WarmServer, tiny: Path) -> None:
     """And its line, whatever stands between it and the script's own call."""
     function, body, given, named = CASES[role]
     told: dict[str, Any] = {"settings": "", **given, "tiny": str(tiny)}

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.programs import Program
-from holdfast.adapters.rehearsals import Server
+from holdfast.adapters.rehearsals import RehearsalServer
 from holdfast.app.isolating import isolate
 from holdfast.app.observing import observe
-from holdfast.app.playing import Again as Replays
+from holdfast.app.playing import Replayer as Replays
 from holdfast.app.playing import judge_parts, play
 from holdfast.app.rehearsing import make_order
 from holdfast.catalog.known_good import good_value, load_known_models, load_known_rows
@@ -22,7 +22,7 @@ from holdfast.cli.main import run_command
 from holdfast.cli.rehearsal import render_rehearsal
 from holdfast.core.rehearsal import Failure, Rehearsal, StageName
 from holdfast.engine.rehearse.isolating import Instead, Replay, find_blame
-from holdfast.engine.rehearse.known_rows import Noted, Row, typed_rows, usual_rows
+from holdfast.engine.rehearse.known_rows import RecordedRows, Row, typed_rows, usual_rows
 from holdfast.engine.rehearse.naming import name_cause
 from tests.fault_world import DAMAGES
 from tests.rehearsal_jobs import ANSWER, CHAT, Job, job, plain
@@ -228,7 +228,7 @@ class World:
     """A folder with tiny models, and a server that rehearses in it."""
 
     folder: Path
-    server: Server
+    server: RehearsalServer
 
     def train(self, name: str) -> Rehearsal:
         """Train on rows that are known to be good, with the model that is."""
@@ -279,7 +279,7 @@ def _world(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Iterator[Wor
     ]
     os.chdir(folder)
     try:
-        with Server(
+        with RehearsalServer(
             [sys.executable], header="", wanted=wanted, folder=folder, variables={"HF_HUB_OFFLINE": "1"}
         ) as server:
             server.wait_ready(300)
@@ -363,7 +363,7 @@ def test_rows_keep_the_columns_and_types_that_the_script_reads() -> None:
         }
         for number in range(40)
     ]
-    rows = typed_rows(Noted(3, own)) or []
+    rows = typed_rows(RecordedRows(3, own)) or []
     assert {str(row["label"]) for row in rows} == {"yes", "no"}
     assert all(row["gold"].isdigit() and row["question"] for row in rows)
     assert all(isinstance(json.loads(str(row["meta"]))["level"], int) for row in rows)
@@ -382,7 +382,7 @@ def test_usual_rows_leave_out_what_is_odd() -> None:
         {"messages": _talk("user", "assistant"), "n": "many"},
         {"messages": _talk("user", "assistant")},
     ]
-    found = usual_rows(Noted(1, [*good, *odd]))
+    found = usual_rows(RecordedRows(1, [*good, *odd]))
     assert found
     assert all(row in good for row in found)
 

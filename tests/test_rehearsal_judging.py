@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.app.observing import MAY
 from holdfast.core.diagnosis import Cause, Diagnosis
-from holdfast.core.rehearsal import Objection, Part, Played, Rehearsal, StageName
+from holdfast.core.rehearsal import Objection, Part, PartResult, Rehearsal, StageName
 from holdfast.engine.rehearsal_answers import refuses
 from holdfast.engine.rehearse import judge
 from holdfast.engine.rehearse.naming import cause_of, name_cause
@@ -30,17 +30,17 @@ def steps(**losses: float) -> list[Telling]:
     ]
 
 
-def played(part: Part = "whole", **changes: Any) -> Played:
+def played(part: Part = "whole", **changes: Any) -> PartResult:
     """Return a part that went well but for the changes."""
     usual: dict[str, Any] = {
         "code": 0,
         "tellings": tuple(PASSED),
         "events": tuple(steps(s1=2.0, s2=1.5, s3=1.2, s4=1.0)),
     }
-    return Played(part=part, **(usual | changes))
+    return PartResult(part=part, **(usual | changes))
 
 
-def stopped(**changes: Any) -> Played:
+def stopped(**changes: Any) -> PartResult:
     """Return a part that saved when it was asked to stop."""
     usual: dict[str, Any] = {
         "code": 143,
@@ -49,15 +49,15 @@ def stopped(**changes: Any) -> Played:
     return played("stop", **(usual | changes))
 
 
-def resumed(**changes: Any) -> Played:
+def resumed(**changes: Any) -> PartResult:
     """Return a part that went on from there."""
     return played("resume", **({"events": tuple(steps(s4=1.0))} | changes))
 
 
-def judged(*parts: Played, objections: tuple[Objection, ...] = ()) -> Rehearsal:
+def judged(*parts: PartResult, objections: tuple[Objection, ...] = ()) -> Rehearsal:
     """Return the verdict; a log says nothing."""
 
-    def say(part: Played, stage: Any) -> Cause:
+    def say(part: PartResult, stage: Any) -> Cause:
         return cause_of(Diagnosis(verdict="unknown"), part, stage)
 
     return judge({part.part: part for part in parts}, objections, say)
@@ -114,7 +114,7 @@ def test_an_exception_that_the_script_caught_is_not_its_failure() -> None:
         (stopped(damage="checkpoint-3 is damaged: model.safetensors: truncated"), "truncated"),
     ],
 )
-def test_a_stop_that_saves_nothing_whole_fails(stop: Played, says: str) -> None:
+def test_a_stop_that_saves_nothing_whole_fails(stop: PartResult, says: str) -> None:
     found = judged(played(), stop)
     assert status(found, "stop") == "fail"
     assert found.failures[0].cause.signature.name == "no-checkpoint-saved"
@@ -134,7 +134,7 @@ def test_a_training_that_is_over_before_it_can_be_stopped_is_not_rehearsed() -> 
         (resumed(events=tuple(steps(s4=1.7))), "resume-diverges"),
     ],
 )
-def test_a_resume_that_does_not_go_on_fails(resume: Played, name: str) -> None:
+def test_a_resume_that_does_not_go_on_fails(resume: PartResult, name: str) -> None:
     found = judged(played(), stopped(), resume)
     assert status(found, "resume") == "fail"
     assert [each.cause.signature.name for each in found.failures] == [name]
@@ -244,7 +244,7 @@ def test_a_message_that_only_suggests_a_class_gives_way_to_what_is_known() -> No
         {"event": "failed", "stage": "step", "error": error},
     )
 
-    def say(_part: Played, _stage: Any) -> Cause:
+    def say(_part: PartResult, _stage: Any) -> Cause:
         return name_cause("gradient-checkpointing-no-grad-input", error, {})
 
     found = judge({"whole": played(code=1, tellings=told)}, (), say)
@@ -367,7 +367,7 @@ def test_training_that_is_refused_before_its_first_step_has_made_none() -> None:
     trains = {"event": "fact", "about": "trains", "stage": "resume"}
     end: Telling = {"event": "end", "status": "failed", "because": error}
 
-    def say(_part: Played, _stage: Any) -> Cause:
+    def say(_part: PartResult, _stage: Any) -> Cause:
         return name_cause("checkpoint-not-found", error, {})
 
     found = judge({"whole": played(code=1, tellings=(*PASSED, trains), events=(end,))}, (), say)

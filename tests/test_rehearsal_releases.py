@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.rehearsals import Server
+from holdfast.adapters.rehearsals import RehearsalServer
 from holdfast.app.playing import judge_parts, play
 from holdfast.app.programs import program_of
 from holdfast.app.rehearsing import make_order, wanted
@@ -101,7 +101,9 @@ def _rehearse(
     programs = [program_of(str(each), (), ()) for each in scripts]
     modules = {module: None for each in programs for module in wanted(each)}
     (folder / "server").mkdir(parents=True)
-    with Server([python], header="", wanted=[*modules], folder=folder / "server", variables=variables) as server:
+    with RehearsalServer(
+        [python], header="", wanted=[*modules], folder=folder / "server", variables=variables
+    ) as server:
         server.wait_ready(600)
         for script, program in zip(scripts, programs, strict=True):
             order = make_order(program, folder / script.stem, gpu=False, offline=False)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.rehearsals import Server
-from holdfast.payload.rehearsal.order import Order
+from holdfast.adapters.rehearsals import RehearsalServer
+from holdfast.payload.rehearsal.order import PartRequest
 
 LIBRARY = """
 import ctypes
@@ -37,9 +37,11 @@ def test_what_initializes_cuda_is_not_imported_before_the_fork(tmp_path: Path, a
     """A forked process cannot use a GPU that its parent has used: "Cannot re-initialize CUDA in forked subprocess"."""
     (tmp_path / "library.py").write_text(LIBRARY.format(answer=answer))
     (folder := tmp_path / "whole").mkdir()
-    order = Order(script="script.py", source=SCRIPT, argv=(), folder=str(folder), gpu="here", offline=True)
+    order = PartRequest(script="script.py", source=SCRIPT, argv=(), folder=str(folder), gpu="here", offline=True)
     variables = {"PYTHONPATH": str(tmp_path)}
-    with Server([sys.executable], header="", wanted=["library"], folder=tmp_path, variables=variables) as server:
+    with RehearsalServer(
+        [sys.executable], header="", wanted=["library"], folder=tmp_path, variables=variables
+    ) as server:
         server.wait_ready(60)
         server.play([order], limit_s=60, limit_bytes=1 << 32)
     assert (folder / "stdout.log").read_text().splitlines() == [printed]
@@ -50,9 +52,9 @@ def test_a_server_that_imports_nothing_plays_a_script_as_well(tmp_path: Path) ->
     """The rehearsal's own modules find the libraries while they are imported, not afterwards."""
     (folder := tmp_path / "whole").mkdir()
     source = 'from transformers import TrainingArguments\nprint(TrainingArguments("out", use_cpu=True).output_dir)\n'
-    order = Order(script="script.py", source=source, argv=(), folder=str(folder), gpu="none", offline=True)
+    order = PartRequest(script="script.py", source=source, argv=(), folder=str(folder), gpu="none", offline=True)
     variables = {"HOLDFAST_REHEARSAL_BARE": "1"}
-    with Server([sys.executable], header="", wanted=["torch"], folder=tmp_path, variables=variables) as server:
+    with RehearsalServer([sys.executable], header="", wanted=["torch"], folder=tmp_path, variables=variables) as server:
         server.wait_ready(60)
         server.play([order], limit_s=120, limit_bytes=1 << 33)
     assert (folder / "stdout.log").read_text().splitlines() == ["out"], (folder / "stderr.log").read_text()
@@ -61,8 +63,8 @@ def test_a_server_that_imports_nothing_plays_a_script_as_well(tmp_path: Path) ->
 INTERRUPTED = """
 import signal, sys
 from pathlib import Path
-from holdfast.adapters.rehearsals import Server
-from holdfast.payload.rehearsal.order import Order
+from holdfast.adapters.rehearsals import RehearsalServer
+from holdfast.payload.rehearsal.order import PartRequest
 
 def interrupt(*_):
     raise KeyboardInterrupt
@@ -71,9 +73,9 @@ folder = Path(sys.argv[1])
 silent = [sys.executable, "-c", "import sys; sys.stdin.read()"]
 signal.signal(signal.SIGALRM, interrupt)
 try:
-    with Server(silent, header="", wanted=[], folder=folder, variables={}) as server:
+    with RehearsalServer(silent, header="", wanted=[], folder=folder, variables={}) as server:
         signal.setitimer(signal.ITIMER_REAL, 0.1)
-        server.play([Order(script="a.py", source="", folder=str(folder / "whole"))], limit_s=60, limit_bytes=1 << 40)
+        server.play([PartRequest(script="a.py", source="", folder=str(folder / "whole"))], limit_s=60, limit_bytes=1 << 40)
 except KeyboardInterrupt:
     print("interrupted")
 """

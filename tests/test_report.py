@@ -11,7 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.core.document import Document
-from holdfast.core.event import Answer, Asked, Closed, Event, Polled, Reported, Stage, Started, Starting, StopAsked
+from holdfast.core.event import (
+    Closed,
+    Event,
+    Liveness,
+    Polled,
+    Reported,
+    RunRequested,
+    Stage,
+    Started,
+    Starting,
+    StopRequested,
+)
 from holdfast.engine.chart import Axis, Series, draw_plot, log_axis, make_axis, thin
 from holdfast.engine.curves import gather_curves
 from holdfast.engine.report import ReportData, Sample, render_report
@@ -88,10 +99,10 @@ def started(attempt: int = 1, at_s: float = 0, resume_from: str | None = None) -
 
 
 def ended(at_s: float, exit_code: int, attempt: int = 1) -> Polled:
-    return Polled(at_s=at_s, attempt=attempt, answer=Answer.ENDED, exit_code=exit_code)
+    return Polled(at_s=at_s, attempt=attempt, answer=Liveness.ENDED, exit_code=exit_code)
 
 
-ASKED = Asked(at_s=0, folder="/runs/r", about=ABOUT)
+ASKED = RunRequested(at_s=0, folder="/runs/r", about=ABOUT)
 KILLED: tuple[Event, ...] = (
     ASKED,
     *started(),
@@ -227,7 +238,13 @@ def test_a_failed_run_says_what_to_do_and_shows_its_last_words() -> None:
             "Failed after 4.0 s",
         ),
         (
-            (ASKED, *started(), StopAsked(at_s=2, by="a person"), ended(4, 1), Closed(at_s=4, stage=Stage.CANCELLED)),
+            (
+                ASKED,
+                *started(),
+                StopRequested(at_s=2, by="a person"),
+                ended(4, 1),
+                Closed(at_s=4, stage=Stage.CANCELLED),
+            ),
             "Canc",
         ),
     ],
@@ -258,7 +275,7 @@ def test_a_reward_model_is_loaded_as_one() -> None:
 
 def test_commands_to_repeat_it_are_quoted_for_the_shell() -> None:
     """A folder with a space in its name is one word."""
-    asked = Asked(at_s=0, folder="/my runs/r", about=ABOUT)
+    asked = RunRequested(at_s=0, folder="/my runs/r", about=ABOUT)
 
     assert "holdfast run '/my runs/r/job.resolved.yaml'" in report((asked, *RESUMED[1:]), job=JOB).text["code"]
     assert "holdfast run 'my job.yaml'" in report().text["code"]
@@ -272,7 +289,7 @@ def test_hostile_text_stays_text() -> None:
         job = Document(path=text, kind="job", text=text, values={"train": {text: text}, "peft": {text: [text]}})
         start = {**START, "versions": {text: text}, "hardware": [text], "model": text}
         events: tuple[Event, ...] = (
-            Asked(at_s=0, folder=text, about=about),
+            RunRequested(at_s=0, folder=text, about=about),
             Starting(at_s=0, attempt=1, backend=text, resume_from=f"{text}/x"),
             said("start", 0, **start),
             *steps(1, 3, metrics={text: 1.0}, nan=[text]),

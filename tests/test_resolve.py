@@ -17,7 +17,7 @@ from packaging.version import InvalidVersion, Version
 
 from holdfast.adapters.declared.uv import ask_uv
 from holdfast.catalog.api import packages, released
-from holdfast.core.requirement import Declared, Origin, Problem, Requirement, parse_requirement
+from holdfast.core.requirement import Origin, ProjectRequirements, Requirement, RequirementProblem, parse_requirement
 from holdfast.core.text import Place
 from holdfast.core.versions import admits, admits_newer, admits_older, can_meet, counts
 from holdfast.engine.resolve import Resolution, choose_python, resolve, resolved_by
@@ -73,9 +73,9 @@ def requirement(text: str, *, constraint: bool = False) -> Requirement:
 
 def declared(
     *texts: str, kind: Origin = "requirements", python: str = "", before: str = "", unsure: str = ""
-) -> Declared:
+) -> ProjectRequirements:
     requirements = tuple(requirement(text.removeprefix("-c "), constraint=text.startswith("-c ")) for text in texts)
-    return Declared(kind=kind, requirements=requirements, python=python, before=before, unsure=unsure)
+    return ProjectRequirements(kind=kind, requirements=requirements, python=python, before=before, unsure=unsure)
 
 
 def ask(folder: Path, *texts: str, python: str = "") -> Resolution:
@@ -266,7 +266,7 @@ def test_what_is_installed_is_taken_as_it_is(folder: Path) -> None:
 
 def test_where_nothing_is_declared_all_are_the_newest_that_fit_together(folder: Path) -> None:
     """So a script that declares nothing can still be checked."""
-    found = resolve(Declared(), folder=folder)
+    found = resolve(ProjectRequirements(), folder=folder)
 
     assert found.newest == {**NEWEST, "peft": "0.21.2", "bitsandbytes": "0.50.2"}
     assert found.declared == {}
@@ -283,7 +283,9 @@ def test_where_it_is_in_doubt_what_counts_nothing_is_known(folder: Path) -> None
 def test_a_requirement_that_hides_its_version_is_unknown(folder: Path) -> None:
     """And says why."""
     hidden = replace(requirement("trl"), unknown="`trl==$V` holds a variable")
-    found = resolve(Declared(kind="dockerfile", requirements=(hidden, requirement("bitsandbytes"))), folder=folder)
+    found = resolve(
+        ProjectRequirements(kind="dockerfile", requirements=(hidden, requirement("bitsandbytes"))), folder=folder
+    )
 
     assert found.newest == {"bitsandbytes": "0.50.2"}
     assert found.unknown["trl"] == "`trl==$V` holds a variable"
@@ -298,7 +300,7 @@ def test_no_answer_is_given_to_what_cannot_be_read() -> None:
     """It is a problem with a place."""
     found = parse_requirement("trl=>1", Place("requirements.txt", 3))
 
-    assert found == Problem("'trl=>1' is no requirement", Place("requirements.txt", 3))
+    assert found == RequirementProblem("'trl=>1' is no requirement", Place("requirements.txt", 3))
 
 
 @pytest.mark.parametrize(
@@ -374,7 +376,7 @@ def test_requirements_are_read_as_packaging_does(name: str, specifier: str) -> N
     try:
         expected = packaging.requirements.Requirement(name + specifier)
     except packaging.requirements.InvalidRequirement:
-        assert isinstance(found, Problem)
+        assert isinstance(found, RequirementProblem)
         return
 
     assert isinstance(found, Requirement)

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from holdfast.adapters.rewards import MARK, call_rewards
-from holdfast.core.scan import Rewarded
+from holdfast.core.scan import RewardResult
 from holdfast.engine.made_completions import make_question
 
 ROWS: list[dict[str, Any]] = [{"prompt": "2 + 2?", "answer": "4"}, {"prompt": "2 + 3?", "answer": "5"}]
@@ -61,7 +61,7 @@ BAD = {
 }
 
 
-def ask(folder: Path, name: str, source: str, rows: list[dict[str, Any]] | None = None, **more: Any) -> Rewarded:
+def ask(folder: Path, name: str, source: str, rows: list[dict[str, Any]] | None = None, **more: Any) -> RewardResult:
     (folder / "rewards.py").write_text(source)
     (told,) = call_rewards([f"rewards.py:{name}"], asdict(make_question(rows or ROWS)), folder=folder, **more)
     return told

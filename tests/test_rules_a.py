@@ -18,7 +18,7 @@ from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api, newest, packages
 from holdfast.catalog.packages import installed, load_packages, parse_requirement, providers
 from holdfast.core.finding import Case, Finding, Rule, Severity, Skip
-from holdfast.core.requirement import Declared, Problem
+from holdfast.core.requirement import ProjectRequirements, RequirementProblem
 from holdfast.core.requirement import parse_requirement as read_requirement
 from holdfast.core.versions import normalized
 from holdfast.engine.check import run_rules, severity_of
@@ -392,7 +392,9 @@ def test_conflict_of_a_real_resolution() -> None:
     asked = [
         read_requirement(text, document.place(f"environment.requirements.{index}")) for index, text in enumerate(texts)
     ]
-    declared = Declared(kind="header", requirements=tuple(each for each in asked if not isinstance(each, Problem)))
+    declared = ProjectRequirements(
+        kind="header", requirements=tuple(each for each in asked if not isinstance(each, RequirementProblem))
+    )
     (found,) = run_rules([RULES["DEP109"]], document, {"resolution": resolve(declared)})
 
     assert isinstance(found, Finding)

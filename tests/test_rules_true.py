@@ -17,7 +17,7 @@ from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.core.columns import ListOf, Scalar, Struct, Type
 from holdfast.core.document import Edit, Set
 from holdfast.core.errors import UsageError
-from holdfast.core.facts import Dataset, Machine, Model
+from holdfast.core.facts import Dataset, Machine, ModelFacts
 from holdfast.core.finding import Case, Rule
 from holdfast.core.job import Job, parse_job
 from holdfast.core.text import Place
@@ -146,7 +146,7 @@ def make_data(folder: Path, case: Case, job: Job) -> None:
 def make_model(folder: Path, case: Case, tiny: Path) -> Path:
     """Return the tiny model's folder, or one with the files that the example's facts name."""
     told = case.facts.get("model")
-    if not isinstance(told, Model):
+    if not isinstance(told, ModelFacts):
         return tiny
     if told.files is not None:
         (folder / "model").mkdir()

@@ -5,18 +5,18 @@ from typing import Any
 import polars as pl
 import pytest
 
-from holdfast.catalog.formats.settings import Settings
+from holdfast.catalog.formats.settings import ColumnSettings
 from holdfast.catalog.scanned import numbers, tell
 from holdfast.core.columns import NULL, STRING, ListOf, Scalar, Struct, Type
 from holdfast.core.document import Document, Unknown
 from holdfast.core.finding import Finding, Skip
-from holdfast.core.scan import FIRST_ROWS, Broken, Marked, Scan
+from holdfast.core.scan import FIRST_ROWS, DamagedRows, Scan, UnreadablePart
 from holdfast.core.shape import Shape
 from holdfast.engine.check import run_rules
 from holdfast.engine.scan import scan_rows
 from holdfast.engine.scan.reads import what_is_read
 from holdfast.engine.scan.sameness import Sameness, repeated
-from holdfast.engine.scan.tally import MOST_DETAILS, OTHERS, Tally
+from holdfast.engine.scan.tally import MOST_DETAILS, OTHERS, DamageTally
 from holdfast.rules import all_rules
 from tests.scanned import FakeRows, assistant, findings, good, scan, shape_of, user
 
@@ -41,7 +41,7 @@ def test_a_row_with_the_same_damage_twice_is_one_row() -> None:
 def test_rows_that_could_not_be_read_keep_their_numbers() -> None:
     """Numbers are those of the batches, not of what was read: two rows are broken after the first three."""
     rows = FakeRows.of([{"text": text} for text in ("a", "b", "c", "d", None, "a")])
-    rows.skipped, rows.broken = 2, (Broken("data.jsonl", "not JSON", line=4, row=3),)
+    rows.skipped, rows.broken = 2, (UnreadablePart("data.jsonl", "not JSON", line=4, row=3),)
     found = scan_rows(rows, shape_of(rows), method="sft")
 
     assert {(marked.mark, marked.rows) for marked in found.marked} == {("null", (6,)), ("duplicate", (7,))}
@@ -63,7 +63,7 @@ def test_copies_are_counted_from_the_second_on() -> None:
 
     assert [
         marked for marked in scan([{"text": text} for text in texts], "sft").marked if marked.mark == "duplicate"
-    ] == [Marked("duplicate", "", 2, (2, 4))]
+    ] == [DamagedRows("duplicate", "", 2, (2, 4))]
 
 
 def test_sameness_is_eight_bytes_a_row() -> None:
@@ -73,7 +73,7 @@ def test_sameness_is_eight_bytes_a_row() -> None:
     sameness.add(pl.Series([2], dtype=pl.UInt64), 5)
 
     assert sameness.together().estimated_size() == 3 * 8
-    assert list(sameness.marked()) == [Marked("duplicate", "", 1, (5,))]
+    assert list(sameness.marked()) == [DamagedRows("duplicate", "", 1, (5,))]
     assert repeated(pl.Series([5, 3, 5, None, 5, None])).to_list() == [5, 5]
 
 
@@ -117,7 +117,7 @@ def test_only_what_is_read_is_judged(
 ) -> None:
     """A method decides which columns count; where it finds none, those that look as if they were to be read."""
     shape = Shape(types=types)  # type: ignore[arg-type]  # given as plain words
-    assert what_is_read(columns, shape, method, Settings(text_field="body")).content == read
+    assert what_is_read(columns, shape, method, ColumnSettings(text_field="body")).content == read
 
 
 def test_rows_that_are_rewritten_are_passed_over() -> None:
@@ -136,12 +136,12 @@ def test_rows_that_are_rewritten_are_passed_over() -> None:
 
 def test_messages_name_counts_and_rows() -> None:
     """A finding says how many of how many rows, and which come first."""
-    (told,) = findings(Scan(rows=15806, marked=(Marked("no-assistant", "messages", 3, (3, 17, 99)),)), "sft")
+    (told,) = findings(Scan(rows=15806, marked=(DamagedRows("no-assistant", "messages", 3, (3, 17, 99)),)), "sft")
     assert told.message == "3 of 15,806 rows have no assistant turn in `messages`: 3, 17, 99"
-    (told,) = findings(Scan(rows=5, whole=False, marked=(Marked("null", "text", 1, (2,)),)), "sft")
+    (told,) = findings(Scan(rows=5, whole=False, marked=(DamagedRows("null", "text", 1, (2,)),)), "sft")
     assert told.message == "1 of 5 rows that were read has null in `text`: 2"
-    assert numbers(Marked("null", "text", 9, tuple(range(9)))) == ": 0, 1, 2, 3, 4, …"
-    assert tell(Scan(rows=2), Marked("one-class", "label", 2), "{is_} true") == "2 of 2 rows are true"
+    assert numbers(DamagedRows("null", "text", 9, tuple(range(9)))) == ": 0, 1, 2, 3, 4, …"
+    assert tell(Scan(rows=2), DamagedRows("one-class", "label", 2), "{is_} true") == "2 of 2 rows are true"
 
 
 def test_an_empty_frame_and_an_empty_split_are_nothing() -> None:
@@ -152,7 +152,7 @@ def test_an_empty_frame_and_an_empty_split_are_nothing() -> None:
 
 def test_a_tally_keeps_the_order_of_what_it_finds() -> None:
     """What came up first is told first."""
-    tally = Tally()
+    tally = DamageTally()
     tally.add("null", "b", pl.Series([3]))
     tally.add("null", "a", pl.Series([1]))
     tally.add("null", "b", pl.Series([7, 7]))
@@ -195,4 +195,4 @@ def test_a_column_without_values_is_null_in_each_row() -> None:
     """A column of the type null is told as such."""
     rows = FakeRows(pl.DataFrame({"text": [None, None]}))
     assert rows.columns == {"text": NULL}
-    assert scan_rows(rows, shape_of(rows), method="sft").marked == (Marked("null", "text", 2, (0, 1)),)
+    assert scan_rows(rows, shape_of(rows), method="sft").marked == (DamagedRows("null", "text", 2, (0, 1)),)

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.core.columns import ListOf, Scalar
 from holdfast.core.finding import Severity
-from holdfast.core.scan import Broken, Scan
+from holdfast.core.scan import Scan, UnreadablePart
 from holdfast.engine.check import severity_of
 from holdfast.engine.scan import scan_rows
 from tests.scanned import FakeRows, Row, assistant, findings, good, scan, shape_of, system, user
@@ -282,7 +282,7 @@ def test_messages_that_differ_in_their_keys_are_judged() -> None:
 def test_no_rows_and_broken_files_are_told() -> None:
     """No rows at all is an error; so is each place that cannot be read, with how many more there are."""
     assert codes(Scan(rows=0)) == {"DAT202": Severity.ERROR}
-    broken = tuple(Broken("data.jsonl", "not JSON", line=line) for line in (7, 9, 11, 13, 15))
+    broken = tuple(UnreadablePart("data.jsonl", "not JSON", line=line) for line in (7, 9, 11, 13, 15))
     told = [finding.message for finding in findings(Scan(rows=90, broken=broken))]
     assert told == [
         "data.jsonl, line 7: not JSON",

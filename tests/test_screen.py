@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from holdfast.engine.noise import NOISE, Noise, match_noise
-from holdfast.engine.screen import Stream, lines_of
+from holdfast.engine.screen import TerminalStream, lines_of
 
 BAR = "Map: {done:>3}%|#####     | {done}/100 [00:01<00:01, 50.0 examples/s]"
 # What tqdm and torchrun wrote in a real run of two processes, shortened: the training's bar, an evaluation's bar
@@ -29,7 +29,7 @@ NESTED = (
 
 
 def show(*chunks: bytes) -> list[str]:
-    stream = Stream()
+    stream = TerminalStream()
     return [line for chunk in chunks for line in stream.feed(chunk)] + stream.close()
 
 
@@ -42,7 +42,7 @@ def test_a_bar_is_one_line_in_its_last_state() -> None:
 
 def test_the_bar_that_is_being_drawn_is_a_row_that_may_change() -> None:
     """It is no finished line, and the newest drawing is the whole of it."""
-    stream = Stream()
+    stream = TerminalStream()
 
     assert stream.feed(f"\r{BAR.format(done=1)}\r{BAR.format(done=2)}".encode()) == []
     assert stream.rows == [BAR.format(done=2)]

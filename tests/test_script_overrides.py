@@ -5,13 +5,13 @@ from textwrap import indent
 import pytest
 
 from holdfast.adapters.readers.script import read_script
-from holdfast.core.calls import Override
+from holdfast.core.calls import OverriddenMethod
 
 HEAD = "from trl import SFTTrainer\n\n\n"
 NARROW = "def log(self, logs): ...\n"
 
 
-def overrides(program: str) -> tuple[Override, ...]:
+def overrides(program: str) -> tuple[OverriddenMethod, ...]:
     """What a program overrides."""
     (document,) = read_script(HEAD + program, "train.py")
     return document.overrides

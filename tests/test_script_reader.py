@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.readers.script import read_script
-from holdfast.core.calls import Call, Local, Made, Named
+from holdfast.core.calls import Call, CallResult, LibraryName, LocalName
 from holdfast.core.document import Document, Unknown
-from holdfast.core.text import Lines, Place
+from holdfast.core.text import LineIndex, Place
 
 Beside = Callable[[str], str | None]
 
@@ -31,7 +31,7 @@ def config(text: str, *, beside: Beside | None = None, argv: Sequence[str] | Non
 
 
 def written_at(text: str, place: Place) -> str:
-    lines = Lines(text)
+    lines = LineIndex(text)
     start, end = (place.line or 0, place.column or 0), (place.end_line or 0, place.end_column or 0)
     return text[lines.offset(start) : lines.offset(end)]
 
@@ -68,7 +68,7 @@ def test_a_job_stands_under_the_keys_of_a_job() -> None:
         "train",
     )
     assert job.get("environment.variables.WANDB_PROJECT") == "x"
-    assert job.get("trainer.args") == Made("trl.SFTConfig", "train")
+    assert job.get("trainer.args") == CallResult("trl.SFTConfig", "train")
 
 
 def test_every_call_of_a_library_is_there_in_the_order_of_the_source() -> None:
@@ -178,17 +178,17 @@ def test_imports_are_listed_with_what_they_bind() -> None:
         ),
         ("a = SFTConfig.__name__\nd = dict(lr=1)\nSFTConfig(x=d.get('lr'))", 1),
         ("def f(n):\n    global G\n    G = n\nf(3)\nSFTConfig(x=G)", 3),
-        ("import torch\nSFTConfig(x=torch.bfloat16)", Named("torch.bfloat16")),
-        ("def f(a, *, b): ...\nSFTConfig(x=f)", Local("f", "function", ("a", "b"))),
-        ("class Hook: ...\nSFTConfig(x=Hook)", Local("Hook", "class")),
+        ("import torch\nSFTConfig(x=torch.bfloat16)", LibraryName("torch.bfloat16")),
+        ("def f(a, *, b): ...\nSFTConfig(x=f)", LocalName("f", "function", ("a", "b"))),
+        ("class Hook: ...\nSFTConfig(x=Hook)", LocalName("Hook", "class")),
         (
             "def f(a):\n    b = []\n    for c in a:\n        b.append(c)\n    return b\nSFTConfig(x=f)",
-            Local("f", "function", ("a",), returns="list"),
+            LocalName("f", "function", ("a",), returns="list"),
         ),
-        ("SFTConfig(x=lambda a: {'text': a})", Local("<lambda>", "function", ("a",), returns="dict")),
-        ("def f(a):\n    b = []\n    b = a\n    return b\nSFTConfig(x=f)", Local("f", "function", ("a",))),
-        ("def f(a):\n    if a:\n        return [a]\n    return a\nSFTConfig(x=f)", Local("f", "function", ("a",))),
-        ("def f(a):\n    yield a\n    return []\nSFTConfig(x=f)", Local("f", "function", ("a",))),
+        ("SFTConfig(x=lambda a: {'text': a})", LocalName("<lambda>", "function", ("a",), returns="dict")),
+        ("def f(a):\n    b = []\n    b = a\n    return b\nSFTConfig(x=f)", LocalName("f", "function", ("a",))),
+        ("def f(a):\n    if a:\n        return [a]\n    return a\nSFTConfig(x=f)", LocalName("f", "function", ("a",))),
+        ("def f(a):\n    yield a\n    return []\nSFTConfig(x=f)", LocalName("f", "function", ("a",))),
     ],
 )
 def test_a_value_that_the_text_decides_is_known(text: str, expected: object) -> None:
@@ -411,7 +411,7 @@ def test_a_file_beside_the_script_may_shadow_a_library() -> None:
 
 def test_a_file_beside_the_script_that_is_no_python_is_unknown() -> None:
     assert isinstance(
-        config("from a import Y\nSFTConfig(x=Y)", beside=siblings(a="x = (")).arguments["x"], Unknown | Named
+        config("from a import Y\nSFTConfig(x=Y)", beside=siblings(a="x = (")).arguments["x"], Unknown | LibraryName
     )
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.catalog.formats import Settings, form_of, judge, read_columns, recognise, settle, types_of_rows
+from holdfast.catalog.formats import ColumnSettings, form_of, judge, read_columns, recognise, settle, types_of_rows
 from holdfast.core.columns import NULL, STRING, ListOf, Scalar, Struct, Type
 from holdfast.core.methods import Method
 from holdfast.core.shape import Shape
@@ -151,9 +151,9 @@ def test_images_and_a_model_of_texts(images: str) -> None:
     columns: dict[str, Type | None] = {"messages": MESSAGES, images: STRING}
     shape = recognise(columns)
 
-    assert judge("sft", columns, shape, Settings(vision=None)).ready
-    assert judge("sft", columns, shape, Settings(vision=True)).ready
-    assert images in judge("sft", columns, shape, Settings(vision=False)).because
+    assert judge("sft", columns, shape, ColumnSettings(vision=None)).ready
+    assert judge("sft", columns, shape, ColumnSettings(vision=True)).ready
+    assert images in judge("sft", columns, shape, ColumnSettings(vision=False)).because
 
 
 def test_types_come_from_rows() -> None:
@@ -205,4 +205,4 @@ def test_read_solution() -> None:
     """TRL's own reward for answers reads the solution."""
     columns = types_of_rows([DATA["prompt and solution"]])
 
-    assert read_columns("grpo", columns, Settings(rewards=("accuracy_reward",))) == ("prompt", "solution")
+    assert read_columns("grpo", columns, ColumnSettings(rewards=("accuracy_reward",))) == ("prompt", "solution")

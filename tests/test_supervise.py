@@ -9,18 +9,18 @@ from hypothesis import strategies as st
 
 from holdfast.core.errors import BackendError
 from holdfast.core.event import (
-    Answer,
-    Asked,
     Closed,
     Delivered,
     Event,
+    Liveness,
     Polled,
     Reported,
+    RunRequested,
     RunState,
     Stage,
     Started,
     Starting,
-    StopAsked,
+    StopRequested,
     event_from_json,
     event_to_json,
     fold,
@@ -31,7 +31,7 @@ from holdfast.engine.supervise import (
     PERSON,
     TIMEOUT,
     Close,
-    Doors,
+    Dependencies,
     Flow,
     Kill,
     Limits,
@@ -42,14 +42,14 @@ from holdfast.engine.supervise import (
     drive,
     supervise,
 )
-from holdfast.ports import Look
+from holdfast.ports import PollResult
 from tests.fakes import PLAN, FakeBackend, FakeClock, FakeOrders, FakeStore
 
-ASKED = Asked(at_s=0, folder="/runs/r")
+ASKED = RunRequested(at_s=0, folder="/runs/r")
 STARTED = (Starting(at_s=1, attempt=1, backend="fake"), Started(at_s=2, attempt=1, id="r/1"))
 
 
-def polled(answer: Answer, at_s: float = 3, exit_code: int | None = None, attempt: int = 1) -> Polled:
+def polled(answer: Liveness, at_s: float = 3, exit_code: int | None = None, attempt: int = 1) -> Polled:
     return Polled(at_s=at_s, attempt=attempt, answer=answer, exit_code=exit_code)
 
 
@@ -72,14 +72,14 @@ def closing(flow: Flow, *events: Event) -> Close:
 
 def test_a_finished_attempt_makes_a_run_succeed() -> None:
     """Exit code 0 and the trainer's own word that it finished."""
-    end = closing(running(), said("end", status="finished", step=9, max_steps=9), polled(Answer.ENDED, exit_code=0))
+    end = closing(running(), said("end", status="finished", step=9, max_steps=9), polled(Liveness.ENDED, exit_code=0))
 
     assert end == Close(Stage.SUCCEEDED, "")
 
 
 def test_exit_code_0_alone_is_no_success() -> None:
     """A process that left with 0 at step 4 of 9 has failed."""
-    end = closing(running(), said("step", step=4, max_steps=9), polled(Answer.ENDED, exit_code=0))
+    end = closing(running(), said("step", step=4, max_steps=9), polled(Liveness.ENDED, exit_code=0))
 
     assert end == Close(Stage.FAILED, "exit code 0 at step 4 of 9")
 
@@ -90,7 +90,7 @@ def test_exit_code_0_alone_is_no_success() -> None:
 )
 def test_a_failure_is_named(exit_code: int, because: str) -> None:
     """The verdict says the code or the signal."""
-    assert closing(running(), polled(Answer.ENDED, exit_code=exit_code)) == Close(Stage.FAILED, because)
+    assert closing(running(), polled(Liveness.ENDED, exit_code=exit_code)) == Close(Stage.FAILED, because)
 
 
 def test_an_unknown_answer_never_ends_anything() -> None:
@@ -98,7 +98,7 @@ def test_an_unknown_answer_never_ends_anything() -> None:
     flow = running()
 
     for hour in range(24 * 7):
-        assert isinstance(flow.send([polled(Answer.UNKNOWN, at_s=3600.0 * hour)]), Poll)
+        assert isinstance(flow.send([polled(Liveness.UNKNOWN, at_s=3600.0 * hour)]), Poll)
 
 
 def test_silence_never_ends_anything() -> None:
@@ -106,23 +106,23 @@ def test_silence_never_ends_anything() -> None:
     flow = running()
 
     for hour in range(24):
-        assert isinstance(flow.send([polled(Answer.ALIVE, at_s=3600.0 * hour)]), Poll)
+        assert isinstance(flow.send([polled(Liveness.ALIVE, at_s=3600.0 * hour)]), Poll)
 
 
 def test_the_timeout_stops_and_then_kills() -> None:
     """At the timeout the attempt is asked to save; only after the grace time must it say where it hangs, and die."""
     flow = running(Limits(timeout_s=100, grace_s=50))
 
-    assert isinstance(flow.send([polled(Answer.ALIVE, at_s=101)]), Poll)
-    assert flow.send([polled(Answer.ALIVE, at_s=102)]) == Stop(TIMEOUT)
-    assert isinstance(flow.send([StopAsked(at_s=102, by=TIMEOUT)]), Poll)
-    assert isinstance(flow.send([polled(Answer.ALIVE, at_s=152)]), Poll)
-    assert flow.send([polled(Answer.ALIVE, at_s=153)]) == TakeStacks()
+    assert isinstance(flow.send([polled(Liveness.ALIVE, at_s=101)]), Poll)
+    assert flow.send([polled(Liveness.ALIVE, at_s=102)]) == Stop(TIMEOUT)
+    assert isinstance(flow.send([StopRequested(at_s=102, by=TIMEOUT)]), Poll)
+    assert isinstance(flow.send([polled(Liveness.ALIVE, at_s=152)]), Poll)
+    assert flow.send([polled(Liveness.ALIVE, at_s=153)]) == TakeStacks()
     assert isinstance(flow.send([]), Poll)
-    assert flow.send([polled(Answer.ALIVE, at_s=154)]) == Kill()
+    assert flow.send([polled(Liveness.ALIVE, at_s=154)]) == Kill()
     assert isinstance(flow.send([]), Poll)
-    assert isinstance(flow.send([polled(Answer.ALIVE, at_s=999)]), Poll)
-    assert closing(flow, polled(Answer.ENDED, exit_code=-9)) == Close(
+    assert isinstance(flow.send([polled(Liveness.ALIVE, at_s=999)]), Poll)
+    assert closing(flow, polled(Liveness.ENDED, exit_code=-9)) == Close(
         Stage.FAILED, "stopped by the timeout before its first reported step"
     )
 
@@ -131,17 +131,17 @@ def test_a_stop_from_another_terminal_makes_the_run_cancelled() -> None:
     """A stop that somebody else wrote into the ledger is heard, and not signalled a second time."""
     flow = running()
 
-    assert isinstance(flow.send([StopAsked(at_s=3, by=PERSON), polled(Answer.ALIVE)]), Poll)
-    end = closing(flow, said("end", status="stopped", step=4, max_steps=9), polled(Answer.ENDED, exit_code=143))
+    assert isinstance(flow.send([StopRequested(at_s=3, by=PERSON), polled(Liveness.ALIVE)]), Poll)
+    end = closing(flow, said("end", status="stopped", step=4, max_steps=9), polled(Liveness.ENDED, exit_code=143))
     assert end == Close(Stage.CANCELLED, "stopped by a person at step 4 of 9")
 
 
 def test_a_job_that_finished_before_it_heard_the_stop_succeeded() -> None:
     """What is done is done."""
     flow = running()
-    flow.send([StopAsked(at_s=3, by=PERSON)])
+    flow.send([StopRequested(at_s=3, by=PERSON)])
 
-    assert closing(flow, said("end", status="finished"), polled(Answer.ENDED, exit_code=0)).stage is Stage.SUCCEEDED
+    assert closing(flow, said("end", status="finished"), polled(Liveness.ENDED, exit_code=0)).stage is Stage.SUCCEEDED
 
 
 def test_a_supervisor_killed_between_intent_and_start_hands_over_the_same_attempt() -> None:
@@ -162,7 +162,7 @@ def test_an_attempt_killed_together_with_its_supervisor_is_continued_at_once(exi
     flow = supervise(fold([ASKED, *STARTED, said("step", step=4, max_steps=9)]), Limits())
     assert isinstance(next(flow), Poll)
 
-    assert flow.send([polled(Answer.ENDED, exit_code=exit_code)]) == Start(2, resume=True)
+    assert flow.send([polled(Liveness.ENDED, exit_code=exit_code)]) == Start(2, resume=True)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_an_attempt_killed_together_with_its_supervisor_is_continued_at_once(exi
     [
         ([said("end", status="finished")], 0, Stage.SUCCEEDED),
         ([said("end", status="failed", because="KeyError: 'a'")], 1, Stage.FAILED),
-        ([StopAsked(at_s=3, by=PERSON)], -9, Stage.CANCELLED),
+        ([StopRequested(at_s=3, by=PERSON)], -9, Stage.CANCELLED),
     ],
 )
 def test_an_attempt_that_ended_by_itself_meanwhile_is_judged(told: list[Event], exit_code: int, stage: Stage) -> None:
@@ -178,40 +178,40 @@ def test_an_attempt_that_ended_by_itself_meanwhile_is_judged(told: list[Event], 
     flow = supervise(fold([ASKED, *STARTED]), Limits())
     next(flow)
 
-    assert closing(flow, *told, polled(Answer.ENDED, exit_code=exit_code)).stage is stage
+    assert closing(flow, *told, polled(Liveness.ENDED, exit_code=exit_code)).stage is stage
 
 
 def test_an_attempt_killed_under_its_supervisor_is_judged() -> None:
     """A job that is killed again and again is not started again and again."""
-    assert closing(running(), polled(Answer.ENDED, exit_code=-9)).stage is Stage.FAILED
+    assert closing(running(), polled(Liveness.ENDED, exit_code=-9)).stage is Stage.FAILED
 
 
 def test_a_supervisor_killed_before_its_verdict_gives_it_now() -> None:
     """The attempt's end is in the ledger, the verdict is not: a person who resumes gets another attempt."""
-    state = fold([ASKED, *STARTED, polled(Answer.ENDED, exit_code=1)])
+    state = fold([ASKED, *STARTED, polled(Liveness.ENDED, exit_code=1)])
 
     assert next(supervise(state, Limits())) == Start(2, resume=True)
 
 
 def test_a_resumed_run_forgets_the_old_stop() -> None:
     """The new attempt is not taken for cancelled."""
-    state = fold([ASKED, *STARTED, StopAsked(at_s=3, by=PERSON), polled(Answer.ENDED, exit_code=143)])
+    state = fold([ASKED, *STARTED, StopRequested(at_s=3, by=PERSON), polled(Liveness.ENDED, exit_code=143)])
     flow = supervise(state, Limits())
     next(flow)
     flow.send([Starting(at_s=5, attempt=2, backend="fake"), Started(at_s=6, attempt=2, id="r/2")])
 
-    end = closing(flow, said("end", attempt=2, status="finished"), polled(Answer.ENDED, exit_code=0, attempt=2))
+    end = closing(flow, said("end", attempt=2, status="finished"), polled(Liveness.ENDED, exit_code=0, attempt=2))
     assert end.stage is Stage.SUCCEEDED
 
 
-def doors(backend: FakeBackend, store: FakeStore, orders: FakeOrders | None = None) -> Doors:
+def doors(backend: FakeBackend, store: FakeStore, orders: FakeOrders | None = None) -> Dependencies:
     def prepare(number: int, resume: bool) -> Attempt:  # noqa: FBT001 - the door's own shape
         return Attempt(run="r", number=number, folder="/f", plan=PLAN, resume_from="c" if resume else None)
 
     def ignore(_state: RunState, _events: Sequence[Event]) -> None:
         pass
 
-    return Doors(
+    return Dependencies(
         store=store,
         backend=backend,
         clock=FakeClock(),
@@ -226,7 +226,7 @@ def doors(backend: FakeBackend, store: FakeStore, orders: FakeOrders | None = No
 def test_a_run_is_no_success_before_its_push_has_arrived(repository: str, stage: Stage) -> None:
     """The training process said that it pushes, twice, and ended well; once is looked."""
     push, end = {"event": "push", "repository": repository, "folder": "/f"}, {"event": "end", "status": "finished"}
-    backend = FakeBackend([Look(answer=Answer.ENDED, exit_code=0, reports=[push, push, end])])
+    backend = FakeBackend([PollResult(answer=Liveness.ENDED, exit_code=0, reports=[push, push, end])])
     store = FakeStore()
 
     state = drive("r", Limits(), doors(backend, store))
@@ -264,14 +264,14 @@ def test_the_loop_writes_before_it_acts() -> None:
 def test_looks_that_say_nothing_new_are_not_kept() -> None:
     """A long quiet run does not fill the ledger."""
     store = FakeStore()
-    drive("r", Limits(), doors(FakeBackend([Look(answer=Answer.ALIVE)] * 500), store))
+    drive("r", Limits(), doors(FakeBackend([PollResult(answer=Liveness.ALIVE)] * 500), store))
 
     assert len(store.rows) == 6
 
 
 def test_detaching_leaves_the_attempt_alone() -> None:
     """The supervisor goes, the attempt stays, and the ledger says that it runs."""
-    store, backend = FakeStore(), FakeBackend([Look(answer=Answer.ALIVE)] * 9)
+    store, backend = FakeStore(), FakeBackend([PollResult(answer=Liveness.ALIVE)] * 9)
     state = drive("r", Limits(), doors(backend, store, FakeOrders(None, "detach")))
 
     assert (state.stage, backend.stopped, backend.killed) == (Stage.RUNNING, [], [])
@@ -280,11 +280,11 @@ def test_detaching_leaves_the_attempt_alone() -> None:
 
 def test_an_order_to_stop_is_written_and_passed_on_once() -> None:
     """Ctrl-C twice sends one SIGTERM: a second would make the runtime leave without saving."""
-    store, backend = FakeStore(), FakeBackend([Look(answer=Answer.ALIVE)] * 3)
+    store, backend = FakeStore(), FakeBackend([PollResult(answer=Liveness.ALIVE)] * 3)
     state = drive("r", Limits(), doors(backend, store, FakeOrders("stop", "stop")))
 
     assert backend.stopped == ["r/1"]
-    assert sum(isinstance(event, StopAsked) for _, event in store.rows) == 1
+    assert sum(isinstance(event, StopRequested) for _, event in store.rows) == 1
     assert state.stage.ended
 
 
@@ -305,8 +305,10 @@ EVENTS = st.lists(
         st.just(ASKED),
         st.builds(Starting, at_s=st.floats(0, 9), attempt=st.integers(1, 3), backend=st.just("fake")),
         st.builds(Started, at_s=st.floats(0, 9), attempt=st.integers(1, 3), id=st.text()),
-        st.builds(polled, st.sampled_from(Answer), st.floats(0, 9), st.none() | st.integers(-15, 3), st.integers(1, 3)),
-        st.builds(StopAsked, at_s=st.floats(0, 9), by=st.sampled_from([PERSON, TIMEOUT])),
+        st.builds(
+            polled, st.sampled_from(Liveness), st.floats(0, 9), st.none() | st.integers(-15, 3), st.integers(1, 3)
+        ),
+        st.builds(StopRequested, at_s=st.floats(0, 9), by=st.sampled_from([PERSON, TIMEOUT])),
         st.builds(
             Reported,
             at_s=st.floats(0, 9),

@@ -18,7 +18,7 @@ from holdfast.core.errors import SourceError
 from holdfast.core.facts import Positions
 from holdfast.core.finding import Finding, MissingFactError
 from holdfast.core.methods import Method
-from holdfast.core.scan import Broken, Counted, Lengths, MaskedRow, Piece, Tokens
+from holdfast.core.scan import Lengths, MaskedRow, RowCount, TokenPiece, Tokens, UnreadablePart
 from holdfast.engine.check import run_rules
 from holdfast.engine.tokens import Recipe, Schedule, read_recipe, show_row, tokenize_rows
 from holdfast.engine.tokens.counting import sample_rows
@@ -107,7 +107,7 @@ def test_lengths_and_what_is_cut() -> None:
     assert (tokens.lengths.p50, tokens.lengths.p95, tokens.lengths.p99, tokens.lengths.max) == (52, 97, 101, 102)
     assert tokens.lengths.histogram == ((16, 14), (32, 16), (64, 32), (128, 38))
     assert tokens.truncated == 22
-    assert tokens.without_end == Counted(0)
+    assert tokens.without_end == RowCount(0)
     assert tokens.turn_end == "</s>"
 
 
@@ -116,9 +116,9 @@ def test_rows_without_labels_are_left_out_or_masked() -> None:
     rows = [{"prompt": "word " * length, "completion": "yes"} for length in (3, 30, 4)]
     cut, packed = told(rows, sft(max_length=16)), told(rows, sft(max_length=16, packing="bfd"))
 
-    assert cut.dropped == cut.masked == Counted(1, (1,))
+    assert cut.dropped == cut.masked == RowCount(1, (1,))
     assert cut.units == 2
-    assert (packed.dropped.count, packed.masked) == (0, Counted(1, (1,)))
+    assert (packed.dropped.count, packed.masked) == (0, RowCount(1, (1,)))
 
 
 def test_pairs_with_long_answers_are_left_out_of_reward_models() -> None:
@@ -126,7 +126,7 @@ def test_pairs_with_long_answers_are_left_out_of_reward_models() -> None:
     rows = [{"chosen": "yes", "rejected": "no " * length} for length in (1, 40)]
     tokens = told(rows, Recipe(method=Method.REWARD, max_length=16))
 
-    assert tokens.dropped == Counted(1, (1,))
+    assert tokens.dropped == RowCount(1, (1,))
     assert tokens.truncated == 0
     assert tokens.units == 1
 
@@ -136,21 +136,21 @@ def test_an_end_that_is_never_a_label_is_counted() -> None:
     rows = [{"messages": [user("a"), assistant("b " * length)]} for length in (1, 2, 30)]
     tokens = told(rows, sft(max_length=16))
 
-    assert tokens.without_end == Counted(2, (0, 1))
+    assert tokens.without_end == RowCount(2, (0, 1))
     assert tokens.turn_end == "<turn>"
     assert tokens.stops == ("</s>",)
 
 
 def test_texts_that_begin_twice_are_counted() -> None:
     """A text that has the first token written out gets another."""
-    assert told([{"text": "<s> a"}, {"text": "a"}], sft()).doubled_start == Counted(1, (0,))
+    assert told([{"text": "<s> a"}, {"text": "a"}], sft()).doubled_start == RowCount(1, (0,))
 
 
 def test_ids_beyond_the_embedding_are_counted() -> None:
     """An id that the model has no embedding for is told, with the highest."""
     tokens = told([{"text": "a"}, {"text": "a" * 95}], sft())
 
-    assert tokens.beyond == Counted(1, (1,))
+    assert tokens.beyond == RowCount(1, (1,))
     assert (tokens.highest, tokens.embedding) == (109, 100)
 
 
@@ -158,7 +158,7 @@ def test_rows_without_an_assistant_turn_are_counted() -> None:
     """With `assistant_only`, a row in which the assistant says nothing is told; a template without marks is, too."""
     rows = [{"messages": [user("a"), assistant("b")]}, {"messages": [user("a")]}]
 
-    assert told(rows, sft(assistant_only=True)).unmarked == Counted(1, (1,))
+    assert told(rows, sft(assistant_only=True)).unmarked == RowCount(1, (1,))
     assert told(rows, sft(assistant_only=True)).marks_assistant is True
     assert told(rows, sft(assistant_only=True), Words(marks=False)).marks_assistant is False
     assert told(rows, sft()).marks_assistant is None
@@ -168,7 +168,7 @@ def test_rows_beyond_the_positions_are_counted_as_far_as_they_are_kept() -> None
     class Short(Words):
         positions = Positions(20, raises=True)
 
-    assert told(texts(5, 30, 40), sft(), Short()).beyond_positions == Counted(2, (1, 2))
+    assert told(texts(5, 30, 40), sft(), Short()).beyond_positions == RowCount(2, (1, 2))
     assert told(texts(5, 30, 40), sft(max_length=20), Short()).beyond_positions.count == 0
     assert told(texts(5, 30, 40), sft()).beyond_positions.count == 0
 
@@ -191,7 +191,7 @@ class Picky(Words):
 def test_messages_that_the_template_leaves_out_are_counted() -> None:
     rows = [{"messages": [user(" one "), {"role": role, "content": "two"}]} for role in ("assistant", "gpt", "gpt")]
     found = told(rows, sft(), Picky())
-    assert (found.omitted, found.omitted_last) == (Counted(2, (1, 2)), Counted(2, (1, 2)))
+    assert (found.omitted, found.omitted_last) == (RowCount(2, (1, 2)), RowCount(2, (1, 2)))
     assert found.omitted_roles == ("gpt",)
     assert not told(rows, sft()).omitted.count  # of a template that writes any role
 
@@ -238,7 +238,7 @@ def test_only_rows_that_raise_are_lost() -> None:
     ]
     tokens = told(rows, sft())
 
-    assert tokens.failed == Counted(2, (1, 2))
+    assert tokens.failed == RowCount(2, (1, 2))
     assert tokens.lengths.max == 3
     assert "row 1: ValueError: no system message, please" in tokens.problem or "row 2" in tokens.problem
     assert tokens.steps is None
@@ -276,7 +276,7 @@ class Opened:
     """Rows as a reader hands them over."""
 
     columns: Mapping[str, Type] = {"text": Scalar("string")}
-    broken: Sequence[Broken] = ()
+    broken: Sequence[UnreadablePart] = ()
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.sizes, self.read = sizes, 0
@@ -416,7 +416,11 @@ def test_a_row_is_shown_with_what_is_learned_from() -> None:
 SHOWN = MaskedRow(
     7,
     "completion",
-    (Piece("Who?\n", learned=False), Piece("<b>I</b>", learned=True), Piece("\x1b[31m", learned=True, kept=False)),
+    (
+        TokenPiece("Who?\n", learned=False),
+        TokenPiece("<b>I</b>", learned=True),
+        TokenPiece("\x1b[31m", learned=True, kept=False),
+    ),
 )
 COUNTED = Tokens(
     rows=30,

@@ -9,7 +9,7 @@ import pytest
 
 from holdfast.adapters.tokens import (
     LoadedTokenizer,
-    Wanted,
+    TokenizerRequest,
     load_tokenizer,
     loading,
     training_templates,
@@ -38,7 +38,7 @@ def copied(tiny: Path, tmp_path: Path, **config: Any) -> Path:
 
 def test_a_folder_is_loaded(tiny: Path) -> None:
     """The tokenizer knows its end, the ids at which the model stops, and how many the model embeds."""
-    tokenizer = load_tokenizer(Wanted(path=tiny.name, folder=tiny.parent))
+    tokenizer = load_tokenizer(TokenizerRequest(path=tiny.name, folder=tiny.parent))
     config = json.loads((tiny / "config.json").read_text())
 
     assert tokenizer.eos == "<|im_end|>"
@@ -53,7 +53,7 @@ def test_ids_are_the_tokenizers_own(tiny: Path) -> None:
     """What the Rust part says is what transformers says, one text at a time."""
     from transformers import AutoTokenizer
 
-    tokenizer, theirs = load_tokenizer(Wanted(path=str(tiny))), AutoTokenizer.from_pretrained(tiny)
+    tokenizer, theirs = load_tokenizer(TokenizerRequest(path=str(tiny))), AutoTokenizer.from_pretrained(tiny)
     texts = ["", " a\n\tb", "1 plus 1<|im_end|>", "Kött \N{SLICE OF PIZZA}", "word " * 500]
 
     assert tokenizer.encode(texts, special=True) == [theirs(text)["input_ids"] for text in texts]
@@ -106,47 +106,47 @@ def test_the_end_may_be_named(tiny: Path, tmp_path: Path) -> None:
     """`eos_token` replaces the tokenizer's own; the model still stops where its generation config says."""
     folder = copied(tiny, tmp_path)
     (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": [2, 0]}))
-    tokenizer = load_tokenizer(Wanted(path=str(folder), eos_token="<|im_start|>"))  # noqa: S106 - no secret
+    tokenizer = load_tokenizer(TokenizerRequest(path=str(folder), eos_token="<|im_start|>"))  # noqa: S106 - no secret
 
     assert tokenizer.eos == "<|im_start|>"
     assert list(tokenizer.stops.values()) == ["<|im_start|>", "<|im_end|>", "<|endoftext|>"]
     with pytest.raises(SourceError, match="no token '<end>'"):
-        load_tokenizer(Wanted(path=str(folder), eos_token="<end>"))  # noqa: S106 - no secret
+        load_tokenizer(TokenizerRequest(path=str(folder), eos_token="<end>"))  # noqa: S106 - no secret
 
 
 def test_marks_are_the_templates_own_or_trls(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A template with marks is kept; for one without, TRL is asked, and without TRL nobody knows."""
     folder = copied(tiny, tmp_path)
     (folder / "chat_template.jinja").write_text(MARKED)
-    marked = load_tokenizer(Wanted(path=str(folder), marks=True))
+    marked = load_tokenizer(TokenizerRequest(path=str(folder), marks=True))
     assert marked.marks
     ((ids, mask),) = marked.mark([CHAT], {})
     assert mask == [1] * len(ids)
 
-    assert not load_tokenizer(Wanted(path=str(tiny), marks=True)).marks
+    assert not load_tokenizer(TokenizerRequest(path=str(tiny), marks=True)).marks
 
     def without(name: str) -> Any:
         raise ModuleNotFoundError(name)
 
     monkeypatch.setattr(training_templates, "import_module", without)
     with pytest.raises(SourceError, match="TRL, which knows which one it would take, is not here"):
-        load_tokenizer(Wanted(path=str(tiny), marks=True))
+        load_tokenizer(TokenizerRequest(path=str(tiny), marks=True))
 
 
 def test_the_built_in_model_has_a_tokenizer_without_being_made() -> None:
     """Its tokenizer is trained on the spot, and marks the assistant's turns."""
-    tokenizer = load_tokenizer(Wanted(path="builtin:tiny-chat", marks=True))
+    tokenizer = load_tokenizer(TokenizerRequest(path="builtin:tiny-chat", marks=True))
 
     assert tokenizer.marks
     assert tokenizer.embedding == 2048
     with pytest.raises(SourceError, match="no model"):
-        load_tokenizer(Wanted(path="builtin:huge"))
+        load_tokenizer(TokenizerRequest(path="builtin:huge"))
 
 
 def test_a_processor_is_no_tokenizer(tiny: Path, tmp_path: Path) -> None:
     """Models that see have their rows made tokens of by a processor, of which nothing is said."""
     with pytest.raises(SourceError, match="a processor"):
-        load_tokenizer(Wanted(path=str(copied(tiny, tmp_path, vision_config={}))))
+        load_tokenizer(TokenizerRequest(path=str(copied(tiny, tmp_path, vision_config={}))))
 
 
 @pytest.mark.parametrize("damage", ["{", '{"version": "1.0"}', ""])
@@ -156,14 +156,14 @@ def test_a_damaged_tokenizer_is_one_sentence(tiny: Path, tmp_path: Path, damage:
     (folder / "tokenizer.json").write_text(damage)
 
     with pytest.raises(SourceError, match="cannot be loaded") as raised:
-        load_tokenizer(Wanted(path=str(folder)))
+        load_tokenizer(TokenizerRequest(path=str(folder)))
     assert "\n" not in raised.value.what
 
 
 def test_a_missing_folder_is_told_without_asking_the_hub() -> None:
     """A path that can only be a folder is none of the Hub's."""
     with pytest.raises(SourceError, match=r"no such folder: \./gone"):
-        load_tokenizer(Wanted(path="./gone"))
+        load_tokenizer(TokenizerRequest(path="./gone"))
 
 
 def test_without_the_extra_it_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,7 +174,7 @@ def test_without_the_extra_it_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(loading, "import_module", without)
     with pytest.raises(UsageError, match="transformers") as raised:
-        load_tokenizer(Wanted(path="./tiny"))
+        load_tokenizer(TokenizerRequest(path="./tiny"))
     assert raised.value.fix == "pip install 'holdfast[data]'"
 
 

@@ -14,9 +14,9 @@ from holdfast.core.document import Document, Key, Unknown, leaves, render_key
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import Case, Finding, Rule, Skip
 from holdfast.core.hidden import hidden_in, unwatched, watched
-from holdfast.core.mention import Seen
+from holdfast.core.mention import Lookup
 from holdfast.core.text import Place
-from holdfast.engine.check import Missing, run_rules
+from holdfast.engine.check import MissingFact, run_rules
 from holdfast.rules import all_rules
 from tests.test_rules import facts_of, read
 
@@ -74,12 +74,12 @@ def withheld(rule: Rule, facts: Facts) -> Iterator[tuple[str, Facts]]:
     """The facts without each that the rule names, without what was seen of each thing, and without each count."""
     for name in sorted(rule.needs - {"job"}):
         fact = facts.get(name)
-        yield name, {**facts, name: Missing("nobody could say")}
+        yield name, {**facts, name: MissingFact("nobody could say")}
         if isinstance(fact, Dataset) and fact.rows is not None:
             yield f"{name}.rows", {**facts, name: replace(fact, rows=None)}
-        seen = [each for each in fact if isinstance(each, Seen)] if isinstance(fact, list | tuple) else []
+        seen = [each for each in fact if isinstance(each, Lookup)] if isinstance(fact, list | tuple) else []
         for at, each in enumerate(seen):
-            yield f"{name}.{at}", {**facts, name: [*seen[:at], *seen[at + 1 :], Seen(each.mention, None, "offline")]}
+            yield f"{name}.{at}", {**facts, name: [*seen[:at], *seen[at + 1 :], Lookup(each.mention, None, "offline")]}
 
 
 def decides(rule: Rule, documents: Sequence[Document], facts: Facts) -> bool:

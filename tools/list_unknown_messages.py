@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Final
 
-from holdfast.catalog.messages import Place, Said, load_messages, packages
+from holdfast.catalog.messages import KnownMessage, MessagePlace, load_messages, packages
 from holdfast.catalog.messages.templates import HOLE
-from holdfast.engine.diagnose import Marks, diagnose, read_log
+from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 from holdfast.engine.diagnose.judging import USER_CODE
 from holdfast.signatures import all_signatures
 
@@ -39,7 +39,7 @@ VALUE: Final = "8"
 """Stands in each hole."""
 
 
-def traceback_of(said: Said, place: Place) -> str:
+def traceback_of(said: KnownMessage, place: MessagePlace) -> str:
     """Return the end of a log in which a library raises a message."""
     file = f"/opt/venv/lib/python3.11/site-packages/{place.module.replace('.', '/')}.py"
     function = place.function.rpartition(".")[2] or "<module>"
@@ -58,7 +58,7 @@ def class_of(text: str) -> str:
     return "" if name == USER_CODE else name
 
 
-def messages(prefixes: Sequence[str], *, newest: bool) -> Iterator[tuple[Said, Place, str]]:
+def messages(prefixes: Sequence[str], *, newest: bool) -> Iterator[tuple[KnownMessage, MessagePlace, str]]:
     """Yield each exception of some modules, where it is raised first, and in which releases."""
     for package in packages():
         known = load_messages(package)
@@ -78,9 +78,9 @@ def messages(prefixes: Sequence[str], *, newest: bool) -> Iterator[tuple[Said, P
 
 
 @cache
-def marks() -> Marks:
+def marks() -> PatternIndex:
     """Return the marks of all signatures."""
-    return Marks(all_signatures())
+    return PatternIndex(all_signatures())
 
 
 def main() -> None:
@@ -102,7 +102,7 @@ def main() -> None:
     print(f"{unknown} of {len(told)} exceptions are unknown")
 
 
-def _rank(place: Place) -> tuple[int, str]:
+def _rank(place: MessagePlace) -> tuple[int, str]:
     order = next((at for at, each in enumerate(MOST_USED) if place.module.startswith(each)), len(MOST_USED))
     return order, place.module
 

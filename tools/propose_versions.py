@@ -15,9 +15,9 @@ from operator import or_
 from pathlib import Path
 from typing import Final
 
-from holdfast.catalog.messages import Said, load_messages, packages
+from holdfast.catalog.messages import KnownMessage, load_messages, packages
 from holdfast.catalog.messages.templates import HOLE
-from holdfast.core.diagnosis import Mark, Signature
+from holdfast.core.diagnosis import Pattern, Signature
 from holdfast.core.words import words_of
 from holdfast.engine.diagnose.raised import required
 from holdfast.signatures import FOLDER, all_signatures
@@ -34,7 +34,7 @@ SIGNS: Final = re.compile(r"\(\?[P:=!<]\w*>?|\\[wWdDsSbB]|\[[^\]]*\]|[\\()*+?|.^
 """What is no literal in an expression."""
 
 
-def versions_of(mark: Mark) -> dict[str, str]:
+def versions_of(mark: Pattern) -> dict[str, str]:
     """Return the releases whose code writes a mark's line, as a mark tells them; nothing where that is not certain."""
     found = {package: [said for said, texts in _texts(package) if _says(texts, mark.line)] for package in packages()}
     named = {package: said for package, said in found.items() if said}
@@ -53,7 +53,7 @@ def versions_of(mark: Mark) -> dict[str, str]:
 
 
 @cache
-def _texts(package: str) -> list[tuple[Said, list[str]]]:
+def _texts(package: str) -> list[tuple[KnownMessage, list[str]]]:
     """Return a package's messages, each with what it may look like in a log."""
     return [
         (said, [f"{said.kind}: {said.template.replace(HOLE, value)}" for value in VALUES])
@@ -66,7 +66,7 @@ def _says(texts: list[str], expression: str) -> bool:
     return any(any(word in text for word in words) and re.search(expression, text) for text in texts)
 
 
-def proposals() -> Iterator[tuple[Signature, Mark, dict[str, str]]]:
+def proposals() -> Iterator[tuple[Signature, Pattern, dict[str, str]]]:
     """Yield the marks that can be dated, and how."""
     for signature in all_signatures():
         for mark in signature.marks:
@@ -74,7 +74,7 @@ def proposals() -> Iterator[tuple[Signature, Mark, dict[str, str]]]:
                 yield signature, mark, versions
 
 
-def write(path: Path, mark: Mark, versions: dict[str, str]) -> bool:
+def write(path: Path, mark: Pattern, versions: dict[str, str]) -> bool:
     """Put a mark's releases into its signature's file, beneath its line; tell whether that line was found."""
     text = path.read_text(encoding="utf-8")
     told = ", ".join(f'{package} = "{span}"' for package, span in versions.items())

@@ -20,7 +20,7 @@ from holdfast.core.diagnosis import Signature
 from holdfast.core.words import words_of
 from holdfast.engine.diagnose.answering import DIAGNOSED
 from holdfast.engine.diagnose.judging import Candidate, rank
-from holdfast.engine.diagnose.matching import Marks
+from holdfast.engine.diagnose.matching import PatternIndex
 from holdfast.engine.diagnose.reading import read_log
 from holdfast.engine.diagnose.silent import find_silent
 from holdfast.signatures import FOLDER, read_signature
@@ -30,7 +30,7 @@ def main() -> int:
     """Print what is not as it should be; return 1 if anything is."""
     options = _options()
     signatures = [made for path in sorted(options.folder.glob("*.toml")) if (made := _loaded(path))]
-    marks = Marks(signatures)
+    marks = PatternIndex(signatures)
     chosen = [each for each in signatures if not options.names or each.name in options.names]
     wrong = sum(_tried(each, marks) for each in chosen)
     if options.cases:
@@ -67,13 +67,13 @@ def _loaded(path: Path) -> Signature | None:
     return signature
 
 
-def answers(text: str, marks: Marks) -> list[Candidate]:
+def answers(text: str, marks: PatternIndex) -> list[Candidate]:
     """Return the classes that a text speaks for, the likeliest first."""
     log = read_log([("", [text.encode()])], marks.sought)
     return rank(log, marks.signs(log), find_silent(log), marks.signatures)
 
 
-def _tried(signature: Signature, marks: Marks) -> int:
+def _tried(signature: Signature, marks: PatternIndex) -> int:
     wrong = 0
     for text in signature.seen:
         found = answers(text, marks)
@@ -88,7 +88,7 @@ def _tried(signature: Signature, marks: Marks) -> int:
     return wrong
 
 
-def _tried_cases(options: argparse.Namespace, marks: Marks) -> int:
+def _tried_cases(options: argparse.Namespace, marks: PatternIndex) -> int:
     wrong = right = 0
     for case in _cases(options.cases, options.names):
         found = answers("\n".join(case["lines"]) + "\n", marks)

@@ -10,9 +10,9 @@ from holdfast.adapters.targets import Target, read_target
 from holdfast.catalog.api import load_history, packages
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Finding, Severity
-from holdfast.core.requirement import Declared
+from holdfast.core.requirement import ProjectRequirements
 from holdfast.engine.check import severity_of
-from holdfast.engine.check_program import Footing, check_program
+from holdfast.engine.check_program import VersionContext, check_program
 from holdfast.engine.resolve import Resolution
 from holdfast.engine.resolve_once import resolve_once
 from holdfast.engine.suppress import part_findings
@@ -56,24 +56,29 @@ def read(path: Path) -> Target | None:
         return None
 
 
-def declared_at(path: Path) -> Footing:
+def declared_at(path: Path) -> VersionContext:
     """Return what a file's own project declares, and what that resolves to; no environment is at hand."""
     declared = find_declared(str(path), path.read_text(encoding="utf-8", errors="replace"), environ={}, prefix=NOWHERE)
-    return Footing(resolution=resolve_once(declared), declared=declared)
+    return VersionContext(resolution=resolve_once(declared), declared=declared)
 
 
-def newest_of_all() -> Footing:
+def newest_of_all() -> VersionContext:
     """Return the newest releases that fit together, as if they were installed."""
-    return Footing(resolution=resolve_once(Declared()), declared=Declared(kind="environment", origin="the newest"))
+    return VersionContext(
+        resolution=resolve_once(ProjectRequirements()),
+        declared=ProjectRequirements(kind="environment", origin="the newest"),
+    )
 
 
-def exactly(versions: Mapping[str, str], date: str) -> Footing:
+def exactly(versions: Mapping[str, str], date: str) -> VersionContext:
     """Return exact versions, as if they were installed."""
     resolution = Resolution(newest=dict(versions), date=date)
-    return Footing(resolution=resolution, declared=Declared(kind="environment", origin="the tag's release"))
+    return VersionContext(
+        resolution=resolution, declared=ProjectRequirements(kind="environment", origin="the tag's release")
+    )
 
 
-def ask(target: Target, footing: Footing) -> list[Said]:
+def ask(target: Target, footing: VersionContext) -> list[Said]:
     """Return what the rules find in a file at some versions, without what a comment of its own lets pass."""
     results = check_program(RULES, target.documents, footing)
     found = [result for result in results if isinstance(result, Finding)]

@@ -6,20 +6,20 @@ from typing import Any, Literal, Protocol
 
 from holdfast.core.columns import Type
 from holdfast.core.document import Document, Edit
-from holdfast.core.event import Answer, Event
-from holdfast.core.facts import Dataset, Machine, Model, Positions
-from holdfast.core.hub import Account, Link, Repo, Shelf, Target
+from holdfast.core.event import Event, Liveness
+from holdfast.core.facts import Dataset, Machine, ModelFacts, Positions
+from holdfast.core.hub import Account, Link, PushTarget, Repo, RepoTree
 from holdfast.core.job import Data
 from holdfast.core.job import Model as BaseModel
-from holdfast.core.mention import Mention
+from holdfast.core.mention import Reference
 from holdfast.core.methods import Method
 from holdfast.core.plan import Attempt
-from holdfast.core.scan import Broken
+from holdfast.core.scan import UnreadablePart
 from holdfast.core.text import TextEdit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class PollResult:
     """What a backend saw of an attempt.
 
     Attributes:
@@ -29,7 +29,7 @@ class Look:
         reports: Events of the training process after those skipped, in order.
     """
 
-    answer: Answer
+    answer: Liveness
     exit_code: int | None = None
     because: str = ""
     reports: Sequence[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
@@ -48,7 +48,7 @@ class Backend(Protocol):
         """
         ...
 
-    def poll(self, attempt_id: str, *, skip: int) -> Look:
+    def poll(self, attempt_id: str, *, skip: int) -> PollResult:
         """Tell how the attempt is, with the reports after the first `skip`."""
         ...
 
@@ -96,35 +96,35 @@ class Datasets(Protocol):
 class Models(Protocol):
     """A place that knows base models."""
 
-    def fetch(self, model: BaseModel) -> Model:
+    def fetch(self, model: BaseModel) -> ModelFacts:
         """Return what is known of a base model. Raises SourceError if that cannot be had."""
         ...
 
 
-class Here(Protocol):
+class LocalReferences(Protocol):
     """What lies on this machine, by the names that jobs give it. A library that is given such a name looks here first."""
 
     def holds(self, name: str) -> bool:
         """Return whether there is anything of that name here."""
         ...
 
-    def has_all(self, mention: Mention) -> bool:
+    def has_all(self, mention: Reference) -> bool:
         """Return whether everything that is mentioned is here: of data that is read from files, each of them."""
         ...
 
-    def doubt(self, mention: Mention) -> str:
+    def doubt(self, mention: Reference) -> str:
         """Return why what is not here may be there when the job runs; empty where it runs where names start from."""
         ...
 
-    def dataset(self, mention: Mention) -> Dataset | None:
+    def dataset(self, mention: Reference) -> Dataset | None:
         """Return what is known of data here, None where it is not here. Raises SourceError if nobody can say."""
         ...
 
-    def model(self, mention: Mention) -> Model | None:
+    def model(self, mention: Reference) -> ModelFacts | None:
         """Return what is known of a model, adapter or tokenizer here, None where it is not here. Raises SourceError."""
         ...
 
-    def tensors(self, mention: Mention) -> frozenset[str] | None:
+    def tensors(self, mention: Reference) -> frozenset[str] | None:
         """Return the names of the weights of a model here, None where it is not here. Raises SourceError."""
         ...
 
@@ -136,23 +136,23 @@ class Hub(Protocol):
         """Return whose token is at hand."""
         ...
 
-    def repo(self, mention: Mention, /) -> Repo:
+    def repo(self, mention: Reference, /) -> Repo:
         """Return the repository that is named; one that is not there comes with the nearest that are."""
         ...
 
-    def dataset(self, mention: Mention, /) -> Dataset:
+    def dataset(self, mention: Reference, /) -> Dataset:
         """Return what is known of a dataset, without reading its rows."""
         ...
 
-    def model(self, mention: Mention, /) -> Model:
+    def model(self, mention: Reference, /) -> ModelFacts:
         """Return what is known of a model, an adapter or a tokenizer, without its weights."""
         ...
 
-    def tensors(self, mention: Mention, /) -> frozenset[str]:
+    def tensors(self, mention: Reference, /) -> frozenset[str]:
         """Return the names of a model's weights: `model.layers.0.self_attn.q_proj.weight`."""
         ...
 
-    def target(self, mention: Mention, /) -> Target:
+    def target(self, mention: Reference, /) -> PushTarget:
         """Return whether this token may write to a repository."""
         ...
 
@@ -160,7 +160,7 @@ class Hub(Protocol):
         """Return what stands at an address."""
         ...
 
-    def shelf(self, mention: Mention, /) -> Shelf:
+    def shelf(self, mention: Reference, /) -> RepoTree:
         """Return what a repository holds now, with digests; never from memory."""
         ...
 
@@ -187,7 +187,7 @@ class Rows(Protocol):
         ...
 
     @property
-    def broken(self) -> Sequence[Broken]:
+    def broken(self) -> Sequence[UnreadablePart]:
         """Where the files could not be read, as far as they have been; reading goes on behind such a place if it can."""
         ...
 

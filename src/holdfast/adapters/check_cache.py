@@ -69,7 +69,7 @@ def file_digest(path: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Basis:
+class CacheBasis:
     """What an entry is made from.
 
     Attributes:
@@ -89,7 +89,7 @@ class CheckCache:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def load(self, basis: Basis) -> Json | None:
+    def load(self, basis: CacheBasis) -> Json | None:
         """Return what was found, or None where that is not known or no longer true."""
         try:
             checksum, _, body = self._path(basis).read_text(encoding="utf-8").partition("\n")
@@ -103,7 +103,7 @@ class CheckCache:
         found: Json = entry["found"]
         return found
 
-    def save(self, basis: Basis, found: Json, modules: Iterable[str]) -> None:
+    def save(self, basis: CacheBasis, found: Json, modules: Iterable[str]) -> None:
         """Keep what was found; where that cannot be written, it is not kept.
 
         Args:
@@ -117,7 +117,7 @@ class CheckCache:
             self._make_folder()
             _write_whole(self._path(basis), f"{digest(body)}\n{body}")
 
-    def _path(self, basis: Basis) -> Path:
+    def _path(self, basis: CacheBasis) -> Path:
         return self._folder / f"{digest(basis.name)[:40]}.json"
 
     def _make_folder(self) -> None:
@@ -138,7 +138,7 @@ def _write_whole(path: Path, text: str) -> None:
         raise
 
 
-class Surroundings:
+class CheckEnvironment:
     """What an answer rests on beside the file itself: holdfast, the libraries at hand, and what is declared near it."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 from holdfast.adapters.model_files import INDEX, model_of
 from holdfast.adapters.weights import read_header
-from holdfast.core.checkpoint import Problem, Verdict, Wholeness
+from holdfast.core.checkpoint import CheckpointProblem, Verdict, Wholeness
 from holdfast.core.errors import SourceError, UsageError
 
 MANIFEST = "holdfast-manifest.json"
@@ -43,7 +43,9 @@ def verify_checkpoint(path: Path) -> Wholeness:
     if not (path / MANIFEST).exists():
         return _verify_without_manifest(path)
     step: int | None = _step_of(path)
-    problems: tuple[Problem, ...] = (Problem(MANIFEST, "unreadable: it is no manifest of holdfast"),)
+    problems: tuple[CheckpointProblem, ...] = (
+        CheckpointProblem(MANIFEST, "unreadable: it is no manifest of holdfast"),
+    )
     with suppress(ValueError, KeyError, TypeError, AttributeError):
         manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
         step, problems = int(manifest["step"]), tuple(_compare(path, manifest["files"]))
@@ -60,7 +62,11 @@ def newest_whole(folder: Path) -> tuple[Path | None, list[Wholeness]]:
     passed_over: list[Wholeness] = []
     for path in sorted(found, key=lambda path: _step_of(path) or 0, reverse=True):
         wholeness = verify_checkpoint(path)
-        lacking = [Problem(name, "missing: training cannot resume") for name in RESUMABLE if not (path / name).exists()]
+        lacking = [
+            CheckpointProblem(name, "missing: training cannot resume")
+            for name in RESUMABLE
+            if not (path / name).exists()
+        ]
         if wholeness.verdict == "whole" and not lacking:
             return path, passed_over
         passed_over.append(replace(wholeness, problems=tuple(dict.fromkeys((*wholeness.problems, *lacking)))))
@@ -75,7 +81,9 @@ def _step_of(path: Path) -> int | None:
 def _verify_without_manifest(path: Path) -> Wholeness:
     damage = list(_apparent_damage(path))
     problems = [
-        Problem(MANIFEST, CUT_SHORT if _is_watched(path.parent) else f"{UNWATCHED}{'' if damage else NO_DAMAGE}")
+        CheckpointProblem(
+            MANIFEST, CUT_SHORT if _is_watched(path.parent) else f"{UNWATCHED}{'' if damage else NO_DAMAGE}"
+        )
     ]
     verdict: Verdict = "damaged" if damage else "unverifiable"
     return Wholeness(path=str(path), step=_step_of(path), verdict=verdict, problems=(*problems, *damage))
@@ -86,19 +94,21 @@ def _is_watched(folder: Path) -> bool:
     return any(folder.glob(f"checkpoint-*/{MANIFEST}"))
 
 
-def _compare(folder: Path, files: Mapping[str, Mapping[str, Any]]) -> Iterator[Problem]:
+def _compare(folder: Path, files: Mapping[str, Mapping[str, Any]]) -> Iterator[CheckpointProblem]:
     """Yield what is wrong; hashes are only computed of files that have the right size."""
     for name, told in files.items():
         path = folder / name
         if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
-            yield Problem(name, "not a file of this folder")
+            yield CheckpointProblem(name, "not a file of this folder")
         elif not path.is_file():
-            yield Problem(name, "missing")
+            yield CheckpointProblem(name, "missing")
         elif path.stat().st_size != told["bytes"]:
             size = path.stat().st_size
-            yield Problem(name, f"{'truncated' if size < told['bytes'] else 'grown'}: {size} of {told['bytes']} bytes")
+            yield CheckpointProblem(
+                name, f"{'truncated' if size < told['bytes'] else 'grown'}: {size} of {told['bytes']} bytes"
+            )
         elif _hash(path) != told["sha256"]:
-            yield Problem(name, "changed: its sha256 is another")
+            yield CheckpointProblem(name, "changed: its sha256 is another")
 
 
 def _hash(path: Path) -> str:
@@ -106,16 +116,20 @@ def _hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _apparent_damage(folder: Path) -> Iterator[Problem]:
+def _apparent_damage(folder: Path) -> Iterator[CheckpointProblem]:
     """Yield the damage that shows without knowing what was saved."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not path.stat().st_size and path.name not in EMPTY:
-            yield Problem(path.relative_to(folder).as_posix(), "empty")
+            yield CheckpointProblem(path.relative_to(folder).as_posix(), "empty")
         elif path.suffix == ".safetensors" and (message := _weights_damage(path)):
-            yield Problem(path.relative_to(folder).as_posix(), message)
-    yield from (Problem(name, f"missing: {INDEX} lists it") for name in _listed(folder) if not (folder / name).exists())
+            yield CheckpointProblem(path.relative_to(folder).as_posix(), message)
+    yield from (
+        CheckpointProblem(name, f"missing: {INDEX} lists it")
+        for name in _listed(folder)
+        if not (folder / name).exists()
+    )
     if _step_of(folder) is not None and not (folder / STATE).exists():
-        yield Problem(STATE, "missing: training cannot resume")
+        yield CheckpointProblem(STATE, "missing: training cannot resume")
 
 
 def _listed(folder: Path) -> list[str]:

@@ -14,7 +14,7 @@ from holdfast.adapters.rows.splits import Splits, find_splits, is_saved, saved_s
 from holdfast.catalog.data_files import READ, ending_of
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset
-from holdfast.core.mention import DataFiles, Mention
+from holdfast.core.mention import DataFiles, Reference
 
 SAVED, FOLDER = "saved", "folder"
 TRAIN: Final = "train"
@@ -22,7 +22,7 @@ KINDS: Final = ("json", "csv", "parquet", "arrow", "text")
 """Builders whose usual files are read here."""
 
 
-def read_data(start: Path, mention: Mention) -> Dataset:
+def read_data(start: Path, mention: Reference) -> Dataset:
     """Return what is known of data here; for what is not here, or can surely not be read, why.
 
     Args:

@@ -22,7 +22,7 @@ from holdfast.catalog.api import packages
 from holdfast.catalog.packages import load_packages
 from holdfast.core.errors import UsageError
 from holdfast.core.notebook import is_notebook
-from holdfast.core.requirement import Declared
+from holdfast.core.requirement import ProjectRequirements
 from holdfast.core.script_header import read_header
 
 SCRIPT: Final = "--script"
@@ -57,7 +57,7 @@ def select_interpreter(
     return _select_for_project(declared, source, (*added, *hosted))
 
 
-def _of_host(declared: Declared, source: str) -> Iterator[str]:
+def _of_host(declared: ProjectRequirements, source: str) -> Iterator[str]:
     """Yield the packages that a notebook's host has, and the notebook imports without installing them."""
     named = {each.name for each in declared.requirements}
     for name, package in load_packages().items():
@@ -70,7 +70,7 @@ def is_made(words: Sequence[str]) -> bool:
     return WITH in words and words[-1] != SCRIPT
 
 
-def _select_for_project(declared: Declared, source: str, added: Sequence[str]) -> tuple[str, ...]:
+def _select_for_project(declared: ProjectRequirements, source: str, added: Sequence[str]) -> tuple[str, ...]:
     """Return the words that run a script with what its project declares."""
     if declared.kind in ("environment", "nothing"):
         python = _python_of(Path(declared.path)) if declared.path else sys.executable

@@ -64,7 +64,7 @@ class PassedOver:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FolderContents:
     """What a folder holds.
 
     Attributes:
@@ -103,7 +103,7 @@ def parse_patterns(lines: Iterable[str], folder: str) -> Patterns:
     return Patterns(os.path.realpath(folder), GitIgnoreSpec.from_lines(lines))
 
 
-def find_files(folder: str, exclude: Patterns | None = None) -> Found:
+def find_files(folder: str, exclude: Patterns | None = None) -> FolderContents:
     """Return what a folder holds that is worth checking.
 
     Args:
@@ -117,7 +117,7 @@ def find_files(folder: str, exclude: Patterns | None = None) -> Found:
     seen = list(_walk(folder, real, tuple(_ignores_above(Path(real))), exclude))
     if seen and isinstance(seen[0], PassedOver) and seen[0].path == folder:
         raise UsageError(f"{folder} {seen[0].because}", where=folder, fix="check its permissions")
-    return Found(
+    return FolderContents(
         files=tuple(one for one in seen if isinstance(one, str)),
         others=sum(isinstance(one, OtherUse) for one in seen),
         passed_over=tuple(one for one in seen if isinstance(one, PassedOver)),

@@ -12,14 +12,14 @@ from holdfast.adapters.file_patterns import WILD, found_in
 from holdfast.catalog.builtin import MODELS
 from holdfast.catalog.repositories import is_path
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Dataset, Model
-from holdfast.core.mention import Mention
+from holdfast.core.facts import Dataset, ModelFacts
+from holdfast.core.mention import Reference
 
 ROOTS: Final = ("/", "~")
 """Beginnings of a path that is the same wherever a program is started."""
 
 
-class LocalHere:
+class LocalFolders:
     """Some folders of this machine. What reads data or models is imported where there is any to read."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
@@ -30,12 +30,12 @@ class LocalHere:
         """Return whether there is anything of that name here."""
         return self._find(name) is not None
 
-    def has_all(self, mention: Mention) -> bool:
+    def has_all(self, mention: Reference) -> bool:
         """Return whether everything that is mentioned is here: of data that is read from files, each of them."""
         names = mention.read.names if mention.read else (mention.name,)
         return all(_lies_in(self._start(names), name) for name in names)
 
-    def doubt(self, mention: Mention) -> str:
+    def doubt(self, mention: Reference) -> str:
         """Return why what is not here may be there when the job runs; empty where it runs where names start from."""
         name = mention.name
         if name.startswith(ROOTS):
@@ -49,7 +49,7 @@ class LocalHere:
             else f"nor is there a folder `{first}`"
         )
 
-    def dataset(self, mention: Mention) -> Dataset | None:
+    def dataset(self, mention: Reference) -> Dataset | None:
         """Return what is known of data here, None where it is not here.
 
         Raises:
@@ -74,7 +74,7 @@ class LocalHere:
         data = Data(path=mention.name, config=mention.config, split=split)
         return datasets.LocalDatasets(folder).fetch(data, Method.SFT)
 
-    def model(self, mention: Mention) -> Model | None:
+    def model(self, mention: Reference) -> ModelFacts | None:
         """Return what is known of a model, adapter or tokenizer here, None where it is not here.
 
         Raises:
@@ -87,7 +87,7 @@ class LocalHere:
 
         return LocalModels(folder).find(mention.name)
 
-    def tensors(self, mention: Mention) -> frozenset[str] | None:
+    def tensors(self, mention: Reference) -> frozenset[str] | None:
         """Return the names of the weights of a model here, None where it is not here.
 
         Raises:

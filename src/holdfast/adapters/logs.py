@@ -21,7 +21,7 @@ LOG = logging.getLogger("holdfast")
 LOG.addHandler(logging.NullHandler())
 
 
-class Stamped(logging.Formatter):
+class TimestampedLines(logging.Formatter):
     """Puts the full time, with its zone, before each line."""
 
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: ARG002, N802 - logging's signature
@@ -64,7 +64,7 @@ def log_to_run(folder: Path, date: str) -> Iterator[None]:
     except OSError as error:
         what = f"the run's log cannot be written: {error.strerror}"
         raise LedgerError(what, where=str(path), fix="free some disk space, or check permissions") from error
-    handler.setFormatter(Stamped("%(asctime)s %(levelname)-7s %(message)s"))
+    handler.setFormatter(TimestampedLines("%(asctime)s %(levelname)-7s %(message)s"))
     _add(handler)
     try:
         yield

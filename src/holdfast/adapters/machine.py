@@ -45,11 +45,11 @@ class LocalMachine:
             free_disk_bytes=shutil.disk_usage(_existing(self._folder)).free,
             variables=frozenset(name for name, value in environment.items() if value),
             hub_token=has_hub_token(environment),
-            packages=Installed(),
+            packages=InstalledVersions(),
         )
 
 
-class Installed(Mapping[str, str]):
+class InstalledVersions(Mapping[str, str]):
     """Installed versions by distribution name; each is looked up when it is asked for, which takes no import."""
 
     def __getitem__(self, name: str) -> str:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.hub import Repo
 
 CONFIG: Final = "config.json"
@@ -39,7 +39,7 @@ def wanted(names: Collection[str]) -> tuple[str, ...]:
     return tuple(name for name in SPEAKING if name in names and not (name == INDEX and WHOLE in names))
 
 
-def model_of(names: Collection[str], texts: Mapping[str, str], *, repo: Repo | None = None) -> Model:
+def model_of(names: Collection[str], texts: Mapping[str, str], *, repo: Repo | None = None) -> ModelFacts:
     """Return what is known of a model whose small files were read; a damaged one is its problem.
 
     Args:
@@ -49,7 +49,7 @@ def model_of(names: Collection[str], texts: Mapping[str, str], *, repo: Repo | N
     """
     parsed = {name: _parse(texts[name]) for name in SPEAKING if name in texts and name.endswith(".json")}
     index = parsed.get(INDEX) or {}
-    return Model(
+    return ModelFacts(
         files=frozenset(names),
         config=parsed.get(CONFIG),
         tokenizer=parsed.get(TOKENIZER),

@@ -15,7 +15,7 @@ from holdfast.adapters.weights import Tensor, read_header
 from holdfast.catalog.builtin import BUILTIN, builtin_model, builtin_tensors
 from holdfast.catalog.repositories import may_be_repository
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.job import Model as BaseModel
 
 TEMPLATES: Final = "additional_chat_templates"
@@ -30,7 +30,7 @@ class LocalModels:
         """Take the folder that relative paths start from."""
         self._folder = folder
 
-    def fetch(self, model: BaseModel) -> Model:
+    def fetch(self, model: BaseModel) -> ModelFacts:
         """Return what is known of a base model.
 
         Raises:
@@ -43,7 +43,7 @@ class LocalModels:
             )
         return found
 
-    def find(self, name: str) -> Model | None:
+    def find(self, name: str) -> ModelFacts | None:
         """Return what is known of the folder of a model, an adapter or a tokenizer; None where it would be on the Hub.
 
         Args:
@@ -54,7 +54,7 @@ class LocalModels:
         path = self._path(name)
         if _is_folder(path):
             return read_model(path)
-        return Model(files=None) if not may_be_repository(name) or name.startswith(BUILTIN) else None
+        return ModelFacts(files=None) if not may_be_repository(name) or name.startswith(BUILTIN) else None
 
     def tensors(self, name: str) -> frozenset[str]:
         """Return the names of the weights in a model's folder.
@@ -74,7 +74,7 @@ class LocalModels:
             return self._folder / name
 
 
-def read_model(folder: Path) -> Model:
+def read_model(folder: Path) -> ModelFacts:
     """Return what a folder says of its model; what keeps it from being loaded is told as its problem.
 
     Raises:

@@ -16,7 +16,7 @@ AGAIN_S: Final = 1.0
 Choice = Literal["stop", "detach", "continue"]
 
 
-class Question(Protocol):
+class InterruptQuestion(Protocol):
     """Asks the person what Ctrl-C shall mean. It waits for nothing: the run is supervised meanwhile."""
 
     def open(self) -> None:
@@ -51,7 +51,7 @@ class SignalOrders:
         supervising: Whether there is a run to give orders about.
     """
 
-    def __init__(self, question: Question | None = None, now_s: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, question: InterruptQuestion | None = None, now_s: Callable[[], float] = time.monotonic) -> None:
         self._question, self._now_s = question, now_s
         self._heard: list[tuple[int, float]] = []
         self._stops = 0

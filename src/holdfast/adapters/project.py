@@ -137,7 +137,7 @@ def parse_project(table: Any, text: str, file: Path) -> Project:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class ProjectSetting:
     """One key of the table.
 
     Attributes:
@@ -163,13 +163,13 @@ def _read_lists(value: Mapping[str, list[str]]) -> tuple[tuple[str, tuple[str, .
     return tuple((pattern, tuple(codes)) for pattern, codes in value.items())
 
 
-SETTINGS: Final[Mapping[str, Setting]] = {
-    "select": Setting(_are_texts, tuple, 'select = ["ARG", "IMP"]'),
-    "ignore": Setting(_are_texts, tuple, 'ignore = ["REP101"]'),
-    "per-file-ignores": Setting(_are_lists, _read_lists, 'per-file-ignores = {"tests/*" = ["ARG"]}'),
-    "exclude": Setting(_are_texts, tuple, 'exclude = ["old/", "*_generated.py"]'),
-    "strict": Setting(lambda value: isinstance(value, bool), bool, "strict = true"),
-    "resolve": Setting(lambda value: value in RESOLVERS, str, 'resolve = "uv"'),
+SETTINGS: Final[Mapping[str, ProjectSetting]] = {
+    "select": ProjectSetting(_are_texts, tuple, 'select = ["ARG", "IMP"]'),
+    "ignore": ProjectSetting(_are_texts, tuple, 'ignore = ["REP101"]'),
+    "per-file-ignores": ProjectSetting(_are_lists, _read_lists, 'per-file-ignores = {"tests/*" = ["ARG"]}'),
+    "exclude": ProjectSetting(_are_texts, tuple, 'exclude = ["old/", "*_generated.py"]'),
+    "strict": ProjectSetting(lambda value: isinstance(value, bool), bool, "strict = true"),
+    "resolve": ProjectSetting(lambda value: value in RESOLVERS, str, 'resolve = "uv"'),
 }
 
 

@@ -23,8 +23,8 @@ import psutil
 from holdfast.adapters.checkpoints import verify_checkpoint
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.marked import end_group
-from holdfast.core.rehearsal import Played
-from holdfast.payload.rehearsal.order import Order
+from holdfast.core.rehearsal import PartResult
+from holdfast.payload.rehearsal.order import PartRequest
 
 MARK: Final = "HOLDFAST_REHEARSAL"
 LOOK_S: Final = 0.02
@@ -44,10 +44,10 @@ a whole vocabulary are hundreds of megabytes, and half of a step would go by whi
 
 
 @dataclass(slots=True)
-class _Part:
+class _RunningPart:
     """A part that runs."""
 
-    order: Order
+    order: PartRequest
     pid: int = 0
     began_s: float = 0.0
     ended_s: float = 0.0
@@ -59,7 +59,7 @@ class NoEnvironmentError(Exception):
     """The script's environment could not be made; the text is what was said of it."""
 
 
-class Server:
+class RehearsalServer:
     """Plays the parts of rehearsals in one environment.
 
     Args:
@@ -73,7 +73,7 @@ class Server:
     def __init__(
         self, words: Sequence[str], *, header: str, wanted: Sequence[str], folder: Path, variables: Mapping[str, str]
     ) -> None:
-        self._token, self._clock, self._parts = uuid4().hex, SystemClock(), dict[str, _Part]()
+        self._token, self._clock, self._parts = uuid4().hex, SystemClock(), dict[str, _RunningPart]()
         program = Path(str(files("holdfast.payload") / "rehearsal" / "__main__.py"))
         if header:
             starter = folder / "server.py"
@@ -135,12 +135,12 @@ class Server:
 
     def play(
         self,
-        orders: Sequence[Order],
+        orders: Sequence[PartRequest],
         *,
         limit_s: float,
         limit_bytes: int,
-        then: Callable[[Played], Order | None] = lambda _: None,
-    ) -> list[Played]:
+        then: Callable[[PartResult], PartRequest | None] = lambda _: None,
+    ) -> list[PartResult]:
         """Play parts side by side until each has ended; one that goes over a limit is ended.
 
         Args:
@@ -152,7 +152,7 @@ class Server:
         Returns:
             What each has left, in the order in which they were begun.
         """
-        begun, left, weighed_s = [self._begin(each) for each in orders], dict[str, Played](), time.monotonic()
+        begun, left, weighed_s = [self._begin(each) for each in orders], dict[str, PartResult](), time.monotonic()
         while running := [each for each in begun if each.order.folder not in left]:
             self._hear()
             if weigh := time.monotonic() - weighed_s > WEIGH_S:
@@ -169,10 +169,10 @@ class Server:
                     begun.append(self._begin(more))
         return [left[each.order.folder] for each in begun]
 
-    def _begin(self, order: Order) -> _Part:
+    def _begin(self, order: PartRequest) -> _RunningPart:
         """Have the server play a part."""
         Path(order.folder).mkdir(parents=True, exist_ok=True)
-        part = self._parts[order.folder] = _Part(order)
+        part = self._parts[order.folder] = _RunningPart(order)
         _open(self._process.stdin).write(order.written().encode() + b"\n")
         _open(self._process.stdin).flush()
         return part
@@ -196,7 +196,7 @@ class Server:
                 self._parts[said["folder"]].code = said["code"]
                 self._parts[said["folder"]].ended_s = time.monotonic()
 
-    def _end(self, part: _Part) -> None:
+    def _end(self, part: _RunningPart) -> None:
         """Take a part's stacks, and end it with all that it started."""
         with suppress(ProcessLookupError):
             if Path(part.order.folder, "attempt", "pids", "rank-0").exists():  # before that the signal would end it
@@ -205,7 +205,7 @@ class Server:
             os.killpg(part.pid, signal.SIGKILL)
 
 
-def _over(part: _Part, limit_s: float, limit_bytes: int, *, weigh: bool) -> str:
+def _over(part: _RunningPart, limit_s: float, limit_bytes: int, *, weigh: bool) -> str:
     """Return which limit a part is over, in words; empty where it is over none."""
     if time.monotonic() - part.began_s > limit_s:
         return f"it takes longer than {limit_s:g} seconds"
@@ -216,12 +216,12 @@ def _over(part: _Part, limit_s: float, limit_bytes: int, *, weigh: bool) -> str:
     return ""
 
 
-def read_played(part: _Part) -> Played:
+def read_played(part: _RunningPart) -> PartResult:
     """Return what a part left in its folder."""
     folder = Path(part.order.folder)
     events = _lines(folder / "attempt" / "events.jsonl")
     saved = [each["path"] for each in events if each["event"] == "checkpoint"]
-    return Played(
+    return PartResult(
         part=part.order.part,
         code=None if part.over else part.code,
         over=part.over,

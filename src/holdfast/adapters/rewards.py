@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from holdfast.adapters.marked import end_group
 from holdfast.catalog.trl_rewards import MODULE, TRL_REWARDS
-from holdfast.core.scan import Rewarded
+from holdfast.core.scan import RewardResult
 
 LIMIT_S = 30.0
 """Time that a call may take."""
@@ -27,7 +27,7 @@ MARK = "HOLDFAST_REWARD"
 
 def call_rewards(
     names: Sequence[str], question: Mapping[str, Any], *, folder: Path = Path(), limit_s: float = LIMIT_S
-) -> tuple[Rewarded, ...]:
+) -> tuple[RewardResult, ...]:
     """Return what each reward function gives for some completions.
 
     Covered: functions of files and modules, async ones, and those of TRL by name. Not covered: reward models, which have
@@ -42,7 +42,7 @@ def call_rewards(
     return tuple(_ask(name, question, folder, limit_s) for name in names)
 
 
-def _ask(name: str, question: Mapping[str, Any], folder: Path, limit_s: float) -> Rewarded:
+def _ask(name: str, question: Mapping[str, Any], folder: Path, limit_s: float) -> RewardResult:
     function = f"{MODULE}:{name}" if name in TRL_REWARDS else name
     with tempfile.TemporaryDirectory(prefix="holdfast-reward-") as box:
         asked, answer = Path(box, "question.json"), Path(box, "answer.json")
@@ -51,12 +51,12 @@ def _ask(name: str, question: Mapping[str, Any], folder: Path, limit_s: float) -
         told = _read(answer)
     answered = bool(question.get("answered"))
     if "rewards" in told:
-        return Rewarded(name=name, rewards=tuple(told["rewards"]), answered=answered)
+        return RewardResult(name=name, rewards=tuple(told["rewards"]), answered=answered)
     if "absent" in told:
-        return Rewarded(
+        return RewardResult(
             name=name, skipped="TRL is not installed here: pip install 'holdfast[train]'", answered=answered
         )
-    return Rewarded(name=name, problem=told.get("problem", over), answered=answered)
+    return RewardResult(name=name, problem=told.get("problem", over), answered=answered)
 
 
 def _run(asked: Path, answer: Path, folder: Path, limit_s: float) -> str:

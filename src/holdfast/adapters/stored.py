@@ -4,12 +4,12 @@ import hashlib
 from pathlib import Path
 from typing import Final
 
-from holdfast.core.hub import Stored
+from holdfast.core.hub import StoredFile
 
 CHUNK_BYTES: Final = 1 << 20
 
 
-def read_stored(path: Path) -> Stored:
+def read_stored(path: Path) -> StoredFile:
     """Return a file's size and digests: SHA-256 of its bytes, and SHA-1 of the git blob that it would be."""
     size = path.stat().st_size
     sha256, blob = hashlib.sha256(), hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
@@ -17,4 +17,4 @@ def read_stored(path: Path) -> Stored:
         while chunk := file.read(CHUNK_BYTES):
             sha256.update(chunk)
             blob.update(chunk)
-    return Stored(bytes=size, digests={"sha256": sha256.hexdigest(), "git": blob.hexdigest()})
+    return StoredFile(bytes=size, digests={"sha256": sha256.hexdigest(), "git": blob.hexdigest()})

@@ -10,15 +10,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Self
 
-from holdfast.adapters.rehearsals import Server
+from holdfast.adapters.rehearsals import RehearsalServer
 
 
-class Warm:
+class WarmServer:
     """Keeps one server, for as long as it is the right one."""
 
     def __init__(self) -> None:
         self._stack = ExitStack()
-        self._server: Server | None = None
+        self._server: RehearsalServer | None = None
         self._key: tuple[Any, ...] = ()
         self._wanted: frozenset[str] = frozenset()
 
@@ -30,13 +30,13 @@ class Warm:
 
     def server(
         self, words: Sequence[str], *, header: str, wanted: Sequence[str], variables: Mapping[str, str]
-    ) -> Server:
-        """Return a server, the one of before if it serves; the arguments are those of `Server`."""
+    ) -> RehearsalServer:
+        """Return a server, the one of before if it serves; the arguments are those of `RehearsalServer`."""
         key = (tuple(words), header, tuple(sorted(variables.items())), Path.cwd())
         if self._server is None or not self._server.alive or key != self._key or not self._wanted >= set(wanted):
             self._stack.close()
             own = Path(self._stack.enter_context(TemporaryDirectory(prefix="holdfast-rehearsals-")))
-            server = Server(words, header=header, wanted=wanted, folder=own, variables=variables)
+            server = RehearsalServer(words, header=header, wanted=wanted, folder=own, variables=variables)
             self._server = self._stack.enter_context(server)
             self._key, self._wanted = key, frozenset(wanted)
         return self._server

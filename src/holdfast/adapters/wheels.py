@@ -13,7 +13,7 @@ UNDATED: Final = ("1980-01-01", "2020-02-02")
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class ReleaseSources:
     """One release of a package.
 
     Attributes:
@@ -67,7 +67,7 @@ class FolderModules(Mapping[str, bytes]):
         return len(self._names)
 
 
-def read_wheel(path: Path) -> Sources:
+def read_wheel(path: Path) -> ReleaseSources:
     """Return what a wheel holds.
 
     Raises:
@@ -85,7 +85,7 @@ def read_wheel(path: Path) -> Sources:
         because = "it has no METADATA" if isinstance(error, KeyError) else str(error)
         raise SourceError(f"no wheel: {because}", where=str(path), fix="remove it and download it again") from error
     date = "{:04}-{:02}-{:02}".format(*max(info.date_time for info in infos)[:3])
-    return Sources(package, version, "" if date in UNDATED else date, text, ZipModules(archive, package))
+    return ReleaseSources(package, version, "" if date in UNDATED else date, text, ZipModules(archive, package))
 
 
 def is_environment(folder: Path) -> bool:
@@ -98,7 +98,7 @@ def installed_versions(site: Path, package: str) -> list[str]:
     return [folder.name.removesuffix(".dist-info").partition("-")[2] for folder in _infos(site, package)[-1:]]
 
 
-def read_installed(site: Path, package: str) -> Sources:
+def read_installed(site: Path, package: str) -> ReleaseSources:
     """Return what an installed package holds.
 
     Args:
@@ -114,7 +114,7 @@ def read_installed(site: Path, package: str) -> Sources:
             f"{package} is not installed there", where=str(site), fix=f"install it: pip install {package}"
         )
     metadata = (found[-1] / "METADATA").read_text(encoding="utf-8")
-    return Sources(package, installed_versions(site, package)[0], "", metadata, FolderModules(site, package))
+    return ReleaseSources(package, installed_versions(site, package)[0], "", metadata, FolderModules(site, package))
 
 
 def _infos(site: Path, package: str) -> list[Path]:

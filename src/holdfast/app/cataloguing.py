@@ -14,22 +14,22 @@ from packaging.version import Version
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.history_files import load_texts, save_text, writable_folder
 from holdfast.adapters.registry import Registry
-from holdfast.adapters.wheels import Sources, installed_versions, is_environment, read_installed, read_wheel
+from holdfast.adapters.wheels import ReleaseSources, installed_versions, is_environment, read_installed, read_wheel
 from holdfast.catalog.api import BUILTIN
 from holdfast.catalog.api.folders import newest_folder
 from holdfast.catalog.messages import SUFFIX, messages_folder
-from holdfast.catalog.messages.templates import Message
+from holdfast.catalog.messages.templates import MessageTemplate
 from holdfast.core.errors import UsageError
 from holdfast.engine.extract.coverage import PACKAGES
 from holdfast.engine.extract.entries import Release
-from holdfast.engine.extract.history import History, parse_history
+from holdfast.engine.extract.history import ReleaseHistory, parse_history
 from holdfast.engine.extract.messages.coverage import MODULES
 from holdfast.engine.extract.messages.history import MessageHistory, parse_messages
 from holdfast.engine.extract.messages.reading import read_messages
 from holdfast.engine.extract.release import read_release
 
 Answer = dict[str, Any]
-Onlooker = Callable[[str], None]
+Progress = Callable[[str], None]
 
 FEW: Final = 4
 """Wheels that are sooner read one after the other than by new processes."""
@@ -40,7 +40,7 @@ def catalog(
     *,
     source: str | None = None,
     target: str | None = None,
-    onlooker: Onlooker = lambda _: None,
+    on_progress: Progress = lambda _: None,
 ) -> Answer:
     """Read releases into the API history, and into what the libraries say.
 
@@ -51,7 +51,7 @@ def catalog(
             registry has. Default: the registry is asked for releases that the history does not have yet.
         target: The folder that all is written to. Default: where the history and the messages lie, or the user's cache if
             that may not be written.
-        onlooker: Is told of each release before it is read.
+        on_progress: Is told of each release before it is read.
 
     Raises:
         UsageError: A package is not covered, a folder holds no wheel, or the registry could not be asked.
@@ -61,29 +61,29 @@ def catalog(
     folders = (folder, folder if target else messages_folder(folder))
     wheels = Path(source) if source else None
     if wheels is None or is_environment(wheels):
-        added = _update(chosen, folders, Environment(wheels) if wheels else Released(), onlooker)
+        added = _update(chosen, folders, InstalledPackages(wheels) if wheels else RegistryReleases(), on_progress)
     else:
-        added = _build(chosen, wheels, folders, onlooker)
+        added = _build(chosen, wheels, folders, on_progress)
     releases = {package: len(parse_history(text).versions) for package, text in load_texts(folder).items()}
     return {"schema": 1, "verb": "catalog", "folder": str(folder), "added": added, "releases": releases}
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class WheelContents:
     """What a wheel offers, and what it says."""
 
     release: Release
-    messages: frozenset[Message]
+    messages: frozenset[MessageTemplate]
 
 
 @dataclass(frozen=True, slots=True)
-class Package:
+class PackageRecord:
     """What is kept of a package's releases. Where messages are read first, there are none of earlier releases."""
 
-    history: History
+    history: ReleaseHistory
     messages: MessageHistory
 
-    def add(self, read: Read) -> None:
+    def add(self, read: WheelContents) -> None:
         """Add a release that is not yet there."""
         self.history.add(read.release)
         self.messages.add(read.release.version, read.messages)
@@ -96,19 +96,19 @@ class Package:
             save_text(folders[1], self.history.package, self.messages.text(), SUFFIX)
 
 
-class Shelf(Protocol):
+class ReleaseSource(Protocol):
     """Where releases are to be had."""
 
     def versions(self, package: str) -> Iterable[str]:
         """Return the releases of a package."""
         ...
 
-    def read(self, package: str, version: str) -> Read:
+    def read(self, package: str, version: str) -> WheelContents:
         """Return what one of them offers and says."""
         ...
 
 
-class Released:
+class RegistryReleases:
     """What the registry has."""
 
     def __init__(self) -> None:
@@ -118,13 +118,13 @@ class Released:
         """Return the releases that are listed."""
         return self._registry.versions(package)
 
-    def read(self, package: str, version: str) -> Read:
+    def read(self, package: str, version: str) -> WheelContents:
         """Download one, and read it."""
         with TemporaryDirectory(prefix="holdfast-") as scratch:
             return read_file(self._registry.download(package, version, Path(scratch)))
 
 
-class Environment:
+class InstalledPackages:
     """What is installed in an environment: builds of somebody's own, too."""
 
     def __init__(self, site: Path) -> None:
@@ -134,12 +134,12 @@ class Environment:
         """Return the installed release, if there is one."""
         return installed_versions(self._site, package)
 
-    def read(self, package: str, version: str) -> Read:  # noqa: ARG002 - there is but one
+    def read(self, package: str, version: str) -> WheelContents:  # noqa: ARG002 - there is but one
         """Read the installed modules."""
         return _read(read_installed(self._site, package))
 
 
-def read_file(wheel: Path) -> Read:
+def read_file(wheel: Path) -> WheelContents:
     """Return what the release in a wheel offers and says.
 
     Raises:
@@ -148,9 +148,9 @@ def read_file(wheel: Path) -> Read:
     return _read(read_wheel(wheel))
 
 
-def _read(found: Sources) -> Read:
+def _read(found: ReleaseSources) -> WheelContents:
     release = read_release(found.package, found.version, found.date, found.metadata, found.modules)
-    return Read(release, frozenset(read_messages(found.package, found.modules)))
+    return WheelContents(release, frozenset(read_messages(found.package, found.modules)))
 
 
 def _chosen(packages: Iterable[str]) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ def _chosen(packages: Iterable[str]) -> tuple[str, ...]:
 
 
 def _build(
-    packages: Sequence[str], source: Path, folders: tuple[Path, Path], onlooker: Onlooker
+    packages: Sequence[str], source: Path, folders: tuple[Path, Path], on_progress: Progress
 ) -> dict[str, list[str]]:
     """Build histories from a folder of wheels; they are dated by the newest of these, so that they can be built again."""
     wheels = {package: sorted(source.rglob(f"{package}-*.whl")) for package in packages}
@@ -172,8 +172,8 @@ def _build(
     built = []
     for package, files in wheels.items():
         if files:
-            onlooker(f"{package}: {len(files)} wheels")
-            built.append(_grown(Package(History(package), MessageHistory(package)), _read_all(files)))
+            on_progress(f"{package}: {len(files)} wheels")
+            built.append(_grown(PackageRecord(ReleaseHistory(package), MessageHistory(package)), _read_all(files)))
     made = max(date for each in built for date in each.history.dates)
     for each in built:
         each.save(folders, made)
@@ -181,7 +181,7 @@ def _build(
 
 
 def _update(
-    packages: Sequence[str], folders: tuple[Path, Path], shelf: Shelf, onlooker: Onlooker
+    packages: Sequence[str], folders: tuple[Path, Path], shelf: ReleaseSource, on_progress: Progress
 ) -> dict[str, list[str]]:
     """Add what is to be had and the history has not; every history is dated today, those without news as well."""
     texts = load_texts(newest_folder(BUILTIN)) | load_texts(folders[0])
@@ -189,13 +189,13 @@ def _update(
     made = datetime.fromtimestamp(SystemClock().now_s(), UTC).date().isoformat()
     added: dict[str, list[str]] = {}
     for package in packages:
-        kept = Package(
-            parse_history(texts[package]) if package in texts else History(package),
+        kept = PackageRecord(
+            parse_history(texts[package]) if package in texts else ReleaseHistory(package),
             parse_messages(said[package]) if package in said else MessageHistory(package),
         )
         added[package] = _news(shelf.versions(package), kept.history.versions)
         for version in added[package]:
-            onlooker(f"{package} {version}")
+            on_progress(f"{package} {version}")
             kept.add(shelf.read(package, version))
         kept.save(folders, made)
     for package in sorted(set(texts) - set(packages)):
@@ -218,13 +218,13 @@ def _news(listed: Iterable[str], known: Sequence[str]) -> list[str]:
     return [str(version) for version in sorted(new) if not known or version > min(have)]
 
 
-def _grown(package: Package, releases: Iterable[Read]) -> Package:
+def _grown(package: PackageRecord, releases: Iterable[WheelContents]) -> PackageRecord:
     for read in sorted(releases, key=lambda each: Version(each.release.version)):
         package.add(read)
     return package
 
 
-def _read_all(wheels: Sequence[Path]) -> list[Read]:
+def _read_all(wheels: Sequence[Path]) -> list[WheelContents]:
     if len(wheels) <= FEW:
         return [read_file(wheel) for wheel in wheels]
     with ProcessPoolExecutor(os.cpu_count()) as pool:

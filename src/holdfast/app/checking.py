@@ -5,7 +5,7 @@ from typing import Any
 
 from holdfast.app.arguments import Overrides, PathNames, Texts, as_codes, as_overrides, as_paths, as_texts
 from holdfast.app.checking_one import answer_question
-from holdfast.app.questions import Asked, Options, find_questions
+from holdfast.app.questions import CheckOptions, CheckRequest, find_questions
 from holdfast.core.errors import UsageError
 from holdfast.engine.answers import answer_check
 from holdfast.engine.statistics import count_findings
@@ -64,7 +64,7 @@ def check(  # noqa: PLR0913 - a verb has as many arguments as its command has op
             everything wrong with a project's settings.
     """
     begun = time.perf_counter()
-    options = Options(
+    options = CheckOptions(
         only=as_codes(select),
         ignore=as_codes(ignore),
         sets=as_overrides(set),
@@ -92,7 +92,7 @@ def check(  # noqa: PLR0913 - a verb has as many arguments as its command has op
     return {**told, "others": asked.others, "passed_over": passed_over, **counts}
 
 
-def _answers(asked: Asked, *, cache: bool) -> list[Answer]:
+def _answers(asked: CheckRequest, *, cache: bool) -> list[Answer]:
     questions = list(asked.questions.values())
     if asked.alone:
         return [answer_question(questions[0], alone=True).answer]
@@ -104,7 +104,7 @@ def _answers(asked: Asked, *, cache: bool) -> list[Answer]:
     return answers
 
 
-def _mended(asked: Asked, *, unsafe: bool, write: bool) -> list[Answer]:
+def _mended(asked: CheckRequest, *, unsafe: bool, write: bool) -> list[Answer]:
     from holdfast.app import fixing  # what no check needs
 
     return [

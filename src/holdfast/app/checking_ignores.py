@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from holdfast.adapters.targets import Target
 from holdfast.app.target_request import IGNORES, INSPECTED
 from holdfast.core.finding import Finding, Rule
-from holdfast.engine.answers import Checked
+from holdfast.engine.answers import CheckedTarget
 from holdfast.engine.check import run_rules
 from holdfast.engine.suppress import Ignore
-from holdfast.engine.unused_ignores import Decided, unused_ignores
+from holdfast.engine.unused_ignores import IgnoreUsage, unused_ignores
 from holdfast.rules import all_rules
 
 UNREADABLE = "SYN001"
@@ -16,7 +16,7 @@ UNREADABLE = "SYN001"
 
 
 def find_unused(
-    asked: Target, rules: Iterable[Rule], checked: Checked, passed: Sequence[tuple[Finding, Ignore]]
+    asked: Target, rules: Iterable[Rule], checked: CheckedTarget, passed: Sequence[tuple[Finding, Ignore]]
 ) -> list[Finding]:
     """Return what the rules about comments find.
 
@@ -28,7 +28,7 @@ def find_unused(
     """
     rules = list(rules)
     known = (UNREADABLE, *(rule.code for rule in all_rules()))
-    decided = Decided(known=known, undecided=frozenset(_undecided(asked, rules, checked)), passed=passed)
+    decided = IgnoreUsage(known=known, undecided=frozenset(_undecided(asked, rules, checked)), passed=passed)
     facts = {IGNORES: tuple(unused_ignores(asked.documents, decided))}
     judging = [rule for rule in rules if IGNORES in rule.needs]
     texts = {document.path: document for document in asked.documents}.values()
@@ -36,7 +36,7 @@ def find_unused(
     return [result for result in results if isinstance(result, Finding)]
 
 
-def _undecided(asked: Target, rules: Sequence[Rule], checked: Checked) -> Iterator[str]:
+def _undecided(asked: Target, rules: Sequence[Rule], checked: CheckedTarget) -> Iterator[str]:
     """Yield the codes of the rules of which nobody knows whether they would have found something."""
     decided = {rule.code for rule in rules if not rule.needs & (INSPECTED | {IGNORES})}
     kinds = {document.kind for document in asked.documents}

@@ -12,22 +12,22 @@ from holdfast.app.target_request import INSPECTED, rows_at_hand
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Rule, Skip
 from holdfast.core.scan import Scan
-from holdfast.engine.answers import Checked
+from holdfast.engine.answers import CheckedTarget
 from holdfast.engine.check import needed_facts, run_rules
 from holdfast.engine.gather import gather
-from holdfast.engine.hub_facts import HUB_FACTS, Outside, asked_about
-from holdfast.engine.job_facts import JobFacts, Sources
+from holdfast.engine.hub_facts import HUB_FACTS, ReferenceResolver, asked_about
+from holdfast.engine.job_facts import FactSources, JobFacts
 from holdfast.engine.renamed import ask_at_once
 
 TOLD = ("trl", "transformers", "peft")
 
 
-def check(asked: Target, rules: Sequence[Rule], _: str, outside: Outside) -> Checked:
+def check(asked: Target, rules: Sequence[Rule], _: str, outside: ReferenceResolver) -> CheckedTarget:
     """Return what the rules say of a job file."""
     job = asked.job
     if job is None:
         raise TypeError("a target without a job is no job file")
-    sources = Sources(
+    sources = FactSources(
         datasets=LocalDatasets(),
         machines=LocalMachine(),
         models=LocalModels(),
@@ -39,7 +39,7 @@ def check(asked: Target, rules: Sequence[Rule], _: str, outside: Outside) -> Che
     ours = [rule for rule in asked_about(rules, asked.document, facts) if not rule.needs & INSPECTED]
     known = gather(needed_facts(ours), facts, awaited=HUB_FACTS)
     results = list(ask_at_once(asked.document, lambda document: run_rules(ours, document, known)))
-    return Checked(
+    return CheckedTarget(
         document=asked.document,
         method=job.method.value,
         resolved={name: facts.api.versions[name] for name in TOLD},

@@ -10,17 +10,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from holdfast.adapters.check_cache import Basis, CheckCache, Surroundings, cache_folder, digest, file_digest
+from holdfast.adapters.check_cache import CacheBasis, CheckCache, CheckEnvironment, cache_folder, digest, file_digest
 from holdfast.adapters.targets.siblings import read_module
-from holdfast.app.checking_one import PROGRAMS, Told, answer_question
-from holdfast.app.target_request import CATALOG, Question
+from holdfast.app.checking_one import PROGRAMS, TargetResult, answer_question
+from holdfast.app.target_request import CATALOG, TargetRequest
 
 Json = dict[str, Any]
 FILES_PER_PROCESS: Final = 25
 """Fewer do not make up for starting another process, and gathering what it found."""
 
 
-def answer_all(questions: Sequence[Question], caches: Sequence[Path | None] | None) -> list[Json]:
+def answer_all(questions: Sequence[TargetRequest], caches: Sequence[Path | None] | None) -> list[Json]:
     """Return the answers to questions about several targets, in their order.
 
     Args:
@@ -32,9 +32,9 @@ def answer_all(questions: Sequence[Question], caches: Sequence[Path | None] | No
         gc.enable()
     if caches is None:
         return [told.answer for told in share_out(questions, answer_question)]
-    surroundings = Surroundings(os.environ)
+    surroundings = CheckEnvironment(os.environ)
     kept = [
-        Kept(question, CheckCache(cache_folder(folder, os.environ)), surroundings)
+        CachedAnswer(question, CheckCache(cache_folder(folder, os.environ)), surroundings)
         for question, folder in zip(questions, caches, strict=True)
     ]
     answers = [each.load() for each in kept]
@@ -46,8 +46,8 @@ def answer_all(questions: Sequence[Question], caches: Sequence[Path | None] | No
 
 
 def share_out(
-    questions: Sequence[Question], answer: Callable[[Question], Told], processes: int | None = None
-) -> Iterator[Told]:
+    questions: Sequence[TargetRequest], answer: Callable[[TargetRequest], TargetResult], processes: int | None = None
+) -> Iterator[TargetResult]:
     """Yield the answers, in order, worked out by as many processes as pay.
 
     Where the system cannot copy a process, one after the other: to start Python anew takes as long as fifty files.
@@ -62,10 +62,10 @@ def share_out(
         yield from pool.map(answer, questions, chunksize=max(1, len(questions) // (count * 8)))
 
 
-class Kept:
+class CachedAnswer:
     """The answer to one question, in the cache, as far as it can be kept there."""
 
-    def __init__(self, question: Question, cache: CheckCache, surroundings: Surroundings) -> None:
+    def __init__(self, question: TargetRequest, cache: CheckCache, surroundings: CheckEnvironment) -> None:
         self._cache = cache
         self._basis = _basis(question, surroundings)
 
@@ -73,13 +73,13 @@ class Kept:
         """Return the answer, or None where it is not known."""
         return self._cache.load(self._basis) if self._basis else None
 
-    def save(self, told: Told) -> None:
+    def save(self, told: TargetResult) -> None:
         """Keep the answer, unless it rests on files that are not looked at again, or on what the Hub said."""
         if self._basis and not told.reads_more:
             self._cache.save(self._basis, told.answer, told.modules)
 
 
-def _basis(question: Question, surroundings: Surroundings) -> Basis | None:
+def _basis(question: TargetRequest, surroundings: CheckEnvironment) -> CacheBasis | None:
     """Return what the answer rests on. A job file's rests on data and machine too, uv's on the registry: none is kept."""
     path = Path(question.path)
     if path.suffix not in PROGRAMS or question.resolve != CATALOG:
@@ -98,7 +98,7 @@ def _basis(question: Question, surroundings: Surroundings) -> Basis | None:
         f"edits={question.edits}",
         f"unasked={question.unasked}",
     )
-    return Basis(
+    return CacheBasis(
         name=digest(question.path, str(path.absolute()), *options),
         content=digest(surroundings.stamp(path.absolute().parent), text),
         read_module=partial(read_module, path.parent),

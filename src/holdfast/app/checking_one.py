@@ -6,13 +6,13 @@ from typing import Any, NamedTuple, Protocol
 
 from holdfast.adapters.targets import Target, read_target
 from holdfast.app.outside import WALKED, open_outside
-from holdfast.app.target_request import COMMAND_LINE, IGNORES, STANDARD_INPUT, Question, rows_at_hand
+from holdfast.app.target_request import COMMAND_LINE, IGNORES, STANDARD_INPUT, TargetRequest, rows_at_hand
 from holdfast.core.errors import HoldfastError, UsageError, flatten
 from holdfast.core.finding import Finding, Rule
 from holdfast.core.text import Place
-from holdfast.engine.answers import Checked, Unread, answer_target
+from holdfast.engine.answers import CheckedTarget, UnreadableTarget, answer_target
 from holdfast.engine.check import select
-from holdfast.engine.hub_facts import HUB_FACTS, Outside
+from holdfast.engine.hub_facts import HUB_FACTS, ReferenceResolver
 from holdfast.engine.mentions import mentions
 from holdfast.engine.suppress import MARK, part_findings
 from holdfast.rules import all_rules, rules_of_jobs
@@ -23,12 +23,14 @@ PROGRAMS = (".py", ".ipynb")
 class Checker(Protocol):
     """Asks rules about one kind of target."""
 
-    def __call__(self, asked: Target, rules: Sequence[Rule], resolve: str, outside: Outside, /) -> Checked:
+    def __call__(
+        self, asked: Target, rules: Sequence[Rule], resolve: str, outside: ReferenceResolver, /
+    ) -> CheckedTarget:
         """Return what they said."""
         ...
 
 
-class Told(NamedTuple):
+class TargetResult(NamedTuple):
     """The answer about one target.
 
     Attributes:
@@ -42,7 +44,7 @@ class Told(NamedTuple):
     reads_more: bool = False
 
 
-def answer_question(question: Question, *, alone: bool = False) -> Told:
+def answer_question(question: TargetRequest, *, alone: bool = False) -> TargetResult:
     """Return the answer about one target. What keeps it from being read is a finding of its own.
 
     Args:
@@ -61,15 +63,15 @@ def answer_question(question: Question, *, alone: bool = False) -> Told:
         errors = flatten(error)
         if not errors or (alone and not _is_broken_program(question.path, errors)):
             raise
-        return Told(answer_target(Unread(path=question.path, errors=tuple(errors))), frozenset())
-    return Told(
+        return TargetResult(answer_target(UnreadableTarget(path=question.path, errors=tuple(errors))), frozenset())
+    return TargetResult(
         answer_target(checked, edits=question.edits) | _unasked(question, asked) | _checklist(question, asked, checked),
         asked.modules,
         asked.reads_more or question.checklist or _looks_outside(asked, question),
     )
 
 
-def read_question(question: Question, text: str | None = None) -> Target:
+def read_question(question: TargetRequest, text: str | None = None) -> Target:
     """Read a question's target, or, in the place of what the file holds, another text.
 
     Raises:
@@ -83,12 +85,12 @@ def read_question(question: Question, text: str | None = None) -> Target:
     return read_target(question.path, question.sets, question.arguments, text=text)
 
 
-def _looks_outside(asked: Target, question: Question) -> bool:
+def _looks_outside(asked: Target, question: TargetRequest) -> bool:
     """Tell whether an answer rests on what is outside now, and may be another the next time."""
     return question.unasked != WALKED and any(mentions(document) for document in asked.documents)
 
 
-def ask_rules(asked: Target, question: Question) -> Checked:
+def ask_rules(asked: Target, question: TargetRequest) -> CheckedTarget:
     """Ask the rules about one target."""
     concerned: Iterable[Rule] = all_rules() if rows_at_hand(asked) else rules_of_jobs()
     if _is_passed_by(asked, question):
@@ -121,17 +123,17 @@ def _program_checker() -> Checker:
     return check
 
 
-def _is_passed_by(asked: Target, question: Question) -> bool:
+def _is_passed_by(asked: Target, question: TargetRequest) -> bool:
     """Tell whether nothing is looked for outside, here or on the Hub: of a program that was found in a folder."""
     return question.unasked == WALKED and asked.job is None
 
 
-def _unasked(question: Question, asked: Target) -> dict[str, str]:
+def _unasked(question: TargetRequest, asked: Target) -> dict[str, str]:
     """Return why the rules about the Hub were left out, where they were: one reason, and no skip for each."""
     return {"unasked": question.unasked} if _is_passed_by(asked, question) else {}
 
 
-def _checklist(question: Question, asked: Target, checked: Checked) -> dict[str, Any]:
+def _checklist(question: TargetRequest, asked: Target, checked: CheckedTarget) -> dict[str, Any]:
     """Return the checklists, where they are asked for, under their name."""
     if not question.checklist:
         return {}

@@ -10,10 +10,10 @@ from holdfast.catalog.api import packages
 from holdfast.core.document import Document
 from holdfast.core.errors import SourceError
 from holdfast.core.finding import Finding, Rule, Skip
-from holdfast.core.requirement import Declared
-from holdfast.engine.answers import Checked
-from holdfast.engine.check_program import Footing, check_program
-from holdfast.engine.hub_facts import Outside
+from holdfast.core.requirement import ProjectRequirements
+from holdfast.engine.answers import CheckedTarget
+from holdfast.engine.check_program import VersionContext, check_program
+from holdfast.engine.hub_facts import ReferenceResolver
 from holdfast.engine.launched import with_launched
 from holdfast.engine.resolve import IMPORTANCE, Resolution, choose_python, resolved_by
 from holdfast.engine.resolve.assuming import assume_versions
@@ -22,7 +22,7 @@ from holdfast.engine.resolve_once import resolve_once
 UV = "uv"
 
 
-def check(asked: Target, rules: Sequence[Rule], resolve: str, outside: Outside) -> Checked:
+def check(asked: Target, rules: Sequence[Rule], resolve: str, outside: ReferenceResolver) -> CheckedTarget:
     """Return what the rules say of a program. Each script that a command starts stands on its own requirements."""
     results: list[Finding | Skip] = []
     resolved: dict[str, str] = {}
@@ -33,7 +33,7 @@ def check(asked: Target, rules: Sequence[Rule], resolve: str, outside: Outside) 
         resolved |= _named(footing.versions, documents)
         as_uv = f"by {footing.declared.origin}; as uv resolves it"
         because[as_uv if _asks_uv(footing.declared, resolve) else footing.because] = None
-    return Checked(
+    return CheckedTarget(
         document=asked.document,
         method=next(
             (method for document in asked.documents if isinstance(method := document.get("method"), str)), None
@@ -46,21 +46,21 @@ def check(asked: Target, rules: Sequence[Rule], resolve: str, outside: Outside) 
     )
 
 
-def stand(path: str, documents: Sequence[Document], resolve: str) -> Footing:
+def stand(path: str, documents: Sequence[Document], resolve: str) -> VersionContext:
     """Return the versions that a program gets, by what is declared in it or around it, and what launches it.
 
     An environment says so only if it has all the libraries that the program uses; the script will run in another then.
     """
     declared = find_declared(path, documents[0].text)
     if declared.kind == "environment" and not all(declared.named(package) for package in _used(documents)):
-        declared = Declared()
+        declared = ProjectRequirements()
     declared = with_launched(declared, documents[0])
     if _asks_uv(declared, resolve):
         resolution, assumed = _by_uv(declared), dict[str, str]()
     else:
         resolution = resolve_once(declared)
         assumed = assume_versions(declared, resolution, sorted(_used(documents), key=_importance))
-    return Footing(
+    return VersionContext(
         resolution=resolution,
         declared=declared,
         assumed=assumed,
@@ -71,12 +71,12 @@ def stand(path: str, documents: Sequence[Document], resolve: str) -> Footing:
     )
 
 
-def _asks_uv(declared: Declared, resolve: str) -> bool:
+def _asks_uv(declared: ProjectRequirements, resolve: str) -> bool:
     """Tell whether uv has anything to say: where nothing is declared, or the versions themselves, it has not."""
     return resolve == UV and bool(declared.requirements) and not declared.exact
 
 
-def _by_uv(declared: Declared) -> Resolution:
+def _by_uv(declared: ProjectRequirements) -> Resolution:
     """Return the versions that uv would install; where it cannot say, nothing is known of any, and why."""
     from holdfast.adapters.declared import uv
 

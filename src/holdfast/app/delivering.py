@@ -6,7 +6,7 @@ from holdfast.adapters.hub import open_hub
 from holdfast.adapters.stored import read_stored
 from holdfast.core.errors import SourceError
 from holdfast.core.event import RunState
-from holdfast.core.mention import Mention
+from holdfast.core.mention import Reference
 from holdfast.engine.delivery import Delivery, judge_delivery, needed_files
 
 
@@ -14,7 +14,7 @@ def verify_push(repository: str, state: RunState) -> Delivery:
     """Return whether the last push to a repository has arrived; unknown where the Hub does not say."""
     push = state.pushes[repository]
     folder, revision = push.get("folder"), push.get("revision")
-    mention = Mention(role="target", name=repository, key="output.push_to", revision=revision)
+    mention = Reference(role="target", name=repository, key="output.push_to", revision=revision)
     try:
         there = open_hub().shelf(mention)
     except SourceError as error:

@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any, Final
 from holdfast.adapters.log_files import open_logs
 from holdfast.adapters.targets import PROGRAMS
 from holdfast.app.arguments import PathName, PathNames, as_paths
-from holdfast.app.diagnosing_past import Past
+from holdfast.app.diagnosing_past import RunHistory
 from holdfast.core.diagnosis import Diagnosis
 from holdfast.core.errors import UsageError
 from holdfast.core.log import Log
-from holdfast.engine.diagnose import Marks, read_log
+from holdfast.engine.diagnose import PatternIndex, read_log
 from holdfast.engine.diagnose import diagnose as judge
 from holdfast.engine.diagnose.asked import find_contradictions
 from holdfast.engine.diagnose.endings import ENDING, as_log, read_ending, speak_of
 from holdfast.engine.diagnose.findings import speak, speak_for
-from holdfast.engine.diagnose.silent import Silent
+from holdfast.engine.diagnose.silent import MetricEvidence
 from holdfast.engine.diagnosis_answers import answer_diagnose
 from holdfast.signatures import all_signatures
 
 if TYPE_CHECKING:
-    from holdfast.app.diagnosing_jobs import Job  # for the type alone: what checks jobs takes long to import
+    from holdfast.app.diagnosing_jobs import JobContext  # for the type alone: what checks jobs takes long to import
 
 Answer = dict[str, Any]
 JOBS: Final = frozenset({*PROGRAMS, ".yaml", ".yml"})
@@ -49,7 +49,7 @@ def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None
         UsageError: There is no such log and no such run, or it is no text; no process ends like that.
     """
     named = as_paths(targets)
-    marks = Marks(all_signatures())
+    marks = PatternIndex(all_signatures())
     past = _past(named, str(ended), fspath(runs) if runs else None)
     log = read_log(past.files, marks.sought)
     alone = judge(log, marks, past.knows)
@@ -72,7 +72,7 @@ def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None
     }
 
 
-def _read_job(past: Past, alone: Diagnosis) -> "Job | None":
+def _read_job(past: RunHistory, alone: Diagnosis) -> "JobContext | None":
     """Return what the job's own file says, if there is one."""
     if not past.job:
         return None
@@ -81,7 +81,7 @@ def _read_job(past: Past, alone: Diagnosis) -> "Job | None":
     return read_job(past.job, past.versions or alone.versions, past.text or None)
 
 
-def _past(named: Sequence[str], ended: str, runs: str | None) -> Past:
+def _past(named: Sequence[str], ended: str, runs: str | None) -> RunHistory:
     """Return the logs that are meant, and what belongs to them.
 
     Raises:
@@ -99,7 +99,7 @@ def _past(named: Sequence[str], ended: str, runs: str | None) -> Past:
         )
     if len(logs) > 1 or jobs or logs[0] == STDIN or Path(logs[0]).exists():
         known = [read_ending(ended)] if ended else []
-        return Past(
+        return RunHistory(
             files=[*open_logs(logs), *([as_log(known, ENDING)] if known else [])],
             knows=tuple(speak_of(known, ENDING)),
             job=next(iter(jobs), ""),
@@ -120,7 +120,7 @@ def _past(named: Sequence[str], ended: str, runs: str | None) -> Past:
     return past
 
 
-def _beside(log: Log, alone: Diagnosis, past: Past, job: "Job | None") -> list[Silent]:
+def _beside(log: Log, alone: Diagnosis, past: RunHistory, job: "JobContext | None") -> list[MetricEvidence]:
     """Return all that speaks beside the log: what the ledger knows, what was asked, what rules find."""
     asked = [each for each in (past.asked, job.asked if job else None) if each]
     return [
@@ -131,6 +131,6 @@ def _beside(log: Log, alone: Diagnosis, past: Past, job: "Job | None") -> list[S
     ]
 
 
-def _first_of_each(found: Iterable[Silent]) -> list[Silent]:
+def _first_of_each(found: Iterable[MetricEvidence]) -> list[MetricEvidence]:
     """Return one finding of each class."""
     return list({each.name: each for each in reversed(list(found))}.values())

@@ -10,14 +10,14 @@ from holdfast.app.checking_one import ask_rules, read_question
 from holdfast.app.checking_programs import stand
 from holdfast.app.diagnosing_rows import find_in_rows
 from holdfast.app.outside import OFFLINE, open_outside
-from holdfast.app.target_request import CATALOG, Question
+from holdfast.app.target_request import CATALOG, TargetRequest
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import HoldfastError
 from holdfast.core.finding import Finding
-from holdfast.core.requirement import Declared, Requirement
+from holdfast.core.requirement import ProjectRequirements, Requirement
 from holdfast.core.text import Place
 from holdfast.engine.check_program import check_program
-from holdfast.engine.diagnose.asked import Asked
+from holdfast.engine.diagnose.asked import DeclaredTraining
 from holdfast.engine.resolve_once import resolve_once
 from holdfast.engine.suppress import part_findings
 from holdfast.rules import rules_of_jobs
@@ -30,7 +30,7 @@ CONFIG: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class JobContext:
     """What a script or job file says beside a log.
 
     Attributes:
@@ -39,12 +39,12 @@ class Job:
         unread: Why it could not be read; empty where it could.
     """
 
-    asked: Asked | None = None
+    asked: DeclaredTraining | None = None
     findings: tuple[Finding, ...] = ()
     unread: str = ""
 
 
-def read_job(path: str, versions: Mapping[str, str], text: str | None = None) -> Job:
+def read_job(path: str, versions: Mapping[str, str], text: str | None = None) -> JobContext:
     """Return what a script or job file says; it is checked against the versions that the log tells, and without the network.
 
     Args:
@@ -52,21 +52,21 @@ def read_job(path: str, versions: Mapping[str, str], text: str | None = None) ->
         versions: Releases by package.
         text: What is taken for its text; what it holds if None.
     """
-    question = Question(path=path, unasked=OFFLINE)
+    question = TargetRequest(path=path, unasked=OFFLINE)
     try:
         target = read_question(question, text)
     except (HoldfastError, ExceptionGroup) as error:
-        return Job(unread=str(error).splitlines()[0])
+        return JobContext(unread=str(error).splitlines()[0])
     of_rows = () if target.job else tuple(find_in_rows(target.document))
-    return Job(asked=_asked(target), findings=(*_findings(target, question, versions), *of_rows))
+    return JobContext(asked=_asked(target), findings=(*_findings(target, question, versions), *of_rows))
 
 
-def _findings(target: Target, question: Question, versions: Mapping[str, str]) -> tuple[Finding, ...]:
+def _findings(target: Target, question: TargetRequest, versions: Mapping[str, str]) -> tuple[Finding, ...]:
     pins = [_pin(name, version) for name, version in versions.items() if version[:1].isdigit()]
     if target.job or not pins:
         return ask_rules(target, question).findings
     footing = stand(target.document.path, target.documents, CATALOG)
-    resolution = resolve_once(Declared(kind="command", origin=THE_LOG, requirements=tuple(pins)))
+    resolution = resolve_once(ProjectRequirements(kind="command", origin=THE_LOG, requirements=tuple(pins)))
     footing = replace(footing, resolution=resolution, outside=open_outside(target.document, OFFLINE))
     results = check_program(rules_of_jobs(), target.documents, footing)
     standing, _ = part_findings([each for each in results if isinstance(each, Finding)], target.documents)
@@ -78,7 +78,7 @@ def _pin(name: str, version: str) -> Requirement:
     return Requirement(name=name, specifier=specifier, text=f"{name}{specifier}", place=Place(THE_LOG))
 
 
-def _asked(target: Target) -> Asked | None:
+def _asked(target: Target) -> DeclaredTraining | None:
     """Return what a target asks training to do."""
     if len(target.documents) > 1:
         return None
@@ -90,7 +90,7 @@ def _asked(target: Target) -> Asked | None:
         known.pop("save_strategy", None)  # the script that is made of a job file saves at its end in any case
     method = document.get("method", "")
     callbacks = document.get("trainer.callbacks", None)
-    return Asked(
+    return DeclaredTraining(
         path=document.path,
         text=document.text,
         method=method if isinstance(method, str) else "",

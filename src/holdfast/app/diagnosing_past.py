@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from holdfast.core.log import Line
-from holdfast.engine.diagnose.asked import Asked
-from holdfast.engine.diagnose.silent import Silent
+from holdfast.engine.diagnose.asked import DeclaredTraining
+from holdfast.engine.diagnose.silent import MetricEvidence
 
 Files = list[tuple[str, Iterator[bytes]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Past:
+class RunHistory:
     """What there is of a job. Of one that the ledger does not know most of it is missing.
 
     Attributes:
@@ -26,8 +26,8 @@ class Past:
     """
 
     files: Files
-    asked: Asked | None = None
-    knows: tuple[Silent, ...] = ()
+    asked: DeclaredTraining | None = None
+    knows: tuple[MetricEvidence, ...] = ()
     refused: tuple[tuple[str, Line], ...] = ()
     job: str = ""
     text: str = ""

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from holdfast.app.checking_one import ask_rules, read_question
 from holdfast.app.outside import OFFLINE
-from holdfast.app.target_request import Question
-from holdfast.core.calls import Made
+from holdfast.app.target_request import TargetRequest
+from holdfast.core.calls import CallResult
 from holdfast.core.document import Document
 from holdfast.core.errors import HoldfastError
 from holdfast.core.finding import Finding
@@ -34,7 +34,7 @@ def find_in_rows(document: Document) -> Iterator[Finding]:
         return
     with TemporaryDirectory() as folder, suppress(HoldfastError, ExceptionGroup):
         job = _write(Path(folder), method, given)
-        question = Question(path=str(job), only=(ROWS,), unasked=OFFLINE)
+        question = TargetRequest(path=str(job), only=(ROWS,), unasked=OFFLINE)
         for finding in ask_rules(read_question(question), question).findings:
             at = "eval_dataset" if finding.key.endswith("eval_split") else "train_dataset"
             if finding.count is None or finding.count >= MOST * len(given[at]):
@@ -46,7 +46,7 @@ def _places(document: Document) -> dict[str, int]:
     """Return the line of the call that makes each of the trainer's datasets."""
     lines = {call.key: call.place.line for call in document.calls}
     made = {name: document.get(f"trainer.{name}", None) for name in SPLITS}
-    found = {name: lines.get(value.key) for name, value in made.items() if isinstance(value, Made)}
+    found = {name: lines.get(value.key) for name, value in made.items() if isinstance(value, CallResult)}
     return {name: line for name, line in found.items() if line}
 
 

@@ -8,19 +8,19 @@ from typing import Any, Final
 
 from holdfast.adapters.log_files import read_chunks
 from holdfast.adapters.run_folder import is_supervised, load_plan
-from holdfast.app.diagnosing_past import Files, Past
+from holdfast.app.diagnosing_past import Files, RunHistory
 from holdfast.app.runs import Run, open_run
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, Reported, Stage
 from holdfast.core.log import Line
-from holdfast.engine.diagnose.asked import Asked
+from holdfast.engine.diagnose.asked import DeclaredTraining
 from holdfast.engine.diagnose.attempts import LEDGER, Ending, know, refused_by, speak_of_hang
 from holdfast.engine.diagnose.endings import as_log, speak_of
 
 LOGS: Final = ("stdout.log", "stderr.log")
 
 
-def read_past(name: str, runs: str | None) -> Past:
+def read_past(name: str, runs: str | None) -> RunHistory:
     """Return what there is of a run.
 
     Args:
@@ -42,7 +42,7 @@ def read_past(name: str, runs: str | None) -> Past:
     hung = speak_of_hang(ending) if ended and state.current and state.current.stage is not Stage.SUCCEEDED else []
     started = _last(events, "start")
     job, text = _job(run)
-    return Past(
+    return RunHistory(
         files=files,
         asked=_asked(run, events, started, text),
         knows=(*speak_of(facts, LEDGER), *hung),
@@ -60,14 +60,14 @@ def _last(events: Sequence[Event], kind: str) -> Mapping[str, Any]:
     return said[-1] if said else {}
 
 
-def _asked(run: Run, events: Sequence[Event], started: Mapping[str, Any], text: str) -> Asked | None:
+def _asked(run: Run, events: Sequence[Event], started: Mapping[str, Any], text: str) -> DeclaredTraining | None:
     """Return what the trainer was told, in its own words: all settings, with the defaults of those that nobody gave."""
     config = started.get("config")
     if not isinstance(config, dict):
         return None
     saved = bool(_last(events, "checkpoint")) or any((run.folder / "model").glob("*"))
     state = run.state()
-    return Asked(
+    return DeclaredTraining(
         path=LEDGER,
         text=text,
         method=str(state.about.get("method") or ""),

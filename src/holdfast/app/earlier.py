@@ -14,7 +14,7 @@ from holdfast.adapters.targets import Target
 from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rendering import script_of
 from holdfast.app.runs import runs_folder
-from holdfast.app.target_request import Question
+from holdfast.app.target_request import TargetRequest
 from holdfast.core.errors import HoldfastError
 from holdfast.core.event import RunState, fold
 from holdfast.engine.answers import JOB_FILES
@@ -24,7 +24,7 @@ RUNNABLE: Final = (".py", ".ipynb", *JOB_FILES)
 LOOKED_AT: Final = 50  # newest runs of the folder
 
 
-def find_earlier(question: Question, asked: Target) -> Earlier:
+def find_earlier(question: TargetRequest, asked: Target) -> Earlier:
     """Return what a rehearsal and a run of the same job have shown: the same script with the same settings."""
     if not question.path.endswith(RUNNABLE):
         return Earlier()
@@ -35,7 +35,7 @@ def find_earlier(question: Question, asked: Target) -> Earlier:
     return replace(earlier, run=name, stage=state.stage.value, took_s=state.seen_s - state.started_s)
 
 
-def _rehearsed(question: Question) -> str:
+def _rehearsed(question: TargetRequest) -> str:
     """Return when a rehearsal passed, by itself or before a run; nothing where none did, or none can be told from here."""
     with suppress(HoldfastError):
         program = program_of(question.path, question.sets, question.arguments)

@@ -7,7 +7,7 @@ from typing import Any
 from holdfast.adapters.targets import read_text
 from holdfast.adapters.write_back import write_back
 from holdfast.app.checking_one import answer_question, ask_rules, read_question
-from holdfast.app.target_request import STANDARD_INPUT, Question
+from holdfast.app.target_request import STANDARD_INPUT, TargetRequest
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Finding
 from holdfast.core.notebook import is_notebook
@@ -20,7 +20,7 @@ ROUNDS = 10
 
 
 @dataclass(slots=True)
-class Mending:
+class FixedSource:
     """What becomes of a target's text.
 
     Attributes:
@@ -43,7 +43,7 @@ class Mending:
             yield other, text, apply_text_edits(text, edits)
 
 
-def answer_mended(question: Question, *, unsafe: bool, write: bool, alone: bool = False) -> Json:
+def answer_mended(question: TargetRequest, *, unsafe: bool, write: bool, alone: bool = False) -> Json:
     """Return the answer about a target after its fixes were made; where they are not written, before.
 
     Args:
@@ -69,13 +69,13 @@ def answer_mended(question: Question, *, unsafe: bool, write: bool, alone: bool 
     return {**answer, "fixed": [_told(finding) for finding in mending.fixed], **({} if write else {"diff": diff})}
 
 
-def _mended(question: Question, *, unsafe: bool) -> Mending | None:
+def _mended(question: TargetRequest, *, unsafe: bool) -> FixedSource | None:
     """Return what becomes of a target's text; None where it cannot be read. Files that it runs are left alone."""
     try:
         asked = read_question(question)
     except (UsageError, ExceptionGroup):
         return None
-    mending = Mending(asked.document.text, asked.document.text)
+    mending = FixedSource(asked.document.text, asked.document.text)
     for _ in range(ROUNDS):
         found = ask_rules(asked, question).findings
         made = mend(_open(found, question.path, mending.fixed), asked.place_edits, unsafe=unsafe)

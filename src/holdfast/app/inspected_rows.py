@@ -9,13 +9,13 @@ from typing import Any, Final
 from holdfast.adapters.rows.opening import open_rows
 from holdfast.app.outside import OFFLINE
 from holdfast.catalog.builtin import BUILTIN
-from holdfast.catalog.formats import Settings, recognise, settle
+from holdfast.catalog.formats import ColumnSettings, recognise, settle
 from holdfast.catalog.named import some_of
 from holdfast.catalog.repositories import may_be_repository
 from holdfast.core.columns import Type
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.mention import Mention
+from holdfast.core.mention import Reference
 from holdfast.core.methods import Method
 from holdfast.core.scan import Scan
 from holdfast.core.shape import Shape
@@ -36,7 +36,7 @@ def scan_small(asked: Document) -> Scan:
     Raises:
         SourceError: It is large, or nobody can read it, which other rules tell.
     """
-    source = Source(asked, offline=True)
+    source = RowSource(asked, offline=True)
     path = Path(source.path).expanduser()
     files = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
     size = sum(each.stat().st_size for each in files)
@@ -49,7 +49,7 @@ def scan_small(asked: Document) -> Scan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class DataPreview:
     """What the first rows show.
 
     Attributes:
@@ -62,10 +62,10 @@ class Sight:
     samples: tuple[dict[str, Any], ...]
     columns: Mapping[str, Type]
     shape: Shape
-    settings: Settings
+    settings: ColumnSettings
 
 
-class Source:
+class RowSource:
     """Where the rows of what is asked about come from; each pass over them opens them anew.
 
     Attributes:
@@ -98,7 +98,7 @@ class Source:
         """Open the rows."""
         return self._opener(split or self.split)
 
-    def look(self) -> Sight:
+    def look(self) -> DataPreview:
         """Read the first rows.
 
         Raises:
@@ -109,11 +109,11 @@ class Source:
         samples = tuple(islice((row for some in frames for row in some), SAMPLES))
         columns = settle(rows.columns, samples)
         known = {name: kind for name, kind in columns.items() if kind is not None}
-        return Sight(
+        return DataPreview(
             samples=samples, columns=known, shape=recognise(columns, samples), settings=read_settings(self.asked)
         )
 
-    def scan(self, sight: Sight, method: Method | None) -> Scan:
+    def scan(self, sight: DataPreview, method: Method | None) -> Scan:
         """Judge every row."""
         evaluated = self.asked.get("dataset.eval_split", None)
         eval_rows = self.open(evaluated) if isinstance(evaluated, str) else None
@@ -121,11 +121,11 @@ class Source:
         return scan_rows(self.open(), sight.shape, eval_rows=eval_rows, method=name, settings=sight.settings)
 
 
-def read_settings(asked: Document) -> Settings:
+def read_settings(asked: Document) -> ColumnSettings:
     """Return what of a job's settings decides which columns are read."""
     field, assistant = asked.get("train.dataset_text_field", None), asked.get("train.assistant_only_loss", None)
     rewards = asked.get("rewards", None)
-    return Settings(
+    return ColumnSettings(
         text_field=field if isinstance(field, str) else "text",
         assistant_only_loss=assistant is True,
         rewards=tuple(each for each in rewards if isinstance(each, str)) if isinstance(rewards, list) else (),
@@ -142,7 +142,7 @@ def _find(path: str, config: str | None, *, offline: bool) -> Callable[[str], Ro
         )
     if offline:
         raise UsageError(f"nothing here is called {path}", where=path, fix=f"{OFFLINE}; leave that out")
-    mention = Mention(role="dataset", name=path, key="dataset.path", repo_kind="dataset", config=config)
+    mention = Reference(role="dataset", name=path, key="dataset.path", repo_kind="dataset", config=config)
     from holdfast.adapters import hub
 
     try:

@@ -10,18 +10,18 @@ from holdfast.adapters.overrides import apply_overrides, parse_set
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.targets import read_target
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_texts
-from holdfast.app.inspected_rows import Sight, Source
+from holdfast.app.inspected_rows import DataPreview, RowSource
 from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.repositories import may_be_repository
 from holdfast.core.document import Document, Edit, Set
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.finding import Finding, MissingFactError, Skip
 from holdfast.core.methods import Method
-from holdfast.core.scan import Broken, Scan, Tokens
+from holdfast.core.scan import Scan, Tokens, UnreadablePart
 from holdfast.core.shape import Shape
 from holdfast.core.text import Place
 from holdfast.engine.answers import JOB_FILES
-from holdfast.engine.check import Missing, run_rules
+from holdfast.engine.check import MissingFact, run_rules
 from holdfast.engine.inspection import Inspection, answer_inspect, judge_methods, usual_method
 from holdfast.rules import rules_of_rows
 
@@ -78,7 +78,7 @@ def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has 
     edits = [Set(key, value) for key, value in told.items() if value is not None]
     asked = read_asked(fspath(data), edits, as_overrides(set))
     _want_model(asked)
-    return answer_inspect(look_at(asked, Source(asked, offline=offline), rewards=as_texts(rewards), limit=rows))
+    return answer_inspect(look_at(asked, RowSource(asked, offline=offline), rewards=as_texts(rewards), limit=rows))
 
 
 def _read_method(asked: Document) -> Method | None:
@@ -119,7 +119,7 @@ def read_asked(data: str, edits: Sequence[Edit], sets: Sequence[str]) -> Documen
     return apply_overrides(asked.with_values(edits, TYPED), map(parse_set, sets))
 
 
-def look_at(asked: Document, source: Source, *, rewards: Sequence[str], limit: int) -> Inspection:
+def look_at(asked: Document, source: RowSource, *, rewards: Sequence[str], limit: int) -> Inspection:
     """Return what is found out about a dataset."""
     method = _read_method(asked)
     try:
@@ -136,7 +136,7 @@ def look_at(asked: Document, source: Source, *, rewards: Sequence[str], limit: i
         scan=scan,
         method=method,
     )
-    facts: dict[str, object | Missing] = {"scan": scan}
+    facts: dict[str, object | MissingFact] = {"scan": scan}
     counted = meant or next((each for each, ready in found.methods.items() if ready.mapping), None)
     if counted and (found.methods[counted].ready or found.methods[counted].mapping):
         found, tokens = _with_tokens(found, source, sight, counted, limit)
@@ -149,9 +149,9 @@ def look_at(asked: Document, source: Source, *, rewards: Sequence[str], limit: i
     return _judged(found, asked, facts)
 
 
-def _unreadable(asked: Document, source: Source, method: Method | None, error: BadDataError) -> Inspection:
+def _unreadable(asked: Document, source: RowSource, method: Method | None, error: BadDataError) -> Inspection:
     """Return what is to be said of data whose beginning cannot be read."""
-    broken = Broken(error.spot.path, error.what, error.spot.line)
+    broken = UnreadablePart(error.spot.path, error.what, error.spot.line)
     scan = Scan(rows=0, broken=(broken,))
     methods = judge_methods({}, Shape(), ())
     found = Inspection(path=source.path, split=source.split, shape=Shape(), methods=methods, scan=scan, method=method)
@@ -159,14 +159,14 @@ def _unreadable(asked: Document, source: Source, method: Method | None, error: B
 
 
 def _with_tokens(
-    found: Inspection, source: Source, sight: Sight, method: Method, limit: int
-) -> tuple[Inspection, Tokens | Missing]:
+    found: Inspection, source: RowSource, sight: DataPreview, method: Method, limit: int
+) -> tuple[Inspection, Tokens | MissingFact]:
     """Return the inspection with what the model's tokenizer makes of the rows, or with why nobody could tell."""
     asked = (
         source.asked if found.method else source.asked.with_values([Set("method", method.value)], Place("its columns"))
     )
     if asked.get("model", None) is None:
-        return found, Missing("no model is named")
+        return found, MissingFact("no model is named")
     mapping = None if found.methods[method].ready else found.methods[method].mapping
     try:
         from holdfast.app.tokenizing import tokenize
@@ -174,11 +174,11 @@ def _with_tokens(
         tokens, masked = tokenize(asked, source, sight, found.scan, limit, mapping=mapping)
     except (SourceError, MissingFactError) as error:
         because = error.what if isinstance(error, SourceError) else error.because
-        return replace(found, untold=because), Missing(because)
+        return replace(found, untold=because), MissingFact(because)
     return replace(found, tokens=tokens, masked=masked, mapped=method if mapping else None), tokens
 
 
-def _judged(found: Inspection, asked: Document, facts: Mapping[str, object | Missing]) -> Inspection:
+def _judged(found: Inspection, asked: Document, facts: Mapping[str, object | MissingFact]) -> Inspection:
     """Return the inspection with what the rules about rows object to."""
     rules = [rule for rule in rules_of_rows() if rule.needs & FACTS & facts.keys()]
     results = list(run_rules(rules, asked, facts))

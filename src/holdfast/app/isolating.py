@@ -9,12 +9,20 @@ from pathlib import Path
 from typing import Any, Final
 
 from holdfast.core.methods import Method
-from holdfast.core.rehearsal import Failure, Part, Played, Rehearsal
+from holdfast.core.rehearsal import Failure, Part, PartResult, Rehearsal
 from holdfast.engine.rehearse.isolating import Instead, Replay, error_of, find_blame, is_asked
-from holdfast.engine.rehearse.known_rows import COUNT, Noted, Row, columns_read, method_rows, typed_rows, usual_rows
-from holdfast.payload.rehearsal.order import Order
+from holdfast.engine.rehearse.known_rows import (
+    COUNT,
+    RecordedRows,
+    Row,
+    columns_read,
+    method_rows,
+    typed_rows,
+    usual_rows,
+)
+from holdfast.payload.rehearsal.order import PartRequest
 
-Play = Callable[[Sequence[Order]], Sequence[tuple[Mapping[Part, Played], Rehearsal]]]
+Play = Callable[[Sequence[PartRequest]], Sequence[tuple[Mapping[Part, PartResult], Rehearsal]]]
 """Plays the script as each order says, and judges what became of it."""
 GIVEN: Final = "given"
 """Folder in which a part notes what it got as it asked for rows."""
@@ -29,7 +37,9 @@ LINES: Final = 2000
 """Of a file of rows that is damaged, how many are looked at."""
 
 
-def isolate(found: Rehearsal, parts: Mapping[Part, Played], order: Order, play: Play, *, forced: bool) -> Rehearsal:
+def isolate(
+    found: Rehearsal, parts: Mapping[Part, PartResult], order: PartRequest, play: Play, *, forced: bool
+) -> Rehearsal:
     """Return a rehearsal whose failures say who is to blame.
 
     Args:
@@ -50,7 +60,7 @@ def isolate(found: Rehearsal, parts: Mapping[Part, Played], order: Order, play: 
     model, error = str(base / "model"), error_of(whole)
     replays = _played(play, [(name, replace(order, known_rows=rows)) for name, rows in given.items()], base)
     if any(find_blame(each, error, replays, order.source)[0] != "data" for each in asked):
-        others: list[tuple[Instead, Order]] = [("model", replace(order, known_model=model))]
+        others: list[tuple[Instead, PartRequest]] = [("model", replace(order, known_model=model))]
         if rows := given.get("typed") or given.get("method"):
             others.append(("both", replace(order, known_model=model, known_rows=rows)))
         replays += _played(play, others, base)
@@ -64,7 +74,7 @@ def _blamed(failure: Failure, error: str, replays: Sequence[Replay], asked: Sequ
     return replace(failure, blame=blame, blamed=because)
 
 
-def _played(play: Play, orders: Sequence[tuple[Instead, Order]], base: Path) -> list[Replay]:
+def _played(play: Play, orders: Sequence[tuple[Instead, PartRequest]], base: Path) -> list[Replay]:
     """Play the script with each replacement, side by side."""
     told = play([replace(each, folder=str(base / f"with-{name}")) for name, each in orders])
     return [
@@ -73,22 +83,24 @@ def _played(play: Play, orders: Sequence[tuple[Instead, Order]], base: Path) -> 
     ]
 
 
-def _write_rows(base: Path, noted: Sequence[Noted], whole: Played, order: Order, *, mapped: bool) -> dict[Instead, str]:
+def _write_rows(
+    base: Path, noted: Sequence[RecordedRows], whole: PartResult, order: PartRequest, *, mapped: bool
+) -> dict[Instead, str]:
     """Write the rows that stand in for the script's own; return the file of each kind of them.
 
     Where the script makes its rows of others itself (`mapped`), good ones as the trainer takes them stand in for those alone
     that could not be read: whether it makes the right ones is a question to its code.
     """
     reads, method = columns_read(order.source), _method(whole, order.source)
-    found: dict[Instead, list[tuple[Noted, Sequence[Row] | None]]] = {"usual": [], "typed": [], "method": []}
-    for number, each in enumerate(noted or [Noted(0, None)]):
+    found: dict[Instead, list[tuple[RecordedRows, Sequence[Row] | None]]] = {"usual": [], "typed": [], "method": []}
+    for number, each in enumerate(noted or [RecordedRows(0, None)]):
         taken, typed = method_rows(each, method, reads, APART * number), typed_rows(each, APART * number)
         if each.rows is None:
             typed = taken
         found["usual"].append((each, usual_rows(each) if each.rows else taken))
         found["typed"].append((each, typed))
         found["method"].append((each, typed if mapped else taken))
-    complete: dict[Instead, list[tuple[Noted, Sequence[Row]]]] = {}
+    complete: dict[Instead, list[tuple[RecordedRows, Sequence[Row]]]] = {}
     for name, several in found.items():
         if len(rows := [(each, given) for each, given in several if given]) == len(several):
             complete[name] = rows
@@ -98,7 +110,7 @@ def _write_rows(base: Path, noted: Sequence[Noted], whole: Played, order: Order,
     return {name: _write(base / f"{name}-rows", rows, own=name != "method") for name, rows in complete.items()}
 
 
-def _write(folder: Path, datasets: Sequence[tuple[Noted, Sequence[Row]]], *, own: bool) -> str:
+def _write(folder: Path, datasets: Sequence[tuple[RecordedRows, Sequence[Row]]], *, own: bool) -> str:
     """Write the rows of each dataset, and those of the first for whatever else is asked for; return that file."""
     folder.mkdir(parents=True)
     rows = folder / "rows.jsonl"
@@ -115,11 +127,11 @@ def _lines(rows: Sequence[Row]) -> str:
     return "".join(f"{json.dumps(row)}\n" for row in rows)
 
 
-def _noted(folder: Path) -> Iterator[Noted]:
+def _noted(folder: Path) -> Iterator[RecordedRows]:
     """Yield what the script got as it asked for rows, in the order of its lines."""
     for path in sorted(folder.glob("*.json"), key=lambda each: int(each.stem)):
         told = json.loads(path.read_text(encoding="utf-8"))
-        yield Noted(int(path.stem), told["rows"] or _whole_lines(told["asked"]), told["features"])
+        yield RecordedRows(int(path.stem), told["rows"] or _whole_lines(told["asked"]), told["features"])
 
 
 def _whole_lines(asked: Mapping[str, Any]) -> list[Row] | None:
@@ -136,7 +148,7 @@ def _whole_lines(asked: Mapping[str, Any]) -> list[Row] | None:
     return rows[:COUNT] or None
 
 
-def _is_mapped(folder: Path, noted: Sequence[Noted]) -> bool:
+def _is_mapped(folder: Path, noted: Sequence[RecordedRows]) -> bool:
     """Return whether the script gives its trainer other columns than it got, or none was made before it failed."""
     kept = folder / "rows" / "train.jsonl"
     columns = [each.columns for each in noted if each.rows]
@@ -149,7 +161,7 @@ def _is_mapped(folder: Path, noted: Sequence[Noted]) -> bool:
     return not any(set(json.loads(line)) <= each for each in columns) if line.strip() else True
 
 
-def _method(whole: Played, source: str) -> str:
+def _method(whole: PartResult, source: str) -> str:
     """Return the method of the script's trainer; where none was made, of the one that it names."""
     kinds = [*whole.first("training").get("trainer", ()), *(f"{each}Trainer" for each in TRAINER.findall(source))]
     names = {f"{method.config.removeprefix('trl.').removesuffix('Config')}Trainer": method.value for method in Method}

@@ -12,7 +12,7 @@ from typing import Any, Final
 from holdfast.app.checking import check
 from holdfast.core.errors import HoldfastError
 from holdfast.core.methods import Method
-from holdfast.core.rehearsal import Objection, Played, StageName
+from holdfast.core.rehearsal import Objection, PartResult, StageName
 from holdfast.signatures import prevented_by
 
 OF_ROWS: Final = ("max_length", "assistant_only_loss", "completion_only_loss", "eos_token", "pad_token", "packing")
@@ -75,7 +75,7 @@ def prepare() -> Any:
     return inspecting
 
 
-def observe(whole: Played, folder: Path) -> tuple[Objection, ...]:
+def observe(whole: PartResult, folder: Path) -> tuple[Objection, ...]:
     """Return what the rules object to about what the script gave its first trainer.
 
     Args:
@@ -100,7 +100,7 @@ def read_tokens(folder: Path) -> Mapping[str, Any] | None:
     return told
 
 
-def observed_job(whole: Played, folder: Path) -> dict[str, Any] | None:
+def observed_job(whole: PartResult, folder: Path) -> dict[str, Any] | None:
     """Return the job file of what was seen; None where no trainer of a known method was made with rows and a model."""
     training, model = whole.first("training"), whole.first("model")
     method = next((m for m in Method for kind in training.get("trainer", ()) if kind == f"{_trainer(m)}Trainer"), None)
@@ -157,7 +157,7 @@ def _of_rows(path: Path) -> Iterator[Objection]:
         )
 
 
-def evaluates_on_trained(whole: Played, rows: Path) -> bool:
+def evaluates_on_trained(whole: PartResult, rows: Path) -> bool:
     """Return whether every row of an evaluation is one that is trained on, as far as rows were kept.
 
     Args:

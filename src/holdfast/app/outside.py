@@ -4,16 +4,16 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from holdfast.adapters.here import LocalHere
+from holdfast.adapters.here import LocalFolders
 from holdfast.adapters.hub import open_hub
 from holdfast.core.document import Document
-from holdfast.engine.hub_facts import Outside
+from holdfast.engine.hub_facts import ReferenceResolver
 
 WALKED: Final = "the Hub is asked only about files that are named, and this one was found in a folder"
 OFFLINE: Final = "the Hub was not asked: --offline"
 
 
-def open_outside(document: Document, unasked: str) -> Outside:
+def open_outside(document: Document, unasked: str) -> ReferenceResolver:
     """Return where what a document names is looked for.
 
     Args:
@@ -21,4 +21,4 @@ def open_outside(document: Document, unasked: str) -> Outside:
         unasked: Why the Hub is not asked; empty where it is. About a file that was found in a folder nobody is asked at all.
     """
     folders = [] if unasked == WALKED else [Path(), Path(document.path).parent]
-    return Outside(LocalHere(folders), partial(open_hub, unasked))
+    return ReferenceResolver(LocalFolders(folders), partial(open_hub, unasked))

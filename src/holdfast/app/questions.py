@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.adapters.project import Project, Projects
 from holdfast.app.outside import OFFLINE, WALKED
-from holdfast.app.target_request import CATALOG, COMMAND_LINE, STANDARD_INPUT, Question
+from holdfast.app.target_request import CATALOG, COMMAND_LINE, STANDARD_INPUT, TargetRequest
 from holdfast.core.errors import UsageError
 from holdfast.core.nearest import nearest
 from holdfast.engine.answers import JOB_FILES
@@ -20,7 +20,7 @@ NEAR = 0.65
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class CheckOptions:
     """What a user asks for beside the targets.
 
     Attributes:
@@ -49,7 +49,7 @@ class Options:
 
 
 @dataclass(slots=True)
-class Asked:
+class CheckRequest:
     """What is asked, and what is not.
 
     Attributes:
@@ -60,21 +60,21 @@ class Asked:
         alone: Whether one file was named, and nothing else.
     """
 
-    questions: dict[str, Question] = field(default_factory=dict[str, Question])
+    questions: dict[str, TargetRequest] = field(default_factory=dict[str, TargetRequest])
     caches: list[Path | None] = field(default_factory=list[Path | None])
     others: int = 0
     passed_over: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     alone: bool = False
 
 
-def find_questions(targets: Sequence[str], options: Options) -> Asked:
+def find_questions(targets: Sequence[str], options: CheckOptions) -> CheckRequest:
     """Return what to ask about the targets, in their order.
 
     Raises:
         UsageError: A folder cannot be read, a code begins like that of no rule, or overrides are given and no job file.
         ExceptionGroup: Of a UsageError for everything wrong with a project's settings.
     """
-    projects, asked = Projects(), Asked()
+    projects, asked = Projects(), CheckRequest()
     _require_codes((*options.only, *options.ignore), "the command line")
     if options.arguments and not targets:
         _add(asked, COMMAND_LINE, projects.find("-"), options, _unasked(options))
@@ -89,14 +89,14 @@ def find_questions(targets: Sequence[str], options: Options) -> Asked:
     return asked
 
 
-def _unasked(options: Options, *, walked: bool = False) -> str:
+def _unasked(options: CheckOptions, *, walked: bool = False) -> str:
     """Return why the Hub is not asked about a file: what is judged like the files of a folder comes from a hook, by the hundred."""
     if options.offline:
         return OFFLINE
     return WALKED if walked or options.force_exclude else ""
 
 
-def _files(target: str, projects: Projects, asked: Asked, *, judged: bool) -> Iterable[str]:
+def _files(target: str, projects: Projects, asked: CheckRequest, *, judged: bool) -> Iterable[str]:
     """Return the files to check of a target; what else there is, is counted."""
     is_folder = target != STANDARD_INPUT and Path(target).is_dir()
     if not is_folder and not (judged and Path(target).exists()):
@@ -114,7 +114,7 @@ def _files(target: str, projects: Projects, asked: Asked, *, judged: bool) -> It
     return files
 
 
-def _judged(folders: Any, judged: Any, asked: Asked) -> Iterator[str]:
+def _judged(folders: Any, judged: Any, asked: CheckRequest) -> Iterator[str]:
     if isinstance(judged, folders.PassedOver):
         asked.passed_over.append((judged.path, judged.because))
     elif isinstance(judged, folders.OtherUse):
@@ -123,14 +123,14 @@ def _judged(folders: Any, judged: Any, asked: Asked) -> Iterator[str]:
         yield judged
 
 
-def _add(asked: Asked, path: str, project: Project, options: Options, unasked: str) -> None:
+def _add(asked: CheckRequest, path: str, project: Project, options: CheckOptions, unasked: str) -> None:
     """Ask about a file, unless it was asked about before."""
     if path in asked.questions:
         return
     _require_codes(project.codes, str(project.file))
     project_ignores = () if options.only else project.ignore
     asked.caches.append(project.folder if project.file else None)
-    asked.questions[path] = Question(
+    asked.questions[path] = TargetRequest(
         path=path,
         only=options.only or project.select,
         ignore=(*options.ignore, *project_ignores, *project.ignored_in(path)),

@@ -9,14 +9,14 @@ from holdfast.adapters.readers.script.notebook_cells import clean_cell
 from holdfast.adapters.targets import read_text
 from holdfast.core.log import Frame, Traceback
 from holdfast.core.notebook import is_notebook, read_cells
-from holdfast.core.rehearsal import Part, Played
+from holdfast.core.rehearsal import Part, PartResult
 from holdfast.engine.diagnose import read_log
-from holdfast.engine.diagnose.reading import Sought
-from holdfast.engine.rehearse.explaining import Scene
+from holdfast.engine.diagnose.reading import LogQuery
+from holdfast.engine.rehearse.explaining import FailureContext
 from holdfast.engine.rehearse.naming import because_of
 
 
-def read_scene(asked: Program, parts: Mapping[Part, Played]) -> Scene:
+def read_scene(asked: Program, parts: Mapping[Part, PartResult]) -> FailureContext:
     """Return what the failures of a program's rehearsal are explained from."""
     raised: dict[Part, Traceback] = {}
     for part, played in parts.items():
@@ -26,7 +26,7 @@ def read_scene(asked: Program, parts: Mapping[Part, Played]) -> Scene:
     sources = {frame.file: text for frame in frames if (text := _own_text(frame, asked)) is not None}
     sources |= {asked.path: asked.source} if asked.job is None else {}
     shown = {path: _as_named(path) for path in sources}
-    return Scene(
+    return FailureContext(
         target=asked.path,
         parts=parts,
         tracebacks={part: _renamed(found, shown) for part, found in raised.items()},
@@ -44,10 +44,10 @@ def _cells(asked: Program) -> Iterator[tuple[int, int]]:
         line += clean_cell(text).count("\n") + 1
 
 
-def _last_traceback(played: Played) -> Traceback | None:
+def _last_traceback(played: PartResult) -> Traceback | None:
     """Return the traceback of the exception that a process ended with."""
     text = played.logs.get("stderr.log", "")
-    found = read_log([("stderr.log", iter([text.encode()]))], Sought()).tracebacks
+    found = read_log([("stderr.log", iter([text.encode()]))], LogQuery()).tracebacks
     because = because_of(played).partition(":")[0]
     ended = [each for each in found if each.error and each.error[0].text.startswith(because)]
     return next(iter([*reversed(ended), *reversed(found)]), None)

@@ -19,26 +19,26 @@ from holdfast.adapters.machine import LocalMachine
 from holdfast.adapters.passed import remember_pass
 from holdfast.adapters.programs import OWN, Program
 from holdfast.adapters.rehearsals import NoEnvironmentError
-from holdfast.adapters.warm import Warm
+from holdfast.adapters.warm import WarmServer
 from holdfast.app import isolating
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_texts
 from holdfast.app.observing import find_environment_fault, observe, prepare, read_tokens
-from holdfast.app.playing import Again, Hear, diagnose_part, judge_parts, limit_again, play
+from holdfast.app.playing import OnProgress, Replayer, diagnose_part, judge_parts, limit_again, play
 from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rehearsed_scene import read_scene
-from holdfast.catalog.launchers import Launcher, alone, wanted_launcher
+from holdfast.catalog.launchers import NeededLauncher, alone, wanted_launcher
 from holdfast.catalog.packages import parse_requirement
 from holdfast.core.errors import UsageError
-from holdfast.core.rehearsal import Omitted, Played, Rehearsal
+from holdfast.core.rehearsal import Omitted, PartResult, Rehearsal
 from holdfast.core.script_header import find_header, read_header
-from holdfast.engine.diagnose import Marks
+from holdfast.engine.diagnose import PatternIndex
 from holdfast.engine.rehearsal_answers import answer_rehearse
 from holdfast.engine.rehearse import judge_unstarted
 from holdfast.engine.rehearse.explaining import explain_failures
 from holdfast.engine.rehearse.learning import learn
 from holdfast.engine.rehearse.naming import name_cause
 from holdfast.engine.rehearse.usage import UsageProblem, find_usage_problem, spell_arguments
-from holdfast.payload.rehearsal.order import Gpu, Order
+from holdfast.payload.rehearsal.order import Gpu, PartRequest
 from holdfast.signatures import all_signatures
 
 Answer = dict[str, Any]
@@ -72,8 +72,8 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
     offline: bool = False,
     limit_s: float = LIMIT_S,
     isolate: bool = False,
-    warm: Warm | None = None,
-    hear: Hear = lambda _: None,
+    warm: WarmServer | None = None,
+    on_progress: OnProgress = lambda _: None,
 ) -> Answer:
     """Run a job end to end on a tiny twin: import, data, model, steps, evaluation, save, stop, resume, push, export.
 
@@ -91,7 +91,7 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
         limit_s: Time that each part may take.
         isolate: Ask of every failure whether data, model or code is to blame, of a machine's too.
         warm: Keeps the process with the libraries for the next rehearsal; by default it ends with this one.
-        hear: Told what goes on.
+        on_progress: Told what goes on.
 
     Raises:
         UsageError: The question was wrong.
@@ -99,26 +99,30 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
     began_s = time.monotonic()
     asked = program_of(fspath(target), as_overrides(set), as_texts(arguments))
     with ExitStack() as stack:
-        warm = warm or stack.enter_context(Warm())
+        warm = warm or stack.enter_context(WarmServer())
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="holdfast-rehearsal-"))).resolve()
         order = make_order(asked, folder, gpu=gpu, offline=offline)
-        found = _start(asked, order, Way(limit_s=limit_s, hear=hear, warm=warm, here=here, whose=isolate))
+        found = _start(
+            asked,
+            order,
+            RehearsalOptions(limit_s=limit_s, on_progress=on_progress, warm=warm, here=here, whose=isolate),
+        )
     found = replace(found, omitted=(*_launchers(asked), *found.omitted))
     return answer_rehearse(found, elapsed_s=time.monotonic() - began_s, path=asked.path) | {"isolated": isolate}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class RehearsalOptions:
     """How a rehearsal is gone about; the fields are arguments of `rehearse`."""
 
     limit_s: float
-    hear: Hear
-    warm: Warm
+    on_progress: OnProgress
+    warm: WarmServer
     here: bool
     whose: bool
 
 
-def _start(asked: Program, order: Order, way: Way) -> Rehearsal:
+def _start(asked: Program, order: PartRequest, way: RehearsalOptions) -> Rehearsal:
     """Return what the rehearsal showed, or why the script has no environment to run in."""
     try:
         read_header(asked.source, asked.path)
@@ -135,14 +139,14 @@ def _start(asked: Program, order: Order, way: Way) -> Rehearsal:
     except NoEnvironmentError as error:
         if is_made(words) and NO_SOLUTION not in str(error):
             return _started_here(asked, order, way, str(error))
-        said = Played(part="whole", code=1, logs={"stderr.log": str(error)})
-        return judge_unstarted(diagnose_part(said, "import", Marks(all_signatures())))
+        said = PartResult(part="whole", code=1, logs={"stderr.log": str(error)})
+        return judge_unstarted(diagnose_part(said, "import", PatternIndex(all_signatures())))
     if found.passed:
         remember_pass(asked, words)
     return found
 
 
-def _started_here(asked: Program, order: Order, way: Way, because: str) -> Rehearsal:
+def _started_here(asked: Program, order: PartRequest, way: RehearsalOptions, because: str) -> Rehearsal:
     """Return what this environment shows, where a project's own cannot be made on this machine."""
     found = _start(asked, order, replace(way, here=True))
     last = next((line.strip() for line in reversed(because.splitlines()) if line.strip()), "uv did not say why")
@@ -150,7 +154,7 @@ def _started_here(asked: Program, order: Order, way: Way, because: str) -> Rehea
     return replace(found, omitted=(own, *found.omitted))
 
 
-def _rehearsed(asked: Program, order: Order, words: Sequence[str], way: Way) -> Rehearsal:
+def _rehearsed(asked: Program, order: PartRequest, words: Sequence[str], way: RehearsalOptions) -> Rehearsal:
     """Return what going the path showed, in the environment that some words run a program in.
 
     Raises:
@@ -160,20 +164,20 @@ def _rehearsed(asked: Program, order: Order, words: Sequence[str], way: Way) -> 
     folder = Path(order.folder)
     header = find_header(asked.source) if words[-1] == SCRIPT else ""
     variables = {**asked.variables, **(OFFLINE if order.offline else {})}
-    way.hear("imports")
+    way.on_progress("imports")
     server = way.warm.server(words, header=header, wanted=wanted(asked), variables=variables)
     prepare()  # this and the next while the libraries are imported
     if not order.offline:
         token, writable = read_rights()
         order = replace(order, token=token, writable=writable)
     used, ready = server.used, server.wait_ready(READY_S)
-    parts = play(server, order, way.limit_s, way.hear)
+    parts = play(server, order, way.limit_s, way.on_progress)
     problem = None if asked.path.startswith(OWN) else find_usage_problem(parts["whole"], asked.arguments)
     if problem:
         raise _usage_error(asked, problem)
     objections = observe(parts["whole"], folder / "whole")
     found = judge_parts(parts, objections, imports_s=0.0 if used else ready["elapsed_s"])
-    again = Again(server, found, limit_again(parts, way.limit_s), way.hear)
+    again = Replayer(server, found, limit_again(parts, way.limit_s), way.on_progress)
     found = isolating.isolate(found, parts, order, again, forced=way.whose)
     found = explain_failures(found, read_scene(asked, parts))
     learnt = learn(parts["whole"], read_tokens(folder / "whole"))
@@ -188,7 +192,7 @@ def _is_started_by_python(asked: Program) -> bool:
     return asked.local and not asked.launched_by and len(LocalMachine().fetch().gpus) <= 1
 
 
-def _unlaunched(launcher: Launcher) -> str:
+def _unlaunched(launcher: NeededLauncher) -> str:
     """Return what is wrong with a script that is started by `python` and wants a launcher."""
     return (
         f"the script reads `{launcher.variable}`, which {launcher.name} sets and `python` does not: start it with "
@@ -231,11 +235,11 @@ def _launchers(asked: Program) -> Iterator[Omitted]:
         yield Omitted(what=launcher.name, because=f"{because}, as rank 0 of 1; {reads}")
 
 
-def make_order(asked: Program, folder: Path, *, gpu: bool, offline: bool) -> Order:
+def make_order(asked: Program, folder: Path, *, gpu: bool, offline: bool) -> PartRequest:
     """Return what each part is asked, but for what part it is."""
     machine: Gpu = "here" if gpu else "none" if asked.local and not LocalMachine().fetch().gpus else "assumed"
     variables = {} if _is_started_by_python(asked) else alone(asked.launched_by, asked.source)
-    return Order(
+    return PartRequest(
         script=asked.path,
         source=asked.source,
         argv=asked.arguments,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from holdfast.adapters.changes import read_stamps, wait_for_change
-from holdfast.adapters.warm import Warm
+from holdfast.adapters.warm import WarmServer
 from holdfast.app.rehearsing import Answer
 
 
@@ -16,7 +16,7 @@ def rehearse_whenever_saved(ask: Callable[..., Answer], target: Path) -> Iterato
         target: The job; its folder is watched, or it, where it is one.
     """
     folder = target if target.is_dir() else target.parent
-    with Warm() as warm:
+    with WarmServer() as warm:
         stamps = read_stamps(folder)
         while True:
             yield ask(warm=warm)

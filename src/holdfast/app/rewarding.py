@@ -6,14 +6,14 @@ from typing import Any, Final
 
 from holdfast.adapters.rewards import call_rewards
 from holdfast.core.errors import UsageError
-from holdfast.core.scan import Rewarded
+from holdfast.core.scan import RewardResult
 from holdfast.engine.made_completions import make_question
 
 ROWS: Final = 4
 """Rows for which completions are made, right and wrong ones of each."""
 
 
-def reward_samples(samples: Sequence[Mapping[str, Any]], names: Sequence[str]) -> tuple[Rewarded, ...]:
+def reward_samples(samples: Sequence[Mapping[str, Any]], names: Sequence[str]) -> tuple[RewardResult, ...]:
     """Return what each function gives.
 
     Args:

@@ -16,7 +16,7 @@ COMMAND_LINE = "command line"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class TargetRequest:
     """What is asked about one target.
 
     Attributes:

@@ -3,7 +3,7 @@
 from math import ceil
 
 from holdfast.adapters.tokens import load_tokenizer, want_tokenizer
-from holdfast.app.inspected_rows import Sight, Source
+from holdfast.app.inspected_rows import DataPreview, RowSource
 from holdfast.core.document import Document
 from holdfast.core.scan import MaskedRow, Scan, Tokens
 from holdfast.engine.mapping.applying import map_batches, map_rows
@@ -11,7 +11,7 @@ from holdfast.engine.tokens import read_recipe, show_row, tokenize_rows
 
 
 def tokenize(
-    asked: Document, source: Source, sight: Sight, scan: Scan, limit: int, *, mapping: str | None = None
+    asked: Document, source: RowSource, sight: DataPreview, scan: Scan, limit: int, *, mapping: str | None = None
 ) -> tuple[Tokens, tuple[MaskedRow, ...]]:
     """Return the tokens of the rows, and the first row as the model is shown it.
 

@@ -21,7 +21,7 @@ from holdfast.catalog.renaming import (
 )
 from holdfast.catalog.since import since
 from holdfast.catalog.spans import comes_with, gone_since
-from holdfast.core.api import Signature, Span
+from holdfast.core.api import CallSignature, Span
 from holdfast.core.calls import Call
 from holdfast.core.document import ABSENT, Document, Remove, Rename, Set, Unknown
 from holdfast.core.finding import Fix
@@ -38,7 +38,7 @@ READ_BACK: Final = frozenset({"quant_method", "_load_in_4bit", "_load_in_8bit"})
 """What a quantization config that was written to a file holds beside its settings."""
 
 
-class Became(Enum):
+class ArgumentChange(Enum):
     """What became of an argument: each of these is a fault of its own, with a rule of its own."""
 
     RENAMED = "has another name now"
@@ -64,7 +64,7 @@ class Refused:
 
     call: Call
     name: str
-    became: Became
+    became: ArgumentChange
     message: str
     fix: Fix | None = None
     silent: bool = False
@@ -75,10 +75,10 @@ class Refused:
         return f"{self.call.key}.{self.name}"
 
 
-def refused(job: Document, api: Api, became: Became) -> Iterator[Refused]:
+def refused(job: Document, api: Api, became: ArgumentChange) -> Iterator[Refused]:
     """Yield the arguments of one fate that a program's versions refuse."""
     yield from (each for each in _all_refused(job, api) if each.became is became)
-    if became in (Became.RENAMED, Became.REMOVED):
+    if became in (ArgumentChange.RENAMED, ArgumentChange.REMOVED):
         yield from _refused_inside(job, api, became)
 
 
@@ -99,14 +99,14 @@ def _ambiguous(job: Document, call: Call, name: str, could: tuple[str, ...]) -> 
     listed = ", ".join(f"`--{flag}`" for flag in could[:LISTED])
     more = f" and {len(could) - LISTED} more" if len(could) > LISTED else ""
     message = f"`--{name}` is ambiguous: {whose} could match {listed}{more}; write the flag in full"
-    return Refused(call, name, Became.UNKNOWN, message)
+    return Refused(call, name, ArgumentChange.UNKNOWN, message)
 
 
-def _refused_inside(job: Document, api: Api, became: Became) -> Iterator[Refused]:
+def _refused_inside(job: Document, api: Api, became: ArgumentChange) -> Iterator[Refused]:
     """Yield what a function takes as any keyword, and what it calls then refuses."""
     for call in job.calls:
         for change in open_arguments((called(call), call.path)):
-            fate = Became.RENAMED if change.new else Became.REMOVED
+            fate = ArgumentChange.RENAMED if change.new else ArgumentChange.REMOVED
             here = change.refused and change.old in call.arguments and not call.guard.holds("TypeError")
             if here and fate is became and since(api, *change.refused):
                 whose = f"`{called(call)}` of {change.refused[0]} {api.versions[change.refused[0]]}"
@@ -115,7 +115,7 @@ def _refused_inside(job: Document, api: Api, became: Became) -> Iterator[Refused
                 yield Refused(call, change.old, fate, f"{whose} takes no `{change.old}`: {what}", fix)
 
 
-def signatures(job: Document, api: Api) -> Iterator[tuple[Call, Signature]]:
+def signatures(job: Document, api: Api) -> Iterator[tuple[Call, CallSignature]]:
     """Yield a program's calls whose signature is known and whose refusal would end the program."""
     for call in calls_of(job, api):
         signature = None if _gives_itself(call) else api.signature(call.path)
@@ -157,7 +157,7 @@ def has_edits(job: Document, call: Call) -> bool:
     return call.via != "parser" or job.kind == "command"
 
 
-def _takes(call: Call, signature: Signature, name: str) -> bool:
+def _takes(call: Call, signature: CallSignature, name: str) -> bool:
     if name in call.own or name in signature.parameters or name in signature.shims or signature.open:
         return True
     if signature.swallows:
@@ -167,7 +167,7 @@ def _takes(call: Call, signature: Signature, name: str) -> bool:
     return call.via == "parser" and name not in call.defaults and _is_short_for_a_flag(signature, name)
 
 
-def _is_short_for_a_flag(signature: Signature, name: str) -> bool:
+def _is_short_for_a_flag(signature: CallSignature, name: str) -> bool:
     """Tell whether a command line takes it: the beginning of one flag, or `no_` before a switch that is on by itself."""
     positive = name.removeprefix("no_")
     if positive != name:
@@ -188,7 +188,7 @@ class _Argument:
     job: Document
     api: Api
     call: Call
-    signature: Signature
+    signature: CallSignature
     name: str
 
     def judged(self) -> Refused | None:
@@ -197,11 +197,13 @@ class _Argument:
             return None
         moved = None if is_command(self.job, self.call) else self._moved()
         found = self._renamed() or moved or self._of_past_or_future() or self._unknown()
-        if found and self._is_adapter() and found.became in (Became.RENAMED, Became.UNKNOWN):
-            return Refused(self.call, self.name, Became.ADAPTER, found.message, found.fix, self.signature.swallows)
+        if found and self._is_adapter() and found.became in (ArgumentChange.RENAMED, ArgumentChange.UNKNOWN):
+            return Refused(
+                self.call, self.name, ArgumentChange.ADAPTER, found.message, found.fix, self.signature.swallows
+            )
         return found
 
-    def _told(self, became: Became, what: str, fix: Fix | None = None, *packages: str) -> Refused:
+    def _told(self, became: ArgumentChange, what: str, fix: Fix | None = None, *packages: str) -> Refused:
         whose = subject(self.api, self.call, *packages)
         editable = fix if has_edits(self.job, self.call) else None
         return Refused(self.call, self.name, became, f"{whose} takes no `{self.name}`: {what}", editable)
@@ -213,14 +215,14 @@ class _Argument:
         gone = gone_since(self.api, self.call.path, self.name)
         packages = (gone.package,) if gone else ()
         what = f"{spelled_renaming(change)}{spelled_since(self.api, self.call.path, change, gone)}{noted(note_for(change, self.call.arguments[self.name]))}"
-        return self._told(Became.RENAMED, what, renaming_fix(self.job, self.call, change), *packages)
+        return self._told(ArgumentChange.RENAMED, what, renaming_fix(self.job, self.call, change), *packages)
 
     def _moved(self) -> Refused | None:
         if self.call.via == "file":
             return self._moved_in_job_file()
         change = renamed(names_of(self.api, self.call.path), self.name)
         if change and change.note and not change.new and not gone_since(self.api, self.call.path, self.name):
-            return self._told(Became.MOVED, change.note)
+            return self._told(ArgumentChange.MOVED, change.note)
         config, trainer = config_of(self.call.path), trainer_of(self.call.path)
         for other in filter(None, (config, trainer)):
             new = self._name_in(other)
@@ -229,7 +231,7 @@ class _Argument:
                 gone = gone_since(self.api, self.call.path, self.name)
                 since = f" (gone here since {gone.package} {gone.after})" if gone else ""
                 fix = moving_fix(self.job, self.api, self.call, self.name, new) if other == config else None
-                return self._told(Became.MOVED, f"write `{new}` in `{where}`{since}", fix)
+                return self._told(ArgumentChange.MOVED, f"write `{new}` in `{where}`{since}", fix)
         return None
 
     def _name_in(self, other: str) -> str:
@@ -247,11 +249,11 @@ class _Argument:
         target, note = job_key(self.name), job_note(self.name)
         if not target:
             never = note and not self.api.parameter_spans(self.call.path, self.name)
-            return self._told(Became.MOVED, note) if never else None
+            return self._told(ArgumentChange.MOVED, note) if never else None
         key = f"{self.call.key}.{self.name}"
         fix = Fix(f"move it to `{target}`", (Remove(key), Set(target, self.call.arguments[self.name])))
         free = self.job.get(target) is ABSENT
-        return self._told(Became.MOVED, f"write `{target}`", fix if free else None)
+        return self._told(ArgumentChange.MOVED, f"write `{target}`", fix if free else None)
 
     def _of_past_or_future(self) -> Refused | None:
         note = self._note()
@@ -262,7 +264,7 @@ class _Argument:
             return None
         since = f"gone since {gone.package} {gone.after}" if gone else "it is none of its arguments"
         what = f"{since}; {note}" if note else since
-        return self._told(Became.REMOVED, what, self._removing_fix(), *((gone.package,) if gone else ()))
+        return self._told(ArgumentChange.REMOVED, what, self._removing_fix(), *((gone.package,) if gone else ()))
 
     def _note(self) -> str:
         change = renamed(names_of(self.api, self.call.path), self.name)
@@ -291,22 +293,24 @@ class _Argument:
                         *renamed_reads(self.job, self.call, self.name, change.old),
                     )
                     fix = Fix(f"rename `{self.name}` to `{change.old}`", edits, safe=change.same)
-                return self._told(Became.LATER, f"{what}; until then it is called `{change.old}`", fix, comes.package)
-        return self._told(Became.LATER, what, None, comes.package)
+                return self._told(
+                    ArgumentChange.LATER, f"{what}; until then it is called `{change.old}`", fix, comes.package
+                )
+        return self._told(ArgumentChange.LATER, what, None, comes.package)
 
     def _unknown(self) -> Refused | None:
         if is_command(self.job, self.call) and self.call.open:
             return None  # a recipe may be for a script with settings of its own
         others = self._others()
         if others:
-            return self._told(Became.UNKNOWN, f"it belongs to {', '.join(f'`{other}`' for other in others)}")
+            return self._told(ArgumentChange.UNKNOWN, f"it belongs to {', '.join(f'`{other}`' for other in others)}")
         alike = tuple(each for each in self.signature.parameters if plays_same_role(self.name, each))
         meant = nearest(self.name, alike, cutoff=NEAR)
         if meant is None:
-            return self._told(Became.UNKNOWN, "nothing there is called like that")
+            return self._told(ArgumentChange.UNKNOWN, "nothing there is called like that")
         edits = (Rename(f"{self.call.key}.{self.name}", meant), *renamed_reads(self.job, self.call, self.name, meant))
         fix = None if meant in self.call.arguments else Fix(f"write `{meant}`", edits, safe=False)
-        return self._told(Became.UNKNOWN, f"did you mean `{meant}`?", fix)
+        return self._told(ArgumentChange.UNKNOWN, f"did you mean `{meant}`?", fix)
 
     def _others(self) -> list[str]:
         """Return the config classes of other methods that have it."""

@@ -14,8 +14,8 @@ from holdfast.catalog.renaming import noted, spelled_renaming, spelled_since
 from holdfast.catalog.since import since
 from holdfast.catalog.spans import comes_with, gone_since
 from holdfast.catalog.tables import load_table
-from holdfast.core.api import Signature, Span
-from holdfast.core.calls import Read
+from holdfast.core.api import CallSignature, Span
+from holdfast.core.calls import AttributeRead
 from holdfast.core.document import Document, Rename
 from holdfast.core.finding import Finding, Fix
 from holdfast.core.nearest import nearest, plays_same_role
@@ -37,7 +37,7 @@ def missing_attributes(job: Document, api: Api) -> Iterator[Finding]:
             yield from _judged(job, api, signature, read)
 
 
-def _lost_by_trainers(api: Api, read: Read) -> Iterator[Finding]:
+def _lost_by_trainers(api: Api, read: AttributeRead) -> Iterator[Finding]:
     """Yield an objection to `trainer.tokenizer`; trainers that are experiments may set one of their own."""
     untold = read.exposed or read.guard.holds("AttributeError") or ".experimental." in (api.home(read.path) or "")
     if read.name == "tokenizer" and since(api, TOKENIZER.package, "5.0.0") and not untold:
@@ -45,7 +45,7 @@ def _lost_by_trainers(api: Api, read: Read) -> Iterator[Finding]:
         yield _finding(api, read, what, _renamed(read, "processing_class", safe=True), TOKENIZER)
 
 
-def _lacks(api: Api, signature: Signature, read: Read) -> bool:
+def _lacks(api: Api, signature: CallSignature, read: AttributeRead) -> bool:
     """Tell whether nothing is known that would give the class such an attribute."""
     open_ = signature.kind != "class" or signature.open or signature.swallows
     there = read.name in signature.parameters or read.name in _computed() or read.name.startswith("_")
@@ -58,7 +58,7 @@ def _computed() -> frozenset[str]:
     return frozenset(name for names in load_table("attributes").values() for name in names)
 
 
-def _judged(job: Document, api: Api, signature: Signature, read: Read) -> Iterator[Finding]:
+def _judged(job: Document, api: Api, signature: CallSignature, read: AttributeRead) -> Iterator[Finding]:
     names = names_of(api, read.path)
     change, gone = renamed(names, read.name), gone_since(api, read.path, read.name)
     comes = None if gone else comes_with(api, read.path, read.name)
@@ -80,14 +80,14 @@ def _is_settings(names: tuple[str, ...], path: str) -> bool:
     return PLAIN in names or path.startswith("trl.")
 
 
-def _finding(api: Api, read: Read, what: str, fix: Fix | None, span: Span | None = None) -> Finding:
+def _finding(api: Api, read: AttributeRead, what: str, fix: Fix | None, span: Span | None = None) -> Finding:
     packages = dict.fromkeys((read.path.partition(".")[0], *((span.package,) if span else ())))
     versions = ", ".join(f"{package} {api.versions[package]}" for package in packages if package in api.versions)
     message = f"`{read.path.rpartition('.')[2]}` of {versions} has no attribute `{read.name}`: {what}"
     return Finding(f"{read.key}.{read.name}", message, fix, place=read.place)
 
 
-def _renaming_fix(job: Document, read: Read, change: Renamed) -> Fix | None:
+def _renaming_fix(job: Document, read: AttributeRead, change: Renamed) -> Fix | None:
     """Return the edit that reads the attribute under its new name; what is given must mean the same there."""
     if change.switch is not None:
         return None
@@ -96,11 +96,11 @@ def _renaming_fix(job: Document, read: Read, change: Renamed) -> Fix | None:
     return _renamed(read, change.new, safe=safe)
 
 
-def _renamed(read: Read, new: str, *, safe: bool) -> Fix:
+def _renamed(read: AttributeRead, new: str, *, safe: bool) -> Fix:
     return Fix(f"rename `{read.name}` to `{new}`", (Rename(f"{read.key}.{read.name}", new),), safe=safe)
 
 
-def _unknown(job: Document, api: Api, signature: Signature, read: Read) -> Finding:
+def _unknown(job: Document, api: Api, signature: CallSignature, read: AttributeRead) -> Finding:
     owner = next((path for path in _settings_of(job) if _has(api, path, read.name)), "")
     if owner:
         return _finding(api, read, f"it belongs to `{owner.rpartition('.')[2]}`", None)

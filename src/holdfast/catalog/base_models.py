@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from holdfast.catalog.model_settings import INIT
-from holdfast.core.calls import Call, Made, Named
+from holdfast.core.calls import Call, CallResult, LibraryName
 from holdfast.core.columns import ListOf, Struct, Type
 from holdfast.core.document import Document, parse_key
-from holdfast.core.facts import Dataset, Model
+from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import Finding, Fix, MissingFactError, Severity
 from holdfast.core.text import Place
 
@@ -87,7 +87,7 @@ class Base:
         return self.loader.path.removesuffix(LOADER).rpartition(".")[2] if self.loader else ""
 
 
-def base_of(job: Document, model: Model) -> Base | None:
+def base_of(job: Document, model: ModelFacts) -> Base | None:
     """Return the model that a job surely trains with TRL; None where it names none, or what goes wrong is caught.
 
     Args:
@@ -284,7 +284,7 @@ def writes_as_saved(job: Document, base: Base) -> bool:
     given = [trainer.arguments[name] for name in ("processing_class", "tokenizer") if name in trainer.arguments]
     if not [each for each in given if each is not None]:
         return not base.by_name  # the trainer loads it by the name that is in the model's config
-    loader = job.call(given[0].key) if isinstance(given[0], Made) else None
+    loader = job.call(given[0].key) if isinstance(given[0], CallResult) else None
     if loader is None or loader.package != "transformers" or not loader.path.endswith(TOKENIZER) or _is_held(loader):
         return False
     name = loader.arguments.get(LOADED, next(iter(loader.positional), None))
@@ -292,7 +292,7 @@ def writes_as_saved(job: Document, base: Base) -> bool:
     return name == base.name and plain and "chat_template" not in loader.changed and not _templated(job, given[0])
 
 
-def _templated(job: Document, tokenizer: Made) -> bool:
+def _templated(job: Document, tokenizer: CallResult) -> bool:
     """Tell whether a tokenizer is handed to something that may give it a template."""
     handed = (call for call in job.calls if "template" in call.name or "chat_format" in call.name)
     return any(tokenizer in (*call.positional, *call.arguments.values()) for call in handed)
@@ -300,4 +300,4 @@ def _templated(job: Document, tokenizer: Made) -> bool:
 
 def path_of(value: Any) -> str:
     """Return the path of a thing of a library, or of what one of its calls made; empty for anything else."""
-    return value.path if isinstance(value, Made | Named) else ""
+    return value.path if isinstance(value, CallResult | LibraryName) else ""

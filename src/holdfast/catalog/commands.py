@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from holdfast.catalog.api import Api, load_history
 from holdfast.catalog.api.history import at
-from holdfast.core.api import Signature
+from holdfast.core.api import CallSignature
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 
@@ -49,7 +49,7 @@ def _parsed_flags(job: Document, call: Call, api: Api) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*own, *(name for each in found for name in (*each.parameters, *each.shims))]))
 
 
-def _signatures_of(call: Call, api: Api) -> Iterator[Signature]:
+def _signatures_of(call: Call, api: Api) -> Iterator[CallSignature]:
     """Yield the signatures of a command's dataclasses; of any other call its own."""
     if " " in call.path:
         yield from _signatures(call.path, api).values()
@@ -69,7 +69,7 @@ def _split(call: Call, api: Api) -> Iterator[Call]:
         yield replace(call, path=path, arguments=arguments)
 
 
-def _signatures(command: str, api: Api) -> Mapping[str, Signature]:
+def _signatures(command: str, api: Api) -> Mapping[str, CallSignature]:
     """Return what the dataclasses of a command take at these versions; nothing where one of them is not known."""
     package = command.partition(" ")[0]
     history, version = load_history(package), api.versions.get(package)
@@ -88,7 +88,7 @@ def _public(home: str, api: Api) -> str:
     return short if api.home(short) == home else home
 
 
-def _owner(name: str, signatures: Mapping[str, Signature], api: Api) -> str | None:
+def _owner(name: str, signatures: Mapping[str, CallSignature], api: Api) -> str | None:
     """Return the dataclass that has a flag, or the beginning of one, or had it in some other release."""
     whole = (path for path, signature in signatures.items() if name in signature.parameters)
     begun = (

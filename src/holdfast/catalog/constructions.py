@@ -15,13 +15,13 @@ from holdfast.catalog.commands import dataclasses_of
 from holdfast.catalog.flags import as_parsed, flag_meant
 from holdfast.catalog.moving import trainer_of
 from holdfast.catalog.renames import renamed
-from holdfast.core.api import Parameter, Required, Signature
-from holdfast.core.calls import Call, Made
+from holdfast.core.api import CallSignature, Parameter, Required
+from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document, Unknown
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hidden import hidden_in, plain, unwatched
 from holdfast.core.lately import lately
-from holdfast.core.program import BLANK, Instance, Known, Notice, Outcome, construct
+from holdfast.core.program import BLANK, Instance, KnownValue, Notice, Outcome, construct
 
 SCHEDULE: Final = frozenset(
     {
@@ -121,8 +121,8 @@ def trained(job: Document, api: Api, home: str) -> Iterator[tuple[Call, str, Map
     configs = {(each.call.key, each.call.path): each.outcome.made for each in every}
     for each in every:
         config = each.call.arguments.get("args")
-        held = configs.get((config.key, config.path)) if isinstance(config, Made) else None
-        if isinstance(config, Made) and held and api.home(each.call.path) == home:
+        held = configs.get((config.key, config.path)) if isinstance(config, CallResult) else None
+        if isinstance(config, CallResult) and held and api.home(each.call.path) == home:
             yield each.call, config.key, {name: known.value for name, known in held.attributes.items()}
 
 
@@ -173,7 +173,7 @@ class _Constructor:
             if outcome and self.api.signature(trainer) and not call.open:
                 settings = {**outcome.made.attributes, LOADING: BLANK}
                 self.made[call.key] = replace(outcome, made=replace(outcome.made, attributes=settings))
-                given = {"args": Made(call.path, call.key)}
+                given = {"args": CallResult(call.path, call.key)}
                 label = trainer.rpartition(".")[2]
                 yield replace(call, path=trainer, label=label, arguments=given, open=True, via="call")
 
@@ -198,14 +198,14 @@ class _Constructor:
             given = dict(_defaults(call, signature)) | given
         return construct(call.path, programs, given, versions=self.api.versions, ancestors=self.api.ancestors)
 
-    def _meant(self, call: Call, signature: Signature) -> Iterator[str]:
+    def _meant(self, call: Call, signature: CallSignature) -> Iterator[str]:
         """Yield the parameters that a call means by names that are gone: their rule tells of those, not of a lack."""
         for name in call.arguments:
             change = renamed(names_of(self.api, call.path), name)
             if change and change.new and not signature.takes(name):
                 yield change.new
 
-    def _given(self, call: Call, signature: Signature) -> Iterator[tuple[str, Known]]:
+    def _given(self, call: Call, signature: CallSignature) -> Iterator[tuple[str, KnownValue]]:
         for written, given in (*zip(signature.parameters, call.positional, strict=False), *call.arguments.items()):
             meant, value = flag_meant(signature, written, given) if call.via == "parser" else (written, given)
             name = signature.shims.get(meant, meant)
@@ -214,11 +214,11 @@ class _Constructor:
             if hidden := hidden_in(value):
                 self.hidden[f"{call.key}.{written}"] = hidden
             key = frozenset({f"{call.key}.{written}"})
-            outcome = self.outcome(value.key) if isinstance(value, Made) else None
-            if outcome is not None and isinstance(value, Made):
-                yield name, Known(_changed(self.job, value.key, outcome.made))
+            outcome = self.outcome(value.key) if isinstance(value, CallResult) else None
+            if outcome is not None and isinstance(value, CallResult):
+                yield name, KnownValue(_changed(self.job, value.key, outcome.made))
             else:
-                yield name, Known(_taken(call, signature.parameters.get(name), written, value), key)
+                yield name, KnownValue(_taken(call, signature.parameters.get(name), written, value), key)
 
 
 def _is_own_class(job: Document, call: Call) -> bool:
@@ -228,12 +228,12 @@ def _is_own_class(job: Document, call: Call) -> bool:
     return bool(call.own) or (call.via == "call" and not imported and call.label != call.name)
 
 
-def _defaults(call: Call, signature: Signature) -> Iterator[tuple[str, Known]]:
+def _defaults(call: Call, signature: CallSignature) -> Iterator[tuple[str, KnownValue]]:
     """Yield what the parameters are that the call does not give: their defaults, where it may not give them after all."""
     for name, parameter in signature.parameters.items():
         chosen = call.via == "file" and name in SCHEDULE
         hidden = call.open or chosen or isinstance(parameter.default, Required)
-        yield name, BLANK if hidden else Known(parameter.default)
+        yield name, BLANK if hidden else KnownValue(parameter.default)
 
 
 def _taken(call: Call, parameter: Parameter | None, written: str, value: Any) -> Any:
@@ -251,7 +251,7 @@ def _changed(job: Document, key: str, made: Instance) -> Instance:
         return made
     now = plain(now)
     later = {name: value for name, value in now.items() if name not in call.arguments or call.arguments[name] != value}
-    changed = {name: Known(value, frozenset({f"{key}.{name}"})) for name, value in later.items()}
+    changed = {name: KnownValue(value, frozenset({f"{key}.{name}"})) for name, value in later.items()}
     return Instance(made.path, {**made.attributes, **changed})
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from holdfast.core.api import Parameter, Signature
+from holdfast.core.api import CallSignature, Parameter
 from holdfast.core.document import Unknown
 
 SWITCHES: Final[Mapping[str, bool]] = {
@@ -18,7 +18,7 @@ NUMBERS: Final[Mapping[str, Callable[[str], int | float]]] = {"int": int, "float
 LIST: Final = re.compile(r"(?:list|List)\[(\w+)\]")
 
 
-def flag_meant(signature: Signature, name: str, value: Any) -> tuple[str, Any]:
+def flag_meant(signature: CallSignature, name: str, value: Any) -> tuple[str, Any]:
     """Return the parameter that a flag is for, and its value: a flag may be cut short, and `--no_x` turns `x` off."""
     if name in signature.parameters or name in signature.shims:
         return name, value

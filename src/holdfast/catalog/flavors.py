@@ -33,7 +33,7 @@ class Flavor:
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class RemovedFlavor:
     """A name that Jobs do not offer, or no longer.
 
     Attributes:
@@ -56,14 +56,14 @@ def load_flavors() -> Mapping[str, Flavor]:
 
 
 @cache
-def gone_flavors() -> Mapping[str, Gone]:
+def gone_flavors() -> Mapping[str, RemovedFlavor]:
     """Return the names that are gone, and those for Spaces alone.
 
     >>> gone_flavors()["h100"]
-    Gone(since='1.4.0', instead='h200')
+    RemovedFlavor(since='1.4.0', instead='h200')
     """
     table = load_table("flavors")
-    return {name: Gone(**row) for name, row in (*table["gone"].items(), *table["spaces"].items())}
+    return {name: RemovedFlavor(**row) for name, row in (*table["gone"].items(), *table["spaces"].items())}
 
 
 def flavors_made() -> date:

@@ -40,7 +40,7 @@ LEFT: Final = frozenset({Absence.GONE, Absence.MODULE, Absence.NEVER})
 
 
 @dataclass(frozen=True, slots=True)
-class Absent:
+class MissingImport:
     """A name or a module that is not where the program looks for it.
 
     Attributes:
@@ -57,7 +57,7 @@ class Absent:
 
 
 @dataclass(frozen=True, slots=True)
-class _Instead:
+class _Replacement:
     """What to write instead of a name.
 
     Attributes:
@@ -82,7 +82,7 @@ class _Use:
     raises: str = "ImportError"
 
 
-def absences(job: Document, api: Api, kind: Absence) -> Iterator[Absent]:
+def absences(job: Document, api: Api, kind: Absence) -> Iterator[MissingImport]:
     """Yield what is not where the program looks for it, for one reason; a module that is gone once a statement."""
     told = set[tuple[str, int | None, int | None]]()
     for use in _uses(job):
@@ -138,7 +138,7 @@ def _uses(job: Document) -> Iterator[_Use]:
             yield _Use(module, name, call.name_place, call.guard, "AttributeError")
 
 
-def _judged(api: Api, use: _Use) -> Absent | None:
+def _judged(api: Api, use: _Use) -> MissingImport | None:
     module_there = api.has_module(use.module)
     if module_there is None:
         return None
@@ -152,7 +152,7 @@ def _judged(api: Api, use: _Use) -> Absent | None:
     return _moving(api, use, use.name) if there else _name_absent(api, use, use.name)
 
 
-def _module_absent(api: Api, use: _Use) -> Absent | None:
+def _module_absent(api: Api, use: _Use) -> MissingImport | None:
     above, _, last = use.module.rpartition(".")
     if not above:
         return None
@@ -167,7 +167,7 @@ def _module_absent(api: Api, use: _Use) -> Absent | None:
     return _absent(Absence.MODULE, f"{whose} has no module `{use.module}`{_ended(gone)}", use, instead)
 
 
-def _name_absent(api: Api, use: _Use, name: str) -> Absent:
+def _name_absent(api: Api, use: _Use, name: str) -> MissingImport:
     spans = api.name_spans(use.module, name)
     said = f"{_whose(api, use.module)} has no `{name}`" + ("" if "." not in use.module else f" in `{use.module}`")
     gone, instead = span_before(api, spans), _renamed(api, f"{use.module}.{name}")
@@ -182,7 +182,7 @@ def _name_absent(api: Api, use: _Use, name: str) -> Absent:
     return _absent(Absence.NEVER, said, use, _elsewhere(api, name) or _nearest(api, use.module, name))
 
 
-def _moving(api: Api, use: _Use, name: str) -> Absent | None:
+def _moving(api: Api, use: _Use, name: str) -> MissingImport | None:
     """Return a warning for a class that says itself that it moved, as long as the old place works."""
     if use.module.startswith(f"{EXPERIMENTAL}."):
         return _promoted(api, use, name)
@@ -200,7 +200,7 @@ def _moving(api: Api, use: _Use, name: str) -> Absent | None:
     return _absent(Absence.MOVING, message, use, _from(home, name))
 
 
-def _promoted(api: Api, use: _Use, name: str) -> Absent | None:
+def _promoted(api: Api, use: _Use, name: str) -> MissingImport | None:
     here, there = api.signature(f"{use.module}.{name}"), api.signature(f"trl.{name}")
     if here is None or there is None or not here.deprecated or there.deprecated:
         return None
@@ -224,20 +224,20 @@ def _experimental_modules() -> tuple[str, ...]:
     return tuple(sorted(modules, key=lambda module: (module.endswith(".utils"), module)))
 
 
-def _from(module: str, name: str) -> _Instead:
-    return _Instead(f"; write `from {module} import {name}`", f"{module}.{name}", safe=True)
+def _from(module: str, name: str) -> _Replacement:
+    return _Replacement(f"; write `from {module} import {name}`", f"{module}.{name}", safe=True)
 
 
-def _of_module(api: Api, module: str, name: str | None = None) -> _Instead | None:
+def _of_module(api: Api, module: str, name: str | None = None) -> _Replacement | None:
     """Return where a whole module went, and one of its names with it; nothing where nobody knows."""
     change = replaced("module", module)
     if change is None:
         return None
     known = bool(change.new and name and api.has_name(change.new, name))
-    return _Instead(f"; {change.instead}", f"{change.new}.{name}" if known else "", safe=True)
+    return _Replacement(f"; {change.instead}", f"{change.new}.{name}" if known else "", safe=True)
 
 
-def _renamed(api: Api, old: str, further: int = 3) -> _Instead | None:
+def _renamed(api: Api, old: str, further: int = 3) -> _Replacement | None:
     """Return what became of a name; nothing where nobody knows, or that is gone too."""
     change = replaced("name", old)
     if change is None or not further:
@@ -245,10 +245,10 @@ def _renamed(api: Api, old: str, further: int = 3) -> _Instead | None:
     module, _, name = change.new.rpartition(".")
     if change.new and api.has_name(module, name) is False:
         return _renamed(api, change.new, further - 1)
-    return _Instead(f"; {change.instead}", change.new if change.same is not None else "", safe=change.same or False)
+    return _Replacement(f"; {change.instead}", change.new if change.same is not None else "", safe=change.same or False)
 
 
-def _elsewhere(api: Api, name: str | None) -> _Instead | None:
+def _elsewhere(api: Api, name: str | None) -> _Replacement | None:
     """Return which of the libraries has a name; nothing where none has. A class that only one has is the one that is meant."""
     homes = [library for library in LIBRARIES if name and library in api.versions and api.has_name(library, name)]
     if not homes or not name:
@@ -256,11 +256,11 @@ def _elsewhere(api: Api, name: str | None) -> _Instead | None:
     return replace(_from(homes[0], name), safe=len(homes) == 1 and name[:1].isupper())
 
 
-def _nearest(api: Api, module: str, name: str) -> _Instead:
+def _nearest(api: Api, module: str, name: str) -> _Replacement:
     meant = nearest(name, api.names(module), cutoff=NEAR)
     if meant is None:
-        return _Instead(", nor had any release")
-    return _Instead(f": did you mean `{meant}`?", f"{module}.{meant}")
+        return _Replacement(", nor had any release")
+    return _Replacement(f": did you mean `{meant}`?", f"{module}.{meant}")
 
 
 def _ended(gone: Span | None) -> str:
@@ -284,10 +284,10 @@ def _whose(api: Api, module: str) -> str:
     return f"{package} {api.versions[package]}"
 
 
-def _absent(absence: Absence, message: str, use: _Use, instead: _Instead | None = None) -> Absent:
+def _absent(absence: Absence, message: str, use: _Use, instead: _Replacement | None = None) -> MissingImport:
     if instead is None:
-        return Absent(absence, message, use.place)
-    return Absent(absence, message + instead.words, use.place, _fix(use, instead))
+        return MissingImport(absence, message, use.place)
+    return MissingImport(absence, message + instead.words, use.place, _fix(use, instead))
 
 
 def _without(job: Document, use: _Use) -> Fix | None:
@@ -329,7 +329,7 @@ def _with_arguments(job: Document, use: _Use, fix: Fix | None) -> Fix | None:
     return replace(fix, title=f"{fix.title}, without {named}, which it does not take", edits=edits, safe=False)
 
 
-def _fix(use: _Use, instead: _Instead) -> Fix | None:
+def _fix(use: _Use, instead: _Replacement) -> Fix | None:
     """Return the edit that imports what is meant; `module.name` in the middle of the program is left alone."""
     if use.name is None or not instead.path or use.raises != "ImportError":
         return None

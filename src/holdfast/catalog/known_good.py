@@ -22,7 +22,7 @@ BASE: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownGood:
     """Something that is known to be good.
 
     Attributes:
@@ -43,7 +43,7 @@ class Known:
 
 
 @cache
-def load_known_rows() -> Mapping[str, Known]:
+def load_known_rows() -> Mapping[str, KnownGood]:
     """Return the datasets by name.
 
     >>> dict(load_known_rows()["kto-standard"].columns)
@@ -53,7 +53,7 @@ def load_known_rows() -> Mapping[str, Known]:
 
 
 @cache
-def load_known_models() -> Mapping[str, Known]:
+def load_known_models() -> Mapping[str, KnownGood]:
     """Return the models by name.
 
     >>> [*load_known_models()]
@@ -136,6 +136,6 @@ def _filled(part: str, number: int) -> str:
     return texts.get(part, texts[WHOLE]).format(a=first, b=second, sum=first + second)
 
 
-def _known(name: str, told: Mapping[str, Any]) -> Known:
+def _known(name: str, told: Mapping[str, Any]) -> KnownGood:
     method, columns = told.get("method", ""), told.get("columns", {})
-    return Known(name, told["good"], told["tried"], told["with"], method, columns)
+    return KnownGood(name, told["good"], told["tried"], told["with"], method, columns)

@@ -36,7 +36,7 @@ CATCHES: Final = frozenset({"KeyError", "LookupError", "ValueError", "TypeError"
 
 
 @dataclass(frozen=True, slots=True)
-class Launcher:
+class NeededLauncher:
     """What a script has to be started by.
 
     Attributes:
@@ -50,11 +50,11 @@ class Launcher:
     line: int
 
 
-def wanted_launcher(source: str) -> Launcher | None:
+def wanted_launcher(source: str) -> NeededLauncher | None:
     r"""Return the launcher whose variables a script reads without saying what holds where there are none.
 
     >>> wanted_launcher('import os\nrank = int(os.environ["RANK"])')
-    Launcher(name='torchrun', variable='RANK', line=2)
+    NeededLauncher(name='torchrun', variable='RANK', line=2)
     >>> wanted_launcher('import os\nrank = int(os.environ.get("RANK", 0))')
     """
     if not any(name in source for name in (GROUP, PORT, *(name for told in ALONE.values() for name in told))):
@@ -67,7 +67,7 @@ def wanted_launcher(source: str) -> Launcher | None:
     copes = any(each.copes for each in reads)
     strict = [each for each in reads if not (each.copes or each.branched or (each.guarded and copes))]
     named = (
-        Launcher(name, read.name, read.line)
+        NeededLauncher(name, read.name, read.line)
         for read in strict
         for name, told in ALONE.items()
         if read.name in told or read.name == PORT
@@ -88,7 +88,7 @@ def alone(launched_by: Collection[str], source: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class VariableRead:
     """A place where a script reads a variable.
 
     Attributes:
@@ -106,13 +106,13 @@ class Read:
     guarded: bool
 
 
-def _reads(nodes: Collection[ast.AST], *, branched: bool, guarded: bool) -> Iterator[Read]:
+def _reads(nodes: Collection[ast.AST], *, branched: bool, guarded: bool) -> Iterator[VariableRead]:
     """Yield the variables that some nodes read."""
     for node in nodes:
         found = _variable_read(node)
         if found:
             name, line, copes = found
-            yield Read(name, line, copes=copes, branched=branched, guarded=branched or guarded)
+            yield VariableRead(name, line, copes=copes, branched=branched, guarded=branched or guarded)
         else:
             within = branched or _is_branch(node)
             in_function = guarded or isinstance(node, ast.FunctionDef)

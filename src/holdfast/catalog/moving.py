@@ -5,11 +5,11 @@ from typing import Any, Final
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.renames import renamed
-from holdfast.core.api import Signature
-from holdfast.core.calls import Call, Local, Made, Named
+from holdfast.core.api import CallSignature
+from holdfast.core.calls import Call, CallResult, LibraryName, LocalName
 from holdfast.core.document import ABSENT, CallAs, Document, Edit, Remove, Set
 from holdfast.core.finding import Fix
-from holdfast.core.source import Source, is_plain, render_value
+from holdfast.core.source import SourceExpression, is_plain, render_value
 
 PLAIN: Final = "transformers.TrainingArguments"
 
@@ -26,7 +26,7 @@ def moving_fix(job: Document, api: Api, call: Call, name: str, new: str) -> Fix 
     """
     value, config = call.arguments[name], config_of(call.path)
     made = job.call("train")
-    if call.key != "trainer" or isinstance(value, Made | Named | Local):
+    if call.key != "trainer" or isinstance(value, CallResult | LibraryName | LocalName):
         return None
     if made is None:
         return _making_fix(call, name, config, new) if is_plain(value) else None
@@ -50,7 +50,7 @@ def _making_fix(call: Call, name: str, config: str, new: str) -> Fix | None:
     model = next(iter(call.positional), call.arguments.get("model"))
     folder = f"{model.rpartition('/')[2]}-{kind.removesuffix('Config')}" if isinstance(model, str) else ""
     given = {**({"output_dir": folder} if folder else {}), new: call.arguments[name]}
-    made = Source(f"{kind}({', '.join(f'{each}={render_value(value)}' for each, value in given.items())})")
+    made = SourceExpression(f"{kind}({', '.join(f'{each}={render_value(value)}' for each, value in given.items())})")
     edits = (CallAs("trainer", f"{call.label}(…)", (config,)), Remove(f"trainer.{name}"), Set("trainer.args", made))
     return Fix(f"give it `{kind}({new}=…)`", edits, safe=bool(folder))
 
@@ -77,7 +77,7 @@ def recasting(api: Api, made: Call, config: str) -> tuple[Edit, ...] | None:
     )
 
 
-def _newest_name(config: Signature, name: str, value: Any) -> str:
+def _newest_name(config: CallSignature, name: str, value: Any) -> str:
     """Return the name that took an argument's place, where the config has it and the value means the same there."""
     change = renamed((config.path.rpartition(".")[2], PLAIN.rpartition(".")[2]), name)
     return change.new if change and change.new in config.parameters and change.keeps(value) else name
@@ -92,7 +92,7 @@ def spelled_recast(made: Call, config: str, edits: Iterable[Edit]) -> str:
 
 def is_of_one(job: Document, made: Call) -> bool:
     """Tell whether what a call makes is given to one other call alone."""
-    whole = Made(made.path, made.key)
+    whole = CallResult(made.path, made.key)
     return sum(whole in (*each.positional, *each.arguments.values()) for each in job.calls) == 1
 
 

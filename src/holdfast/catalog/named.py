@@ -6,10 +6,10 @@ from typing import Any, Final, TypeVar
 
 from holdfast.core.calls import Call
 from holdfast.core.document import ABSENT, Document, Edit, Set
-from holdfast.core.facts import Dataset, Model
+from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import Finding, Fix, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 from holdfast.core.text import Place
 
 Found = TypeVar("Found")
@@ -23,7 +23,7 @@ ELSEWHERE: Final = frozenset({"push_to_hub", "output_dir"})
 """Settings that name a repository without spelling it."""
 
 
-def told(job: Document, seen: Iterable[Seen[Found]], *, own_token: bool = False) -> Iterator[tuple[Mention, Found]]:
+def told(job: Document, seen: Iterable[Lookup[Found]], *, own_token: bool = False) -> Iterator[tuple[Reference, Found]]:
     """Yield what a job surely asks for, and says so still, with what was found of it.
 
     Args:
@@ -42,24 +42,24 @@ def told(job: Document, seen: Iterable[Seen[Found]], *, own_token: bool = False)
 
 def repositories(
     job: Document,
-    *groups: Sequence[Seen[Dataset]] | Sequence[Seen[Model]] | Sequence[Seen[Repo]],
+    *groups: Sequence[Lookup[Dataset]] | Sequence[Lookup[ModelFacts]] | Sequence[Lookup[Repo]],
     own_token: bool = False,
-) -> Iterator[tuple[Mention, Repo]]:
+) -> Iterator[tuple[Reference, Repo]]:
     """Yield what a job surely asks for, of whatever kind, with its repository on the Hub.
 
     Raises:
         MissingFactError: See `told`.
     """
-    every: list[Seen[Dataset] | Seen[Model] | Seen[Repo]] = [each for group in groups for each in group]
+    every: list[Lookup[Dataset] | Lookup[ModelFacts] | Lookup[Repo]] = [each for group in groups for each in group]
     for seen in sorted(every, key=lambda each: each.found is None):
-        one: Seen[Any] = seen
+        one: Lookup[Any] = seen
         for mention, fact in told(job, (one,), own_token=own_token):
             repo = fact if isinstance(fact, Repo) else fact.repo
             if isinstance(repo, Repo):
                 yield mention, repo
 
 
-def once(found: Iterable[tuple[Mention, Found]]) -> Iterator[tuple[Mention, Found]]:
+def once(found: Iterable[tuple[Reference, Found]]) -> Iterator[tuple[Reference, Found]]:
     """Yield of several mentions of one repository the first alone."""
     names = set[tuple[str, str]]()
     for mention, fact in found:
@@ -69,7 +69,7 @@ def once(found: Iterable[tuple[Mention, Found]]) -> Iterator[tuple[Mention, Foun
             yield mention, fact
 
 
-def stands(job: Document, mention: Mention) -> bool:
+def stands(job: Document, mention: Reference) -> bool:
     """Tell whether a job still names a thing where it was mentioned.
 
     Raises:
@@ -84,12 +84,12 @@ def stands(job: Document, mention: Mention) -> bool:
     return not isinstance(value, str) or last in ELSEWHERE or value in (mention.name, mention.split)
 
 
-def finding(mention: Mention, message: str, fix: Fix | None = None, severity: Severity | None = None) -> Finding:
+def finding(mention: Reference, message: str, fix: Fix | None = None, severity: Severity | None = None) -> Finding:
     """Return a finding about what is mentioned, where it is written."""
     return Finding(mention.key, message, fix, severity, place=mention.place)
 
 
-def call_of(job: Document, mention: Mention) -> Call | None:
+def call_of(job: Document, mention: Reference) -> Call | None:
     """Return the call that names a thing; None in a job file."""
     owner = mention.key.rpartition(".")[0]
     found = (call for call in job.calls if mention.key.startswith(f"{call.key}.") and call.via != "file")
@@ -97,7 +97,7 @@ def call_of(job: Document, mention: Mention) -> Call | None:
 
 
 def key_beside(
-    job: Document, mention: Mention, names: Iterable[str], position: int | None = None
+    job: Document, mention: Reference, names: Iterable[str], position: int | None = None
 ) -> tuple[str, Place | None]:
     """Return the key of another argument of the call that names a thing, with its place where it has none of its own.
 
@@ -117,7 +117,7 @@ def key_beside(
     return mention.key, mention.place
 
 
-def renaming(job: Document, mention: Mention, new: str, *, safe: bool) -> Fix | None:
+def renaming(job: Document, mention: Reference, new: str, *, safe: bool) -> Fix | None:
     """Return the edit that writes another name; None where the name is not written there by itself."""
     call, last = call_of(job, mention), mention.key.rpartition(".")[2]
     if last.isdigit():

@@ -22,7 +22,7 @@ REQUIREMENT: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Package:
+class PackageFacts:
     """One package.
 
     Attributes:
@@ -39,7 +39,7 @@ class Package:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PackageRequest:
     """What one requirement asks for.
 
     Attributes:
@@ -65,7 +65,7 @@ class Asked:
 
 
 @cache
-def load_packages() -> Mapping[str, Package]:
+def load_packages() -> Mapping[str, PackageFacts]:
     """Return every package by its normalized name.
 
     >>> load_packages()["scikit-learn"].imports
@@ -73,7 +73,7 @@ def load_packages() -> Mapping[str, Package]:
     """
     rows = load_table("packages")
     return {
-        name: Package(
+        name: PackageFacts(
             tuple(row["imports"]), tuple(row.get("brings", ())), row.get("builds_with", ""), row.get("hosted", False)
         )
         for name, row in rows.items()
@@ -92,19 +92,19 @@ def providers(module: str) -> tuple[str, ...]:
 
 
 @cache
-def parse_requirement(text: str) -> Asked:
+def parse_requirement(text: str) -> PackageRequest:
     """Return what a requirement asks for.
 
     >>> parse_requirement("Transformers[torch]>=4.56,<5 ; sys_platform == 'linux'")
-    Asked(name='transformers', extras=('torch',), bounds='>=4.56,<5')
+    PackageRequest(name='transformers', extras=('torch',), bounds='>=4.56,<5')
     >>> parse_requirement("trl @ git+https://example.org/trl").address
     'git+https://example.org/trl'
     """
     found = REQUIREMENT.fullmatch(text)
     if not found:
-        return Asked("")
+        return PackageRequest("")
     extras = tuple(normalized(extra.strip()) for extra in (found["extras"] or "").split(",") if extra.strip())
-    return Asked(normalized(found["name"]), extras, found["rest"].strip("() "))
+    return PackageRequest(normalized(found["name"]), extras, found["rest"].strip("() "))
 
 
 def installed(requirements: Iterable[str], versions: Mapping[str, str]) -> frozenset[str] | None:
@@ -119,7 +119,7 @@ def installed(requirements: Iterable[str], versions: Mapping[str, str]) -> froze
     >>> installed(["some-package-of-mine"], {}) is None
     True
     """
-    seen: set[Asked] = set()
+    seen: set[PackageRequest] = set()
     todo = {parse_requirement(text) for text in requirements}
     while todo:
         seen |= todo
@@ -130,17 +130,17 @@ def installed(requirements: Iterable[str], versions: Mapping[str, str]) -> froze
     return frozenset(asked.name for asked in seen)
 
 
-def _brought(asked: Asked, versions: Mapping[str, str]) -> tuple[Asked, ...] | None:
+def _brought(asked: PackageRequest, versions: Mapping[str, str]) -> tuple[PackageRequest, ...] | None:
     """Return what one package brings along, of the packages of this catalog; None where nobody knows."""
     package = load_packages().get(asked.name)
     if package is None:
         return None
     if load_history(asked.name.replace("-", "_")):
         return tuple(_of_release(asked, versions))
-    return None if asked.extras else tuple(map(Asked, package.brings))
+    return None if asked.extras else tuple(map(PackageRequest, package.brings))
 
 
-def _of_release(asked: Asked, versions: Mapping[str, str]) -> Iterator[Asked]:
+def _of_release(asked: PackageRequest, versions: Mapping[str, str]) -> Iterator[PackageRequest]:
     """Yield what a release brings along; what any release does, where it is not known which is meant."""
     history = load_history(asked.name.replace("-", "_"))
     about = history.about if history else {}
@@ -152,7 +152,7 @@ def _of_release(asked: Asked, versions: Mapping[str, str]) -> Iterator[Asked]:
         each = parse_requirement(text)
         if package := load_packages().get(each.name):
             # What extras bring is among what those packages are said to bring: `fsspec[http]`.
-            yield Asked(each.name, () if package.brings else each.extras)
+            yield PackageRequest(each.name, () if package.brings else each.extras)
 
 
 def _values(changes: Sequence[Sequence[Any]] | None, index: int | None) -> list[Any]:

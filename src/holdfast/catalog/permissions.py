@@ -10,8 +10,8 @@ from typing import Final, Literal
 from holdfast.catalog.named import finding, once, told
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding
-from holdfast.core.hub import Account, Target
-from holdfast.core.mention import Seen
+from holdfast.core.hub import Account, PushTarget
+from holdfast.core.mention import Lookup
 
 Obstacle = Literal["read-only", "namespace", "scope", "role"]
 VALID: Final = "valid"
@@ -64,7 +64,7 @@ def refusal(account: Account, name: str) -> Refusal | None:
 
 
 def refused_pushes(
-    job: Document, account: Account, targets: Iterable[Seen[Target]], obstacle: Obstacle, advice: str = ""
+    job: Document, account: Account, targets: Iterable[Lookup[PushTarget]], obstacle: Obstacle, advice: str = ""
 ) -> Iterator[Finding]:
     """Yield a finding for each push of a job against which one kind of reason stands, unless the Hub said that it may be.
 

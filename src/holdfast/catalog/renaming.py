@@ -6,7 +6,7 @@ from typing import Any
 from holdfast.catalog.api import Api, released
 from holdfast.catalog.renames import Renamed
 from holdfast.core.api import Span
-from holdfast.core.calls import Call, Read
+from holdfast.core.calls import AttributeRead, Call
 from holdfast.core.document import Document, Edit, Remove, Rename, Set
 from holdfast.core.finding import Fix
 
@@ -30,7 +30,7 @@ def renaming_fix(job: Document, call: Call, change: Renamed) -> Fix | None:
     return Fix(f"write `{change.new}`", switched if value else switched[:1])
 
 
-def reads_of(job: Document, call: Call, name: str) -> Iterator[Read]:
+def reads_of(job: Document, call: Call, name: str) -> Iterator[AttributeRead]:
     """Yield where the program reads an argument of a call back, as an attribute of what the call makes."""
     yield from (read for read in job.reads if read.name == name and call.key in read.calls and not read.guard.because)
 

@@ -6,14 +6,14 @@ from typing import Final
 from holdfast.core.columns import ListOf
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding, MissingFactError, Severity
-from holdfast.core.scan import Mark, Marked, Scan
+from holdfast.core.scan import DamagedRows, Mark, Scan
 
 TOLD: Final = 5
 """So many row numbers stand in a message; `inspect` lists more of them."""
 REWRITTEN: Final = ("dataset.map", "train.dataset_kwargs", "train.formatting_func")
 
 
-def damaged(job: Document, scan: Scan, mark: Mark) -> Iterator[Marked]:
+def damaged(job: Document, scan: Scan, mark: Mark) -> Iterator[DamagedRows]:
     """Yield the rows with one kind of damage.
 
     Raises:
@@ -28,7 +28,7 @@ def damaged(job: Document, scan: Scan, mark: Mark) -> Iterator[Marked]:
         yield marked
 
 
-def tell(scan: Scan, marked: Marked, what: str) -> str:
+def tell(scan: Scan, marked: DamagedRows, what: str) -> str:
     """Return how many rows are so, and which.
 
     Args:
@@ -36,9 +36,9 @@ def tell(scan: Scan, marked: Marked, what: str) -> str:
         marked: The rows.
         what: What they have or are, with `{has}`, `{is_}`, `{does}` and `{s}` where one row and several differ.
 
-    >>> tell(Scan(rows=15806), Marked("no-assistant", "messages", 3, (3, 17, 99)), "{has} no assistant turn")
+    >>> tell(Scan(rows=15806), DamagedRows("no-assistant", "messages", 3, (3, 17, 99)), "{has} no assistant turn")
     '3 of 15,806 rows have no assistant turn: 3, 17, 99'
-    >>> tell(Scan(rows=9), Marked("no-assistant", "messages", 1, (3,)), "end{s} with a question")
+    >>> tell(Scan(rows=9), DamagedRows("no-assistant", "messages", 1, (3,)), "end{s} with a question")
     'Row 3 ends with a question'
     """
     one = marked.count == 1
@@ -53,15 +53,15 @@ def tell(scan: Scan, marked: Marked, what: str) -> str:
     return f"{marked.count:,} of {scan.rows:,} {read} {what.format(**verbs)}{numbers(marked)}"
 
 
-def found(marked: Marked, message: str, *, key: str = "dataset", severity: Severity | None = None) -> Finding:
+def found(marked: DamagedRows, message: str, *, key: str = "dataset", severity: Severity | None = None) -> Finding:
     """Return the finding about some rows, with their numbers."""
     return Finding(key, message, severity=severity, rows=marked.rows, count=marked.count)
 
 
-def numbers(marked: Marked) -> str:
+def numbers(marked: DamagedRows) -> str:
     """Return the numbers of the first rows as they stand at the end of a message; nothing where there are none.
 
-    >>> numbers(Marked("null", "text", 7, (0, 2, 4, 6, 8, 10, 12)))
+    >>> numbers(DamagedRows("null", "text", 7, (0, 2, 4, 6, 8, 10, 12)))
     ': 0, 2, 4, 6, 8, …'
     """
     if not marked.rows:
@@ -70,7 +70,7 @@ def numbers(marked: Marked) -> str:
     return ": " + ", ".join([*told, "…"] if marked.count > len(told) else told)
 
 
-def share(scan: Scan, marked: Marked) -> float:
+def share(scan: Scan, marked: DamagedRows) -> float:
     """Return which part of all rows these are, from 0 to 1."""
     return marked.count / scan.rows if scan.rows else 0.0
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from holdfast.core.errors import UsageError
 from holdfast.core.facts import Dataset
-from holdfast.core.mention import Mention
+from holdfast.core.mention import Reference
 
 NAME: Final = r"\w+(?:\.\w+)*"
 """What a split may be called."""
@@ -118,7 +118,7 @@ def read_slices(split: str) -> tuple[Slice, ...]:
     return () if any(part.dropping for part in parts) else parts
 
 
-def split_lengths(mention: Mention, dataset: Dataset) -> dict[str, int]:
+def split_lengths(mention: Reference, dataset: Dataset) -> dict[str, int]:
     """Return the numbers of rows of the splits that a mention asks for; nothing where one of them is not known."""
     there = dataset.configs.get(mention.config or dataset.default_config or "", {})
     parts = read_slices(mention.split or "")
@@ -126,7 +126,7 @@ def split_lengths(mention: Mention, dataset: Dataset) -> dict[str, int]:
     return {} if mention.files or any(part.split not in found for part in parts) else found
 
 
-def count_rows(mention: Mention, dataset: Dataset) -> int | None:
+def count_rows(mention: Reference, dataset: Dataset) -> int | None:
     """Return how many rows a mention asks for; None where that is not known."""
     lengths = split_lengths(mention, dataset)
     parts = read_slices(mention.split or "")

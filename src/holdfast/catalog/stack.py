@@ -7,7 +7,7 @@ from holdfast.catalog.tables import load_table
 
 
 @dataclass(frozen=True, slots=True)
-class Package:
+class PinnedPackage:
     """One package.
 
     Attributes:
@@ -20,11 +20,11 @@ class Package:
 
 
 @cache
-def load_stack() -> dict[str, Package]:
+def load_stack() -> dict[str, PinnedPackage]:
     """Return every package by its normalized name.
 
     >>> load_stack()["trl"].version
     '1.16.0'
     """
     rows = load_table("stack")
-    return {name: Package(**row) for name, row in rows.items()}
+    return {name: PinnedPackage(**row) for name, row in rows.items()}

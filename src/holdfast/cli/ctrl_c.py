@@ -10,7 +10,7 @@ LEAVING: Final = "Detaching. Ctrl-C once more ends the training at once, without
 CHOICES: Final[dict[str, Choice]] = {"s": "stop", "d": "detach", "c": "continue", "\n": "continue", "\r": "continue"}
 
 
-class Pressed(Protocol):
+class Keyboard(Protocol):
     """The keys of a terminal; `adapters.keys.Keys` has this shape."""
 
     def open(self) -> None:
@@ -34,7 +34,7 @@ class CtrlCQuestion:
         show: Shows a line below the run; an empty one takes it off.
     """
 
-    def __init__(self, keys: Pressed, show: Callable[[str], None]) -> None:
+    def __init__(self, keys: Keyboard, show: Callable[[str], None]) -> None:
         self._keys, self._show = keys, show
 
     def open(self) -> None:

@@ -16,7 +16,7 @@ from holdfast.adapters.orders import SignalOrders
 from holdfast.adapters.run_folder import Tail
 from holdfast.app.runs import Run
 from holdfast.cli.ctrl_c import CtrlCQuestion
-from holdfast.cli.live import View
+from holdfast.cli.live import LiveView
 from holdfast.cli.text import render_check
 from holdfast.core.event import Event, RunState
 from holdfast.ports import Order
@@ -24,18 +24,18 @@ from holdfast.ports import Order
 INTERRUPTED = 130
 
 
-class Face:
+class RunDisplay:
     """Shows a run on standard error as it goes, and hears Ctrl-C.
 
     Args:
         quiet: Show nothing.
-        listens: Turn signals into orders; a mere onlooker is simply interrupted.
+        listens: Turn signals into orders; a mere observer is simply interrupted.
     """
 
     def __init__(self, *, quiet: bool = False, listens: bool = True) -> None:
         self._console = Console(stderr=True, quiet=quiet, highlight=False)
         self._listens = listens
-        self._view: View | None = None
+        self._view: LiveView | None = None
         self._tails: dict[tuple[int, str], Tail] = {}
         self._stack = ExitStack()
         asks = sys.stdin.isatty() and self._console.is_terminal
@@ -51,12 +51,12 @@ class Face:
     ) -> None:
         self._stack.__exit__(kind, error, trace)
 
-    def hear(self, check: Mapping[str, Any]) -> None:
+    def on_checked(self, check: Mapping[str, Any]) -> None:
         """Show what the rules object to although the job runs, and what they could not be asked."""
         if any(target["findings"] or target["skipped"] for target in check["targets"]):
             self._console.print(Text.from_ansi(render_check(check)), soft_wrap=True)
 
-    def hear_rehearsal(self, said: str) -> None:
+    def on_rehearsal_progress(self, said: str) -> None:
         """Show how the rehearsal goes."""
         self._console.print(f"rehearsal: {said}", style="dim", markup=False, soft_wrap=True)
 
@@ -65,7 +65,7 @@ class Face:
         self._orders.supervising = True
         comes_late = self._view is None  # to what the process has written before
         if self._view is None:
-            self._view = self._stack.enter_context(View(self._console, run.name, time.time))
+            self._view = self._stack.enter_context(LiveView(self._console, run.name, time.time))
         self._view.observe(state, events)
         if state.current:
             self._pass_on(run.folder, state.current.number, past=not comes_late)

@@ -130,13 +130,13 @@ def _let_pass(finding: Answer) -> str:
 
 def _versions(targets: Sequence[Answer]) -> Iterator[str]:
     """Yield which versions the targets were checked against; those that stand on the same ground together."""
-    groups: list[_Ground] = []
+    groups: list[_SharedVersions] = []
     for target in targets:
         resolved, because = target.get("resolved"), target.get("because", "")
         if resolved:
             ground = next((each for each in groups if each.carries(because, resolved)), None)
             if ground is None:
-                groups.append(ground := _Ground(because))
+                groups.append(ground := _SharedVersions(because))
             ground.versions.update(resolved)
             ground.paths.append(target["path"])
     for ground in groups:
@@ -146,7 +146,7 @@ def _versions(targets: Sequence[Answer]) -> Iterator[str]:
 
 
 @dataclass
-class _Ground:
+class _SharedVersions:
     """Versions that no two of some targets disagree on, and why it is these."""
 
     because: str

@@ -17,14 +17,14 @@ from rich.text import Text
 from holdfast.cli.news import render_news, render_standing
 from holdfast.core.event import Event, Reported, RunState, Starting
 from holdfast.engine.progress import Progress, follow
-from holdfast.engine.screen import Stream
+from holdfast.engine.screen import TerminalStream
 from holdfast.engine.units import render_bytes, render_count, render_duration, render_number
 
 WIDTH = 100  # columns; a wider panel is harder to read, not easier
 LEVELS = "▁▂▃▄▅▆▇█"
 
 
-class View:
+class LiveView:
     """Follows one run on a console, from `with` to the end of its block; the terminal is left in order.
 
     Attributes:
@@ -116,9 +116,9 @@ class View:
         return Group(*drawn, panel, *asked)
 
 
-def fresh_streams() -> dict[str, Stream]:
+def fresh_streams() -> dict[str, TerminalStream]:
     """Return both streams of a process that has written nothing yet."""
-    return {"stdout": Stream(), "stderr": Stream()}
+    return {"stdout": TerminalStream(), "stderr": TerminalStream()}
 
 
 def render_panel(progress: Progress, run: str, now_s: float, *, width: int = WIDTH, trail: bool = True) -> Panel:

@@ -5,7 +5,7 @@ from typing import Any
 
 from rich.text import Text
 
-from holdfast.core.event import Answer, Event, Polled, Reported, Started, Starting, StopAsked
+from holdfast.core.event import Event, Liveness, Polled, Reported, Started, Starting, StopRequested
 from holdfast.engine.progress import Progress, measured
 from holdfast.engine.tables import last_name
 from holdfast.engine.units import render_bytes, render_count, render_duration, render_number
@@ -28,9 +28,9 @@ def render_news(event: Event, progress: Progress, now_s: float) -> Text | None:
             text, style = f"attempt {event.attempt} on {event.backend}{resumed}", "bold"
         case Started():
             text, style = "loading libraries, data and model", "dim"
-        case Polled(answer=Answer.UNKNOWN) if event.because:
+        case Polled(answer=Liveness.UNKNOWN) if event.because:
             text, style = f"cannot be asked just now: {event.because}", "yellow"
-        case StopAsked():
+        case StopRequested():
             text, style = f"asked by {event.by} to save and end", "yellow"
         case _:
             return None

@@ -78,7 +78,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signature:
+class CallSignature:
     """What a class or a function takes, in the versions at hand.
 
     Attributes:

@@ -59,14 +59,14 @@ class Import:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class LibraryName:
     """A value that is a name of a library, such as `torch.bfloat16` or a class that is handed on."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CallResult:
     """A value that another call of the program gave, or an item of it.
 
     Attributes:
@@ -81,7 +81,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Local:
+class LocalName:
     """A value that is a function or class of the program itself.
 
     Attributes:
@@ -102,7 +102,7 @@ class Local:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Read:
+class AttributeRead:
     """One attribute that a program reads of the settings that a library's class holds: `args.max_length`.
 
     Attributes:
@@ -125,7 +125,7 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Override:
+class OverriddenMethod:
     """A method of a library's class that a class of the program, which it makes an instance of, defines anew.
 
     Attributes:
@@ -193,7 +193,7 @@ class Call:
     via: Literal["call", "partial", "super", "parser", "file"] = "call"
     unbound: bool = False
     defaults: frozenset[str] = frozenset()
-    receiver: Made | None = None
+    receiver: CallResult | None = None
     changed: frozenset[str] = frozenset()
     same: tuple[frozenset[str], ...] = ()
 

@@ -7,7 +7,7 @@ Verdict = Literal["whole", "damaged", "unverifiable"]
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class CheckpointProblem:
     """What is wrong with one file; its name is relative to the checkpoint."""
 
     file: str
@@ -29,7 +29,7 @@ class Wholeness:
     path: str
     step: int | None
     verdict: Verdict
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[CheckpointProblem, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return it as `contract.md` §2 spells it."""

@@ -20,7 +20,7 @@ NOT_IN_LOG: Final = "cause-not-in-log"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class Pattern:
     """A kind of line that speaks for a class.
 
     Attributes:
@@ -110,7 +110,7 @@ class Signature:
     remedy: tuple[Remedy, ...] = ()
     prevented_by: tuple[str, ...] = ()
     source: str
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[Pattern, ...] = ()
     covers: tuple[str, ...] = ()
     needs: str = ""
     seen: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final, Literal
 
-from holdfast.core.calls import Call, Import, Override, Read
+from holdfast.core.calls import AttributeRead, Call, Import, OverriddenMethod
 from holdfast.core.job_calls import job_calls
 from holdfast.core.text import Place
 
@@ -127,8 +127,8 @@ class Document:
     key_places: Mapping[Key, Place] = field(default_factory=dict[Key, Place])
     imports: tuple[Import, ...] = ()
     calls: tuple[Call, ...] = ()
-    reads: tuple[Read, ...] = ()
-    overrides: tuple[Override, ...] = ()
+    reads: tuple[AttributeRead, ...] = ()
+    overrides: tuple[OverriddenMethod, ...] = ()
     fallbacks: tuple[tuple[tuple[Place, ...], ...], ...] = ()
 
     def get(self, key: str, default: Any = ABSENT) -> Any:

@@ -30,7 +30,7 @@ class Stage(StrEnum):
 Refuser = Literal["check", "rehearsal", ""]
 
 
-class Answer(StrEnum):
+class Liveness(StrEnum):
     """What a backend can say when asked how an attempt is. Unknown never ends anything."""
 
     ALIVE = "alive"
@@ -39,7 +39,7 @@ class Answer(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class RunRequested:
     """Somebody asked for a run.
 
     Attributes:
@@ -100,13 +100,13 @@ class Polled:
 
     at_s: float
     attempt: int
-    answer: Answer
+    answer: Liveness
     exit_code: int | None = None
     because: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StopAsked:
+class StopRequested:
     """The attempt is to save and end.
 
     Attributes:
@@ -149,10 +149,19 @@ class Closed:
     codes: tuple[str, ...] = ()
 
 
-Event = Asked | Starting | Started | Reported | Polled | StopAsked | Delivered | Closed
+Event = RunRequested | Starting | Started | Reported | Polled | StopRequested | Delivered | Closed
 KINDS: Mapping[str, type[Event]] = {
-    kind.__name__.lower(): kind for kind in (Asked, Starting, Started, Reported, Polled, StopAsked, Delivered, Closed)
+    "asked": RunRequested,
+    "starting": Starting,
+    "started": Started,
+    "reported": Reported,
+    "polled": Polled,
+    "stopasked": StopRequested,
+    "delivered": Delivered,
+    "closed": Closed,
 }
+"""Events by the word that the ledger keeps for each."""
+WORDS: Mapping[type[Event], str] = {kind: word for word, kind in KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +184,7 @@ class AttemptState:
     started_s: float
     id: str = ""
     stage: Stage = Stage.QUEUED
-    answer: Answer = Answer.UNKNOWN
+    answer: Liveness = Liveness.UNKNOWN
     resume_from: str | None = None
     exit_code: int | None = None
     because: str = ""
@@ -230,7 +239,7 @@ class RunState:
 def fold(events: Iterable[Event], state: RunState | None = None) -> RunState:
     """Replay events into a state.
 
-    >>> fold([Asked(at_s=0, folder="runs/a"), Closed(at_s=9, stage=Stage.FAILED)]).stage
+    >>> fold([RunRequested(at_s=0, folder="runs/a"), Closed(at_s=9, stage=Stage.FAILED)]).stage
     <Stage.FAILED: 'failed'>
     """
     state = state or RunState()
@@ -242,7 +251,7 @@ def fold(events: Iterable[Event], state: RunState | None = None) -> RunState:
 def advance(state: RunState, event: Event) -> RunState:
     """Return the state one event later."""
     match event:
-        case Asked():
+        case RunRequested():
             state = replace(state, folder=event.folder, about=event.about, started_s=event.at_s)
         case Starting():
             attempt = AttemptState(
@@ -250,7 +259,7 @@ def advance(state: RunState, event: Event) -> RunState:
             )
             kept = tuple(old for old in state.attempts if old.number != event.attempt)
             state = replace(state, attempts=(*kept, attempt), stage=Stage.QUEUED, because="", stop="")
-        case StopAsked():
+        case StopRequested():
             state = replace(state, stop=event.by, stop_s=event.at_s)
         case Delivered():
             state = replace(state, deliveries={**state.deliveries, event.repository: event})
@@ -283,7 +292,7 @@ def _advance_attempt(attempt: AttemptState, event: Started | Reported | Polled) 
     match event:
         case Started():
             return replace(attempt, id=event.id, stage=Stage.RUNNING)
-        case Polled() if event.answer is Answer.ENDED:
+        case Polled() if event.answer is Liveness.ENDED:
             stage = _how_it_ended(attempt, event.exit_code)
             return replace(attempt, answer=event.answer, stage=stage, exit_code=event.exit_code, because=event.because)
         case Polled():
@@ -319,7 +328,7 @@ def _how_it_ended(attempt: AttemptState, exit_code: int | None) -> Stage:
 
 def event_to_json(event: Event) -> tuple[str, dict[str, Any]]:
     """Return an event's kind and its fields, ready for JSON."""
-    return type(event).__name__.lower(), asdict(event)
+    return WORDS[type(event)], asdict(event)
 
 
 def event_from_json(kind: str, fields: Mapping[str, Any]) -> Event:
@@ -332,7 +341,7 @@ def event_from_json(kind: str, fields: Mapping[str, Any]) -> Event:
         raise LedgerError(f"unknown event {kind!r}", where="the ledger", fix="use the holdfast version that wrote it")
     values = dict(fields)
     if kind == "polled":
-        values["answer"] = Answer(values["answer"])
+        values["answer"] = Liveness(values["answer"])
     if kind == "closed":
         values |= {"stage": Stage(values["stage"]), "codes": tuple(values.get("codes", ()))}
     return KINDS[kind](**values)

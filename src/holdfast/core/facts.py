@@ -104,7 +104,7 @@ class Dataset:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
+class ModelFacts:
     """What is known of a model, an adapter or a tokenizer that a job names.
 
     Attributes:

@@ -13,7 +13,7 @@ from holdfast.core.document import Unknown
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class HiddenArguments:
     """What is hidden of some arguments.
 
     Attributes:
@@ -49,7 +49,7 @@ def watched(call: Call, note: Callable[[str, Unknown], object]) -> Call:
     hidden |= {at: found for at, value in enumerate(call.positional) if (found := hidden_in(value))}
     if not hidden:
         return call
-    watch = Watch(call.key, hidden, note)
+    watch = HiddenArguments(call.key, hidden, note)
     return replace(
         call,
         arguments=WatchedArguments(call.arguments, watch),
@@ -62,7 +62,7 @@ def watched_settings(
 ) -> Mapping[str, Any]:
     """Return settings under a key that note which of the hidden ones are read; the settings themselves where none is hidden."""
     hidden: dict[str | int, Unknown] = {name: found for name, value in settings.items() if (found := hidden_in(value))}
-    return WatchedArguments(settings, Watch(key, hidden, note)) if hidden else settings
+    return WatchedArguments(settings, HiddenArguments(key, hidden, note)) if hidden else settings
 
 
 def plain(settings: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -80,7 +80,7 @@ def unwatched(call: Call) -> Call:
 class WatchedArguments(dict[str, Any]):
     """Arguments by name. The names are known: asking for those alone notes nothing."""
 
-    def __init__(self, plain: Mapping[str, Any], watch: Watch) -> None:
+    def __init__(self, plain: Mapping[str, Any], watch: HiddenArguments) -> None:
         """Take the arguments, and what is hidden of them."""
         super().__init__(plain)
         self.plain, self._watch = plain, watch
@@ -111,9 +111,9 @@ class WatchedPositions(tuple[Any, ...]):  # noqa: SLOT001 - slots of a tuple can
     """Arguments by position."""
 
     plain: tuple[Any, ...]
-    _watch: Watch
+    _watch: HiddenArguments
 
-    def __new__(cls, plain: tuple[Any, ...], watch: Watch) -> Self:
+    def __new__(cls, plain: tuple[Any, ...], watch: HiddenArguments) -> Self:
         """Take the arguments, and what is hidden of them."""
         made = super().__new__(cls, plain)
         made.plain, made._watch = plain, watch

@@ -61,7 +61,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class PushTarget:
     """A repository that a job would write to.
 
     Attributes:
@@ -93,7 +93,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
+class StoredFile:
     """A file, in a repository or in a folder.
 
     Attributes:
@@ -107,7 +107,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shelf:
+class RepoTree:
     """What a repository holds.
 
     Attributes:
@@ -115,5 +115,5 @@ class Shelf:
         modified_s: Unix time of its last commit.
     """
 
-    files: Mapping[str, Stored] | None
+    files: Mapping[str, StoredFile] | None
     modified_s: float = 0.0

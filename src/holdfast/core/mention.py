@@ -35,7 +35,7 @@ class DataFiles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mention:
+class Reference:
     """One thing that a job names.
 
     Attributes:
@@ -79,7 +79,7 @@ class Mention:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen(Generic[Found_co]):
+class Lookup(Generic[Found_co]):
     """What was found of a mention.
 
     Attributes:
@@ -90,7 +90,7 @@ class Seen(Generic[Found_co]):
         hint: Of what may be on the Hub: what lies here and may have been meant.
     """
 
-    mention: Mention
+    mention: Reference
     found: Found_co | None
     because: str = ""
     doubt: str = ""

@@ -13,14 +13,14 @@ from functools import cache
 from typing import Final
 
 from holdfast.core.document import Unknown
-from holdfast.core.program_values import BLANK, Instance, Known, Questions, State, Values
+from holdfast.core.program_values import BLANK, Instance, KnownValue, Questions, State, Values
 
 DEEPEST: Final = 20
 """Calls within calls; a constructor of a library goes through four or five."""
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class MethodChecks:
     """The checks of one method of one class.
 
     Attributes:
@@ -77,8 +77,8 @@ class Outcome:
 
 def construct(
     path: str,
-    programs: Sequence[Program],
-    given: Mapping[str, Known],
+    programs: Sequence[MethodChecks],
+    given: Mapping[str, KnownValue],
     *,
     versions: Mapping[str, str] | None = None,
     ancestors: Callable[[str], Sequence[str]] = lambda _: (),
@@ -93,8 +93,8 @@ def construct(
         ancestors: Gives the dotted paths of a class and its bases, for checks of a value's type.
 
     >>> text = "def __post_init__(self):\n    if self.a and self.b:\n        raise ValueError(f'not both, {self.a}')"
-    >>> both = {"a": Known(1, frozenset({"train.a"})), "b": Known(True)}
-    >>> construct("lib.Config", [Program("lib.Config", "__post_init__", text)], both).raised.message
+    >>> both = {"a": KnownValue(1, frozenset({"train.a"})), "b": KnownValue(True)}
+    >>> construct("lib.Config", [MethodChecks("lib.Config", "__post_init__", text)], both).raised.message
     'not both, 1'
     """
     if not programs:
@@ -115,14 +115,14 @@ class _Frame:
     """One call of one function: whose it is, and what it has returned so far."""
 
     index: int
-    returned: list[tuple[State, Known]] = field(default_factory=list[tuple[State, Known]])
+    returned: list[tuple[State, KnownValue]] = field(default_factory=list[tuple[State, KnownValue]])
     doubts: list[tuple[ast.expr, State]] = field(default_factory=list[tuple[ast.expr, State]])
     tests: list[tuple[ast.expr, State]] = field(default_factory=list[tuple[ast.expr, State]])
 
 
 @dataclass(slots=True)
 class _Run:
-    programs: Sequence[Program]
+    programs: Sequence[MethodChecks]
     values: Values
     errors: list[Notice] = field(default_factory=list[Notice])
     warned: list[Notice] = field(default_factory=list[Notice])
@@ -130,7 +130,7 @@ class _Run:
     frames: list[_Frame] = field(default_factory=list[_Frame])
     unsure: int = 0
 
-    def call(self, name: str, after: int, state: State, given: Mapping[str, Known]) -> tuple[State, Known]:
+    def call(self, name: str, after: int, state: State, given: Mapping[str, KnownValue]) -> tuple[State, KnownValue]:
         """Run the nearest definition of a method behind `after`, and return the state after it and its value."""
         found = self._definition(name, after)
         if found is None or len(self.frames) > DEEPEST:
@@ -143,14 +143,14 @@ class _Run:
         if spec.kwarg:
             named = {each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
             rest = {name: known for name, known in given.items() if name not in named}
-            inside[f"**{spec.kwarg.arg}"] = Known(Instance("", rest))
+            inside[f"**{spec.kwarg.arg}"] = KnownValue(Instance("", rest))
         if spec.vararg:
-            inside[f"*{spec.vararg.arg}"] = given.get("*", Known([]))
+            inside[f"*{spec.vararg.arg}"] = given.get("*", KnownValue([]))
         frame = _Frame(index)
         self.frames.append(frame)
         ended = self._block(function.body, inside)
         self.frames.pop()
-        exits = frame.returned + ([(ended, Known(None))] if ended is not None else [])
+        exits = frame.returned + ([(ended, KnownValue(None))] if ended is not None else [])
         if not exits:
             return _without_things(state), BLANK  # every way through it raises, though not certainly
         after_call, value = exits[0]
@@ -196,7 +196,7 @@ class _Run:
                 pass
         return state
 
-    def _assigned(self, node: ast.expr, state: State) -> tuple[State, Known]:
+    def _assigned(self, node: ast.expr, state: State) -> tuple[State, KnownValue]:
         """Return a value, after running the call of the class's own that gives it, if it is one."""
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name("self"), attr=name)):
@@ -210,7 +210,7 @@ class _Run:
             return state, BLANK
         return self.call(name, after, state, self._arguments(node, function[1], state))
 
-    def _arguments(self, node: ast.Call, function: ast.FunctionDef, state: State) -> dict[str, Known]:
+    def _arguments(self, node: ast.Call, function: ast.FunctionDef, state: State) -> dict[str, KnownValue]:
         """Return what a call gives, by the names of the parameters; what is not known of it may be anything."""
         names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
         given = {"self": state.get("self", BLANK)}
@@ -298,15 +298,17 @@ class _Run:
         tell(Notice(exception, self.values.rendered(message, state), reads, home))
 
 
-def _bound(made: Instance, given: Mapping[str, Known]) -> dict[str, Known]:
-    return {**given, "self": Known(made)}
+def _bound(made: Instance, given: Mapping[str, KnownValue]) -> dict[str, KnownValue]:
+    return {**given, "self": KnownValue(made)}
 
 
 def _without_things(state: State) -> State:
     return {key: known for key, known in state.items() if isinstance(key, str)}
 
 
-def _parameters(function: ast.FunctionDef, given: Mapping[str, Known], values: Values) -> Iterator[tuple[str, Known]]:
+def _parameters(
+    function: ast.FunctionDef, given: Mapping[str, KnownValue], values: Values
+) -> Iterator[tuple[str, KnownValue]]:
     """Yield what a function's parameters are: what is given, else their defaults, else unknown."""
     spec = function.args
     places = [*spec.posonlyargs, *spec.args]
@@ -326,4 +328,4 @@ def _functions(text: str) -> Mapping[str, ast.FunctionDef]:
     return {each.name: each for each in Questions().visit(ast.parse(text)).body if isinstance(each, ast.FunctionDef)}
 
 
-__all__ = ["BLANK", "Instance", "Known", "Notice", "Outcome", "Program", "construct"]
+__all__ = ["BLANK", "Instance", "KnownValue", "MethodChecks", "Notice", "Outcome", "construct"]

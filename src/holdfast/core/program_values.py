@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from holdfast.core.calls import Local, Made, Named
+from holdfast.core.calls import CallResult, LibraryName, LocalName
 from holdfast.core.document import Unknown
 from holdfast.core.evaluate import UNKNOWN, evaluate, is_known, truth
 
@@ -27,7 +27,7 @@ PLAIN: Final = (str, bytes, int, float, list, tuple, dict, set)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownValue:
     """What is known of a value.
 
     Attributes:
@@ -38,14 +38,14 @@ class Known:
     value: Any
     keys: frozenset[str] = frozenset()
 
-    def join(self, other: "Known", decided_by: frozenset[str] = frozenset()) -> "Known":
+    def join(self, other: "KnownValue", decided_by: frozenset[str] = frozenset()) -> "KnownValue":
         """Return what is known of it if it may be either of two; where they differ, it comes from what decides, too."""
         same = type(self.value) is type(other.value) and self.value == other.value
         keys = self.keys | other.keys
-        return Known(self.value, keys) if same else Known(UNKNOWN, keys | decided_by)
+        return KnownValue(self.value, keys) if same else KnownValue(UNKNOWN, keys | decided_by)
 
 
-BLANK: Final = Known(UNKNOWN)
+BLANK: Final = KnownValue(UNKNOWN)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -58,10 +58,10 @@ class Instance:
     """
 
     path: str
-    attributes: Mapping[str, Known]
+    attributes: Mapping[str, KnownValue]
 
 
-State = dict[str | tuple[int, str], Known]
+State = dict[str | tuple[int, str], KnownValue]
 """What names hold, and what attributes of instances hold, by the instance's identity."""
 
 
@@ -77,11 +77,11 @@ class Values:
     versions: Mapping[str, str]
     ancestors: Callable[[str], Sequence[str]]
 
-    def known(self, node: ast.expr, state: State) -> Known:
+    def known(self, node: ast.expr, state: State) -> KnownValue:
         """Return what an expression gives."""
         if isinstance(node, ast.Name | ast.Attribute):
             return self._found(node, state)
-        return Known(evaluate(node, self._lookup(state)), self.keys(node, state))
+        return KnownValue(evaluate(node, self._lookup(state)), self.keys(node, state))
 
     def truth(self, test: ast.expr, state: State) -> bool | Unknown:
         """Return whether a condition holds, if that is certain."""
@@ -97,7 +97,7 @@ class Values:
         texts = (evaluate(part, self._lookup(state)) for part in parts)
         return "".join(text if isinstance(text, str) else "…" for text in texts)
 
-    def assign(self, target: ast.expr, known: Known, state: State) -> State:
+    def assign(self, target: ast.expr, known: KnownValue, state: State) -> State:
         """Return the state after an assignment; giving `__dict__` a value forgets all attributes."""
         if isinstance(target, ast.Name):
             return self.unpack(known.value, state | {target.id: known})
@@ -141,14 +141,14 @@ class Values:
             if key in other
         }
 
-    def _found(self, node: ast.expr, state: State) -> Known:
+    def _found(self, node: ast.expr, state: State) -> KnownValue:
         if isinstance(node, ast.Name):
             return state.get(node.id, BLANK)
         if isinstance(node, ast.Attribute):
             owner = self._found(node.value, state)
             if isinstance(owner.value, Instance):
                 return state.get((id(owner.value), node.attr), BLANK)
-            return Known(UNKNOWN, owner.keys)
+            return KnownValue(UNKNOWN, owner.keys)
         return BLANK
 
     def _lookup(self, state: State) -> Callable[[ast.expr], Any]:
@@ -186,7 +186,7 @@ class Values:
         if others or comprehension.ifs or not isinstance(comprehension.target, ast.Name) or not _is_listed(items):
             return UNKNOWN
         name = comprehension.target.id
-        found = [evaluate(node.elt, self._lookup(state | {name: Known(item)})) for item in items]
+        found = [evaluate(node.elt, self._lookup(state | {name: KnownValue(item)})) for item in items]
         return set(found) if isinstance(node, ast.SetComp) and is_known(found) else found
 
     def _is_instance(self, value: Any, kinds: ast.expr) -> bool | Unknown:
@@ -198,14 +198,14 @@ class Values:
     def _is_a(self, value: Any, name: str) -> bool | Unknown:
         if value is None or isinstance(value, PLAIN):
             return _is_plain(value, name)
-        object_of_its_own = isinstance(value, Local) or (isinstance(value, Made) and _is_something(value))
+        object_of_its_own = isinstance(value, LocalName) or (isinstance(value, CallResult) and _is_something(value))
         if object_of_its_own and name in TYPES and name not in ("dict", "type"):
             return False  # a `DatasetDict` is a dict
         if name == "PeftModel" and _is_adapted(value) is True:
             return True
-        return self._is_of(value, name) if isinstance(value, Instance | Made) else UNKNOWN
+        return self._is_of(value, name) if isinstance(value, Instance | CallResult) else UNKNOWN
 
-    def _is_of(self, value: Instance | Made, name: str) -> bool | Unknown:
+    def _is_of(self, value: Instance | CallResult, name: str) -> bool | Unknown:
         """Tell whether a class of that name is the class of what was made, or one of its bases."""
         bases = self.ancestors(value.path)
         if name in {each.rpartition(".")[2] for each in (value.path, *bases)}:
@@ -223,49 +223,49 @@ def _is_plain(value: Any, name: str) -> bool | Unknown:
 
 
 def _is_none(value: Any) -> bool | Unknown:
-    if isinstance(value, Made):
+    if isinstance(value, CallResult):
         return False if _is_something(value) or _is_rows(value) else UNKNOWN
     return UNKNOWN if isinstance(value, Unknown) else value is None
 
 
 def _is_adapted(value: Any) -> bool | Unknown:
     """Tell whether a model has an adapter of peft."""
-    if isinstance(value, Made):
+    if isinstance(value, CallResult):
         return True if ADAPTING.search(value.path) else UNKNOWN
     return UNKNOWN if isinstance(value, Unknown | Instance) else False
 
 
 def _same(one: Any, other: Any) -> bool | Unknown:
     """Tell whether two values are one object."""
-    if isinstance(one, Made) and one == other and one.key:
+    if isinstance(one, CallResult) and one == other and one.key:
         return True
     plain = (one is None or isinstance(one, bool), other is None or isinstance(other, bool))
     if all(plain):
         return one is other
     return (
         False
-        if any(plain) and not isinstance(one, Unknown | Made) and not isinstance(other, Unknown | Made)
+        if any(plain) and not isinstance(one, Unknown | CallResult) and not isinstance(other, Unknown | CallResult)
         else UNKNOWN
     )
 
 
-def _adapted() -> Made:
-    return Made("peft.get_peft_model", "")
+def _adapted() -> CallResult:
+    return CallResult("peft.get_peft_model", "")
 
 
-def _is_something(value: Made) -> bool:
+def _is_something(value: CallResult) -> bool:
     """Tell whether what a call gave is an object of a library for certain, neither None nor text nor a number."""
     package, _, last = value.path.partition(".")
     return package in LIBRARIES and NEVER_NONE.match(last.rpartition(".")[2]) is not None
 
 
-def _is_rows(value: Made) -> bool:
+def _is_rows(value: CallResult) -> bool:
     """Tell whether a value is an item of loaded data: a split, a column or a row."""
     return value.path.startswith("datasets.") and value.path.endswith("()[]")
 
 
 def _counts(value: Any) -> bool | Unknown:
-    return True if isinstance(value, Named | Local) else truth(value)
+    return True if isinstance(value, LibraryName | LocalName) else truth(value)
 
 
 def _length(value: Any) -> int | Unknown:
@@ -280,7 +280,7 @@ def _touched(value: Any) -> list[Unknown] | Unknown:
 def _choice(value: Any, keywords: Iterable[ast.keyword]) -> Any:
     """Return the value of an enum's member, given by value or as the member itself; Unknown where there is none such."""
     members = {str(each.arg): each.value.value for each in keywords if isinstance(each.value, ast.Constant)}
-    if isinstance(value, Named):
+    if isinstance(value, LibraryName):
         return members.get(value.path.rpartition(".")[2], UNKNOWN)
     return value if isinstance(value, str) and value in members.values() else UNKNOWN
 

@@ -22,7 +22,7 @@ Told = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
+class PartResult:
     """What one process of a rehearsal left.
 
     Attributes:

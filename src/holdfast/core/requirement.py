@@ -64,7 +64,7 @@ class Requirement:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class RequirementProblem:
     """Something in a declaration that cannot be understood.
 
     Attributes:
@@ -77,7 +77,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Declared:
+class ProjectRequirements:
     """What a script's project says that it runs with.
 
     Attributes:
@@ -97,7 +97,7 @@ class Declared:
     requirements: tuple[Requirement, ...] = ()
     python: str = ""
     before: str = ""
-    problems: tuple[Problem, ...] = field(default=())
+    problems: tuple[RequirementProblem, ...] = field(default=())
     unsure: str = ""
 
     @property
@@ -111,7 +111,7 @@ class Declared:
         return next((each for each in self.requirements if each.name == name), None)
 
 
-def parse_requirement(text: str, place: Place) -> Requirement | Problem:
+def parse_requirement(text: str, place: Place) -> Requirement | RequirementProblem:
     """Return what one requirement says, in the words of PEP 508, or what is wrong with it.
 
     >>> parse_requirement("trl[peft]>=0.12", Place("r.txt")).specifier, parse_requirement("trl>>1", Place("r.txt")).what
@@ -130,13 +130,13 @@ def parse_requirement(text: str, place: Place) -> Requirement | Problem:
     )
 
 
-def _parse_unusual(text: str, place: Place) -> Requirement | Problem:
+def _parse_unusual(text: str, place: Place) -> Requirement | RequirementProblem:
     """Return the same of one with a URL, a marker, or a version of more than numbers."""
     requirements = import_module("packaging.requirements")  # takes as long to import as all else here
     try:
         parsed = requirements.Requirement(text)
     except requirements.InvalidRequirement:
-        return Problem(f"{text!r} is no requirement", place)
+        return RequirementProblem(f"{text!r} is no requirement", place)
     return Requirement(
         name=normalized(parsed.name),
         specifier=str(parsed.specifier),

@@ -26,7 +26,7 @@ Mark = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class DamagedRows:
     """Rows with one kind of damage in one column.
 
     Attributes:
@@ -45,7 +45,7 @@ class Marked:
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class UnreadablePart:
     """A place where a file cannot be read on.
 
     Attributes:
@@ -77,8 +77,8 @@ class Scan:
     rows: int
     whole: bool = True
     columns: Mapping[str, Type] = field(default_factory=dict[str, Type])
-    marked: tuple[Marked, ...] = ()
-    broken: tuple[Broken, ...] = ()
+    marked: tuple[DamagedRows, ...] = ()
+    broken: tuple[UnreadablePart, ...] = ()
     eval_rows: int = 0
 
 
@@ -143,31 +143,31 @@ class Tokens:
     lengths: Lengths
     max_length: int | None = None
     truncated: int = 0
-    masked: "Counted" = field(default_factory=lambda: Counted(0))
-    without_end: "Counted" = field(default_factory=lambda: Counted(0))
-    doubled_start: "Counted" = field(default_factory=lambda: Counted(0))
-    beyond: "Counted" = field(default_factory=lambda: Counted(0))
+    masked: "RowCount" = field(default_factory=lambda: RowCount(0))
+    without_end: "RowCount" = field(default_factory=lambda: RowCount(0))
+    doubled_start: "RowCount" = field(default_factory=lambda: RowCount(0))
+    beyond: "RowCount" = field(default_factory=lambda: RowCount(0))
     marks_assistant: bool | None = None
     packed: float | None = None
     steps: int | None = None
     problem: str = ""
     of: int | None = None
-    dropped: "Counted" = field(default_factory=lambda: Counted(0))
+    dropped: "RowCount" = field(default_factory=lambda: RowCount(0))
     stops: tuple[str, ...] = ()
     turn_end: str = ""
     highest: int = 0
     embedding: int | None = None
-    unmarked: "Counted" = field(default_factory=lambda: Counted(0))
+    unmarked: "RowCount" = field(default_factory=lambda: RowCount(0))
     units: int | None = None
-    diverged: "Counted" = field(default_factory=lambda: Counted(0))
-    omitted: "Counted" = field(default_factory=lambda: Counted(0))
-    omitted_last: "Counted" = field(default_factory=lambda: Counted(0))
+    diverged: "RowCount" = field(default_factory=lambda: RowCount(0))
+    omitted: "RowCount" = field(default_factory=lambda: RowCount(0))
+    omitted_last: "RowCount" = field(default_factory=lambda: RowCount(0))
     omitted_roles: tuple[str, ...] = ()
-    spelled: "Counted" = field(default_factory=lambda: Counted(0))
+    spelled: "RowCount" = field(default_factory=lambda: RowCount(0))
     positions: int | None = None
     positions_raise: bool = False
-    beyond_positions: "Counted" = field(default_factory=lambda: Counted(0))
-    failed: "Counted" = field(default_factory=lambda: Counted(0))
+    beyond_positions: "RowCount" = field(default_factory=lambda: RowCount(0))
+    failed: "RowCount" = field(default_factory=lambda: RowCount(0))
 
 
 def render_share(count: int, of: int) -> str:
@@ -186,7 +186,7 @@ def render_share(count: int, of: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class RowCount:
     """How many rows are so, and the numbers of the first of them, counted from 0."""
 
     count: int
@@ -195,7 +195,7 @@ class Counted:
     def among(self, rows: int) -> str:
         """Return it in words, as a share of so many rows.
 
-        >>> Counted(25, (3, 5, 8, 9)).among(1000), Counted(8).among(8)
+        >>> RowCount(25, (3, 5, 8, 9)).among(1000), RowCount(8).among(8)
         ('25 of 1000 rows (2.5 %; the first are 3, 5, 8)', 'all 8 rows')
         """
         if self.count == rows:
@@ -206,7 +206,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rewarded:
+class RewardResult:
     """What a reward function gave for sample rows.
 
     Attributes:
@@ -225,7 +225,7 @@ class Rewarded:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TokenPiece:
     """A token, or several that are one character only together.
 
     Attributes:
@@ -251,4 +251,4 @@ class MaskedRow:
 
     row: int
     part: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TokenPiece, ...]

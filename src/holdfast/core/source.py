@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 
-class Source(str):
+class SourceExpression(str):
     """A value as it is written in a program: `SFTConfig(max_length=512)`."""
 
     __slots__ = ()
@@ -29,7 +29,7 @@ def render_value(value: Any) -> str:
     >>> render_value({"a": ["x", None, 1e-5]})
     '{"a": ["x", None, 1e-05]}'
     """
-    if isinstance(value, Source):
+    if isinstance(value, SourceExpression):
         return str(value)
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)

@@ -45,7 +45,7 @@ class TextEdit:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class LineIndex:
     r"""The lines of a text, to turn offsets into places and back. They end in `\n`, `\r\n` or `\r`.
 
     Attributes:
@@ -84,7 +84,7 @@ def apply_text_edits(text: str, edits: Iterable[TextEdit]) -> str:
     >>> apply_text_edits("a: 1\n", [TextEdit((1, 4), (1, 5), "2")])
     'a: 2\n'
     """
-    lines = Lines(text)
+    lines = LineIndex(text)
     parts: list[str] = []
     done = 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):

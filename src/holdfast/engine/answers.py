@@ -18,7 +18,7 @@ JOB_FILES = (".yaml", ".yml")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class CheckedTarget:
     """What the rules said of one target.
 
     Attributes:
@@ -45,7 +45,7 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unread:
+class UnreadableTarget:
     """A target among several that could not be read, and why."""
 
     path: str
@@ -72,7 +72,7 @@ def answer_check(
     }
 
 
-def answer_target(one: Checked | Unread, *, edits: bool = True) -> dict[str, Any]:
+def answer_target(one: CheckedTarget | UnreadableTarget, *, edits: bool = True) -> dict[str, Any]:
     """Return what the rules said of one target, or why it could not be read.
 
     Args:
@@ -80,7 +80,7 @@ def answer_target(one: Checked | Unread, *, edits: bool = True) -> dict[str, Any
         edits: Whether each fix is told with its edits of the text, which take longer to work out than all else, or
             only what it is.
     """
-    return _unread(one) if isinstance(one, Unread) else _target(one, edits=edits)
+    return _unread(one) if isinstance(one, UnreadableTarget) else _target(one, edits=edits)
 
 
 def _fails(target: Mapping[str, Any], *, strict: bool) -> bool:
@@ -88,7 +88,7 @@ def _fails(target: Mapping[str, Any], *, strict: bool) -> bool:
     return any(errors) or bool(strict and target["skipped"])
 
 
-def _unread(target: Unread) -> dict[str, Any]:
+def _unread(target: UnreadableTarget) -> dict[str, Any]:
     """Return a target's errors as findings, so that they stand beside those of the others; what is too new is skipped."""
     findings = [
         {
@@ -119,7 +119,7 @@ def _unread(target: Unread) -> dict[str, Any]:
     return {"path": target.path, "kind": kind, "method": None, "resolved": {}, "findings": findings, "skipped": skipped}
 
 
-def _target(checked: Checked, *, edits: bool) -> dict[str, Any]:
+def _target(checked: CheckedTarget, *, edits: bool) -> dict[str, Any]:
     return {
         "path": checked.document.path,
         "kind": checked.document.kind,
@@ -137,7 +137,7 @@ def _target(checked: Checked, *, edits: bool) -> dict[str, Any]:
     }
 
 
-def _finding(checked: Checked, finding: Finding, *, edits: bool) -> dict[str, Any]:
+def _finding(checked: CheckedTarget, finding: Finding, *, edits: bool) -> dict[str, Any]:
     rule, place = finding.rule, finding.place or checked.document.place(finding.key)
     return {
         "code": rule.code if rule else "",
@@ -163,7 +163,7 @@ def _overridden(path: str, origin: str) -> dict[str, str]:
     return {"origin": origin, "overrides": path} if origin else {}
 
 
-def _fix(checked: Checked, finding: Finding, fix: Fix, *, edits: bool) -> dict[str, Any] | None:
+def _fix(checked: CheckedTarget, finding: Finding, fix: Fix, *, edits: bool) -> dict[str, Any] | None:
     """Return a fix as edits of the text; None where its key is not written there, but came from `--set`, say."""
     document, told = finding.document or checked.document, {"safe": fix.safe, "title": fix.title}
     if checked.can_place and fix.edits and not edits:

@@ -14,7 +14,7 @@ from holdfast.engine.python_source import render_literal
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class NamedFunction:
     """A function that a job names.
 
     Attributes:
@@ -39,7 +39,7 @@ class Function:
         return self.name if self.module == MODULE else f"{load}({render_literal(self.module)}).{self.name}"
 
 
-def map_function(job: Job) -> Function | None:
+def map_function(job: Job) -> NamedFunction | None:
     """Return the function that `dataset.map` names.
 
     Raises:
@@ -48,7 +48,7 @@ def map_function(job: Job) -> Function | None:
     return _parse_function("dataset.map", job.dataset.map) if job.dataset.map else None
 
 
-def reward_functions(job: Job) -> list[Function]:
+def reward_functions(job: Job) -> list[NamedFunction]:
     """Return the functions that `rewards` names.
 
     Raises:
@@ -91,7 +91,7 @@ def carried_files(job: Job, sources: Mapping[str, str]) -> dict[str, str]:
     return {**own, **builtin}
 
 
-def _functions(job: Job) -> list[Function]:
+def _functions(job: Job) -> list[NamedFunction]:
     mapped = map_function(job)
     return reward_functions(job) + ([mapped] if mapped else [])
 
@@ -103,24 +103,24 @@ def _builtin_modules(job: Job) -> Iterator[str]:
         yield MODELS[job.model.path]
 
 
-def _reward_function(text: str) -> Function:
+def _reward_function(text: str) -> NamedFunction:
     if text in TRL_REWARDS:
-        return Function("rewards", MODULE, text)
+        return NamedFunction("rewards", MODULE, text)
     if ".py:" not in text:
         fix = f"use one of {', '.join(TRL_REWARDS)}, or `file.py:function` for one of your own"
         raise UsageError(f"no reward function is called {text!r}", where="rewards", fix=fix)
     return _parse_function("rewards", text)
 
 
-def _parse_function(key: str, text: str) -> Function:
+def _parse_function(key: str, text: str) -> NamedFunction:
     module, _, name = text.rpartition(":")
     parts = [name] if module.endswith(".py") else [name, *module.split(".")]
     if not all(part.isidentifier() and not iskeyword(part) for part in parts):
         raise UsageError(f"{text!r} names no function", where=key, fix="write `file.py:function` or `module:function`")
-    return Function(key, module, name)
+    return NamedFunction(key, module, name)
 
 
-def _check_defined(function: Function, source: str) -> None:
+def _check_defined(function: NamedFunction, source: str) -> None:
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError) as error:

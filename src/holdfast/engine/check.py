@@ -12,7 +12,7 @@ BROKEN: Final = "the rule itself broke, which is a bug of holdfast's to report"
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingFact:
     """In the place of a fact: why there is none."""
 
     because: str
@@ -31,7 +31,7 @@ def needed_facts(rules: Iterable[Rule]) -> frozenset[str]:
 
 
 def run_rules(
-    rules: Iterable[Rule], document: Document, facts: Mapping[str, object | Missing]
+    rules: Iterable[Rule], document: Document, facts: Mapping[str, object | MissingFact]
 ) -> Iterator[Finding | Skip]:
     """Ask each rule, and yield what it objects to, or why it could not be asked.
 
@@ -99,11 +99,11 @@ def _is_written(document: Document, fix: Fix) -> bool:
 
 
 def _ask(
-    rule: Rule, document: Document, facts: Mapping[str, object | Missing], reads: Mapping[str, Unknown]
+    rule: Rule, document: Document, facts: Mapping[str, object | MissingFact], reads: Mapping[str, Unknown]
 ) -> Iterator[Finding | Skip]:
     """Yield what a rule says; a rule that says nothing after it has read something hidden has decided nothing."""
-    given = {name: facts.get(name, Missing("nobody looked it up")) for name in sorted(rule.needs)}
-    lacking = {name: fact.because for name, fact in given.items() if isinstance(fact, Missing)}
+    given = {name: facts.get(name, MissingFact("nobody looked it up")) for name in sorted(rule.needs)}
+    lacking = {name: fact.because for name, fact in given.items() if isinstance(fact, MissingFact)}
     if lacking:
         yield Skip(rule, tuple(lacking), "; ".join(dict.fromkeys(lacking.values())))
         return

@@ -15,14 +15,14 @@ from holdfast.core.document import ABSENT, Document
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import Finding, Rule, Severity, Skip
-from holdfast.core.requirement import Declared
+from holdfast.core.requirement import ProjectRequirements
 from holdfast.engine.check import needed_facts, run_rules, severity_of
 from holdfast.engine.gather import gather
-from holdfast.engine.hub_facts import HUB_FACTS, HubFacts, Outside, asked_about, usable_dataset
+from holdfast.engine.hub_facts import HUB_FACTS, HubFacts, ReferenceResolver, asked_about, usable_dataset
 from holdfast.engine.process_counts import ask_for_one
 from holdfast.engine.renamed import ask_at_once, identity, untold
 from holdfast.engine.resolve import Resolution
-from holdfast.engine.training_data import ROWS, SPLIT_BY_NAME, Flow, after, trace, trainer_given, written_rows
+from holdfast.engine.training_data import ROWS, SPLIT_BY_NAME, DataFlow, after, trace, trainer_given, written_rows
 
 Results = list[Finding | Skip]
 TRAINING = ("trl", "transformers")
@@ -33,7 +33,7 @@ ELSEWHERE = "a script does not say where it will run"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Footing:
+class VersionContext:
     """What a program is checked against.
 
     Attributes:
@@ -45,10 +45,10 @@ class Footing:
     """
 
     resolution: Resolution
-    declared: Declared
+    declared: ProjectRequirements
     assumed: Mapping[str, str] = field(default_factory=dict[str, str])
     unknown: Mapping[str, str] = field(default_factory=dict[str, str])
-    outside: Outside | None = None
+    outside: ReferenceResolver | None = None
 
     @property
     def versions(self) -> Mapping[str, str]:
@@ -77,7 +77,7 @@ def _api(versions: tuple[tuple[str, str], ...]) -> Api:
 class ProgramFacts(HubFacts):
     """What is known beside a program itself, by the names that rules give their parameters."""
 
-    def __init__(self, footing: Footing, versions: Mapping[str, str], document: Document) -> None:
+    def __init__(self, footing: VersionContext, versions: Mapping[str, str], document: Document) -> None:
         super().__init__(document, footing.outside)
         self._footing, self._versions, self._document = footing, versions, document
 
@@ -92,7 +92,7 @@ class ProgramFacts(HubFacts):
         return self._footing.resolution
 
     @property
-    def declared(self) -> Declared:
+    def declared(self) -> ProjectRequirements:
         """What it or its project declares."""
         return self._footing.declared
 
@@ -120,7 +120,7 @@ class ProgramFacts(HubFacts):
         flow = trace(self._document, argument)
         return after(written_rows(flow.source) if flow.source.path in ROWS else self._loaded(flow), flow.steps)
 
-    def _loaded(self, flow: Flow) -> Dataset:
+    def _loaded(self, flow: DataFlow) -> Dataset:
         """Return what is known of data as it is loaded."""
         under = f"{flow.source.key}."
         mention = next((each for each in self._all_of("dataset") if each.key.startswith(under)), None)
@@ -162,7 +162,7 @@ def _is_count(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
-def check_program(rules: Iterable[Rule], documents: Sequence[Document], footing: Footing) -> Results:
+def check_program(rules: Iterable[Rule], documents: Sequence[Document], footing: VersionContext) -> Results:
     """Return what the rules object to in a program, each thing once, and which of them could not be asked.
 
     Args:
@@ -183,7 +183,7 @@ def check_program(rules: Iterable[Rule], documents: Sequence[Document], footing:
 
 
 def _resting_on_guesses(
-    results: Sequence[Finding | Skip], documents: Sequence[Document], footing: Footing
+    results: Sequence[Finding | Skip], documents: Sequence[Document], footing: VersionContext
 ) -> frozenset[object]:
     """Return what tells the findings apart that may not hold for the versions that there will be.
 
@@ -214,7 +214,7 @@ def _other_releases(assumed: Mapping[str, str]) -> Iterator[dict[str, str]]:
         yield {name: released(name)[len(released(name)) // part if part else 0] for name in assumed}
 
 
-def _unasked(rules: Sequence[Rule], documents: Sequence[Document], footing: Footing) -> Iterator[Skip]:
+def _unasked(rules: Sequence[Rule], documents: Sequence[Document], footing: VersionContext) -> Iterator[Skip]:
     """Yield the rules that nothing could be told of a library that the program trains with."""
     unknown = {name: because for name, because in footing.unknown.items() if name in TRAINING}
     for rule in rules if unknown else ():
@@ -222,7 +222,9 @@ def _unasked(rules: Sequence[Rule], documents: Sequence[Document], footing: Foot
             yield Skip(rule, tuple(unknown), "; ".join(dict.fromkeys(unknown.values())))
 
 
-def _ask(rules: Sequence[Rule], documents: Sequence[Document], footing: Footing, at: Mapping[str, str]) -> Results:
+def _ask(
+    rules: Sequence[Rule], documents: Sequence[Document], footing: VersionContext, at: Mapping[str, str]
+) -> Results:
     """Return what the rules say at some versions; what they say of several documents alike is told once."""
     told: list[Finding | Skip] = []
     for document in documents:
@@ -231,7 +233,7 @@ def _ask(rules: Sequence[Rule], documents: Sequence[Document], footing: Footing,
 
 
 def _ask_about(
-    rules: Sequence[Rule], document: Document, footing: Footing, at: Mapping[str, str]
+    rules: Sequence[Rule], document: Document, footing: VersionContext, at: Mapping[str, str]
 ) -> Iterator[Finding | Skip]:
     """Yield what the rules say of one document; of a script that no launcher starts, as of one process."""
     launched = any(document.get(key) is not ABSENT for key in COUNTS)
@@ -244,7 +246,7 @@ def _ask_about(
         yield from ask_for_one(lambda count: run_rules(uncounted, document, {**known, PROCESSES: count}))
 
 
-def _unsure(finding: Finding, footing: Footing) -> Finding:
+def _unsure(finding: Finding, footing: VersionContext) -> Finding:
     """Return a finding that rests on a guess at the versions as what it is: a warning."""
     if not finding.rule or "api" not in finding.rule.needs or severity_of(finding) is not Severity.ERROR:
         return finding
@@ -255,14 +257,14 @@ def _unsure(finding: Finding, footing: Footing) -> Finding:
     return replace(finding, severity=Severity.WARNING, message=told)
 
 
-def _concerned(finding: Finding, footing: Footing) -> Mapping[str, str]:
+def _concerned(finding: Finding, footing: VersionContext) -> Mapping[str, str]:
     """Return the versions that a finding speaks of and nothing pins; if there is none, those of the libraries that train."""
     versions = footing.assumed if footing.firm else footing.versions
     told = {package: version for package, version in versions.items() if f"{package} {version}" in finding.message}
     return told or {package: version for package, version in versions.items() if package in TRAINING} or versions
 
 
-def _older(rules: Sequence[Rule], documents: Sequence[Document], footing: Footing) -> Iterator[Finding]:
+def _older(rules: Sequence[Rule], documents: Sequence[Document], footing: VersionContext) -> Iterator[Finding]:
     """Yield what is wrong with the oldest versions that the requirements admit, as warnings."""
     if not footing.resolution.lowest:
         return
@@ -284,7 +286,7 @@ class _Floors:
         lowest: The oldest versions that its requirements admit.
     """
 
-    footing: Footing
+    footing: VersionContext
     lowest: Mapping[str, str]
     asked: dict[tuple[object, ...], frozenset[object]] = field(
         default_factory=dict[tuple[object, ...], frozenset[object]]

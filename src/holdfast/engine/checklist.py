@@ -14,13 +14,13 @@ from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Rule, Severity, Skip
 from holdfast.core.text import Place
 from holdfast.engine.check import severity_of
-from holdfast.engine.checklist_items import ITEMS, SCRIPT, Item, Seen, Status
+from holdfast.engine.checklist_items import ITEMS, SCRIPT, Item, ItemState, Status
 
 WORST_FIRST: Final = (Status.FAIL, Status.UNKNOWN, Status.PASS, Status.NOT_APPLICABLE)
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class VerdictEvidence:
     """What makes a verdict so.
 
     Attributes:
@@ -33,7 +33,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ChecklistRow:
     """The verdict on one item.
 
     Attributes:
@@ -46,7 +46,7 @@ class Row:
     item: Item
     status: Status
     because: str
-    evidence: tuple[Evidence, ...] = ()
+    evidence: tuple[VerdictEvidence, ...] = ()
 
 
 def checklist(
@@ -56,8 +56,8 @@ def checklist(
     *,
     let_pass: Iterable[Finding] = (),
     left_out: Iterable[Rule] = (),
-    shown: Mapping[str, Seen] = MappingProxyType({}),
-) -> tuple[Row, ...]:
+    shown: Mapping[str, ItemState] = MappingProxyType({}),
+) -> tuple[ChecklistRow, ...]:
     """Return the verdict on each item of the checklists.
 
     Args:
@@ -76,7 +76,7 @@ def checklist(
     return tuple(_row(item, documents, objections, unasked, shown) for item in ITEMS)
 
 
-def render_rows(rows: Iterable[Row]) -> list[dict[str, Any]]:
+def render_rows(rows: Iterable[ChecklistRow]) -> list[dict[str, Any]]:
     """Return the table as JSON: `checklist` of a target in the answer of `check`."""
     return [
         {
@@ -96,20 +96,22 @@ def _row(
     documents: Sequence[Document],
     objections: Sequence[Finding],
     unasked: Mapping[str, str],
-    shown: Mapping[str, Seen],
-) -> Row:
+    shown: Mapping[str, ItemState],
+) -> ChecklistRow:
     against = [each for each in objections if _code(each) in item.codes]
     if against:
-        evidence = tuple(Evidence(_code(each), each.place) for each in against)
-        return Row(item, Status.FAIL, against[0].message, evidence)
+        evidence = tuple(VerdictEvidence(_code(each), each.place) for each in against)
+        return ChecklistRow(item, Status.FAIL, against[0].message, evidence)
     seen = [shown[item.name]] if item.name in shown else [item.look(each) for each in _judged(item, documents)]
-    worst = min(seen, key=lambda each: WORST_FIRST.index(each.status), default=Seen(Status.UNKNOWN, "nothing was read"))
+    worst = min(
+        seen, key=lambda each: WORST_FIRST.index(each.status), default=ItemState(Status.UNKNOWN, "nothing was read")
+    )
     silent = [code for code in item.codes if code in unasked]
     if worst.status is Status.PASS and silent:
         reasons = {unasked[code]: [each for each in silent if unasked[each] == unasked[code]] for code in silent}
         because = "; ".join(f"{', '.join(codes)} {reason}" for reason, codes in reasons.items())
-        return Row(item, Status.UNKNOWN, because, tuple(map(Evidence, silent)))
-    return Row(item, worst.status, worst.because, (Evidence(place=worst.place),) if worst.place else ())
+        return ChecklistRow(item, Status.UNKNOWN, because, tuple(map(VerdictEvidence, silent)))
+    return ChecklistRow(item, worst.status, worst.because, (VerdictEvidence(place=worst.place),) if worst.place else ())
 
 
 def _judged(item: Item, documents: Sequence[Document]) -> Sequence[Document]:
@@ -126,7 +128,7 @@ def _code(finding: Finding) -> str:
     return finding.rule.code if finding.rule else ""
 
 
-def _evidence(evidence: Evidence) -> dict[str, Any]:
+def _evidence(evidence: VerdictEvidence) -> dict[str, Any]:
     place = evidence.place
     if place is None:
         return {"code": evidence.code or None}

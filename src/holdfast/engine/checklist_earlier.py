@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from holdfast.engine.checklist_items import Seen, Status
+from holdfast.engine.checklist_items import ItemState, Status
 from holdfast.engine.units import render_duration
 
 
@@ -24,22 +24,24 @@ class Earlier:
     took_s: float = 0.0
 
 
-def judge_earlier(earlier: Earlier, target: str) -> Mapping[str, Seen]:
+def judge_earlier(earlier: Earlier, target: str) -> Mapping[str, ItemState]:
     """Return what follows for items of the checklists, by name, in the place of what the job itself shows."""
     return {"known-good": _known_good(earlier, target)} | _time(earlier)
 
 
-def _known_good(earlier: Earlier, target: str) -> Seen:
+def _known_good(earlier: Earlier, target: str) -> ItemState:
     if earlier.stage == "succeeded":
-        return Seen(Status.PASS, f"the run {earlier.run} of it succeeded")
+        return ItemState(Status.PASS, f"the run {earlier.run} of it succeeded")
     if earlier.stage == "failed":
-        return Seen(Status.UNKNOWN, f"the run {earlier.run} of it failed: `holdfast diagnose {earlier.run}` says why")
+        return ItemState(
+            Status.UNKNOWN, f"the run {earlier.run} of it failed: `holdfast diagnose {earlier.run}` says why"
+        )
     if earlier.rehearsed:
-        return Seen(Status.PASS, f"`holdfast rehearse` of it passed on {earlier.rehearsed}")
-    return Seen(Status.UNKNOWN, f"it has neither been rehearsed nor run as it is: `holdfast rehearse {target}`")
+        return ItemState(Status.PASS, f"`holdfast rehearse` of it passed on {earlier.rehearsed}")
+    return ItemState(Status.UNKNOWN, f"it has neither been rehearsed nor run as it is: `holdfast rehearse {target}`")
 
 
-def _time(earlier: Earlier) -> dict[str, Seen]:
+def _time(earlier: Earlier) -> dict[str, ItemState]:
     if earlier.stage != "succeeded":
         return {}
-    return {"time": Seen(Status.UNKNOWN, f"the run {earlier.run} took {render_duration(earlier.took_s)}")}
+    return {"time": ItemState(Status.UNKNOWN, f"the run {earlier.run} took {render_duration(earlier.took_s)}")}

@@ -41,7 +41,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ItemState:
     """What can be seen of an item, where no rule objects.
 
     Attributes:
@@ -71,26 +71,26 @@ class Item:
     asks: str
     lists: tuple[str, ...]
     codes: tuple[str, ...]
-    look: Callable[[Document], Seen]
+    look: Callable[[Document], ItemState]
 
 
-def _pass(because: str, place: Place | None = None) -> Seen:
-    return Seen(Status.PASS, because, place)
+def _pass(because: str, place: Place | None = None) -> ItemState:
+    return ItemState(Status.PASS, because, place)
 
 
-def _fail(because: str, place: Place | None = None) -> Seen:
-    return Seen(Status.FAIL, because, place)
+def _fail(because: str, place: Place | None = None) -> ItemState:
+    return ItemState(Status.FAIL, because, place)
 
 
-def _unknown(because: str, place: Place | None = None) -> Seen:
-    return Seen(Status.UNKNOWN, because, place)
+def _unknown(because: str, place: Place | None = None) -> ItemState:
+    return ItemState(Status.UNKNOWN, because, place)
 
 
-def _not_applicable(because: str) -> Seen:
-    return Seen(Status.NOT_APPLICABLE, because)
+def _not_applicable(because: str) -> ItemState:
+    return ItemState(Status.NOT_APPLICABLE, because)
 
 
-def _repositories(job: Document) -> Seen:
+def _repositories(job: Document) -> ItemState:
     if job.kind == "job":  # else the rules about its model and its data would have been skipped
         return _pass("model and data lie on this machine, and were looked at")
     named = [value for key in ("model.path", *_data_key(job)) if (value := job.get(key)) is not ABSENT]
@@ -108,17 +108,17 @@ def _data_key(job: Document) -> tuple[str, ...]:
     return ("dataset.data_files",) if by_builder else ("dataset.path",)
 
 
-def _known_good(_: Document) -> Seen:
+def _known_good(_: Document) -> ItemState:
     return _unknown("only a rehearsal or a run shows it: `holdfast rehearse`")
 
 
-def _hardware(job: Document) -> Seen:
+def _hardware(job: Document) -> ItemState:
     asked = job.get("where.hardware")
     told = f"no rule objects to {asked}, but how much memory it takes is not known" if isinstance(asked, str) else ""
     return _unknown(told or f"how much memory it takes is not known: {NOT_ESTIMATED}")
 
 
-def _dependencies(job: Document) -> Seen:
+def _dependencies(job: Document) -> ItemState:
     if job.kind == "job":
         return _pass("the script that holdfast writes pins each package that it imports")
     declared = job.get(REQUIREMENTS)
@@ -132,7 +132,7 @@ def _dependencies(job: Document) -> Seen:
     return _pass("what the header declares installs all that is imported", _at(job, REQUIREMENTS))
 
 
-def _build_tools(job: Document) -> Seen:
+def _build_tools(job: Document) -> ItemState:
     if job.kind == "job":
         system = job.get("environment.system", None)
         told = f"the script installs {', '.join(map(str, system))} first" if isinstance(system, list) and system else ""
@@ -153,7 +153,7 @@ def _build_tools(job: Document) -> Seen:
     return _pass("it installs every program that it starts", foreign[0].call.name_place)
 
 
-def _timeout(job: Document) -> Seen:
+def _timeout(job: Document) -> ItemState:
     if job.kind == "job":
         given = job.get("where.timeout", None)
         if given is not None:
@@ -172,13 +172,13 @@ def _timeout(job: Document) -> Seen:
     return _pass(f"it is {sent[0].given('timeout')}", _at(job, sent[0].key("timeout")))
 
 
-def _time_enough(job: Document) -> Seen:
+def _time_enough(job: Document) -> ItemState:
     if job.kind == "job" and job.get("where.timeout", None) is None:
         return _not_applicable("a run on this machine has no timeout")
     return _unknown(f"how long it will take is not known: {NOT_ESTIMATED}")
 
 
-def _pushed(job: Document) -> Seen:
+def _pushed(job: Document) -> ItemState:
     if job.kind == "job":
         if job.get("output.push_to", None):
             return _pass("the script pushes the model, and waits for it", _at(job, "output.push_to"))
@@ -194,7 +194,7 @@ def _pushed(job: Document) -> Seen:
     return _unknown("it is not pushed, as far as can be seen") if _trains(job) else _not_applicable("it trains nothing")
 
 
-def _token(job: Document) -> Seen:
+def _token(job: Document) -> ItemState:
     secrets = job.get("environment.secrets", None)
     if _is_list(secrets) and "HF_TOKEN" in secrets:
         return _pass("HF_TOKEN is among the secrets", _at(job, "environment.secrets"))
@@ -214,7 +214,7 @@ def _token(job: Document) -> Seen:
     return _unknown("whether a token is at hand shows where it runs", pushes) if pushes else _not_applicable("no push")
 
 
-def _errors(job: Document) -> Seen:
+def _errors(job: Document) -> ItemState:
     if job.kind == "job":
         return _pass("the script that holdfast writes stops at the first error, and says what to do")
     training = [call for call in job.calls if call.name == "train"]
@@ -233,7 +233,7 @@ def _errors(job: Document) -> Seen:
     return _pass("nothing catches what `train()` raises, and each program that it starts is checked")
 
 
-def _self_contained(job: Document) -> Seen:
+def _self_contained(job: Document) -> ItemState:
     if job.kind == "job":
         return _job_contained(job)
     if job.kind == "command":
@@ -247,7 +247,7 @@ def _self_contained(job: Document) -> Seen:
     return _declared_alone(job)
 
 
-def _declared_alone(job: Document) -> Seen:
+def _declared_alone(job: Document) -> ItemState:
     strange = sorted(_strange(job))
     if strange:
         return _unknown(f"`{strange[0]}` may be a module that lies beside it")
@@ -256,7 +256,7 @@ def _declared_alone(job: Document) -> Seen:
     return _pass("it imports packages alone, and its header declares them")
 
 
-def _job_contained(job: Document) -> Seen:
+def _job_contained(job: Document) -> ItemState:
     rewards = job.get("rewards", None)
     named = [job.get("dataset.map", None), *(rewards if _is_list(rewards) else [rewards])]
     for each in named:
@@ -265,7 +265,7 @@ def _job_contained(job: Document) -> Seen:
     return _pass("`holdfast render` gives one script, with the files that the job names in it")
 
 
-def _progress(job: Document) -> Seen:
+def _progress(job: Document) -> ItemState:
     if job.kind == "job":
         return _pass("`holdfast watch` shows each step")
     if not _trains(job):
@@ -279,7 +279,7 @@ def _progress(job: Document) -> Seen:
     return _pass("the trainer writes its loss as it goes", config.name_place)
 
 
-def _kept_settings(job: Document) -> Seen:
+def _kept_settings(job: Document) -> ItemState:
     if job.kind == "job":
         return _pass("the run keeps `job.resolved.yaml`, with versions and seeds")
     if not _trains(job):
@@ -291,7 +291,7 @@ def _kept_settings(job: Document) -> Seen:
     return _unknown("no tracker is named that would keep the settings")
 
 
-def _variables(job: Document) -> Seen:
+def _variables(job: Document) -> ItemState:
     if job.kind != "job":
         return _unknown("which variables are set shows where it runs")
     if job.get("environment.secrets", None) or job.get("environment.variables", None):
@@ -299,7 +299,7 @@ def _variables(job: Document) -> Seen:
     return _not_applicable("it asks for none")
 
 
-def _cost(job: Document) -> Seen:
+def _cost(job: Document) -> ItemState:
     if job.kind == "job" and job.get("where.backend", "local") == "local":
         return _not_applicable("nobody sends a bill for this machine")
     return _unknown(f"what it will cost is not known: {NOT_ESTIMATED}")

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from holdfast.core.hub import Shelf, Stored
+from holdfast.core.hub import RepoTree, StoredFile
 
 NEEDED: Final = re.compile(
     r"config\.json|adapter_config\.json|tokenizer(_config)?\.json|.+\.index\.json|.+\.safetensors|(pytorch|adapter)_model.*\.bin"
@@ -44,7 +44,7 @@ def needed_files(names: Iterable[str]) -> list[str]:
     return [name for name in names if NEEDED.fullmatch(name)]
 
 
-def judge_delivery(repository: str, here: Mapping[str, Stored], there: Shelf, pushed_s: float) -> Delivery:
+def judge_delivery(repository: str, here: Mapping[str, StoredFile], there: RepoTree, pushed_s: float) -> Delivery:
     """Compare what was pushed with what the repository holds.
 
     Args:
@@ -68,7 +68,7 @@ def judge_delivery(repository: str, here: Mapping[str, Stored], there: Shelf, pu
     return Delivery("arrived")
 
 
-def _is_same(name: str, mine: Stored, theirs: Stored | None) -> bool:
+def _is_same(name: str, mine: StoredFile, theirs: StoredFile | None) -> bool:
     """Tell whether a file is there, and, of weights, whether it is the same."""
     if theirs is None or not WEIGHTS.fullmatch(name):
         return theirs is not None

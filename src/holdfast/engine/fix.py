@@ -13,7 +13,7 @@ PlaceEdits = Callable[[Document, Iterable[Edit]], tuple[TextEdit, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
+class FixResult:
     """What becomes of one target.
 
     Attributes:
@@ -25,7 +25,7 @@ class Mended:
     fixed: tuple[Finding, ...] = ()
 
 
-def mend(findings: Iterable[Finding], place_edits: PlaceEdits, *, unsafe: bool = False) -> Mended:
+def mend(findings: Iterable[Finding], place_edits: PlaceEdits, *, unsafe: bool = False) -> FixResult:
     """Return the edits of every fix that can be made at once. One that meets another waits for the next round.
 
     Args:
@@ -33,7 +33,7 @@ def mend(findings: Iterable[Finding], place_edits: PlaceEdits, *, unsafe: bool =
         place_edits: Turns edits of a finding's document into edits of its text; refuses by UsageError.
         unsafe: Whether to make fixes too that may change what the user meant.
     """
-    made = _Made(place_edits)
+    made = _PlannedFixes(place_edits)
     fixed = tuple(
         finding
         for finding in findings
@@ -42,11 +42,11 @@ def mend(findings: Iterable[Finding], place_edits: PlaceEdits, *, unsafe: bool =
         and (finding.fix.safe or unsafe)
         and made.adds(finding.document, finding.fix)
     )
-    return Mended(made.text_edits(), fixed)
+    return FixResult(made.text_edits(), fixed)
 
 
 @dataclass(slots=True)
-class _Made:
+class _PlannedFixes:
     """The fixes that are made so far: of each document its edits, and what they are in its text.
 
     A file that trains several jobs is several documents of one text.

@@ -6,14 +6,14 @@ from threading import Thread
 from typing import Generic, TypeVar
 
 from holdfast.core.errors import SourceError
-from holdfast.engine.check import Missing
+from holdfast.engine.check import MissingFact
 
 T = TypeVar("T")
 
 
 def gather(
     names: Iterable[str], facts: object, *, otherwise: str | None = None, awaited: Collection[str] = ()
-) -> dict[str, object | Missing]:
+) -> dict[str, object | MissingFact]:
     """Return each named fact, or why there is none.
 
     Args:
@@ -64,11 +64,11 @@ class _Work(Generic[T]):
         return self._results[0]
 
 
-def _fetched(facts: object, name: str, otherwise: str | None) -> object | Missing:
+def _fetched(facts: object, name: str, otherwise: str | None) -> object | MissingFact:
     if otherwise is not None and not hasattr(type(facts), name):
-        return Missing(otherwise)
+        return MissingFact(otherwise)
     try:
         fact: object = getattr(facts, name)
     except SourceError as error:
-        return Missing(error.what)
+        return MissingFact(error.what)
     return fact

@@ -11,17 +11,20 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from holdfast.core.document import Document
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Dataset, Model
+from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import Rule
-from holdfast.core.hub import Account, Link, Repo, Target
-from holdfast.core.mention import Mention, Role, Seen
+from holdfast.core.hub import Account, Link, PushTarget, Repo
+from holdfast.core.mention import Lookup, Reference, Role
 from holdfast.engine.gather import together
 from holdfast.engine.mentions import mentions
 from holdfast.engine.mentions.hidden import hidden_mentions
 from holdfast.engine.mentions.made import read_made
 
 if TYPE_CHECKING:
-    from holdfast.ports import Here, Hub  # for the types alone: its own take longer to import than a script to check
+    from holdfast.ports import (  # for the types alone: its own take longer to import than a script to check
+        Hub,
+        LocalReferences,
+    )
 
 Found = TypeVar("Found")
 HUB_FACTS: Final = frozenset(
@@ -42,10 +45,10 @@ FOLDERS: Final = frozenset[Role]({"dataset", "model", "adapter", "tokenizer"})
 NOTHING: Final = "the job names nothing of the Hub"
 
 
-class Outside:
+class ReferenceResolver:
     """Where what a job names is looked for: here first, then on the Hub, which is opened when it is asked first."""
 
-    def __init__(self, here: "Here", open_hub: "Callable[[], Hub]") -> None:
+    def __init__(self, here: "LocalReferences", open_hub: "Callable[[], Hub]") -> None:
         """Take what lies here, and what gives the Hub."""
         self.here, self._open_hub = here, open_hub
         self._hub: Hub | None = None
@@ -63,24 +66,24 @@ class Outside:
 class HubFacts:
     """The facts, by the names that rules give their parameters. Each property is one fact."""
 
-    def __init__(self, document: Document, outside: Outside | None) -> None:
+    def __init__(self, document: Document, outside: ReferenceResolver | None) -> None:
         """Take what the job says, and where to look; without that, the job counts as one that names nothing."""
         self._asked, self._outside = document, outside
 
     @cached_property
-    def mentions(self) -> tuple[Mention, ...]:
+    def mentions(self) -> tuple[Reference, ...]:
         """What the job names; what may never be reached is left out."""
         return tuple(each for each in self._named_at_all if not each.hidden)
 
     @cached_property
-    def hidden(self) -> tuple[Mention, ...]:
+    def hidden(self) -> tuple[Reference, ...]:
         """What the job names without showing it, and what is not here but may be when it is read."""
         if self._outside is None:
             return ()
         return (*hidden_mentions(self._asked), *(each for each in self._named_at_all if each.hidden))
 
     @cached_property
-    def _named_at_all(self) -> tuple[Mention, ...]:
+    def _named_at_all(self) -> tuple[Reference, ...]:
         """Everything that the job names; of what it may make itself, with the reason why nobody can say what is there."""
         if self._outside is None:
             return ()
@@ -90,7 +93,7 @@ class HubFacts:
             return tuple(named)
         made = read_made(self._asked)
 
-        def placed(each: Mention) -> Mention:
+        def placed(each: Reference) -> Reference:
             is_here = here.has_all(each)
             asked = each.local and (each.read is not None or not is_here)
             return replace(each, hidden=made.why(each.name, here=is_here)) if asked else each
@@ -107,37 +110,37 @@ class HubFacts:
         return any(each.role in OF_THE_WHOLE[name] for each in named)
 
     @property
-    def datasets(self) -> Sequence[Seen[Dataset]]:
+    def datasets(self) -> Sequence[Lookup[Dataset]]:
         """What is known of each dataset by its name."""
         return [seen for seen in self._seen("dataset", find=self._find_dataset) if not seen.mention.local]
 
     @property
-    def local_data(self) -> Sequence[Seen[Dataset]]:
+    def local_data(self) -> Sequence[Lookup[Dataset]]:
         """What is known of the files and folders of this machine that data is read from."""
         return [seen for seen in self._seen("dataset", find=self._find_dataset) if seen.mention.local]
 
     @property
-    def models(self) -> Sequence[Seen[Model]]:
+    def models(self) -> Sequence[Lookup[ModelFacts]]:
         """What is known of each model, adapter and tokenizer."""
         return self._seen("model", "adapter", "tokenizer", find=self._find_model)
 
     @property
-    def repo_files(self) -> Sequence[Seen[Repo]]:
+    def repo_files(self) -> Sequence[Lookup[Repo]]:
         """Of each repository that files are taken from, what is in it."""
         return self._seen("file", find=self._find_repo)
 
     @property
-    def spaces(self) -> Sequence[Seen[Repo]]:
+    def spaces(self) -> Sequence[Lookup[Repo]]:
         """Of each Space, whether it is there."""
         return self._seen("space", find=self._find_repo)
 
     @property
-    def targets(self) -> Sequence[Seen[Target]]:
+    def targets(self) -> Sequence[Lookup[PushTarget]]:
         """Of each repository that is written to, whether it may be."""
         return self._seen("target", find=self._find_target)
 
     @property
-    def links(self) -> Sequence[Seen[Link]]:
+    def links(self) -> Sequence[Lookup[Link]]:
         """What stands at each address."""
         return self._seen("link", find=self._find_link)
 
@@ -154,7 +157,7 @@ class HubFacts:
         return usable_dataset(self._find_dataset(self._only("dataset")), evaluated=False)
 
     @cached_property
-    def model(self) -> Model:
+    def model(self) -> ModelFacts:
         """What is known of the base model, if only one is named."""
         return usable_model(self._find_model(self._only("model")))
 
@@ -167,11 +170,11 @@ class HubFacts:
             raise _absent(base)
         return self._places.hub.tensors(base) if found is None else found
 
-    def _all_of(self, role: Role) -> Iterator[Mention]:
+    def _all_of(self, role: Role) -> Iterator[Reference]:
         """Yield everything of a role that the job names, what it hides last."""
         return (each for each in (*self.mentions, *self.hidden) if each.role == role)
 
-    def _only(self, role: Role) -> Mention:
+    def _only(self, role: Role) -> Reference:
         """Return the one thing of a role that the job names."""
         asked = [each for each in self.mentions if each.role == role]
         # Another split of the same data is no other dataset; the first is trained on.
@@ -181,46 +184,46 @@ class HubFacts:
             raise self._nothing(f"the job names {len(named)} {role}s", hidden)
         return next(iter(named.values()))
 
-    def _nothing(self, what: str, hidden: Sequence[Mention]) -> SourceError:
+    def _nothing(self, what: str, hidden: Sequence[Reference]) -> SourceError:
         """Return the error of a fact that there is none of: what the job names is hidden, or there is nothing."""
         because = next((each.hidden for each in hidden), what)
         return SourceError(because, where=self._asked.path, fix="nothing is to be done")
 
     @property
-    def _places(self) -> Outside:
+    def _places(self) -> ReferenceResolver:
         if self._outside is None:
             raise SourceError(NOTHING, where=self._asked.path, fix="nothing is to be done")
         return self._outside
 
-    def _find_dataset(self, mention: Mention) -> Dataset:
+    def _find_dataset(self, mention: Reference) -> Dataset:
         found = self._places.here.dataset(mention)
         if found is None and mention.local:
             raise _absent(mention)
         return self._places.hub.dataset(mention) if found is None else found
 
-    def _find_model(self, mention: Mention) -> Model:
+    def _find_model(self, mention: Reference) -> ModelFacts:
         found = self._places.here.model(mention)
         if found is None and mention.local:
-            return Model(files=None)
+            return ModelFacts(files=None)
         return self._places.hub.model(mention) if found is None else found
 
-    def _find_repo(self, mention: Mention) -> Repo:
+    def _find_repo(self, mention: Reference) -> Repo:
         return self._places.hub.repo(mention)
 
-    def _find_target(self, mention: Mention) -> Target:
+    def _find_target(self, mention: Reference) -> PushTarget:
         return self._places.hub.target(mention)
 
-    def _find_link(self, mention: Mention) -> Link:
+    def _find_link(self, mention: Reference) -> Link:
         return self._places.hub.link(mention.name)
 
-    def _seen(self, *roles: Role, find: Callable[[Mention], Found]) -> Sequence[Seen[Found]]:
+    def _seen(self, *roles: Role, find: Callable[[Reference], Found]) -> Sequence[Lookup[Found]]:
         """Return what is found of the mentions with some roles, those that are known first."""
         named = [each for each in self.mentions if each.role in roles]
         found = [self._placed(each) for each in together([partial(_look, each, find) for each in named])]
-        hidden: list[Seen[Found]] = [Seen(each, None, each.hidden) for each in self.hidden if each.role in roles]
+        hidden: list[Lookup[Found]] = [Lookup(each, None, each.hidden) for each in self.hidden if each.role in roles]
         return sorted([*found, *hidden], key=lambda seen: seen.found is None)
 
-    def _placed(self, seen: Seen[Found]) -> Seen[Found]:
+    def _placed(self, seen: Lookup[Found]) -> Lookup[Found]:
         """Return what was found of a mention, with what lies here of nearly that name, or why it may be there at another time."""
         here, mention = self._places.here, seen.mention
         if mention.local:
@@ -232,15 +235,15 @@ class HubFacts:
         return replace(seen, hint=hint, because=f"{seen.because}{hint}" if seen.because else "")
 
 
-def _absent(mention: Mention) -> SourceError:
+def _absent(mention: Reference) -> SourceError:
     return SourceError(f"`{mention.name}` is not here", where=mention.name, fix="see what is found of its name")
 
 
-def _look(mention: Mention, find: Callable[[Mention], Found]) -> Seen[Found]:
+def _look(mention: Reference, find: Callable[[Reference], Found]) -> Lookup[Found]:
     try:
-        return Seen(mention, find(mention))
+        return Lookup(mention, find(mention))
     except SourceError as error:
-        return Seen(mention, None, error.what)
+        return Lookup(mention, None, error.what)
 
 
 def usable_dataset(found: Dataset, *, evaluated: bool) -> Dataset:
@@ -259,7 +262,7 @@ def usable_dataset(found: Dataset, *, evaluated: bool) -> Dataset:
     return replace(found, eval_columns=found.columns) if evaluated else found
 
 
-def usable_model(found: Model) -> Model:
+def usable_model(found: ModelFacts) -> ModelFacts:
     """Return the facts of a job's base model on the Hub as the rules about its files read them.
 
     Raises:

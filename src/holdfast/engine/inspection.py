@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
-from holdfast.catalog.formats import DEFAULTS, Settings, judge
+from holdfast.catalog.formats import DEFAULTS, ColumnSettings, judge
 from holdfast.core.columns import Type
 from holdfast.core.finding import Finding, Severity, Skip
 from holdfast.core.methods import Method
-from holdfast.core.scan import Counted, Lengths, MaskedRow, Piece, Rewarded, Scan, Tokens
+from holdfast.core.scan import Lengths, MaskedRow, RewardResult, RowCount, Scan, TokenPiece, Tokens
 from holdfast.core.shape import Readiness, Shape
 from holdfast.engine.check import severity_of
 from holdfast.engine.mapping import propose
@@ -59,7 +59,7 @@ class Inspection:
     untold: str = ""
     mapped: Method | None = None
     masked: tuple[MaskedRow, ...] = ()
-    rewarded: tuple[Rewarded, ...] = ()
+    rewarded: tuple[RewardResult, ...] = ()
     findings: tuple[Finding, ...] = ()
     skips: tuple[Skip, ...] = ()
 
@@ -83,7 +83,7 @@ def judge_methods(
     columns: Mapping[str, Type],
     shape: Shape,
     samples: Sequence[Mapping[str, Any]],
-    settings: Settings = DEFAULTS,
+    settings: ColumnSettings = DEFAULTS,
     methods: Sequence[Method] = tuple(Method),
 ) -> dict[Method, Readiness]:
     """Return for each method whether it can train on a dataset, and else the code that makes it so, where that is known."""
@@ -95,7 +95,7 @@ def _judge(
     columns: Mapping[str, Type],
     shape: Shape,
     samples: Sequence[Mapping[str, Any]],
-    settings: Settings,
+    settings: ColumnSettings,
 ) -> Readiness:
     found = judge(method, columns, shape, settings)
     if found.ready and not found.caveat:
@@ -167,11 +167,13 @@ def _tokens(tokens: Tokens) -> dict[str, Any]:
 def read_tokens(told: Mapping[str, Any]) -> Tokens:
     """Return the tokens of an answer again, for pictures of them; which rows are counted is not told there."""
     lengths = Lengths(**{each.name: told[each.name] for each in fields(Lengths)})
-    counts: dict[str, Any] = {name: Counted(told[name]) for name in COUNTS}
+    counts: dict[str, Any] = {name: RowCount(told[name]) for name in COUNTS}
     plain = {each.name: told[each.name] for each in fields(Tokens) if each.name not in ("lengths", *COUNTS)}
     return Tokens(lengths=lengths, **plain, **counts)
 
 
 def read_samples(told: Sequence[Mapping[str, Any]]) -> tuple[MaskedRow, ...]:
     """Return the sample rows of an answer again."""
-    return tuple(MaskedRow(row["row"], row["part"], tuple(Piece(**each) for each in row["pieces"])) for row in told)
+    return tuple(
+        MaskedRow(row["row"], row["part"], tuple(TokenPiece(**each) for each in row["pieces"])) for row in told
+    )

@@ -9,11 +9,11 @@ from holdfast.catalog.api import Api, made
 from holdfast.catalog.train_arguments import stack_api
 from holdfast.core.document import Document
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Dataset, Machine, Model
+from holdfast.core.facts import Dataset, Machine, ModelFacts
 from holdfast.core.job import Job
-from holdfast.core.mention import Mention, Role
+from holdfast.core.mention import Reference, Role
 from holdfast.core.scan import Scan
-from holdfast.engine.hub_facts import HubFacts, Outside, usable_dataset, usable_model
+from holdfast.engine.hub_facts import HubFacts, ReferenceResolver, usable_dataset, usable_model
 from holdfast.engine.resolve import Resolution
 from holdfast.ports import Datasets, Machines, Models
 
@@ -22,7 +22,7 @@ UNNAMED: Final = Document(path="job.yaml", kind="job", values={})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
+class FactSources:
     """The doors behind which facts are found.
 
     Attributes:
@@ -37,7 +37,7 @@ class Sources:
     datasets: Datasets
     machines: Machines
     models: Models
-    outside: Outside | None = None
+    outside: ReferenceResolver | None = None
     read_rows: Callable[[], Scan] | None = None
     backends: frozenset[str] = frozenset({"local"})
 
@@ -55,7 +55,7 @@ def process_count(machine: Machine, job: Job) -> int:
 class JobFacts(HubFacts):
     """The facts of a job file, by the names that rules give their parameters. Each property is one fact."""
 
-    def __init__(self, job: Job, sources: Sources, document: Document = UNNAMED) -> None:
+    def __init__(self, job: Job, sources: FactSources, document: Document = UNNAMED) -> None:
         super().__init__(document, sources.outside)
         self._job, self._sources = job, sources
 
@@ -113,7 +113,7 @@ class JobFacts(HubFacts):
         return usable_dataset(found, evaluated=self._job.dataset.eval_split is not None)
 
     @cached_property
-    def model(self) -> Model:
+    def model(self) -> ModelFacts:
         """What is known of the base model."""
         mention = self._named("model")
         if mention is None or self._places.here.holds(mention.name):
@@ -127,12 +127,12 @@ class JobFacts(HubFacts):
             raise SourceError("its rows are not at hand", where="dataset", fix="`holdfast inspect` reads them")
         return self._sources.read_rows()
 
-    def _only(self, role: Role) -> Mention:
+    def _only(self, role: Role) -> Reference:
         """Return the job's data or its model; a path is looked for here alone, for no repository is called so."""
         name = self._job.model.path if role == "model" else self._job.dataset.path
-        return self._named(role) or Mention(role=role, name=name, key=role, local=True)
+        return self._named(role) or Reference(role=role, name=name, key=role, local=True)
 
-    def _named(self, key: str) -> Mention | None:
+    def _named(self, key: str) -> Reference | None:
         """Return what the job names under a key, where that may be on the Hub."""
         return next((each for each in self.mentions if each.key in (key, f"{key}.path")), None)
 

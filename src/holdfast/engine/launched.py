@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from holdfast.core.document import Document
-from holdfast.core.requirement import Declared, Requirement, parse_requirement
+from holdfast.core.requirement import ProjectRequirements, Requirement, parse_requirement
 
 PYTHON: Final = re.compile(r"3(?:\.[0-9]{1,3}){1,2}")
 DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -27,23 +27,25 @@ WITH_THEIR_OWN: Final = frozenset({"LLaMA-Factory"})
 READ_BY_UV: Final = frozenset({"header", "project", "lock"})
 
 
-def with_launched(declared: Declared, document: Document) -> Declared:
+def with_launched(declared: ProjectRequirements, document: Document) -> ProjectRequirements:
     """Return what a program runs with, given what it or its project declares and what its launchers say."""
     by = _texts(document, "launch.by")
     added = _requirements(document, "launch.requirements")
     installed = _requirements(document, "launch.installs")
     if any(each.name in CORE for each in installed) and not BRINGS_ITS_OWN & set(by):
-        return Declared(kind="command", origin="the commands before it", requirements=installed, python=declared.python)
+        return ProjectRequirements(
+            kind="command", origin="the commands before it", requirements=installed, python=declared.python
+        )
     if not by:
         return declared
     if by[-1] in WITH_THEIR_OWN:
-        base = Declared(kind="command", origin=f"what {by[-1]} requires")
+        base = ProjectRequirements(kind="command", origin=f"what {by[-1]} requires")
     elif IMAGE_JOB in by and declared.kind != "header":
-        base = Declared()  # the image holds the libraries
+        base = ProjectRequirements()  # the image holds the libraries
     elif ISOLATED & set(by) and declared.kind != "header":
-        base = Declared(kind="command", origin="the command line")
+        base = ProjectRequirements(kind="command", origin="the command line")
     elif added and declared.kind not in READ_BY_UV:
-        base = Declared(kind="command", origin="the command line", python=declared.python)
+        base = ProjectRequirements(kind="command", origin="the command line", python=declared.python)
     else:
         base = declared
     return _with_limits(_joined(base, added), document)
@@ -55,7 +57,7 @@ def _requirements(document: Document, key: str) -> tuple[Requirement, ...]:
     return tuple(each for each in parsed if isinstance(each, Requirement))
 
 
-def _joined(declared: Declared, added: tuple[Requirement, ...]) -> Declared:
+def _joined(declared: ProjectRequirements, added: tuple[Requirement, ...]) -> ProjectRequirements:
     """Return requirements with others beside them; in a lock, another version takes the locked one's place."""
     if not added:
         return declared
@@ -68,7 +70,7 @@ def _joined(declared: Declared, added: tuple[Requirement, ...]) -> Declared:
     return replace(declared, requirements=(*kept, *added), origin=origin, unsure=unsure)
 
 
-def _with_limits(declared: Declared, document: Document) -> Declared:
+def _with_limits(declared: ProjectRequirements, document: Document) -> ProjectRequirements:
     """Return the same with the Python and the day that the command line names; in doubt, where it names a file."""
     python, before = document.get("launch.python", None), document.get("launch.before", None)
     if isinstance(python, str) and PYTHON.fullmatch(python):

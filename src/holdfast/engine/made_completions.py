@@ -12,7 +12,7 @@ UNSURE = "I do not know."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class RewardRequest:
     """What a reward function is asked, a value for each completion.
 
     Attributes:
@@ -30,7 +30,7 @@ class Question:
     answered: bool = False
 
 
-def make_question(rows: Sequence[Mapping[str, Any]], encode: Callable[[str], list[int]] | None = None) -> Question:
+def make_question(rows: Sequence[Mapping[str, Any]], encode: Callable[[str], list[int]] | None = None) -> RewardRequest:
     """Return what a trainer would ask about some rows, with completions made here.
 
     Args:
@@ -45,7 +45,7 @@ def make_question(rows: Sequence[Mapping[str, Any]], encode: Callable[[str], lis
     chat = bool(rows) and isinstance(rows[0].get("prompt"), list)
     told = [(row, text) for row in rows for text in _texts(row.get(answer) if answer else None)]
     kept = [name for name in (rows[0] if rows else ()) if name not in OWN]
-    return Question(
+    return RewardRequest(
         prompts=[row.get("prompt") for row, _ in told],
         completions=[[{"role": "assistant", "content": text}] if chat else text for _, text in told],
         completion_ids=[[*(encode or _bytes)(text), 0] for _, text in told],

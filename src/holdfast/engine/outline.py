@@ -11,7 +11,7 @@ from holdfast.catalog.repositories import PATHS
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Data, Job
 from holdfast.core.methods import Method
-from holdfast.engine.carried_files import Function, map_function, reward_functions, template_file
+from holdfast.engine.carried_files import NamedFunction, map_function, reward_functions, template_file
 
 TRAINERS: Mapping[Method, str] = {
     Method.SFT: "SFT",
@@ -64,7 +64,7 @@ SHARDING: Mapping[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class DataLoading:
     """How the script reads its data.
 
     Attributes:
@@ -81,11 +81,11 @@ class Reading:
     is_local: bool
     format: str | None
     draws: bool
-    map: Function | None
+    map: NamedFunction | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loading:
+class ModelLoading:
     """How the script loads its model.
 
     Attributes:
@@ -119,7 +119,7 @@ class Training:
 
     Attributes:
         trainer: What stands before `Trainer` in the name of TRL's class.
-        arguments: What the job says in `train`, without what `Loading` holds.
+        arguments: What the job says in `train`, without what `ModelLoading` holds.
         schedule: When to evaluate and save, where the job does not say.
         lora: Arguments of the adapter; None where all weights are trained.
         sharding: Arguments for more than one process.
@@ -137,7 +137,7 @@ class Training:
     schedule: dict[str, Any]
     lora: dict[str, Any] | None
     sharding: dict[str, Any] | None
-    rewards: list[Function]
+    rewards: list[NamedFunction]
     names_format: bool
     checkpoints_activations: bool
     private: bool | None
@@ -146,7 +146,7 @@ class Training:
     shuffles_prompts: bool
 
 
-def outline_reading(job: Job) -> Reading:
+def outline_reading(job: Job) -> DataLoading:
     """Return how the job's data is read.
 
     Raises:
@@ -157,7 +157,7 @@ def outline_reading(job: Job) -> Reading:
         raise UsageError(f"no dataset {data.path!r}", where="dataset.path", fix=f"use one of {', '.join(DATASETS)}")
     _check_stream(data)
     data_format = LOADERS.get(ending_of(data.path))
-    return Reading(
+    return DataLoading(
         builtin=DATASETS.get(data.path),
         config=data.config or (CONFIG_FOR[job.method] if data.path in DATASETS else None),
         is_local=data_format is not None or data.path.startswith(PATHS),
@@ -167,7 +167,7 @@ def outline_reading(job: Job) -> Reading:
     )
 
 
-def outline_loading(job: Job) -> Loading:
+def outline_loading(job: Job) -> ModelLoading:
     """Return how the job's model is loaded.
 
     Raises:
@@ -184,7 +184,7 @@ def outline_loading(job: Job) -> Loading:
     dtype = options.pop("dtype", None) or model.dtype
     is_frozen = job.peft is not None or job.quantization is not None
     quantization = job.quantization or {}
-    return Loading(
+    return ModelLoading(
         builtin=MODELS.get(model.path),
         is_local=model.path.startswith(PATHS),
         short_name=short_name(model.path),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from holdfast.core.event import Answer, AttemptState, Event, Polled, Reported, RunState, Starting, advance
+from holdfast.core.event import AttemptState, Event, Liveness, Polled, Reported, RunState, Starting, advance
 
 RECENT = 100  # steps the rhythm is taken from: enough to span an evaluation now and then, few enough to follow a change
 DOING = {"import": "loading libraries", "load": "loading model and data", "evaluate": "evaluating", "save": "saving"}
@@ -12,7 +12,7 @@ COLUMNS = 24  # parts of the run for which a loss is kept, so that its trail can
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ProgressPoint:
     """A moment of training.
 
     Attributes:
@@ -27,7 +27,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MetricValue:
     """The value that a metric had after a step."""
 
     step: int
@@ -53,9 +53,9 @@ class Progress:
 
     state: RunState = field(default_factory=RunState)
     spent_s: float = 0.0
-    recent: tuple[Mark, ...] = ()
-    first: Mapping[str, Measured] = field(default_factory=dict[str, Measured])
-    last: Mapping[str, Measured] = field(default_factory=dict[str, Measured])
+    recent: tuple[ProgressPoint, ...] = ()
+    first: Mapping[str, MetricValue] = field(default_factory=dict[str, MetricValue])
+    last: Mapping[str, MetricValue] = field(default_factory=dict[str, MetricValue])
     trail: Mapping[int, float] = field(default_factory=dict[int, float])
     checkpoint: str | None = None
     doing: str = ""
@@ -132,7 +132,7 @@ def advance_progress(progress: Progress, event: Event) -> Progress:
     match event:
         case Starting():
             return replace(progress, recent=(), doing="")
-        case Polled(answer=Answer.ENDED) if before.attempt and not before.attempt.stage.ended:
+        case Polled(answer=Liveness.ENDED) if before.attempt and not before.attempt.stage.ended:
             return replace(progress, spent_s=before.elapsed_s(event.at_s))
         case Reported(said=said):
             return _advance_report(progress, said, event.at_s)
@@ -165,7 +165,7 @@ def _advance_report(progress: Progress, said: Mapping[str, Any], heard_s: float)
 
 
 def _advance_mark(progress: Progress, said: Mapping[str, Any], heard_s: float) -> Progress:
-    mark = Mark(said.get("at", heard_s), said.get("step") or 0, said.get("tokens"))
+    mark = ProgressPoint(said.get("at", heard_s), said.get("step") or 0, said.get("tokens"))
     loss, trail = said.get("loss"), progress.trail
     if isinstance(loss, (int, float)) and progress.max_steps:
         trail = {**trail, min(mark.step * COLUMNS // progress.max_steps, COLUMNS - 1): loss}
@@ -180,7 +180,7 @@ def _advance_mark(progress: Progress, said: Mapping[str, Any], heard_s: float) -
 
 
 def _advance_metrics(progress: Progress, said: Mapping[str, Any]) -> Progress:
-    news = {name: Measured(said.get("step") or 0, value) for name, value in measured(said)}
+    news = {name: MetricValue(said.get("step") or 0, value) for name, value in measured(said)}
     return replace(progress, first={**news, **progress.first}, last={**progress.last, **news})
 
 

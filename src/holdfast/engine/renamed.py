@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from holdfast.core.calls import Call, Import, Made, Named
+from holdfast.core.calls import Call, CallResult, Import, LibraryName
 from holdfast.core.document import Document, Key, Rename, Set, parse_key
 from holdfast.core.finding import Finding, Skip
 from holdfast.core.text import Place
@@ -123,7 +123,7 @@ def _moved(call: Call, moves: Mapping[str, str]) -> Call:
 
 
 def _value(value: Any, moves: Mapping[str, str]) -> Any:
-    return replace(value, path=_path(value.path, moves)) if isinstance(value, Made | Named) else value
+    return replace(value, path=_path(value.path, moves)) if isinstance(value, CallResult | LibraryName) else value
 
 
 def _imported(each: Import, moves: Mapping[str, str]) -> Import:

@@ -16,8 +16,8 @@ from holdfast.engine.noise import METER
 from holdfast.engine.panels import main_plot, small_plots
 from holdfast.engine.progress import Progress, follow
 from holdfast.engine.refusals import Reason
-from holdfast.engine.screen import Stream, plain
-from holdfast.engine.settings import Setting, list_settings
+from holdfast.engine.screen import TerminalStream, plain
+from holdfast.engine.settings import RequestedSetting, list_settings
 from holdfast.engine.tables import (
     AttemptRow,
     CheckpointRow,
@@ -86,7 +86,7 @@ class ReportData:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class ReportPage:
     """What the template shows, in its words."""
 
     run: str
@@ -103,7 +103,7 @@ class Page:
     small: tuple[Plot, ...]
     evaluations: Table
     samples: tuple[tuple[str, tuple[Sample, ...]], ...]
-    settings: tuple[Setting, ...]
+    settings: tuple[RequestedSetting, ...]
     job: str
     checked: bool
     findings: tuple[Mapping[str, Any], ...]
@@ -124,12 +124,12 @@ def render_report(data: ReportData) -> str:
     return TEMPLATES.get_template("report.html.jinja").render(page=make_page(data))
 
 
-def make_page(data: ReportData) -> Page:
+def make_page(data: ReportData) -> ReportPage:
     """Gather what the report says."""
     progress, curves = follow(data.events), gather_curves(data.events)
     state, start = progress.state, newest_report(data.events, "start")
     targets = data.check["targets"] if data.check else []
-    return Page(
+    return ReportPage(
         run=data.run,
         stage=progress.phase,
         tone=TONES.get(state.stage, "busy"),
@@ -163,7 +163,7 @@ def make_page(data: ReportData) -> Page:
 
 def _last_words(stderr: str) -> str:
     """Return the last lines as a terminal would show them: no bars, no noise."""
-    stream = Stream()
+    stream = TerminalStream()
     lines = [plain(line) for line in (*stream.feed(stderr.encode()), *stream.close())]
     return "\n".join([line for line in lines if line and not METER.search(line)][-STDERR_LINES:])
 

@@ -20,7 +20,7 @@ ALWAYS = ("torch", "transformers", "trl", "accelerate", "datasets", "huggingface
 
 
 @dataclass(frozen=True, slots=True)
-class Requirement:
+class HeaderRequirement:
     """One line of a header.
 
     Attributes:
@@ -34,7 +34,7 @@ class Requirement:
     because: str
 
 
-def list_requirements(job: Job) -> list[Requirement]:
+def list_requirements(job: Job) -> list[HeaderRequirement]:
     """Return what the job's script installs: pinned, except where the job says otherwise.
 
     Raises:
@@ -42,7 +42,7 @@ def list_requirements(job: Job) -> list[Requirement]:
     """
     stack = load_stack()
     pinned = [
-        Requirement(name, f"{name}=={package.version}", package.because)
+        HeaderRequirement(name, f"{name}=={package.version}", package.because)
         for name, package in stack.items()
         if name in _needed(job)
     ]
@@ -52,7 +52,7 @@ def list_requirements(job: Job) -> list[Requirement]:
     return [own.pop(each.name, each) for each in pinned] + list(own.values())
 
 
-def render_header(python: str, requirements: list[Requirement]) -> str:
+def render_header(python: str, requirements: list[HeaderRequirement]) -> str:
     """Return the PEP 723 header; each package bears its reason.
 
     Raises:
@@ -84,12 +84,12 @@ def _asked_for(job: Job) -> Iterator[str]:
     return (name for name, needed in conditions.items() if needed)
 
 
-def _parse_requirement(text: str) -> Requirement:
+def _parse_requirement(text: str) -> HeaderRequirement:
     found = REQUIREMENT.fullmatch(text.strip()) if text.isprintable() else None
     if not found:
         fix = "write it as pip would take it, such as `flash-attn==2.8.3`"
         raise UsageError(f"{text!r} is no requirement", where="environment.requirements", fix=fix)
-    return Requirement(re.sub(r"[-_.]+", "-", found["name"]).lower(), text.strip(), "asked for by the job")
+    return HeaderRequirement(re.sub(r"[-_.]+", "-", found["name"]).lower(), text.strip(), "asked for by the job")
 
 
 def _check_trl(text: str, served: str) -> None:

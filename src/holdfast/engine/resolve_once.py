@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
-from holdfast.core.requirement import Declared, Requirement
+from holdfast.core.requirement import ProjectRequirements, Requirement
 from holdfast.core.text import Place
 from holdfast.engine.resolve import Resolution, resolve
 
@@ -13,7 +13,7 @@ REMEMBERED: Final = 256
 """Of a folder's scripts rarely so many declare different things."""
 
 
-def resolve_once(declared: Declared) -> Resolution:
+def resolve_once(declared: ProjectRequirements) -> Resolution:
     """Return which versions a project gets, as `resolve` does; what was resolved before is not worked out again.
 
     Two declarations are the same if they ask for the same, wherever that is written.

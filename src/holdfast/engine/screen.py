@@ -18,10 +18,10 @@ CONTROLS = dict.fromkeys(code for code in [*range(32), *range(127, 160)] if chr(
 NESTED = 2  # finished bars that a bar inside them may still redraw
 
 
-class Stream:
+class TerminalStream:
     r"""One stream, fed in chunks that may end anywhere.
 
-    >>> stream = Stream()
+    >>> stream = TerminalStream()
     >>> stream.feed(b"loading\nMap:  50%|#####     | 1/2 [00:01<00:01, 1.0 ex/s]")
     ['loading']
     >>> stream.rows
@@ -112,7 +112,7 @@ def lines_of(text: str) -> str:
     >>> lines_of("loading\n  50%|#####     | 1/2\r 100%|##########| 2/2\ndone")
     'loading\n 100%|##########| 2/2\ndone\n'
     """
-    stream = Stream(keeps_noise=True)
+    stream = TerminalStream(keeps_noise=True)
     return "".join(f"{line}\n" for line in (*stream.feed(text.encode()), *stream.close()))
 
 

@@ -31,7 +31,7 @@ USUAL = (
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class RequestedSetting:
     """One thing that was asked.
 
     Attributes:
@@ -43,7 +43,9 @@ class Setting:
     default: bool = False
 
 
-def list_settings(job: Document | None, about: Mapping[str, Any], start: Mapping[str, Any]) -> Iterator[Setting]:
+def list_settings(
+    job: Document | None, about: Mapping[str, Any], start: Mapping[str, Any]
+) -> Iterator[RequestedSetting]:
     """Yield what was asked and, for what matters, what the trainer chose where nobody asked.
 
     Args:
@@ -53,7 +55,7 @@ def list_settings(job: Document | None, about: Mapping[str, Any], start: Mapping
     """
     for key in ("method", "model", "dataset", "target", "backend", "processes"):
         if about.get(key):
-            yield Setting("read from" if key == "target" else key, spell_value(about[key]))
+            yield RequestedSetting("read from" if key == "target" else key, spell_value(about[key]))
     yield from _of_job(job) if job else ()
     config, train = start.get("config", {}), job.get("train", {}) if job else {}
     if batch := _batch(config, start.get("world_size", 1)):
@@ -61,22 +63,22 @@ def list_settings(job: Document | None, about: Mapping[str, Any], start: Mapping
     asked = [name for name in train if name not in USUAL]
     for name in (*USUAL, *asked):
         if name in train or config.get(name):
-            yield Setting(name, spell_value(train.get(name, config.get(name))), default=name not in train)
+            yield RequestedSetting(name, spell_value(train.get(name, config.get(name))), default=name not in train)
 
 
-def _of_job(job: Document) -> Iterator[Setting]:
+def _of_job(job: Document) -> Iterator[RequestedSetting]:
     for key, name in ASKED:
         if value := job.get(key):
-            yield Setting(name, spell_value(value))
+            yield RequestedSetting(name, spell_value(value))
 
 
-def _batch(config: Mapping[str, Any], processes: int) -> Setting | None:
+def _batch(config: Mapping[str, Any], processes: int) -> RequestedSetting | None:
     """Return how many rows one step learns from: the product that should not change when a job is moved."""
     size, accumulated = config.get("per_device_train_batch_size"), config.get("gradient_accumulation_steps")
     if not isinstance(size, int) or not isinstance(accumulated, int):
         return None
     parts = f"{size} a process, {accumulated} accumulated, {processes} process{'es' if processes > 1 else ''}"
-    return Setting("effective batch", f"{size * accumulated * processes} rows a step ({parts})")
+    return RequestedSetting("effective batch", f"{size * accumulated * processes} rows a step ({parts})")
 
 
 def spell_value(value: Any) -> str:

@@ -15,7 +15,7 @@ ALWAYS: Final = frozenset({"python", "python3", "uv", "pip"})
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class ProgramStart:
     """One program that is started.
 
     Attributes:
@@ -42,11 +42,11 @@ class Start:
         return self.call.path in CHECKING or self.call.arguments.get("check") is True
 
 
-def starts(job: Document) -> Iterator[Start]:
+def starts(job: Document) -> Iterator[ProgramStart]:
     """Yield the programs that a script starts by `subprocess` or `os.system`, in order."""
     for call in job.calls:
         if call.path in RUNNING | CHECKING and not call.guard.because:
-            yield Start(call, _words(call))
+            yield ProgramStart(call, _words(call))
 
 
 def _words(call: Call) -> tuple[str, ...]:

@@ -10,18 +10,18 @@ from signal import Signals
 
 from holdfast.core.errors import BackendError
 from holdfast.core.event import (
-    Answer,
     AttemptState,
     Closed,
     Delivered,
     Event,
+    Liveness,
     Polled,
     Reported,
     RunState,
     Stage,
     Started,
     Starting,
-    StopAsked,
+    StopRequested,
     changes,
     fold,
 )
@@ -171,7 +171,7 @@ def _reached(attempt: AttemptState) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Doors:
+class Dependencies:
     """What the loop needs of the world.
 
     Attributes:
@@ -192,7 +192,7 @@ class Doors:
     observe: Callable[[RunState, Sequence[Event]], None]
 
 
-def drive(run: str, limits: Limits, doors: Doors) -> RunState:
+def drive(run: str, limits: Limits, doors: Dependencies) -> RunState:
     """Carry out a run's flow against the real world until it closes, or until the person detaches.
 
     Every event is in the ledger before the flow hears of it. What others write there meanwhile, such as
@@ -215,7 +215,7 @@ def drive(run: str, limits: Limits, doors: Doors) -> RunState:
 class _Loop:
     """One run's way from actions to events, and how far the ledger was read."""
 
-    def __init__(self, run: str, doors: Doors) -> None:
+    def __init__(self, run: str, doors: Dependencies) -> None:
         self._run, self._doors = run, doors
         self._read = 0
         self.state = RunState()
@@ -267,7 +267,7 @@ class _Loop:
         try:
             self._record(Started(at_s=self._now, attempt=number, id=backend.submit(attempt)))
         except BackendError as error:
-            self._record(Polled(at_s=self._now, attempt=number, answer=Answer.ENDED, because=error.what))
+            self._record(Polled(at_s=self._now, attempt=number, answer=Liveness.ENDED, because=error.what))
 
     def _poll(self, after_s: float) -> Sequence[Event] | None:
         match self._doors.orders.take():
@@ -275,7 +275,7 @@ class _Loop:
                 return None
             case "kill":
                 if not self.state.stop:  # so that the run counts as cancelled, and not as failed
-                    self._record(StopAsked(at_s=self._now, by=PERSON))
+                    self._record(StopRequested(at_s=self._now, by=PERSON))
                 self._doors.backend.kill(self._current.id)
             case "stop" if not self.state.stop:
                 self._stop(PERSON)
@@ -295,5 +295,5 @@ class _Loop:
         self._record(Delivered(at_s=self._now, repository=repository, verdict=found.verdict, because=found.because))
 
     def _stop(self, by: str) -> None:
-        self._record(StopAsked(at_s=self._now, by=by))
+        self._record(StopRequested(at_s=self._now, by=by))
         self._doors.backend.stop(self._current.id)

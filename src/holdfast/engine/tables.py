@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.core.event import Answer, AttemptState, Event, Polled, Reported, Stage
+from holdfast.core.event import AttemptState, Event, Liveness, Polled, Reported, Stage
 from holdfast.engine.chart import evenly
 from holdfast.engine.curves import Curve
 from holdfast.engine.progress import Progress
@@ -114,7 +114,7 @@ def tabulate_evaluations(curves: Mapping[str, Curve]) -> Table:
 def list_attempts(progress: Progress, events: Sequence[Event], now_s: float) -> Iterator[AttemptRow]:
     """Yield how each attempt went; one that goes on has taken its time until now."""
     ended = {
-        event.attempt: event.at_s for event in events if isinstance(event, Polled) and event.answer is Answer.ENDED
+        event.attempt: event.at_s for event in events if isinstance(event, Polled) and event.answer is Liveness.ENDED
     }
     for attempt in progress.state.attempts:
         took_s = ended.get(attempt.number, now_s) - attempt.started_s

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from holdfast.catalog.formats import types_of_rows
-from holdfast.core.calls import Call, Made
+from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset
@@ -34,7 +34,7 @@ COMPUTED: Final = "computed at run time"
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class DataFlow:
     """Data on its way to a trainer.
 
     Attributes:
@@ -56,7 +56,7 @@ def trainer_given(document: Document, argument: str) -> Any:
     return trainer.arguments.get(argument)
 
 
-def trace(document: Document, argument: str) -> Flow:
+def trace(document: Document, argument: str) -> DataFlow:
     """Return the way of the data that a trainer is given.
 
     Raises:
@@ -64,13 +64,13 @@ def trace(document: Document, argument: str) -> Flow:
     """
     value, steps, split = trainer_given(document, argument), list[Call](), ""
     while True:
-        call = document.call(value.key) if isinstance(value, Made) else None
-        if call is None or not isinstance(value, Made):
+        call = document.call(value.key) if isinstance(value, CallResult) else None
+        if call is None or not isinstance(value, CallResult):
             raise _unknown(document, value.because if isinstance(value, Unknown) else COMPUTED)
         if touched := next(_changes(document, value), None):
             raise _unknown(document, f"what `{touched.label}` makes of the columns is not known")
         if call.path in LOADS | ROWS:
-            return Flow(call, value.item or split, tuple(reversed(steps)))
+            return DataFlow(call, value.item or split, tuple(reversed(steps)))
         if call.receiver is None or reshaped(call) is None:
             raise _unknown(document, f"what `{call.label}` makes of the columns is not known")
         split = "" if call.name == SPLITS_ITSELF else value.item or split
@@ -78,7 +78,7 @@ def trace(document: Document, argument: str) -> Flow:
         value = call.receiver
 
 
-def _changes(document: Document, made: Made) -> Iterator[Call]:
+def _changes(document: Document, made: CallResult) -> Iterator[Call]:
     """Yield the calls that change something in place."""
     calls = (call for call in document.calls if call.name in IN_PLACE)
     return (call for call in calls if call.receiver is not None and call.receiver.key == made.key)

@@ -16,7 +16,7 @@ CODES: Final = re.compile(r"\s*(?P<codes>[A-Z]{3}\d{3}(?:[,\s]+[A-Z]{3}\d{3})*)(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decided:
+class IgnoreUsage:
     """What was found out about a file.
 
     Attributes:
@@ -39,7 +39,7 @@ class Decided:
         return tuple(code for code in codes if not any(each.startswith(code) for each in self.known))
 
 
-def unused_ignores(documents: Iterable[Document], decided: Decided) -> Iterator[UnusedIgnore]:
+def unused_ignores(documents: Iterable[Document], decided: IgnoreUsage) -> Iterator[UnusedIgnore]:
     """Yield the comments that are of no use, or of less than they say.
 
     Args:
@@ -53,7 +53,7 @@ def unused_ignores(documents: Iterable[Document], decided: Decided) -> Iterator[
                 yield found
 
 
-def _judged(ignore: Ignore, decided: Decided, lines: Sequence[str]) -> UnusedIgnore | None:
+def _judged(ignore: Ignore, decided: IgnoreUsage, lines: Sequence[str]) -> UnusedIgnore | None:
     """Return what is of no use in a comment; None where all of it is, or may be."""
     row, start, end = _span(ignore)
     text = lines[row - 1][start - 1 : end - 1]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from shlex import quote
 
 from holdfast.core.event import Stage
-from holdfast.engine.progress import Measured, Progress
+from holdfast.engine.progress import MetricValue, Progress
 from holdfast.engine.units import render_change, render_duration, render_number
 
 SPOKEN = {
@@ -17,7 +17,7 @@ SPOKEN = {
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class MetricChange:
     """How far training moved the metric that tells most.
 
     Attributes:
@@ -27,8 +27,8 @@ class Change:
 
     name: str
     spoken: str
-    before: Measured
-    after: Measured
+    before: MetricValue
+    after: MetricValue
 
     def __str__(self) -> str:
         before, after = render_number(self.before.value), render_number(self.after.value)
@@ -40,12 +40,12 @@ class Change:
         return f"{self.spoken} {went} from {before} to {after}{share}"
 
 
-def find_change(progress: Progress) -> Change | None:
+def find_change(progress: Progress) -> MetricChange | None:
     """Return how far the most telling metric moved; None where none was measured twice."""
     for name, spoken in SPOKEN.items():
         before, after = progress.first.get(name), progress.last.get(name)
         if before and after and before.step < after.step:
-            return Change(name, spoken, before, after)
+            return MetricChange(name, spoken, before, after)
     return None
 
 

@@ -50,10 +50,10 @@ def run_script(name: str, source: str, argv: list[str]) -> None:
     if processes.isdigit() and int(processes) > 1 and "RANK" not in os.environ:
         torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", processes]
         os.execv(sys.executable, [*torchrun, this, *argv])  # noqa: S606 - no shell is wanted
-    attempt = Attempt(Path(os.environ.get("HOLDFAST_ATTEMPT") or "holdfast-attempt"))
-    stop = Stop(attempt)
+    attempt = AttemptProcess(Path(os.environ.get("HOLDFAST_ATTEMPT") or "holdfast-attempt"))
+    stop = StopRequest(attempt)
     attempt.register()
-    when_imported("transformers.trainer", lambda module: Trainers(module, attempt, stop))
+    when_imported("transformers.trainer", lambda module: TrainerPatches(module, attempt, stop))
     # A spawned child imports the main program anew: this file, which gives it the script's names.
     wrap(multiprocessing.spawn, "get_preparation_data", lambda get, child: get(child) | {"init_main_from_path": this})
     main = types.ModuleType("__main__")
@@ -73,7 +73,7 @@ def execute(name: str, source: str, space: dict[str, Any]) -> None:
     exec(compile(source, name, "exec", dont_inherit=True), space)  # noqa: S102 - it is what the user asked to run
 
 
-class Attempt:
+class AttemptProcess:
     """This process' part of an attempt: how far it is, and what it says of itself."""
 
     def __init__(self, folder: Path) -> None:
@@ -147,10 +147,10 @@ class Attempt:
             self.write("heartbeat", max_steps=self.max_steps, phase=self.phase)
 
 
-class Stop:
+class StopRequest:
     """A request to stop: obeyed at once, but in `training` only when the loop has saved and asks."""
 
-    def __init__(self, attempt: Attempt) -> None:
+    def __init__(self, attempt: AttemptProcess) -> None:
         self._attempt, self._number, self._heard_s, self.training = attempt, 0, 0.0, False
         self.listen()
         # Workers of data loaders and of `map` are ended by the signals whose handlers they inherit.
@@ -193,10 +193,12 @@ class Stop:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-class Watch:
+class TrainerWatch:
     """The callback of one trainer: tells its progress, seals its checkpoints, stops it when asked."""
 
-    def __init__(self, trainer: Any, attempt: Attempt, stop: Stop, rotations: list[Callable[[], None]]) -> None:
+    def __init__(
+        self, trainer: Any, attempt: AttemptProcess, stop: StopRequest, rotations: list[Callable[[], None]]
+    ) -> None:
         self._trainer, self._attempt, self._stop, self._rotations = trainer, attempt, stop, rotations
         self._mark_s = 0.0  # when the last step, evaluation or save was over
         self._waiting: dict[str, Any] | None = None  # a step whose loss the trainer is about to log
@@ -295,13 +297,13 @@ class Watch:
         return self._mark_s - before
 
 
-class Trainers:
+class TrainerPatches:
     """What all trainers do beside their own from the moment `transformers.trainer` is imported."""
 
-    def __init__(self, module: Any, attempt: Attempt, stop: Stop) -> None:
+    def __init__(self, module: Any, attempt: AttemptProcess, stop: StopRequest) -> None:
         self._attempt, self._stop, attempt.phase = attempt, stop, "load"
         self._rotations: list[Callable[[], None]] = []  # deletions of checkpoints, until the newest one is whole
-        self._callback = type("HoldfastCallback", (Watch, module.TrainerCallback), {})
+        self._callback = type("HoldfastCallback", (TrainerWatch, module.TrainerCallback), {})
         wrap(module.Trainer, "__init__", self._init)
         wrap(module.Trainer, "train", self._train)
         wrap(module.Trainer, "save_model", self._save_model)

@@ -18,14 +18,14 @@ steps; from 1 on, `warmup_steps` counts steps, and the fix is unsafe.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import Became, refused
+from holdfast.catalog.arguments import ArgumentChange, refused
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each argument that is called otherwise now."""
-    for each in refused(job, api, Became.RENAMED):
+    for each in refused(job, api, ArgumentChange.RENAMED):
         yield Finding(each.key, each.message, each.fix)
 
 

@@ -16,14 +16,14 @@ unsafe.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import Became, refused
+from holdfast.catalog.arguments import ArgumentChange, refused
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each argument that its class does not know."""
-    for each in refused(job, api, Became.ADAPTER):
+    for each in refused(job, api, ArgumentChange.ADAPTER):
         milder = each.silent and each.call.via != "file"
         message = f"{each.message} (it is swallowed, and has no effect)" if each.silent else each.message
         yield Finding(each.key, message, each.fix, Severity.WARNING if milder else None)

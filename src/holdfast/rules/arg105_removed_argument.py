@@ -17,14 +17,14 @@ more there is no fix.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import Became, refused
+from holdfast.catalog.arguments import ArgumentChange, refused
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each argument that is gone."""
-    for each in refused(job, api, Became.REMOVED):
+    for each in refused(job, api, ArgumentChange.REMOVED):
         yield Finding(each.key, each.message, each.fix)
 
 

@@ -16,14 +16,14 @@ The nearest name is a guess: unsafe.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import Became, refused
+from holdfast.catalog.arguments import ArgumentChange, refused
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each argument that nothing knows."""
-    for each in refused(job, api, Became.UNKNOWN):
+    for each in refused(job, api, ArgumentChange.UNKNOWN):
         yield Finding(each.key, each.message, each.fix)
 
 

@@ -20,14 +20,14 @@ config comes from a parser, there is no fix. A value under
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import Became, refused
+from holdfast.catalog.arguments import ArgumentChange, refused
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each argument that is another call's."""
-    for each in refused(job, api, Became.MOVED):
+    for each in refused(job, api, ArgumentChange.MOVED):
         yield Finding(each.key, each.message, each.fix)
 
 

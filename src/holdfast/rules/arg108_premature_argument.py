@@ -16,14 +16,14 @@ release is often better, but is not ours to decide.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import Became, refused
+from holdfast.catalog.arguments import ArgumentChange, refused
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each argument that is not there yet."""
-    for each in refused(job, api, Became.LATER):
+    for each in refused(job, api, ArgumentChange.LATER):
         yield Finding(each.key, each.message, each.fix)
 
 

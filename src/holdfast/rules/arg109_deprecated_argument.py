@@ -27,7 +27,7 @@ from holdfast.catalog.moving import config_of
 from holdfast.catalog.renames import Renamed, open_arguments, renamed
 from holdfast.catalog.renaming import renaming_fix
 from holdfast.catalog.since import since
-from holdfast.core.api import REQUIRED, Deprecation, Signature
+from holdfast.core.api import REQUIRED, CallSignature, Deprecation
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Remove, Rename, Unknown
 from holdfast.core.evaluate import UNKNOWN, evaluate, truth
@@ -65,7 +65,7 @@ def _is_gone(api: Api, call: Call, name: str) -> bool:
     return signature is not None and not signature.takes(name)
 
 
-def _deprecated(call: Call, signature: Signature, name: str) -> Deprecation | None:
+def _deprecated(call: Call, signature: CallSignature, name: str) -> Deprecation | None:
     """Return the warning or the error that the library gives for an argument as it is given."""
     if name in signature.shims:
         return Deprecation(f"it stands for {signature.shims[name]}")
@@ -76,7 +76,7 @@ def _deprecated(call: Call, signature: Signature, name: str) -> Deprecation | No
     return deprecation if not deprecation.condition or _holds(deprecation.condition, call, signature) else None
 
 
-def _holds(condition: str, call: Call, signature: Signature) -> bool:
+def _holds(condition: str, call: Call, signature: CallSignature) -> bool:
     def lookup(node: ast.expr) -> Any:
         if not isinstance(node, ast.Name):
             return UNKNOWN

@@ -21,7 +21,7 @@ from holdfast.catalog.arguments import signatures, subject
 from holdfast.catalog.commands import ambiguous_flags, dataclasses_of
 from holdfast.catalog.flags import flag_meant
 from holdfast.catalog.since import since
-from holdfast.core.api import REQUIRED, Signature
+from holdfast.core.api import REQUIRED, CallSignature
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
@@ -62,12 +62,12 @@ def _of_commands(job: Document, api: Api) -> Iterator[Finding]:
             )
 
 
-def _dataclasses(call: Call, api: Api) -> Iterator[Signature]:
+def _dataclasses(call: Call, api: Api) -> Iterator[CallSignature]:
     """Yield the signatures of a command's dataclasses."""
     return (each for part in dataclasses_of(call, api) if (each := api.signature(part.path)))
 
 
-def _missing(call: Call, signature: Signature) -> Iterator[str]:
+def _missing(call: Call, signature: CallSignature) -> Iterator[str]:
     by_position = list(signature.parameters)[: min(len(call.positional), signature.positional or 0)]
     given = {*by_position, *call.arguments, *call.own}
     given |= {new for old, new in signature.shims.items() if old in call.arguments and new}

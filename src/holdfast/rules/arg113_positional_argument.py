@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.arguments import signatures, subject
-from holdfast.core.api import REQUIRED, Signature
+from holdfast.core.api import REQUIRED, CallSignature
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -33,7 +33,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
             yield Finding(call.key, message, place=call.name_place)
 
 
-def _by_keyword(signature: Signature, most: int) -> str:
+def _by_keyword(signature: CallSignature, most: int) -> str:
     """Return how to write those that were meant, as far as that is known: those that it needs come first."""
     rest = list(signature.parameters.values())[most:]
     names = [each.name for each in sorted(rest, key=lambda each: each.default is not REQUIRED)][:SHOWN]

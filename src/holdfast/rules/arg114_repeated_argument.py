@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.arguments import signatures, subject
-from holdfast.core.api import Signature
+from holdfast.core.api import CallSignature
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
@@ -35,7 +35,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
                 yield Finding(f"{call.key}.{old}", message)
 
 
-def _by_position(call: Call, signature: Signature) -> list[str]:
+def _by_position(call: Call, signature: CallSignature) -> list[str]:
     """Return the names of what is given by position."""
     if signature.positional is None or call.own or call.via in ("parser", "file"):
         return []

@@ -20,7 +20,7 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.arguments import called, names_of, signatures, subject
 from holdfast.catalog.moving import config_of, is_of_one, recasting, spelled_recast
 from holdfast.catalog.since import since
-from holdfast.core.calls import Call, Made
+from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
@@ -35,14 +35,14 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     for call, _ in signatures(job, api):
         given = call.arguments.get("args")
         wanted = config_of(call.path)
-        known = isinstance(given, Made) and call.package == "trl" and since(api, "trl", SINCE)
-        if known and isinstance(given, Made) and api.signature(wanted) and not _fits(api, call, given, wanted):
+        known = isinstance(given, CallResult) and call.package == "trl" and since(api, "trl", SINCE)
+        if known and isinstance(given, CallResult) and api.signature(wanted) and not _fits(api, call, given, wanted):
             name = given.path.rpartition(".")[2]
             message = f"{subject(api, call)} takes a `{wanted.rpartition('.')[2]}`, not a `{name}`"
             yield Finding(f"{call.key}.args", message, _fix(job, api, given, wanted))
 
 
-def _fix(job: Document, api: Api, given: Made, wanted: str) -> Fix | None:
+def _fix(job: Document, api: Api, given: CallResult, wanted: str) -> Fix | None:
     made = job.call(given.key)
     edits = recasting(api, made, wanted) if made else None
     if made is None or edits is None:
@@ -50,7 +50,7 @@ def _fix(job: Document, api: Api, given: Made, wanted: str) -> Fix | None:
     return Fix(spelled_recast(made, wanted, edits), edits, safe=is_of_one(job, made))
 
 
-def _fits(api: Api, call: Call, given: Made, wanted: str) -> bool:
+def _fits(api: Api, call: Call, given: CallResult, wanted: str) -> bool:
     names = names_of(api, given.path)
     if PLAIN not in names:
         return True  # of a class that is not known, or no config

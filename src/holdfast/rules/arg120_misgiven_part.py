@@ -15,7 +15,7 @@ There is no automatic fix: the message says what is wanted.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from holdfast.core.calls import Call, Local, Made, Named
+from holdfast.core.calls import Call, CallResult, LibraryName, LocalName
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -62,11 +62,11 @@ def _fault(name: str, value: Any) -> str:
         return f"the text {value!r}; it is a function, and a column is named by `dataset_text_field` of the config"
     if name == "callbacks" and _is_callback(value):
         return "one callback; it is a list: put it in brackets"
-    if name in ("model", "processing_class") and isinstance(value, Named) and value.path.startswith(AUTO):
+    if name in ("model", "processing_class") and isinstance(value, LibraryName) and value.path.startswith(AUTO):
         return f"the class `{value.path.rpartition('.')[2]}`; load it with `from_pretrained`"
     if (
         name == "model"
-        and isinstance(value, Made)
+        and isinstance(value, CallResult)
         and value.path.endswith(CONFIGURES)
         and value.path.startswith(("trl.", "transformers."))
     ):
@@ -76,8 +76,8 @@ def _fault(name: str, value: Any) -> str:
 
 def _is_callback(value: Any) -> bool:
     """Tell whether a value is one callback, or its class; what a function gives may be a list of them."""
-    made = isinstance(value, Made | Named) and value.path.rpartition(".")[2][:1].isupper()
-    return made or (isinstance(value, Local) and value.kind == "class")
+    made = isinstance(value, CallResult | LibraryName) and value.path.rpartition(".")[2][:1].isupper()
+    return made or (isinstance(value, LocalName) and value.kind == "class")
 
 
 SCRIPT = """from transformers import AutoTokenizer, PrinterCallback

@@ -18,7 +18,7 @@ from typing import Final
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.since import since
-from holdfast.core.calls import Override
+from holdfast.core.calls import OverriddenMethod
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -29,7 +29,7 @@ LOOPS: Final = frozenset({"train", "_inner_training_loop", "_run_epoch", "_maybe
 
 
 @dataclass(frozen=True, slots=True)
-class Passed:
+class PassedArgument:
     """An argument that the trainer passes to a method of its own.
 
     Attributes:
@@ -45,12 +45,12 @@ class Passed:
     callers: frozenset[str] = frozenset()
 
 
-PASSED: Final[Mapping[str, Passed]] = {
-    "compute_loss": Passed("num_items_in_batch", "4.48.3", callers=frozenset({STEP})),
-    STEP: Passed("num_items_in_batch", "4.46.0", 2),
-    "log": Passed("start_time", "4.47.0", 1),
-    "get_batch_samples": Passed("device", "4.50.0", 2),
-    "_get_train_sampler": Passed("train_dataset", "4.52.1", 0, frozenset({"get_train_dataloader"})),
+PASSED: Final[Mapping[str, PassedArgument]] = {
+    "compute_loss": PassedArgument("num_items_in_batch", "4.48.3", callers=frozenset({STEP})),
+    STEP: PassedArgument("num_items_in_batch", "4.46.0", 2),
+    "log": PassedArgument("start_time", "4.47.0", 1),
+    "get_batch_samples": PassedArgument("device", "4.50.0", 2),
+    "_get_train_sampler": PassedArgument("train_dataset", "4.52.1", 0, frozenset({"get_train_dataloader"})),
 }
 OWN_STEP: Final = frozenset({"OnlineDPOTrainer", "NashMDTrainer", "XPOTrainer"})
 """Trainers whose `training_step` computes the loss itself."""
@@ -69,7 +69,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
             yield Finding(override.key, f"{what}: {then}", place=override.place)
 
 
-def _takes(override: Override, passed: Passed) -> bool:
+def _takes(override: OverriddenMethod, passed: PassedArgument) -> bool:
     """Tell whether a method can be called with the argument, or may never be reached as it stands."""
     if override.guard.because:
         return True
@@ -78,7 +78,7 @@ def _takes(override: Override, passed: Passed) -> bool:
     return override.variadic or len(override.positional) > passed.position
 
 
-def _is_called(job: Document, api: Api, owner: str, passed: Passed) -> bool:
+def _is_called(job: Document, api: Api, owner: str, passed: PassedArgument) -> bool:
     """Tell whether the program trains with a trainer that calls the method as that of transformers does."""
     callers = {"train"} | passed.callers - {STEP}  # TRL's own steps go on to that of transformers
     homes = [api.home(f"{owner}.{caller}") or "" for caller in callers]

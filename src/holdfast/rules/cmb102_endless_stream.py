@@ -16,7 +16,7 @@ downloaded and kept on disk: unsafe.
 from collections.abc import Iterator
 
 from holdfast.catalog.train_arguments import setting
-from holdfast.core.calls import Call, Made
+from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document, Remove
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
@@ -34,7 +34,7 @@ def _in_program(job: Document) -> Iterator[Finding]:
     if trainer is None or not _streams(job, trainer) or trainer.guard.holds("ValueError"):
         return
     config = trainer.arguments.get("args")
-    steps = job.get("train.max_steps", -1) if isinstance(config, Made) and config.key == "train" else None
+    steps = job.get("train.max_steps", -1) if isinstance(config, CallResult) and config.key == "train" else None
     open_ended = any(call.key == "train" and (call.open or call.via != "call") for call in job.calls)
     if isinstance(steps, int | float) and steps <= 0 and not open_ended:
         yield Finding(
@@ -45,7 +45,7 @@ def _in_program(job: Document) -> Iterator[Finding]:
 def _streams(job: Document, trainer: Call) -> bool:
     """Tell whether the trainer is given what `load_dataset(…, streaming=True, split=…)` gave."""
     rows = trainer.arguments.get("train_dataset")
-    loaded = isinstance(rows, Made) and rows.path == "datasets.load_dataset" and rows.key == "dataset"
+    loaded = isinstance(rows, CallResult) and rows.path == "datasets.load_dataset" and rows.key == "dataset"
     return loaded and job.get(STREAMING, default=False) is True and job.get("dataset.split", None) is not None
 
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from holdfast.catalog.api import Api
 from holdfast.catalog.arguments import subject
 from holdfast.catalog.constructions import refusals
-from holdfast.core.calls import Call, Made
+from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document, Remove
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
@@ -39,11 +39,11 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 def _is_same(job: Document, call: Call) -> bool:
     """Tell whether the model's adapter was made with the config that the trainer is given."""
     model = next(iter(call.positional), call.arguments.get("model"))
-    if not isinstance(model, Made) or model.path != ADAPT:
+    if not isinstance(model, CallResult) or model.path != ADAPT:
         return False
     adapted = job.call(model.key)
     given = (*adapted.positional[1:], *adapted.arguments.values()) if adapted else ()
-    return isinstance(call.arguments[ARGUMENT], Made) and call.arguments[ARGUMENT] in given
+    return isinstance(call.arguments[ARGUMENT], CallResult) and call.arguments[ARGUMENT] in given
 
 
 SCRIPT = """

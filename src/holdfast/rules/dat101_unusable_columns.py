@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.base_models import path_of, trainer_of_trl
-from holdfast.catalog.formats import Settings, judge, recognise
+from holdfast.catalog.formats import ColumnSettings, judge, recognise
 from holdfast.catalog.since import since
 from holdfast.catalog.train_arguments import setting
 from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type
@@ -94,12 +94,12 @@ def _require_usual(job: Document, api: Api) -> None:
         raise MissingFactError("trainer", "which columns its trainer reads is not known")
 
 
-def _settings(job: Document, api: Api) -> Settings:
+def _settings(job: Document, api: Api) -> ColumnSettings:
     """Return what the job says of the columns that its trainer reads."""
     if job.get("method") != "sft":
-        return Settings(rewards=tuple(_rewards(job)))
+        return ColumnSettings(rewards=tuple(_rewards(job)))
     only = setting(job, "assistant_only_loss", api) is True
-    return Settings(text_field=str(setting(job, "dataset_text_field", api)), assistant_only_loss=only)
+    return ColumnSettings(text_field=str(setting(job, "dataset_text_field", api)), assistant_only_loss=only)
 
 
 def _rewards(job: Document) -> Iterator[str]:

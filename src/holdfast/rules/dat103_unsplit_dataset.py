@@ -14,7 +14,7 @@ built, older ones and transformers' own end with `KeyError` when they ask for th
 import re
 from collections.abc import Iterator
 
-from holdfast.core.calls import Made
+from holdfast.core.calls import CallResult
 from holdfast.core.document import ABSENT, Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
@@ -30,7 +30,7 @@ def check(job: Document) -> Iterator[Finding]:
     trainer = job.call("trainer")
     given = trainer.arguments.get("train_dataset") if trainer else None
     loads = [call for call in job.calls if call.path == "datasets.load_dataset"]
-    if not isinstance(given, Made) or not WHOLE.fullmatch(given.path) or len(loads) != 1:
+    if not isinstance(given, CallResult) or not WHOLE.fullmatch(given.path) or len(loads) != 1:
         return
     load = loads[0]
     if load.open or load.guard.because or len(load.positional) > SPLIT:

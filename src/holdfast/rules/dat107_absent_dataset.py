@@ -19,10 +19,10 @@ from holdfast.core.document import Document
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 
 
-def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to each dataset that is not there, once."""
     hints = {seen.mention.name: seen.hint for seen in datasets}
     for mention, repo in once(repositories(job, datasets, own_token=True)):
@@ -60,9 +60,9 @@ BARE = SCRIPT.replace("trl-lib/Capibara", "alpaca")
 
 
 def _facts(key: str, *nearest: str, name: str = "trl-lib/Capibara", exists: bool = False) -> dict[str, object]:
-    mention = Mention(role="dataset", name=name, key=key, repo_kind="dataset", split="train")
+    mention = Reference(role="dataset", name=name, key=key, repo_kind="dataset", split="train")
     repo = Repo(name=name, kind="dataset", exists=exists, nearest=nearest)
-    return {"datasets": (Seen(mention, Dataset(repo=repo)),)}
+    return {"datasets": (Lookup(mention, Dataset(repo=repo)),)}
 
 
 RULE = Rule(

@@ -16,10 +16,10 @@ from holdfast.catalog.named import finding, once, some_of, told
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 
 
-def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to each choice that is not made."""
     open_ones = ((mention, fact) for mention, fact in told(job, datasets) if mention.config is None)
     for mention, dataset in once(open_ones):
@@ -42,9 +42,9 @@ COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name openai/
 
 
 def _facts(key: str, default: str | None = None, config: str | None = None) -> dict[str, object]:
-    mention = Mention(role="dataset", name="openai/gsm8k", key=key, repo_kind="dataset", split="train", config=config)
+    mention = Reference(role="dataset", name="openai/gsm8k", key=key, repo_kind="dataset", split="train", config=config)
     configs: dict[str, dict[str, Split]] = {"main": {}, "socratic": {}}
-    return {"datasets": (Seen(mention, Dataset(configs=configs, default_config=default)),)}
+    return {"datasets": (Lookup(mention, Dataset(configs=configs, default_config=default)),)}
 
 
 RULE = Rule(

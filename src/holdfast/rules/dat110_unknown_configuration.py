@@ -17,13 +17,13 @@ from holdfast.catalog.named import key_beside, some_of, told
 from holdfast.core.document import Document, Set
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 
 NAMES = ("dataset.config", "name", "config_name", "dataset_config")
 NEAR = 0.8
 
 
-def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to each configuration that is not there, once."""
     spoken = set[str]()
     for mention, dataset in told(job, datasets):
@@ -59,9 +59,11 @@ COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name acme/ch
 
 
 def _facts(key: str, *configs: str) -> dict[str, object]:
-    mention = Mention(role="dataset", name="acme/chats", key=key, repo_kind="dataset", split="train", config="english")
+    mention = Reference(
+        role="dataset", name="acme/chats", key=key, repo_kind="dataset", split="train", config="english"
+    )
     known: dict[str, dict[str, Split]] = {name: {} for name in configs}
-    return {"datasets": (Seen(mention, Dataset(configs=known, default_config=None)),)}
+    return {"datasets": (Lookup(mention, Dataset(configs=known, default_config=None)),)}
 
 
 RULE = Rule(

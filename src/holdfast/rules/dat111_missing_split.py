@@ -19,7 +19,7 @@ from holdfast.catalog.slices import ALL, read_slices
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 from holdfast.core.text import Place
 
 NAMES = ("split", "dataset_train_split", "dataset.split")
@@ -27,7 +27,7 @@ POSITION = 4
 EVALUATED = ("dataset.eval_split", "dataset_test_split")
 
 
-def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to each split that is not there."""
     for mention, dataset in told(job, datasets):
         there = dataset.configs.get(mention.config or dataset.default_config or "", {})
@@ -42,7 +42,7 @@ def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]
             )
 
 
-def _place(job: Document, mention: Mention) -> tuple[str, Place | None]:
+def _place(job: Document, mention: Reference) -> tuple[str, Place | None]:
     return (
         (mention.key, mention.place) if mention.key.endswith(EVALUATED) else key_beside(job, mention, NAMES, POSITION)
     )
@@ -58,15 +58,15 @@ SCRIPT = """from datasets import load_dataset
 rows = load_dataset("acme/chats", split="validation[:10%]")
 """
 COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name acme/chats --dataset_train_split train_sft\n"
-EVALUATION = Mention(
+EVALUATION = Reference(
     role="dataset", name="acme/chats", key="dataset.eval_split", repo_kind="dataset", split="validation"
 )
-LOADED = Mention(role="dataset", name="acme/chats", key="calls.0.0", repo_kind="dataset", split="validation[:10%]")
-GIVEN = Mention(role="dataset", name="acme/chats", key="train.dataset_name", repo_kind="dataset", split="train_sft")
+LOADED = Reference(role="dataset", name="acme/chats", key="calls.0.0", repo_kind="dataset", split="validation[:10%]")
+GIVEN = Reference(role="dataset", name="acme/chats", key="train.dataset_name", repo_kind="dataset", split="train_sft")
 
 
-def _facts(mention: Mention, *splits: str) -> dict[str, object]:
-    return {"datasets": (Seen(mention, Dataset(configs={"default": dict.fromkeys(splits, Split())})),)}
+def _facts(mention: Reference, *splits: str) -> dict[str, object]:
+    return {"datasets": (Lookup(mention, Dataset(configs={"default": dict.fromkeys(splits, Split())})),)}
 
 
 RULE = Rule(

@@ -19,12 +19,12 @@ from holdfast.catalog.since import since
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 
 RETIRED = "4.0.0"
 
 
-def check(job: Document, api: Api, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+def check(job: Document, api: Api, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to each program, once."""
     if not since(api, "datasets", RETIRED):
         return
@@ -49,8 +49,8 @@ rows = load_dataset("acme/old-news", split="train")
 
 
 def _facts(key: str, *, scripted: bool) -> dict[str, object]:
-    mention = Mention(role="dataset", name="acme/old-news", key=key, repo_kind="dataset", split="train")
-    return {"datasets": (Seen(mention, Dataset(scripted=scripted)),)}
+    mention = Reference(role="dataset", name="acme/old-news", key=key, repo_kind="dataset", split="train")
+    return {"datasets": (Lookup(mention, Dataset(scripted=scripted)),)}
 
 
 RULE = Rule(

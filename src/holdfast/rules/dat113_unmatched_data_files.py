@@ -21,7 +21,7 @@ from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 
 WILD = "*?["
 PAPERS = (".md", ".gitattributes", ".gitignore", "license")
@@ -29,7 +29,7 @@ PAPERS = (".md", ".gitattributes", ".gitignore", "license")
 ELSEWHERE = ("://", "::", "{", "..")
 
 
-def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to files none of which is there."""
     for mention, dataset in told(job, datasets):
         repo = dataset.repo
@@ -89,17 +89,17 @@ FILES = {"README.md": 20, "data/train.jsonl": 5_000, "data/test.jsonl": 500}
 
 
 def _facts(*files: str, repo: Repo | None = None) -> dict[str, object]:
-    mention = Mention(
+    mention = Reference(
         role="dataset", name="acme/chats", key="calls.0.0", repo_kind="dataset", split="train", files=files
     )
     there = Repo(name="acme/chats", kind="dataset", files=FILES)
-    return {"datasets": (Seen(mention, Dataset(repo=repo or there)),)}
+    return {"datasets": (Lookup(mention, Dataset(repo=repo or there)),)}
 
 
 def _bare(**configs: Mapping[str, Split]) -> dict[str, object]:
-    mention = Mention(role="dataset", name="acme/chats", key="dataset", repo_kind="dataset", split="train")
+    mention = Reference(role="dataset", name="acme/chats", key="dataset", repo_kind="dataset", split="train")
     repo = Repo(name="acme/chats", kind="dataset", files={"README.md": 20, ".gitattributes": 1, "LICENSE": 90})
-    return {"datasets": (Seen(mention, Dataset(repo=repo, configs=configs)),)}
+    return {"datasets": (Lookup(mention, Dataset(repo=repo, configs=configs)),)}
 
 
 RULE = Rule(

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from holdfast.catalog.slices import overlap, read_slices
-from holdfast.core.calls import Call, Made
+from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
@@ -54,7 +54,7 @@ def _in_calls(job: Document) -> Iterator[Finding]:
     trained, evaluated = (trainer.arguments.get(name) for name in ROLES)
     if any(names.issuperset(ROLES) for names in trainer.same):
         yield Finding(f"{trainer.key}.eval_dataset", "the trainer evaluates on the rows that it trains on")
-    elif not (isinstance(trained, Made) and isinstance(evaluated, Made)):
+    elif not (isinstance(trained, CallResult) and isinstance(evaluated, CallResult)):
         return
     elif trained.key in loads and evaluated.key in loads and trained.path == evaluated.path == LOAD:
         shared = _shared_by(_given(loads[trained.key]), _given(loads[evaluated.key]))

@@ -18,7 +18,7 @@ from holdfast.catalog.slices import count_rows, split_lengths
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 from holdfast.core.text import Place
 
 NAMES = ("split", "dataset.split")
@@ -26,7 +26,7 @@ POSITION = 4
 EVALUATED = "dataset.eval_split"
 
 
-def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to each split of which nothing is left."""
     for mention, dataset in told(job, datasets):
         lengths = split_lengths(mention, dataset)
@@ -36,7 +36,7 @@ def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]
             yield Finding(key, f"`{mention.split}` holds none of the rows of `{mention.name}`: {rows}", place=place)
 
 
-def _place(job: Document, mention: Mention) -> tuple[str, Place | None]:
+def _place(job: Document, mention: Reference) -> tuple[str, Place | None]:
     return (mention.key, mention.place) if mention.key == EVALUATED else key_beside(job, mention, NAMES, POSITION)
 
 
@@ -49,14 +49,14 @@ SCRIPT = """from datasets import load_dataset
 
 rows = load_dataset("acme/chats", split="train[:1%]")
 """
-HELD_OUT = Mention(
+HELD_OUT = Reference(
     role="dataset", name="acme/chats", key="dataset.eval_split", repo_kind="dataset", split="train[10000:]"
 )
-LOADED = Mention(role="dataset", name="acme/chats", key="calls.0.0", repo_kind="dataset", split="train[:1%]")
+LOADED = Reference(role="dataset", name="acme/chats", key="calls.0.0", repo_kind="dataset", split="train[:1%]")
 
 
-def _facts(mention: Mention, rows: int | None) -> dict[str, object]:
-    return {"datasets": (Seen(mention, Dataset(configs={"default": {"train": Split(rows=rows)}})),)}
+def _facts(mention: Reference, rows: int | None) -> dict[str, object]:
+    return {"datasets": (Lookup(mention, Dataset(configs={"default": {"train": Split(rows=rows)}})),)}
 
 
 RULE = Rule(

@@ -20,7 +20,7 @@ from holdfast.core.calls import Call
 from holdfast.core.document import Document, parse_key
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 
 LOAD = "datasets.load_dataset"
 # What leaves the number of rows as it is.
@@ -31,7 +31,7 @@ RANGE = re.compile(r"range\(\s*(?:\d[\d_]*\s*,\s*)?(\d[\d_]*)\s*\)")
 WISH = "dataset.rows"
 
 
-def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to rows that are not there."""
     selected = list(_selected(job))
     loads = [call for call in job.calls if call.path == LOAD]
@@ -78,12 +78,12 @@ method: sft
 model: Qwen/Qwen2.5-0.5B
 dataset: {path: acme/chats, rows: 5000}
 """
-LOADED = Mention(role="dataset", name="acme/chats", key="calls.0.0", repo_kind="dataset", split="train")
-NAMED = Mention(role="dataset", name="acme/chats", key="dataset.path", repo_kind="dataset", split="train")
+LOADED = Reference(role="dataset", name="acme/chats", key="calls.0.0", repo_kind="dataset", split="train")
+NAMED = Reference(role="dataset", name="acme/chats", key="dataset.path", repo_kind="dataset", split="train")
 
 
-def _facts(rows: int | None, mention: Mention = LOADED) -> dict[str, object]:
-    return {"datasets": (Seen(mention, Dataset(configs={"default": {"train": Split(rows=rows)}})),)}
+def _facts(rows: int | None, mention: Reference = LOADED) -> dict[str, object]:
+    return {"datasets": (Lookup(mention, Dataset(configs={"default": {"train": Split(rows=rows)}})),)}
 
 
 RULE = Rule(

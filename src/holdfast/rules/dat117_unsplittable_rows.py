@@ -21,7 +21,7 @@ from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 
 LOAD = "datasets.load_dataset"
 # What leaves the number of rows as it is.
@@ -31,7 +31,7 @@ SPLITS = re.compile(
 USUAL = 0.25
 
 
-def check(job: Document, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to each split that cannot be made."""
     loads = [call for call in job.calls if call.path == LOAD]
     splits = [
@@ -75,8 +75,8 @@ parts = load_dataset("acme/chats", split="train").train_test_split(test_size=0.1
 
 
 def _facts(rows: int | None) -> dict[str, object]:
-    mention = Mention(role="dataset", name="acme/chats", key="calls.0.0", repo_kind="dataset", split="train")
-    return {"datasets": (Seen(mention, Dataset(configs={"default": {"train": Split(rows=rows)}})),)}
+    mention = Reference(role="dataset", name="acme/chats", key="calls.0.0", repo_kind="dataset", split="train")
+    return {"datasets": (Lookup(mention, Dataset(configs={"default": {"train": Split(rows=rows)}})),)}
 
 
 RULE = Rule(

@@ -18,12 +18,12 @@ from holdfast.catalog.named import finding, once, told
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Machine, Split
 from holdfast.core.finding import JOB_FILES, Case, Finding, MissingFactError, Rule, Severity
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 
 GB = 1_000_000_000
 
 
-def check(job: Document, datasets: Sequence[Seen[Dataset]], machine: Machine) -> Iterator[Finding]:
+def check(job: Document, datasets: Sequence[Lookup[Dataset]], machine: Machine) -> Iterator[Finding]:
     """Object to the first dataset for which there is no room."""
     if job.get("dataset.streaming", None) is True or not machine.free_disk_bytes:
         return
@@ -49,11 +49,11 @@ dataset: {path: acme/crawl, config: en}
 
 
 def _facts(size: int | None, free: int) -> dict[str, object]:
-    mention = Mention(
+    mention = Reference(
         role="dataset", name="acme/crawl", key="dataset.path", repo_kind="dataset", config="en", split="train"
     )
     known = Dataset(configs={"en": {"train": Split(bytes=size), "test": Split(bytes=size)}}, default_config=None)
-    return {"datasets": (Seen(mention, known),), "machine": Machine(cpus=2, free_disk_bytes=free)}
+    return {"datasets": (Lookup(mention, known),), "machine": Machine(cpus=2, free_disk_bytes=free)}
 
 
 RULE = Rule(

@@ -22,12 +22,12 @@ from holdfast.core.document import Document
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 
 REFUSED = "1.16.0"
 
 
-def check(job: Document, api: Api, datasets: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+def check(job: Document, api: Api, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Point out each dataset of the Hub that has no owner in its name, once."""
     if not since(api, "huggingface_hub", REFUSED):
         return
@@ -48,8 +48,8 @@ COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name imdb\n"
 
 
 def _facts(key: str, *, asked: str = "imdb", name: str = "stanfordnlp/imdb", exists: bool = True) -> dict[str, object]:
-    mention = Mention(role="dataset", name=asked, key=key, repo_kind="dataset", split="train")
-    return {"datasets": (Seen(mention, Dataset(repo=Repo(name=name, kind="dataset", exists=exists))),)}
+    mention = Reference(role="dataset", name=asked, key=key, repo_kind="dataset", split="train")
+    return {"datasets": (Lookup(mention, Dataset(repo=Repo(name=name, kind="dataset", exists=exists))),)}
 
 
 RULE = Rule(

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.since import since
-from holdfast.core.calls import Local
+from holdfast.core.calls import LocalName
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -31,7 +31,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     if trainer is None or trainer.package != "trl" or not trainer.name.endswith("SFTTrainer"):
         return
     function = trainer.arguments.get("formatting_func")
-    if not isinstance(function, Local) or function.returns not in SPELLED or trainer.guard.because:
+    if not isinstance(function, LocalName) or function.returns not in SPELLED or trainer.guard.because:
         return
     if since(api, "trl", "0.17.0"):
         yield Finding(

@@ -18,10 +18,10 @@ from holdfast.catalog.named import finding, stands
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.mention import DataFiles, Mention, Seen
+from holdfast.core.mention import DataFiles, Lookup, Reference
 
 
-def check(job: Document, local_data: Sequence[Seen[Dataset]]) -> Iterator[Finding]:
+def check(job: Document, local_data: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to data that cannot be read."""
     for seen in local_data:
         mention = seen.mention
@@ -41,8 +41,8 @@ AT = "calls.0.data_files"
 def _seen(problem: str = "", doubt: str = "", split: str = "train") -> dict[str, object]:
     name = "data/rows.jsonl"
     read = DataFiles(reader="json", splits=(("train", (name,)),))
-    mention = Mention(role="dataset", name=name, key=AT, split=split, local=True, read=read)
-    return {"local_data": (Seen(mention, Dataset(columns=("text",), problem=problem), doubt=doubt),)}
+    mention = Reference(role="dataset", name=name, key=AT, split=split, local=True, read=read)
+    return {"local_data": (Lookup(mention, Dataset(columns=("text",), problem=problem), doubt=doubt),)}
 
 
 RULE = Rule(

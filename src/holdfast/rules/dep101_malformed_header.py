@@ -30,7 +30,7 @@ COMPARISON = re.compile(r"\s*(==|>=|<=|!=|~=|>|<|$)")
 
 
 @dataclass(frozen=True)
-class Block:
+class CommentBlock:
     """One block of comments: the numbers of its first and last line, and the text between; None where it is open."""
 
     first: int
@@ -52,7 +52,7 @@ def check(job: Document) -> Iterator[Finding]:
         yield _at(job, block.first, "a second script header: a script has one, so put both into it")
 
 
-def _blocks(lines: list[str]) -> Iterator[Block]:
+def _blocks(lines: list[str]) -> Iterator[CommentBlock]:
     """Yield each header, as far as its lines are comments."""
     index = 0
     while index < len(lines):
@@ -64,7 +64,7 @@ def _blocks(lines: list[str]) -> Iterator[Block]:
         inside = lines[start + 1 : index]
         closed = CLOSING in inside
         kept = inside[: len(inside) - 1 - inside[::-1].index(CLOSING)] if closed else []
-        yield Block(start + 1, index, "\n".join(line[2:] for line in kept) if closed else None)
+        yield CommentBlock(start + 1, index, "\n".join(line[2:] for line in kept) if closed else None)
 
 
 def _fault(content: str) -> str | None:

@@ -19,7 +19,7 @@ from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.nearest import nearest
 from holdfast.core.script_header import find_header
-from holdfast.core.text import Lines
+from holdfast.core.text import LineIndex
 
 KNOWN = ("dependencies", "requires-python", "tool")
 
@@ -38,7 +38,7 @@ def check(job: Document) -> Iterator[Finding]:
         start = job.text.find(header) + (found.start("key") if found else 0)
         close = nearest(name, tuple(KNOWN), cutoff=0.5)
         meant = f": write `{close}`" if close else f"; it knows {', '.join(f'`{each}`' for each in KNOWN)}"
-        place = Lines(job.text).place(job.path, start, start + len(name))
+        place = LineIndex(job.text).place(job.path, start, start + len(name))
         yield Finding("environment", f"a script header has no key `{name}`{meant}", place=place)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 from holdfast.catalog.api import Api
 from holdfast.catalog.packages import installed, parse_requirement
 from holdfast.catalog.trl_rewards import MATHEMATICAL
-from holdfast.core.calls import Named
+from holdfast.core.calls import LibraryName
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, MissingFactError, Rule, Severity
 
@@ -96,7 +96,9 @@ def _listed(value: Any) -> list[Any]:
 
 def _is_mathematical(reward: Any) -> bool:
     return (
-        isinstance(reward, Named) and reward.path.startswith("trl.") and reward.path.rpartition(".")[2] in MATHEMATICAL
+        isinstance(reward, LibraryName)
+        and reward.path.startswith("trl.")
+        and reward.path.rpartition(".")[2] in MATHEMATICAL
     )
 
 

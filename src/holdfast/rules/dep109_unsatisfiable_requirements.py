@@ -22,7 +22,7 @@ from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 REQUIREMENTS = "environment.requirements"
 
 
-class Resolution(Protocol):
+class ResolvedVersions(Protocol):
     """What is read of a resolution."""
 
     @property
@@ -36,7 +36,7 @@ class Resolution(Protocol):
         ...
 
 
-def check(job: Document, resolution: Resolution) -> Iterator[Finding]:
+def check(job: Document, resolution: ResolvedVersions) -> Iterator[Finding]:
     """Object to a conflict, at the first requirement that is part of it."""
     if resolution.conflict:
         texts = [each for each in resolution.declared.values() if f"`{each.text}`" in resolution.conflict]
@@ -45,7 +45,7 @@ def check(job: Document, resolution: Resolution) -> Iterator[Finding]:
 
 
 @dataclass(frozen=True)
-class Example:
+class ResolutionExample:
     """A resolution as the examples have it."""
 
     conflict: str | None = None
@@ -57,7 +57,9 @@ SCRIPT = """# /// script
 # ///
 from trl import SFTTrainer
 """
-CONFLICT = Example("`trl==1.16.0` and `datasets==3.0.0` cannot be had together: trl 1.16.0 needs datasets>=4.7.0")
+CONFLICT = ResolutionExample(
+    "`trl==1.16.0` and `datasets==3.0.0` cannot be had together: trl 1.16.0 needs datasets>=4.7.0"
+)
 
 RULE = Rule(
     code="DEP109",
@@ -67,6 +69,6 @@ RULE = Rule(
     check=check,
     source="The metadata of every release in the API history. Tried: uv 0.13.9 finds no solution for the example either.",
     bad=(Case(script=SCRIPT, facts={"resolution": CONFLICT}, at=REQUIREMENTS),),
-    good=(Case(script=SCRIPT.replace("==3.0.0", ">=4.7"), facts={"resolution": Example()}),),
+    good=(Case(script=SCRIPT.replace("==3.0.0", ">=4.7"), facts={"resolution": ResolutionExample()}),),
     kinds=ANY_KIND,
 )

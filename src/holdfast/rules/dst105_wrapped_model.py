@@ -14,7 +14,7 @@ or `torchrun`.
 
 from collections.abc import Iterator
 
-from holdfast.core.calls import Made
+from holdfast.core.calls import CallResult
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -28,9 +28,9 @@ def check(job: Document) -> Iterator[Finding]:
     if trainer is None or trainer.guard.holds("AttributeError"):
         return
     model, key = job.get(MODEL), MODEL
-    if not isinstance(model, Made) and trainer.positional:
+    if not isinstance(model, CallResult) and trainer.positional:
         model, key = trainer.positional[0], "trainer"
-    name = model.path.rpartition(".")[2] if isinstance(model, Made) else ""
+    name = model.path.rpartition(".")[2] if isinstance(model, CallResult) else ""
     if name in WRAPPERS and trainer.package in ("trl", "transformers"):
         severity = Severity.ERROR if trainer.package == "trl" else Severity.WARNING
         fault = f"the trainer wraps the model itself, and cannot work with a {name} in its place"

@@ -14,7 +14,7 @@ There is no automatic fix: take the call out, and name the type in `from_pretrai
 
 from collections.abc import Iterator
 
-from holdfast.core.calls import Call, Made, Named
+from holdfast.core.calls import Call, CallResult, LibraryName
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -38,7 +38,7 @@ def _is_cast(call: Call, method: str) -> bool:
     if method != "to" and method not in CASTS:
         return False
     given = (*call.positional, *call.arguments.values())
-    types = [value.path for value in given if isinstance(value, Named)]
+    types = [value.path for value in given if isinstance(value, LibraryName)]
     if method == "to":
         return any(path.startswith("torch.") and path.rpartition(".")[2] in TYPES for path in types)
     return not given
@@ -48,7 +48,7 @@ def _all_quantized(job: Document, loaded: str) -> bool:
     """Tell whether every model that is loaded so is quantized: which of them is cast, the path does not say."""
     loads = [call for call in job.calls if call.path == loaded]
     return bool(loads) and all(
-        isinstance(config := call.arguments.get("quantization_config"), Made)
+        isinstance(config := call.arguments.get("quantization_config"), CallResult)
         and config.path.endswith("BitsAndBytesConfig")
         for call in loads
     )

@@ -18,7 +18,7 @@ from typing import Any
 from holdfast.catalog.api import Api
 from holdfast.catalog.constructions import Construction, constructions
 from holdfast.catalog.since import since
-from holdfast.core.calls import Made
+from holdfast.core.calls import CallResult
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
@@ -31,7 +31,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     made = {each.call.key: each for each in constructions(job, api)}
     for each in made.values():
         config = each.call.arguments.get("args")
-        if _stops(each) and isinstance(config, Made) and config.key in made:
+        if _stops(each) and isinstance(config, CallResult) and config.key in made:
             values = {name: known.value for name, known in made[config.key].outcome.made.attributes.items()}
             yield from _judged(api, each.call.key, config.key, values)
 
@@ -39,7 +39,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 def _stops(made: Construction) -> bool:
     callbacks = made.call.arguments.get("callbacks")
     given = callbacks if isinstance(callbacks, list | tuple) else ()
-    found = any(isinstance(each, Made) and each.path.rpartition(".")[2] == CALLBACK for each in given)
+    found = any(isinstance(each, CallResult) and each.path.rpartition(".")[2] == CALLBACK for each in given)
     return found and not made.call.guard.holds("AssertionError")
 
 

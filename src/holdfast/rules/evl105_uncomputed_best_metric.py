@@ -13,7 +13,7 @@ One metric alone may be meant, but which one only the user knows: unsafe.
 
 from collections.abc import Iterator
 
-from holdfast.core.calls import Local
+from holdfast.core.calls import LocalName
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
@@ -43,7 +43,7 @@ def check(job: Document) -> Iterator[Finding]:
     given = "compute_metrics" in job.text or trainer.open or len(trainer.positional) > BY_POSITION
     if metrics is None and not given and not metric.endswith(ADDED):
         yield Finding(KEY, f"nothing computes `{metric}`: the trainer is given no `compute_metrics`")
-    if not isinstance(metrics, Local) or not metrics.keys:
+    if not isinstance(metrics, LocalName) or not metrics.keys:
         return
     if not metric.endswith((*metrics.keys, *ADDED)):
         names = ", ".join(f"`{name}`" for name in metrics.keys)

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from holdfast.core.document import Document, Unknown, leaves, render_key
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.notebook import is_notebook
-from holdfast.core.text import Lines
+from holdfast.core.text import LineIndex
 
 TOKEN = re.compile(r"\bhf_[A-Za-z0-9]{20,}\b")
 KEYS = (
@@ -49,7 +49,7 @@ def check(job: Document) -> Iterator[Finding]:
 def _in_text(job: Document) -> Iterator[Finding]:
     for found in TOKEN.finditer(job.text):
         if len(set(found[0])) > FEW:
-            place = None if is_notebook(job.path) else Lines(job.text).place(job.path, *found.span())
+            place = None if is_notebook(job.path) else LineIndex(job.text).place(job.path, *found.span())
             fault = (
                 "a token in clear: take it out, and make it void on the Hub; `HF_TOKEN` is read from the environment"
             )

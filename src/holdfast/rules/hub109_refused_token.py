@@ -16,18 +16,18 @@ from collections.abc import Iterator, Sequence
 from holdfast.catalog.named import finding, stands
 from holdfast.catalog.permissions import ABSENT, REFUSED, VALID
 from holdfast.core.document import Document
-from holdfast.core.facts import Dataset, Model
+from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.hub import Account, Target
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.hub import Account, PushTarget
+from holdfast.core.mention import Lookup, Reference
 
 
 def check(
     job: Document,
     account: Account,
-    targets: Sequence[Seen[Target]],
-    datasets: Sequence[Seen[Dataset]],
-    models: Sequence[Seen[Model]],
+    targets: Sequence[Lookup[PushTarget]],
+    datasets: Sequence[Lookup[Dataset]],
+    models: Sequence[Lookup[ModelFacts]],
 ) -> Iterator[Finding]:
     """Object to the token once, at the first thing that it is needed for."""
     if account.token != REFUSED:
@@ -48,13 +48,13 @@ SCRIPT = """from datasets import load_dataset
 
 rows = load_dataset("trl-lib/Capybara", split="train")
 """
-DATA = Mention(role="dataset", name="trl-lib/Capybara", key="dataset", repo_kind="dataset", split="train")
-LOADED = Mention(role="dataset", name="trl-lib/Capybara", key="calls.0.0", repo_kind="dataset", split="train")
+DATA = Reference(role="dataset", name="trl-lib/Capybara", key="dataset", repo_kind="dataset", split="train")
+LOADED = Reference(role="dataset", name="trl-lib/Capybara", key="calls.0.0", repo_kind="dataset", split="train")
 NOTHING: dict[str, object] = {"targets": (), "datasets": (), "models": ()}
 
 
-def _seen(mention: Mention, account: Account) -> dict[str, object]:
-    seen: Seen[Dataset] = Seen(mention, None, "the Hub refuses the token")
+def _seen(mention: Reference, account: Account) -> dict[str, object]:
+    seen: Lookup[Dataset] = Lookup(mention, None, "the Hub refuses the token")
     return {**NOTHING, "datasets": (seen,), "account": account}
 
 

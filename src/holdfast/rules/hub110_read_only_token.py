@@ -17,11 +17,11 @@ from collections.abc import Iterator, Sequence
 from holdfast.catalog.permissions import VALID, refused_pushes
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.hub import Account, Target
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.hub import Account, PushTarget
+from holdfast.core.mention import Lookup, Reference
 
 
-def check(job: Document, account: Account, targets: Sequence[Seen[Target]]) -> Iterator[Finding]:
+def check(job: Document, account: Account, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
     """Object to each push that a reading token would make."""
     return refused_pushes(job, account, targets, "read-only", "make one that may write")
 
@@ -43,8 +43,8 @@ REFUSED, TAKEN = Account(token=VALID, name="me", role="read"), Account(token=VAL
 
 
 def _facts(account: Account, key: str = "output.push_to", name: str = "me/capybara-sft") -> dict[str, object]:
-    mention = Mention(role="target", name=name, key=key)
-    return {"account": account, "targets": (Seen(mention, Target(name=name, namespace=name.partition("/")[0])),)}
+    mention = Reference(role="target", name=name, key=key)
+    return {"account": account, "targets": (Lookup(mention, PushTarget(name=name, namespace=name.partition("/")[0])),)}
 
 
 RULE = Rule(

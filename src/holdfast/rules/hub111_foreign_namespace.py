@@ -16,11 +16,11 @@ from collections.abc import Iterator, Sequence
 from holdfast.catalog.permissions import ABSENT, VALID, refused_pushes
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.hub import Account, Target
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.hub import Account, PushTarget
+from holdfast.core.mention import Lookup, Reference
 
 
-def check(job: Document, account: Account, targets: Sequence[Seen[Target]]) -> Iterator[Finding]:
+def check(job: Document, account: Account, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
     """Object to each owner that is somebody else."""
     return refused_pushes(job, account, targets, "namespace")
 
@@ -43,8 +43,8 @@ TAKEN = Account(token=VALID, name="me", role="write", organizations={"Acme": "wr
 
 
 def _facts(account: Account, key: str = "output.push_to", name: str = "acme/capybara-sft") -> dict[str, object]:
-    mention = Mention(role="target", name=name, key=key)
-    return {"account": account, "targets": (Seen(mention, Target(name=name, namespace=name.partition("/")[0])),)}
+    mention = Reference(role="target", name=name, key=key)
+    return {"account": account, "targets": (Lookup(mention, PushTarget(name=name, namespace=name.partition("/")[0])),)}
 
 
 RULE = Rule(

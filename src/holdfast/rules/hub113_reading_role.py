@@ -15,11 +15,11 @@ from collections.abc import Iterator, Sequence
 from holdfast.catalog.permissions import VALID, refused_pushes
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.hub import Account, Target
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.hub import Account, PushTarget
+from holdfast.core.mention import Lookup, Reference
 
 
-def check(job: Document, account: Account, targets: Sequence[Seen[Target]]) -> Iterator[Finding]:
+def check(job: Document, account: Account, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
     """Object to each organization in which the user does not write."""
     return refused_pushes(job, account, targets, "role", "ask one of its admins")
 
@@ -42,8 +42,8 @@ TAKEN = Account(token=VALID, name="me", role="write", organizations={"acme": "co
 
 
 def _facts(account: Account, key: str = "output.push_to", name: str = "acme/capybara-sft") -> dict[str, object]:
-    mention = Mention(role="target", name=name, key=key)
-    return {"account": account, "targets": (Seen(mention, Target(name=name, namespace=name.partition("/")[0])),)}
+    mention = Reference(role="target", name=name, key=key)
+    return {"account": account, "targets": (Lookup(mention, PushTarget(name=name, namespace=name.partition("/")[0])),)}
 
 
 RULE = Rule(

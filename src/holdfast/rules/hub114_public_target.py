@@ -17,14 +17,14 @@ from collections.abc import Iterator, Sequence
 from holdfast.catalog.named import call_of, finding, once, told
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.hub import Repo, Target
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.hub import PushTarget, Repo
+from holdfast.core.mention import Lookup, Reference
 
 WISHES = ("hub_private_repo", "private")
 ON = (True, "True", "true")
 
 
-def check(job: Document, targets: Sequence[Seen[Target]]) -> Iterator[Finding]:
+def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
     """Object to each wish that will not be heard."""
     for mention, target in once((mention, fact) for mention, fact in told(job, targets) if _is_private(job, mention)):
         if target.repo and target.repo.exists and not target.repo.private:
@@ -34,7 +34,7 @@ def check(job: Document, targets: Sequence[Seen[Target]]) -> Iterator[Finding]:
             )
 
 
-def _is_private(job: Document, mention: Mention) -> bool:
+def _is_private(job: Document, mention: Reference) -> bool:
     """Tell whether a job says that a repository is to be private."""
     call = call_of(job, mention)
     if call is None:
@@ -61,8 +61,10 @@ OPEN, CLOSED = Repo(name="me/capybara-sft"), Repo(name="me/capybara-sft", privat
 
 
 def _facts(repo: Repo | None, key: str = "output.push_to") -> dict[str, object]:
-    mention = Mention(role="target", name="me/capybara-sft", key=key)
-    return {"targets": (Seen(mention, Target(name="me/capybara-sft", namespace="me", repo=repo, writable="yes")),)}
+    mention = Reference(role="target", name="me/capybara-sft", key=key)
+    return {
+        "targets": (Lookup(mention, PushTarget(name="me/capybara-sft", namespace="me", repo=repo, writable="yes")),)
+    }
 
 
 RULE = Rule(

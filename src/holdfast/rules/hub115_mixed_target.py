@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from holdfast.catalog.named import finding, once, told
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.hub import Repo, Target
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.hub import PushTarget, Repo
+from holdfast.core.mention import Lookup, Reference
 
 ADAPTER = "adapter_config.json"
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
@@ -25,7 +25,7 @@ TRAINED = ("output.push_to", "train.hub_model_id", "train.push_to_hub")
 COMMAND = "train.use_peft"
 
 
-def check(job: Document, targets: Sequence[Seen[Target]]) -> Iterator[Finding]:
+def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
     """Object to each repository that would hold both."""
     for mention, target in once(told(job, targets)):
         if mention.key not in TRAINED or target.repo is None or not target.repo.exists:
@@ -66,8 +66,8 @@ OF_ADAPTER, OF_MODEL = (ADAPTER, "adapter_model.safetensors"), ("config.json", "
 
 def _facts(*files: str, key: str = "output.push_to") -> dict[str, object]:
     repo = Repo(name="me/capybara-sft", files=dict.fromkeys(files, 1))
-    mention = Mention(role="target", name="me/capybara-sft", key=key)
-    return {"targets": (Seen(mention, Target(name=repo.name, namespace="me", repo=repo, writable="yes")),)}
+    mention = Reference(role="target", name="me/capybara-sft", key=key)
+    return {"targets": (Lookup(mention, PushTarget(name=repo.name, namespace="me", repo=repo, writable="yes")),)}
 
 
 RULE = Rule(

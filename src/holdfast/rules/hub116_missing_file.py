@@ -20,13 +20,13 @@ from holdfast.catalog.named import call_of, finding, is_there, key_beside, told
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 
 RAISES = ("hf_hub_download", "from_pretrained")
 WILD = "*?["
 
 
-def check(job: Document, repo_files: Sequence[Seen[Repo]]) -> Iterator[Finding]:
+def check(job: Document, repo_files: Sequence[Lookup[Repo]]) -> Iterator[Finding]:
     """Object to files that are not there."""
     for mention, repo in told(job, repo_files):
         missing = [name for name in mention.files if not any(_fits(each, name) for each in repo.files)]
@@ -73,8 +73,8 @@ FILES = {"README.md": 20, "adapter_model.safetensors": 5_000, "last-checkpoint/t
 
 
 def _facts(*files: str, key: str = "calls.0.0", repo: Repo | None = None) -> dict[str, object]:
-    mention = Mention(role="file", name="acme/small", key=key, files=files)
-    return {"repo_files": (Seen(mention, repo or Repo(name="acme/small", files=FILES)),)}
+    mention = Reference(role="file", name="acme/small", key=key, files=files)
+    return {"repo_files": (Lookup(mention, repo or Repo(name="acme/small", files=FILES)),)}
 
 
 RULE = Rule(

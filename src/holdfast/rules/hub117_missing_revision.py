@@ -16,19 +16,19 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.named import key_beside, repositories, some_of
 from holdfast.core.document import Document
-from holdfast.core.facts import Dataset, Model
+from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 
 REVISIONS = ("revision", "model_revision", "model.revision")
 
 
 def check(
     job: Document,
-    datasets: Sequence[Seen[Dataset]],
-    models: Sequence[Seen[Model]],
-    repo_files: Sequence[Seen[Repo]],
+    datasets: Sequence[Lookup[Dataset]],
+    models: Sequence[Lookup[ModelFacts]],
+    repo_files: Sequence[Lookup[Repo]],
 ) -> Iterator[Finding]:
     """Object to each revision that is not there."""
     for mention, repo in repositories(job, datasets, models, repo_files):
@@ -55,22 +55,22 @@ COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --model_revision v2 --
 THERE = "9cf1c2e8"
 
 
-def _facts(mention: Mention, commit: str | None) -> dict[str, object]:
+def _facts(mention: Reference, commit: str | None) -> dict[str, object]:
     repo = Repo(name=mention.name, kind=mention.repo_kind, commit=commit, revisions=() if commit else ("main", "v1"))
     facts: dict[str, object] = {"datasets": (), "models": (), "repo_files": ()}
     if mention.role == "dataset":
-        return {**facts, "datasets": (Seen(mention, Dataset(repo=repo)),)}
+        return {**facts, "datasets": (Lookup(mention, Dataset(repo=repo)),)}
     if mention.role == "model":
-        return {**facts, "models": (Seen(mention, Model(files=frozenset(), repo=repo)),)}
-    return {**facts, "repo_files": (Seen(mention, repo),)}
+        return {**facts, "models": (Lookup(mention, ModelFacts(files=frozenset(), repo=repo)),)}
+    return {**facts, "repo_files": (Lookup(mention, repo),)}
 
 
-MODEL = Mention(role="model", name="Qwen/Qwen2.5-0.5B", key="model.path", revision="v2")
-FLAG = Mention(role="model", name="Qwen/Qwen2.5-0.5B", key="train.model_name_or_path", revision="v2")
-DATA = Mention(
+MODEL = Reference(role="model", name="Qwen/Qwen2.5-0.5B", key="model.path", revision="v2")
+FLAG = Reference(role="model", name="Qwen/Qwen2.5-0.5B", key="train.model_name_or_path", revision="v2")
+DATA = Reference(
     role="dataset", name="trl-lib/Capybara", key="calls.0.0", repo_kind="dataset", split="train", revision="v2"
 )
-READ = Mention(role="file", name="Qwen/Qwen2.5-0.5B", key="calls.0.0", files=("config.json",), revision="v2")
+READ = Reference(role="file", name="Qwen/Qwen2.5-0.5B", key="calls.0.0", files=("config.json",), revision="v2")
 
 RULE = Rule(
     code="HUB117",

@@ -15,17 +15,17 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.named import finding, renaming, repositories
 from holdfast.core.document import Document
-from holdfast.core.facts import Dataset, Model
+from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 
 
 def check(
     job: Document,
-    datasets: Sequence[Seen[Dataset]],
-    models: Sequence[Seen[Model]],
-    repo_files: Sequence[Seen[Repo]],
+    datasets: Sequence[Lookup[Dataset]],
+    models: Sequence[Lookup[ModelFacts]],
+    repo_files: Sequence[Lookup[Repo]],
 ) -> Iterator[Finding]:
     """Point out each name that is an old one."""
     for mention, repo in repositories(job, datasets, models, repo_files):
@@ -45,16 +45,16 @@ SCRIPT = """from transformers import AutoModelForCausalLM
 model = AutoModelForCausalLM.from_pretrained("gpt2")
 """
 NOTHING: dict[str, object] = {"datasets": (), "models": (), "repo_files": ()}
-DATA = Mention(role="dataset", name="HuggingFaceH4/capybara", key="dataset", repo_kind="dataset", split="train")
+DATA = Reference(role="dataset", name="HuggingFaceH4/capybara", key="dataset", repo_kind="dataset", split="train")
 
 
 def _data(name: str) -> dict[str, object]:
-    return {**NOTHING, "datasets": (Seen(DATA, Dataset(repo=Repo(name=name, kind="dataset"))),)}
+    return {**NOTHING, "datasets": (Lookup(DATA, Dataset(repo=Repo(name=name, kind="dataset"))),)}
 
 
 def _model(name: str, key: str) -> dict[str, object]:
-    mention = Mention(role="model", name="gpt2", key=key)
-    return {**NOTHING, "models": (Seen(mention, Model(files=frozenset(), repo=Repo(name=name))),)}
+    mention = Reference(role="model", name="gpt2", key=key)
+    return {**NOTHING, "models": (Lookup(mention, ModelFacts(files=frozenset(), repo=Repo(name=name))),)}
 
 
 RULE = Rule(

@@ -15,13 +15,13 @@ from collections.abc import Iterator, Sequence
 from holdfast.catalog.named import call_of, finding, told
 from holdfast.core.document import ABSENT, Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
-from holdfast.core.hub import Repo, Target
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.hub import PushTarget, Repo
+from holdfast.core.mention import Lookup, Reference
 
 ALLOWS = "exist_ok"
 
 
-def check(job: Document, targets: Sequence[Seen[Target]]) -> Iterator[Finding]:
+def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
     """Object to each repository that cannot be made again."""
     for mention, target in told(job, targets):
         call = call_of(job, mention)
@@ -42,8 +42,10 @@ THERE = Repo(name="me/capybara-sft", private=True)
 
 
 def _facts(repo: Repo | None) -> dict[str, object]:
-    mention = Mention(role="target", name="me/capybara-sft", key="calls.0.0")
-    return {"targets": (Seen(mention, Target(name="me/capybara-sft", namespace="me", repo=repo, writable="yes")),)}
+    mention = Reference(role="target", name="me/capybara-sft", key="calls.0.0")
+    return {
+        "targets": (Lookup(mention, PushTarget(name="me/capybara-sft", namespace="me", repo=repo, writable="yes")),)
+    }
 
 
 RULE = Rule(

@@ -15,17 +15,17 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.named import clearly_nearest, finding, once, renaming, some_of, told
 from holdfast.core.document import Document
-from holdfast.core.facts import Dataset, Model
+from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 
 
 def check(
     job: Document,
-    datasets: Sequence[Seen[Dataset]],
-    models: Sequence[Seen[Model]],
-    repo_files: Sequence[Seen[Repo]],
+    datasets: Sequence[Lookup[Dataset]],
+    models: Sequence[Lookup[ModelFacts]],
+    repo_files: Sequence[Lookup[Repo]],
 ) -> Iterator[Finding]:
     """Object to each repository that is not there, and that nothing else of the program names."""
     elsewhere = {(each.mention.repo_kind, each.mention.name) for each in (*datasets, *models)}
@@ -47,14 +47,14 @@ folder = snapshot_download("Qwen/Qwen25-0.5B", local_dir="base")
 
 
 def _facts(*nearest: str, exists: bool = False, own_token: bool = False) -> dict[str, object]:
-    mention = Mention(role="file", name="Qwen/Qwen25-0.5B", key="calls.0.0", own_token=own_token)
-    found = Seen(mention, Repo(name=mention.name, exists=exists, nearest=nearest))
+    mention = Reference(role="file", name="Qwen/Qwen25-0.5B", key="calls.0.0", own_token=own_token)
+    found = Lookup(mention, Repo(name=mention.name, exists=exists, nearest=nearest))
     return {"repo_files": (found,), "models": (), "datasets": ()}
 
 
 def _named_twice() -> dict[str, object]:
-    model = Mention(role="model", name="Qwen/Qwen25-0.5B", key="calls.1.0")
-    return _facts() | {"models": (Seen(model, Model(files=None, repo=Repo(name=model.name, exists=False))),)}
+    model = Reference(role="model", name="Qwen/Qwen25-0.5B", key="calls.1.0")
+    return _facts() | {"models": (Lookup(model, ModelFacts(files=None, repo=Repo(name=model.name, exists=False))),)}
 
 
 RULE = Rule(

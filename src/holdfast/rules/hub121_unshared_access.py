@@ -16,16 +16,18 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.named import finding, once, repositories
 from holdfast.core.document import Document, Set
-from holdfast.core.facts import Dataset, Model
+from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import JOB_FILES, Case, Finding, Fix, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 
 SECRETS, TOKEN = "environment.secrets", "HF_TOKEN"
 HERE = "local"
 
 
-def check(job: Document, datasets: Sequence[Seen[Dataset]], models: Sequence[Seen[Model]]) -> Iterator[Finding]:
+def check(
+    job: Document, datasets: Sequence[Lookup[Dataset]], models: Sequence[Lookup[ModelFacts]]
+) -> Iterator[Finding]:
     """Object to the first repository that the job cannot read there."""
     secrets = job.get(SECRETS, None)
     passed_on = secrets if isinstance(secrets, list) else []
@@ -54,8 +56,8 @@ where:
 
 
 def _facts(repo: Repo) -> dict[str, object]:
-    mention = Mention(role="dataset", name="me/chats", key="dataset", repo_kind="dataset", split="train")
-    return {"models": (), "datasets": (Seen(mention, Dataset(repo=repo)),)}
+    mention = Reference(role="dataset", name="me/chats", key="dataset", repo_kind="dataset", split="train")
+    return {"models": (), "datasets": (Lookup(mention, Dataset(repo=repo)),)}
 
 
 RULE = Rule(

@@ -16,15 +16,15 @@ from collections.abc import Iterator, Sequence
 from holdfast.catalog.named import call_of, finding, once, told
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.hub import Repo, Target
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.hub import PushTarget, Repo
+from holdfast.core.mention import Lookup, Reference
 
 NEEDING = ("upload_file", "upload_folder", "create_commit")
 # What makes repositories, under names that may be hidden; a script may also call them by ways that are not seen.
 MAKING = ("create_repo", "push_to_hub", "duplicate", "Repository(", "move_repo")
 
 
-def check(job: Document, targets: Sequence[Seen[Target]]) -> Iterator[Finding]:
+def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
     """Object to each upload to nowhere."""
     if any(word in job.text for word in MAKING):
         return
@@ -46,9 +46,9 @@ MADE = SCRIPT.replace("HfApi().upload", 'HfApi().create_repo("me/capybara-sft", 
 
 
 def _facts(*, exists: bool) -> dict[str, object]:
-    mention = Mention(role="target", name="me/capybara-sft", key="calls.1.repo_id")
+    mention = Reference(role="target", name="me/capybara-sft", key="calls.1.repo_id")
     repo = Repo(name="me/capybara-sft") if exists else None
-    return {"targets": (Seen(mention, Target(name=mention.name, namespace="me", repo=repo, writable="yes")),)}
+    return {"targets": (Lookup(mention, PushTarget(name=mention.name, namespace="me", repo=repo, writable="yes")),)}
 
 
 RULE = Rule(

@@ -18,11 +18,11 @@ from holdfast.catalog.named import finding, once, told
 from holdfast.catalog.permissions import VALID, refusal
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.hub import Account, Repo, Target
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.hub import Account, PushTarget, Repo
+from holdfast.core.mention import Lookup, Reference
 
 
-def check(job: Document, account: Account, targets: Sequence[Seen[Target]]) -> Iterator[Finding]:
+def check(job: Document, account: Account, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
     """Object to each repository that is closed for another reason than the account's own."""
     if account.token != VALID:
         return
@@ -46,19 +46,19 @@ trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
 ACCOUNT = Account(token=VALID, name="me", role="write", organizations={"acme": "contributor"})
 
 
-def _facts(target: Target, key: str = "output.push_to", account: Account = ACCOUNT) -> dict[str, object]:
-    mention = Mention(role="target", name=target.name, key=key)
-    return {"account": account, "targets": (Seen(mention, target),)}
+def _facts(target: PushTarget, key: str = "output.push_to", account: Account = ACCOUNT) -> dict[str, object]:
+    mention = Reference(role="target", name=target.name, key=key)
+    return {"account": account, "targets": (Lookup(mention, target),)}
 
 
-REFUSED = Target(
+REFUSED = PushTarget(
     name="acme/capybara-sft",
     namespace="acme",
     repo=Repo(name="acme/capybara-sft"),
     writable="no",
     because="the Hub does not let me write to it with this token",
 )
-TAKEN = Target(name="acme/capybara-sft", namespace="acme", repo=Repo(name="acme/capybara-sft"), writable="yes")
+TAKEN = PushTarget(name="acme/capybara-sft", namespace="acme", repo=Repo(name="acme/capybara-sft"), writable="yes")
 
 RULE = Rule(
     code="HUB123",

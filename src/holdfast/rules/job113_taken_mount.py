@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from holdfast.catalog.api import Api
 from holdfast.catalog.hub_jobs import UV, Submission, submissions
 from holdfast.catalog.since import since
-from holdfast.core.calls import Made
+from holdfast.core.calls import CallResult
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
@@ -40,7 +40,7 @@ def _is_local(script: object) -> bool:
 def _volumes(job: Document, sent: Submission) -> Iterator[Finding]:
     volumes = sent.given("volumes")
     for volume in volumes if isinstance(volumes, list | tuple) else ():
-        if not isinstance(volume, Made):
+        if not isinstance(volume, CallResult):
             continue
         key = f"{volume.key}.mount_path"
         if job.get(key, None) == TAKEN:

@@ -17,13 +17,13 @@ from holdfast.catalog.named import finding, told
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.hub import Link
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 
 GONE = (404, 410)
 CLOSED = (401, 403)
 
 
-def check(job: Document, links: Sequence[Seen[Link]]) -> Iterator[Finding]:
+def check(job: Document, links: Sequence[Lookup[Link]]) -> Iterator[Finding]:
     """Object to each address without a script."""
     for mention, link in told(job, links):
         if link.status in GONE:
@@ -43,7 +43,9 @@ NAMED = SCRIPT.replace('"https', 'script="https')
 
 def _facts(status: int, key: str = "calls.0.0") -> dict[str, object]:
     address = SCRIPT.split('"')[1]
-    return {"links": (Seen(Mention(role="link", name=address, key=key), Link(status=status, media_type="text/plain")),)}
+    return {
+        "links": (Lookup(Reference(role="link", name=address, key=key), Link(status=status, media_type="text/plain")),)
+    }
 
 
 RULE = Rule(

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from holdfast.catalog.base_models import GENERATING, base_of, is_plain, uses_own_tokenizer
 from holdfast.catalog.builtin import BUILTIN, MODELS
 from holdfast.core.document import Document
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
 
@@ -43,7 +43,7 @@ VOCABULARY = ("token", "vocab", "spiece", "spm", "sentencepiece", "tekken")
 BESIDE = {"tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"}
 
 
-def check(job: Document, model: Model) -> Iterator[Finding]:
+def check(job: Document, model: ModelFacts) -> Iterator[Finding]:
     """Object to a folder that is not there, and to what it lacks."""
     base = base_of(job, model)
     if base is None or not is_plain(job, base) or not _is_readable(model.repo):
@@ -67,7 +67,7 @@ def _is_readable(repo: Repo | None) -> bool:
     return repo is None or (repo.exists and repo.readable and repo.commit is not None)
 
 
-def _lacks(model: Model, files: frozenset[str], *, alone: bool) -> str:
+def _lacks(model: ModelFacts, files: frozenset[str], *, alone: bool) -> str:
     """Return what keeps a model from being loaded; nothing where an adapter beside it names another to load.
 
     Args:
@@ -101,7 +101,7 @@ dataset: trl-lib/Capybara
 
 
 def _holds(*names: str) -> dict[str, object]:
-    return {"model": Model(files=frozenset(names))}
+    return {"model": ModelFacts(files=frozenset(names))}
 
 
 SCRIPT = """from transformers import AutoModelForCausalLM
@@ -116,7 +116,7 @@ COMMAND = "trl sft --model_name_or_path acme/quantized --dataset_name trl-lib/Ca
 
 
 def _on_the_hub(*names: str, exists: bool = True) -> dict[str, object]:
-    return {"model": Model(files=frozenset(names), repo=Repo(name="acme/quantized", exists=exists))}
+    return {"model": ModelFacts(files=frozenset(names), repo=Repo(name="acme/quantized", exists=exists))}
 
 
 RULE = Rule(
@@ -131,7 +131,7 @@ RULE = Rule(
         "under nine other names are not found; with an adapter beside its config, its base is loaded."
     ),
     bad=(
-        Case(job=JOB, facts={"model": Model(files=None)}, at="model"),
+        Case(job=JOB, facts={"model": ModelFacts(files=None)}, at="model"),
         Case(job=JOB, facts=_holds("model.safetensors", "tokenizer.json"), at="model"),
         Case(job=JOB, facts=_holds("adapter_config.json", "adapter_model.safetensors", "tokenizer.json"), at="model"),
         Case(job=JOB, facts=_holds("config.json", "tokenizer.json"), at="model"),

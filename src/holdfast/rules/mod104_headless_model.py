@@ -15,7 +15,7 @@ itself.
 from collections.abc import Iterator
 
 from holdfast.catalog.base_models import GENERATING
-from holdfast.core.calls import Made
+from holdfast.core.calls import CallResult
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -26,7 +26,7 @@ def check(job: Document) -> Iterator[Finding]:
     if trainer is None or trainer.package != "trl" or trainer.own or trainer.guard.because:
         return
     model = trainer.arguments.get("model", next(iter(trainer.positional), None))
-    loaded = next((call for call in job.calls if isinstance(model, Made) and call.key == model.key), None)
+    loaded = next((call for call in job.calls if isinstance(model, CallResult) and call.key == model.key), None)
     method = job.get("method", "")
     if loaded is not None and loaded.path == "transformers.AutoModel.from_pretrained" and method in GENERATING:
         fault = f"`AutoModel` has no head to give words with, and {method} needs one: use `AutoModelForCausalLM`"

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.since import since
-from holdfast.core.calls import Made
+from holdfast.core.calls import CallResult
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
@@ -44,7 +44,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _adapts(job: Document) -> bool:
-    return isinstance(job.get("trainer.peft_config", None), Made)
+    return isinstance(job.get("trainer.peft_config", None), CallResult)
 
 
 SCRIPT = """from peft import LoraConfig

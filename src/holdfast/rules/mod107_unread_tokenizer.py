@@ -19,7 +19,7 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.base_models import base_of, uses_own_tokenizer
 from holdfast.catalog.packages import installed, parse_requirement
 from holdfast.core.document import Document, Set
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
 
 REQUIREMENTS = "environment.requirements"
@@ -29,7 +29,7 @@ READERS = ("sentencepiece", "protobuf")
 OTHERS = {"tokenizer.json", "vocab.json", "vocab.txt", "tekken.json"}
 
 
-def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
+def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Object to a vocabulary that cannot be read."""
     base, files = base_of(job, model), model.files or frozenset()
     if base is None or not uses_own_tokenizer(job, base) or not files & FORMAT or files & OTHERS:
@@ -66,7 +66,7 @@ READ = JOB + "environment:\n  requirements: [sentencepiece, protobuf]\n"
 
 
 def _holds(*names: str) -> dict[str, object]:
-    return {"model": Model(files=frozenset({"config.json", "model.safetensors", *names}))}
+    return {"model": ModelFacts(files=frozenset({"config.json", "model.safetensors", *names}))}
 
 
 RULE = Rule(

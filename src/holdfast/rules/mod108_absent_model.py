@@ -16,13 +16,13 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.named import clearly_nearest, finding, once, renaming, some_of, told
 from holdfast.core.document import Document
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 
 
-def check(job: Document, models: Sequence[Seen[Model]]) -> Iterator[Finding]:
+def check(job: Document, models: Sequence[Lookup[ModelFacts]]) -> Iterator[Finding]:
     """Object to each that is not there."""
     for seen in models:
         if seen.mention.local and seen.mention.certain and seen.found is not None and seen.found.files is None:
@@ -56,18 +56,18 @@ COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name trl-lib
 SLIP = "Qwen/Qwen2.5-0.5b-base"
 
 
-def _seen(mention: Mention, repo: Repo) -> dict[str, object]:
+def _seen(mention: Reference, repo: Repo) -> dict[str, object]:
     files = frozenset({"adapter_config.json" if mention.role == "adapter" else "config.json"}) if repo.exists else None
-    return {"models": [Seen(mention, Model(files=files, repo=repo))]}
+    return {"models": [Lookup(mention, ModelFacts(files=files, repo=repo))]}
 
 
 def _slip(key: str) -> dict[str, object]:
     gone = Repo(name=SLIP, exists=False, commit=None, readable=False, nearest=("Qwen/Qwen2.5-0.5B", "Qwen/Qwen2.5-7B"))
-    return _seen(Mention(role="model", name=SLIP, key=key), gone)
+    return _seen(Reference(role="model", name=SLIP, key=key), gone)
 
 
-THERE = _seen(Mention(role="model", name="Qwen/Qwen2.5-0.5B", key="model"), Repo(name="Qwen/Qwen2.5-0.5B"))
-ADAPTER = Mention(role="adapter", name="acme/adapter", key="calls.1.1")
+THERE = _seen(Reference(role="model", name="Qwen/Qwen2.5-0.5B", key="model"), Repo(name="Qwen/Qwen2.5-0.5B"))
+ADAPTER = Reference(role="adapter", name="acme/adapter", key="calls.1.1")
 GONE = Repo(name="acme/gone", exists=False, commit=None, readable=False)
 
 RULE = Rule(
@@ -84,7 +84,7 @@ RULE = Rule(
         Case(job=JOB.replace("Qwen/Qwen2.5-0.5B", SLIP), facts=_slip("model"), at="model", fixed=JOB),
         Case(
             command=COMMAND.replace("Qwen/Qwen2.5-0.5B", "acme/gone"),
-            facts=_seen(Mention(role="model", name="acme/gone", key="train.model_name_or_path"), GONE),
+            facts=_seen(Reference(role="model", name="acme/gone", key="train.model_name_or_path"), GONE),
             at="train.model_name_or_path",
         ),
         Case(
@@ -98,7 +98,7 @@ RULE = Rule(
         Case(script=SCRIPT, facts=_seen(ADAPTER, Repo(name="acme/adapter"))),
         Case(
             script=SCRIPT.replace("acme/adapter", "sft-out"),
-            facts=_seen(Mention(role="adapter", name="sft-out", key="calls.1.1"), GONE),
+            facts=_seen(Reference(role="adapter", name="sft-out", key="calls.1.1"), GONE),
         ),
     ),
     kinds=ANY_KIND,

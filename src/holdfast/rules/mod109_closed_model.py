@@ -16,10 +16,10 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.named import finding, once, told
 from holdfast.core.document import Document
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 
 ASK = {
     "auto": "ask for access on its page, which grants it at once, and log in with that account",
@@ -28,7 +28,7 @@ ASK = {
 }
 
 
-def check(job: Document, models: Sequence[Seen[Model]]) -> Iterator[Finding]:
+def check(job: Document, models: Sequence[Lookup[ModelFacts]]) -> Iterator[Finding]:
     """Object to each that is there and cannot be read."""
     for mention, model in once(told(job, models)):
         repo = model.repo
@@ -47,12 +47,12 @@ tokenizer = AutoTokenizer.from_pretrained("acme/guarded-1b")
 """
 
 
-def _seen(mention: Mention, repo: Repo) -> dict[str, object]:
-    return {"models": [Seen(mention, Model(files=frozenset({"config.json"}), repo=repo))]}
+def _seen(mention: Reference, repo: Repo) -> dict[str, object]:
+    return {"models": [Lookup(mention, ModelFacts(files=frozenset({"config.json"}), repo=repo))]}
 
 
-BASE = Mention(role="model", name="acme/guarded-1b", key="model")
-TOKENIZER = Mention(role="tokenizer", name="acme/guarded-1b", key="calls.0.0")
+BASE = Reference(role="model", name="acme/guarded-1b", key="model")
+TOKENIZER = Reference(role="tokenizer", name="acme/guarded-1b", key="calls.0.0")
 
 RULE = Rule(
     code="MOD109",

@@ -18,11 +18,11 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.base_models import Base, base_of, is_plain
 from holdfast.catalog.model_types import known_since, knows
 from holdfast.core.document import Document
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
-def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
+def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Object to a type that is not known yet, or is none."""
     base = base_of(job, model)
     if base is None or model.config is None or not is_plain(job, base) or not _chooses_class(base):
@@ -66,7 +66,7 @@ trainer = SFTTrainer(model=model, args=SFTConfig(output_dir="out"), train_datase
 
 def _typed(kind: str | None, **more: object) -> dict[str, object]:
     config = {"architectures": ["Qwen3ForCausalLM"], **({"model_type": kind} if kind else {}), **more}
-    return {"model": Model(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
+    return {"model": ModelFacts(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
 
 
 OLD = {"transformers": "4.46.3", "trl": "0.12.2"}

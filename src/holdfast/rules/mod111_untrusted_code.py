@@ -19,11 +19,11 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.base_models import Base, base_of, is_plain, trusts_code
 from holdfast.catalog.model_types import knows
 from holdfast.core.document import Document, Set
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 
-def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
+def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Object to code that is needed and not allowed."""
     base = base_of(job, model)
     if base is None or model.config is None or not is_plain(job, base):
@@ -72,7 +72,7 @@ def _typed(kind: str, *, code: bool = True) -> dict[str, object]:
     config: dict[str, object] = {"model_type": kind}
     if code:
         config["auto_map"] = {"AutoConfig": "configuration_own.OwnConfig", "AutoModelForCausalLM": "modeling_own.Own"}
-    return {"model": Model(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
+    return {"model": ModelFacts(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
 
 
 RULE = Rule(

@@ -16,7 +16,7 @@ That the adapter is to be trained is what handing it to a trainer says; it is an
 from collections.abc import Iterator
 
 from holdfast.catalog.base_models import LOADER, trainer_of_trl
-from holdfast.core.calls import Call, Made
+from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
@@ -30,7 +30,7 @@ def check(job: Document) -> Iterator[Finding]:
     if trainer is None or trainer.open:
         return
     model = trainer.arguments.get("model", next(iter(trainer.positional), None))
-    loaded = next((call for call in job.calls if isinstance(model, Made) and call.key == model.key), None)
+    loaded = next((call for call in job.calls if isinstance(model, CallResult) and call.key == model.key), None)
     if loaded is None or not _is_frozen(loaded) or _is_changed(job, loaded):
         return
     fault = f"`{loaded.label}` freezes the adapter, and nothing will be trained: it takes `is_trainable=True`"

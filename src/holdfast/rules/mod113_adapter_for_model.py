@@ -17,13 +17,13 @@ from collections.abc import Iterator
 
 from holdfast.catalog.base_models import base_of, is_plain, trainer_of_trl
 from holdfast.core.document import Document
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 ADAPTER = "adapter_config.json"
 
 
-def check(job: Document, model: Model) -> Iterator[Finding]:
+def check(job: Document, model: ModelFacts) -> Iterator[Finding]:
     """Object to an adapter that is taken for a model."""
     base, trainer = base_of(job, model), trainer_of_trl(job)
     if base is None or base.loader is None or trainer is None or trainer.open or ADAPTER not in (model.files or ()):
@@ -53,11 +53,11 @@ trainer = SFTTrainer(model=model, args=SFTConfig(output_dir="out"), train_datase
 ON_TOP = SCRIPT.replace("=rows", "=rows, peft_config=LoraConfig()").replace(
     "from trl", "from peft import LoraConfig\nfrom trl"
 )
-HELD = Model(
+HELD = ModelFacts(
     files=frozenset({"adapter_config.json", "adapter_model.safetensors"}),
     adapter={"base_model_name_or_path": "Qwen/Qwen2.5-0.5B"},
 )
-WHOLE = Model(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}))
+WHOLE = ModelFacts(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}))
 
 RULE = Rule(
     code="MOD113",

@@ -16,15 +16,15 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.named import finding, is_there, once, told
 from holdfast.core.document import Document
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 
 ADAPTER = "adapter_config.json"
 
 
-def check(job: Document, models: Sequence[Seen[Model]]) -> Iterator[Finding]:
+def check(job: Document, models: Sequence[Lookup[ModelFacts]]) -> Iterator[Finding]:
     """Object to each that holds no adapter."""
     for mention, model in once(told(job, models)):
         if mention.role != "adapter" or mention.files or not model.files or not is_there(model.repo):
@@ -44,8 +44,8 @@ model = PeftModel.from_pretrained(base, "acme/tuned")
 
 
 def _seen(*names: str, subfolder: bool = False) -> dict[str, object]:
-    mention = Mention(role="adapter", name="acme/tuned", key="calls.1.1", files=("last/**",) if subfolder else ())
-    return {"models": [Seen(mention, Model(files=frozenset(names), repo=Repo(name="acme/tuned")))]}
+    mention = Reference(role="adapter", name="acme/tuned", key="calls.1.1", files=("last/**",) if subfolder else ())
+    return {"models": [Lookup(mention, ModelFacts(files=frozenset(names), repo=Repo(name="acme/tuned")))]}
 
 
 RULE = Rule(

@@ -18,9 +18,9 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.named import finding, once, some_of, told
 from holdfast.catalog.since import since
 from holdfast.core.document import Document
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 
 CONFIG, DROPS = "peft.LoraConfig", "0.14.0"
 # Written beside the settings, and no arguments in every release.
@@ -37,7 +37,7 @@ NOTES = {
 UNSET: tuple[Any, ...] = (None, False, [], {}, 0)
 
 
-def check(job: Document, api: Api, models: Sequence[Seen[Model]]) -> Iterator[Finding]:
+def check(job: Document, api: Api, models: Sequence[Lookup[ModelFacts]]) -> Iterator[Finding]:
     """Point out each adapter whose settings would be dropped."""
     for mention, model in once(told(job, models)):
         unknown = _unknown(api, model.adapter) if model.adapter and mention.role == "adapter" else []
@@ -66,9 +66,9 @@ model = PeftModel.from_pretrained(base, "acme/adapter")
 
 
 def _saved(**settings: object) -> dict[str, object]:
-    mention = Mention(role="adapter", name="acme/adapter", key="calls.1.1")
+    mention = Reference(role="adapter", name="acme/adapter", key="calls.1.1")
     adapter = {"peft_type": "LORA", "peft_version": "0.99.0", "r": 8, "target_modules": ["q_proj"], **settings}
-    return {"models": [Seen(mention, Model(files=frozenset({"adapter_config.json"}), adapter=adapter))]}
+    return {"models": [Lookup(mention, ModelFacts(files=frozenset({"adapter_config.json"}), adapter=adapter))]}
 
 
 RULE = Rule(

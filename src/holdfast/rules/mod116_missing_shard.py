@@ -16,13 +16,13 @@ from collections.abc import Iterator
 from holdfast.catalog.base_models import base_of, is_plain
 from holdfast.catalog.named import some_of
 from holdfast.core.document import Document
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 WHOLE = "model.safetensors"
 
 
-def check(job: Document, model: Model) -> Iterator[Finding]:
+def check(job: Document, model: ModelFacts) -> Iterator[Finding]:
     """Object to an index that names what is not there."""
     base, files = base_of(job, model), model.files
     if base is None or not files or WHOLE in files or not is_plain(job, base):
@@ -42,7 +42,7 @@ trainer = SFTTrainer(model="acme/cut-short", args=SFTConfig(output_dir="out"), t
 """
 SHARDS = frozenset({"model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"})
 BESIDE = {"config.json", "tokenizer.json", "model.safetensors.index.json"}
-FIRST = {"model": Model(files=frozenset({*BESIDE, min(SHARDS)}), shards=SHARDS)}
+FIRST = {"model": ModelFacts(files=frozenset({*BESIDE, min(SHARDS)}), shards=SHARDS)}
 
 RULE = Rule(
     code="MOD116",
@@ -59,8 +59,8 @@ RULE = Rule(
         Case(script=SCRIPT, facts=FIRST, at="trainer.model"),
     ),
     good=(
-        Case(job=JOB, facts={"model": Model(files=frozenset({*BESIDE, *SHARDS}), shards=SHARDS)}),
-        Case(job=JOB, facts={"model": Model(files=frozenset({*BESIDE, WHOLE}), shards=SHARDS)}),
+        Case(job=JOB, facts={"model": ModelFacts(files=frozenset({*BESIDE, *SHARDS}), shards=SHARDS)}),
+        Case(job=JOB, facts={"model": ModelFacts(files=frozenset({*BESIDE, WHOLE}), shards=SHARDS)}),
     ),
     kinds=ANY_KIND,
 )

@@ -16,11 +16,11 @@ from collections.abc import Iterator
 
 from holdfast.catalog.base_models import base_of, is_plain
 from holdfast.core.document import Document
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 
-def check(job: Document, model: Model) -> Iterator[Finding]:
+def check(job: Document, model: ModelFacts) -> Iterator[Finding]:
     """Object to a model that surely cannot be loaded."""
     base = base_of(job, model)
     if base is not None and model.problem and is_plain(job, base):
@@ -34,7 +34,7 @@ dataset: trl-lib/Capybara
 """
 COMMAND = "trl sft --model_name_or_path ./tiny --dataset_name trl-lib/Capybara\n"
 FILES = frozenset({"config.json", "model.safetensors", "tokenizer.json"})
-CUT = {"model": Model(files=FILES, problem="model.safetensors is truncated: 1048576 of 2097152 bytes")}
+CUT = {"model": ModelFacts(files=FILES, problem="model.safetensors is truncated: 1048576 of 2097152 bytes")}
 
 RULE = Rule(
     code="MOD117",
@@ -50,6 +50,6 @@ RULE = Rule(
         Case(job=JOB, facts=CUT, at="model"),
         Case(command=COMMAND, facts=CUT, at="train.model_name_or_path"),
     ),
-    good=(Case(job=JOB, facts={"model": Model(files=FILES)}),),
+    good=(Case(job=JOB, facts={"model": ModelFacts(files=FILES)}),),
     kinds=ANY_KIND,
 )

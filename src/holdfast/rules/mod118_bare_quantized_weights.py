@@ -17,13 +17,13 @@ from typing import Any
 
 from holdfast.catalog.base_models import adapts, base_of
 from holdfast.core.document import Document, Set
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 FROZEN = {"bitsandbytes": "bitsandbytes", "gptq": "GPTQ", "awq": "AWQ"}
 
 
-def check(job: Document, model: Model) -> Iterator[Finding]:
+def check(job: Document, model: ModelFacts) -> Iterator[Finding]:
     """Object to quantized weights without anything trainable on them."""
     base = base_of(job, model)
     method = _method(model.config or {})
@@ -59,7 +59,7 @@ COMMAND = "trl sft --model_name_or_path acme/small-AWQ --dataset_name trl-lib/Ca
 def _stored(method: str | None) -> dict[str, object]:
     stored = {"quant_method": method} if method else None
     config = {"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "quantization_config": stored}
-    return {"model": Model(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
+    return {"model": ModelFacts(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
 
 
 RULE = Rule(

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 
 from holdfast.catalog.base_models import base_of, quantization_class
 from holdfast.core.document import Document, Remove
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 OURS, CLASS = "bitsandbytes", "BitsAndBytesConfig"
@@ -28,7 +28,7 @@ OTHERS = {
 BITS = ("load_in_4bit", "load_in_8bit")
 
 
-def check(job: Document, model: Model) -> Iterator[Finding]:
+def check(job: Document, model: ModelFacts) -> Iterator[Finding]:
     """Object to a second quantization."""
     base, stored = base_of(job, model), (model.config or {}).get("quantization_config")
     if base is None or not isinstance(stored, Mapping) or quantization_class(job) != CLASS:
@@ -69,7 +69,7 @@ trainer = SFTTrainer(model=model, args=SFTConfig(output_dir="out"), train_datase
 
 def _stored(**settings: object) -> dict[str, object]:
     config = {"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "quantization_config": settings or None}
-    return {"model": Model(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
+    return {"model": ModelFacts(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
 
 
 RULE = Rule(

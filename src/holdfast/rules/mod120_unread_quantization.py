@@ -17,7 +17,7 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.base_models import base_of
 from holdfast.catalog.packages import installed, parse_requirement
 from holdfast.core.document import Document, Set
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
 
 REQUIREMENTS = "environment.requirements"
@@ -31,7 +31,7 @@ READERS = {
 }
 
 
-def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
+def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Object to weights that nothing at hand can read."""
     base, stored = base_of(job, model), (model.config or {}).get("quantization_config")
     method = stored.get("quant_method") if isinstance(stored, Mapping) else None
@@ -84,7 +84,7 @@ def _stored(method: str) -> dict[str, object]:
         "model_type": "qwen2",
         "quantization_config": {"quant_method": method},
     }
-    return {"model": Model(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
+    return {"model": ModelFacts(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
 
 
 RULE = Rule(

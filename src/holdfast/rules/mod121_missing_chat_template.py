@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from holdfast.catalog.base_models import base_of, is_conversational, rows_are_raw, writes_as_saved
 from holdfast.core.columns import STRING, ListOf, Struct
 from holdfast.core.document import Document
-from holdfast.core.facts import Dataset, Model
+from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 TEMPLATE = "train.chat_template_path"
@@ -26,7 +26,7 @@ TEMPLATE = "train.chat_template_path"
 VOCABULARY = {"tokenizer.json", "tokenizer.model", "vocab.json", "tokenizer_config.json"}
 
 
-def check(job: Document, model: Model, dataset: Dataset) -> Iterator[Finding]:
+def check(job: Document, model: ModelFacts, dataset: Dataset) -> Iterator[Finding]:
     """Object to conversations that cannot be written out."""
     base = base_of(job, model)
     if base is None or dataset.problem or not _has_none(model) or not writes_as_saved(job, base):
@@ -39,7 +39,7 @@ def check(job: Document, model: Model, dataset: Dataset) -> Iterator[Finding]:
         )
 
 
-def _has_none(model: Model) -> bool:
+def _has_none(model: ModelFacts) -> bool:
     readable = model.repo is None or model.repo.readable
     return model.chat_template is None and readable and bool(VOCABULARY.intersection(model.files or ()))
 
@@ -62,7 +62,7 @@ FILES = frozenset({"config.json", "model.safetensors", "tokenizer.json"})
 def _facts(column: str = "messages", *, template: str | None = None, chat: bool = True) -> dict[str, object]:
     types = {column: MESSAGES if chat else STRING}
     return {
-        "model": Model(files=FILES, chat_template=template),
+        "model": ModelFacts(files=FILES, chat_template=template),
         "dataset": Dataset(columns=(column,), types=types),
     }
 

@@ -19,13 +19,13 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.base_models import base_of, writes_as_saved
 from holdfast.catalog.chat_templates import is_mended, marks_assistant
 from holdfast.core.document import Document, Remove
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 ONLY, TEMPLATE = "train.assistant_only_loss", "train.chat_template_path"
 
 
-def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
+def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Object to a template that TRL cannot mark."""
     if job.get("method", None) != "sft" or job.get(ONLY, default=False) is not True:
         return
@@ -62,7 +62,9 @@ MARKED = PLAIN.replace(
 
 def _written(template: str) -> dict[str, object]:
     return {
-        "model": Model(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), chat_template=template)
+        "model": ModelFacts(
+            files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), chat_template=template
+        )
     }
 
 

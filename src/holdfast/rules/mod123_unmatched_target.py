@@ -22,7 +22,7 @@ from holdfast.catalog.lora_targets import Targets, ends_of, modules_of, named_in
 from holdfast.catalog.model_types import load_model_types
 from holdfast.catalog.named import some_of
 from holdfast.core.document import Document, Unknown
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.nearest import nearest
 
@@ -35,7 +35,7 @@ TARGETS, SAVED, LAYERS = "target_modules", "modules_to_save", "layers_to_transfo
 ADDED = ("score", "classifier", "lm_head")
 
 
-def check(job: Document, model: Model, tensors: frozenset[str]) -> Iterator[Finding]:
+def check(job: Document, model: ModelFacts, tensors: frozenset[str]) -> Iterator[Finding]:
     """Object to an adapter that would go nowhere, and to each name that fits nothing."""
     base = base_of(job, model)
     if base is None or not adapts(job) or not _is_as_saved(model.config or {}) or trusts_code(job, base):
@@ -140,7 +140,7 @@ WEIGHTS = frozenset(
 
 def _facts(kind: str = "qwen2", name: str = "Qwen2ForCausalLM") -> dict[str, object]:
     files = frozenset({"config.json", "model.safetensors", "tokenizer.json"})
-    return {"model": Model(files=files, config={"architectures": [name], "model_type": kind}), "tensors": WEIGHTS}
+    return {"model": ModelFacts(files=files, config={"architectures": [name], "model_type": kind}), "tensors": WEIGHTS}
 
 
 def _job(old: str, new: str) -> str:

@@ -17,13 +17,13 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.base_models import adapts, base_of, lora, lora_key
 from holdfast.catalog.model_types import is_of_table, load_model_types
 from holdfast.core.document import Document, Set
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 TARGETS, PARAMETERS = "target_modules", "target_parameters"
 
 
-def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
+def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Object to an adapter that peft finds no place for."""
     base, config = base_of(job, model), model.config or {}
     kind = load_model_types().get(str(config.get("model_type")))
@@ -60,7 +60,7 @@ COMMAND = "trl sft --model_name_or_path acme/small --dataset_name trl-lib/Capyba
 
 def _typed(kind: str, name: str) -> dict[str, object]:
     files = frozenset({"config.json", "model.safetensors", "tokenizer.json"})
-    return {"model": Model(files=files, config={"architectures": [name], "model_type": kind})}
+    return {"model": ModelFacts(files=files, config={"architectures": [name], "model_type": kind})}
 
 
 RULE = Rule(

@@ -19,13 +19,13 @@ from holdfast.catalog.base_models import base_of
 from holdfast.catalog.positions import TABLES, positions_of
 from holdfast.catalog.train_arguments import setting
 from holdfast.core.document import ABSENT, Document, Set
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 KEY, METHODS = "train.max_length", ("sft", "dpo", "kto", "reward")
 
 
-def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
+def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Point out a length that the model was not made for."""
     base = base_of(job, model)
     if base is None or job.get("method", None) not in METHODS:
@@ -79,7 +79,7 @@ def _made_for(positions: int, kind: str = "opt", **more: object) -> dict[str, ob
         TABLES.get(kind, "max_position_embeddings"): positions,
         **more,
     }
-    return {"model": Model(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
+    return {"model": ModelFacts(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
 
 
 YARN = {"rope_theta": 1e6, "rope_scaling": {"type": "yarn", "factor": 4.0}}

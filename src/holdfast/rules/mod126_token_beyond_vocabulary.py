@@ -21,7 +21,7 @@ from holdfast.catalog.base_models import base_of, uses_own_tokenizer
 from holdfast.catalog.chat_templates import token_number, token_text
 from holdfast.catalog.train_arguments import setting
 from holdfast.core.document import Document
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 # Methods whose trainers pad rows with the tokenizer's token before the model sees them.
@@ -29,7 +29,7 @@ PADDING = ("sft", "dpo", "kto", "reward")
 ENDS, PADS = "eos_token", "pad_token"
 
 
-def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
+def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Object to a token that the model does not have."""
     base, method = base_of(job, model), job.get("method", None)
     if base is None or method not in PADDING or not uses_own_tokenizer(job, base):
@@ -79,7 +79,7 @@ def _facts(size: int, *, pad: str = "[PAD]", end: str = "</s>") -> dict[str, obj
     tokenizer = {"pad_token": {"content": pad}, "eos_token": end, "added_tokens_decoder": added}
     files = frozenset({"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"})
     config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": size}
-    return {"model": Model(files=files, config=config, tokenizer=tokenizer)}
+    return {"model": ModelFacts(files=files, config=config, tokenizer=tokenizer)}
 
 
 RULE = Rule(

@@ -21,13 +21,13 @@ from holdfast.catalog.chat_templates import ends_of_turn, token_number, token_te
 from holdfast.catalog.train_arguments import arguments_of
 from holdfast.core.columns import STRING, ListOf, Struct
 from holdfast.core.document import Document, Set
-from holdfast.core.facts import Dataset, Model
+from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 END = "train.eos_token"
 
 
-def check(job: Document, api: Api, model: Model, dataset: Dataset) -> Iterator[Finding]:
+def check(job: Document, api: Api, model: ModelFacts, dataset: Dataset) -> Iterator[Finding]:
     """Point out an end of turn that is none for the model."""
     base = base_of(job, model)
     if base is None or job.get("method", None) != "sft" or not uses_own_tokenizer(job, base):
@@ -48,7 +48,7 @@ def check(job: Document, api: Api, model: Model, dataset: Dataset) -> Iterator[F
     )
 
 
-def _unheeded(model: Model) -> str | None:
+def _unheeded(model: ModelFacts) -> str | None:
     """Return the token that ends a turn, if the model surely does not stop at it."""
     template, tokens = model.chat_template or "", model.tokenizer or {}
     ends, eos = ends_of_turn(template), token_text(tokens.get("eos_token"))
@@ -82,7 +82,7 @@ def _facts(*stops: int, end: str = "<|endoftext|>", columns: str = "messages") -
     added = {"151643": {"content": "<|endoftext|>"}, "151645": {"content": "<|im_end|>"}}
     kind = STRING if columns == "text" else MESSAGES
     return {
-        "model": Model(
+        "model": ModelFacts(
             files=frozenset({"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"}),
             tokenizer={"eos_token": end, "added_tokens_decoder": added},
             chat_template=CHATML,

@@ -21,7 +21,7 @@ from holdfast.catalog.base_models import GENERATING, base_of, is_plain
 from holdfast.catalog.model_types import load_model_types
 from holdfast.catalog.since import since
 from holdfast.core.document import Document
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 FIRST = "1.0.0"
@@ -33,7 +33,7 @@ SILENT = (
 TWO_PARTS = {"t5", "mt5", "umt5", "longt5", "switch_transformers", "pegasus"}
 
 
-def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
+def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Object to a class that gives no words, and to one that gives them to its own questions alone."""
     base, config = base_of(job, model), model.config or {}
     if base is None or not base.by_name or job.get("method", None) not in GENERATING or not is_plain(job, base):
@@ -75,7 +75,7 @@ trainer = SFTTrainer(model="acme/small", args=SFTConfig(output_dir="out"), train
 
 def _is(name: str, kind: str) -> dict[str, object]:
     config = {"architectures": [name], "model_type": kind}
-    return {"model": Model(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
+    return {"model": ModelFacts(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
 
 
 RULE = Rule(

@@ -19,14 +19,14 @@ from holdfast.catalog.base_models import GENERATING, base_of, is_plain
 from holdfast.catalog.model_types import knows
 from holdfast.catalog.since import since
 from holdfast.core.document import Document
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 FIRST = "1.0.0"
 LOAD = "trl loads by its name alone; load it with `AutoModelForCausalLM.from_pretrained`"
 
 
-def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
+def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Object to a class that trl will not find."""
     base, config = base_of(job, model), model.config
     if base is None or config is None or not base.by_name or job.get("method", None) not in GENERATING:
@@ -60,7 +60,7 @@ BY_NAME = SCRIPT.replace("model=model", 'model="acme/small"')
 
 def _is(named: list[str] | None, kind: str = "qwen2", **more: object) -> dict[str, object]:
     config = {"architectures": named, "model_type": kind, **more}
-    return {"model": Model(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
+    return {"model": ModelFacts(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
 
 
 RULE = Rule(

@@ -18,13 +18,13 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.base_models import Base, base_of, is_plain
 from holdfast.catalog.model_types import TRANSFORMERS, is_of_table, load_model_types
 from holdfast.core.document import Document
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 CAUSAL, SCORING = "AutoModelForCausalLM", "AutoModelForSequenceClassification"
 
 
-def check(job: Document, api: Api, model: Model) -> Iterator[Finding]:
+def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Object to a type that its loader does not take."""
     base, config = base_of(job, model), model.config or {}
     kind = load_model_types().get(str(config.get("model_type")))
@@ -61,7 +61,7 @@ NAMES = {"granite": "GraniteForCausalLM", "modernbert": "ModernBertForMaskedLM",
 
 def _is(kind: str, **more: object) -> dict[str, object]:
     files = frozenset({"config.json", "model.safetensors", "tokenizer.json"})
-    return {"model": Model(files=files, config={"architectures": [NAMES[kind]], "model_type": kind, **more})}
+    return {"model": ModelFacts(files=files, config={"architectures": [NAMES[kind]], "model_type": kind, **more})}
 
 
 RULE = Rule(

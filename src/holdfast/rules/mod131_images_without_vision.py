@@ -17,13 +17,13 @@ from collections.abc import Iterator
 from holdfast.catalog.base_models import GENERATING, base_of, rows_are_raw, uses_own_tokenizer
 from holdfast.catalog.formats.words import IMAGES
 from holdfast.core.document import Document
-from holdfast.core.facts import Dataset, Model
+from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 PROCESSORS = {"processor_config.json", "preprocessor_config.json"}
 
 
-def check(job: Document, model: Model, dataset: Dataset) -> Iterator[Finding]:
+def check(job: Document, model: ModelFacts, dataset: Dataset) -> Iterator[Finding]:
     """Object to images that nothing can look at."""
     base, column = base_of(job, model), next((name for name in IMAGES if name in dataset.columns), None)
     if base is None or column is None or model.config is None or job.get("method", None) not in GENERATING:
@@ -56,7 +56,7 @@ def _facts(*columns: str, sees: bool = False) -> dict[str, object]:
         if sees
         else blind
     )
-    return {"model": Model(files=FILES, config=config), "dataset": Dataset(columns=columns)}
+    return {"model": ModelFacts(files=FILES, config=config), "dataset": Dataset(columns=columns)}
 
 
 RULE = Rule(

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from holdfast.catalog.base_models import LOADER, adapts
-from holdfast.core.calls import Call, Made
+from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, MissingFactError, Rule, Severity
 
@@ -76,7 +76,7 @@ def _given_by_name(job: Document) -> Any:
 
 def _loader(job: Document, model: Any) -> Call | None:
     """Return the call that loaded a model, if nothing but a preparation lies between."""
-    made = job.call(model.key) if isinstance(model, Made) else None
+    made = job.call(model.key) if isinstance(model, CallResult) else None
     if made and made.path == PREPARES:
         return _loader(job, next(iter(made.positional), made.arguments.get("model")))
     plain = (
@@ -86,7 +86,7 @@ def _loader(job: Document, model: Any) -> Call | None:
 
 
 def _settings(job: Document, given: Any) -> Call | None:
-    made = job.call(given.key) if isinstance(given, Made) else None
+    made = job.call(given.key) if isinstance(given, CallResult) else None
     return made if made and made.package == "transformers" and made.name in FROZEN else None
 
 

@@ -16,7 +16,7 @@ Weights in float32 are what `fp16=True` is made for, and need twice the memory: 
 from collections.abc import Iterator
 
 from holdfast.catalog.model_settings import set_to, written_at
-from holdfast.core.calls import Named
+from holdfast.core.calls import LibraryName
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
@@ -27,7 +27,7 @@ HALF = ("float16", "half", "torch.float16", "torch.half")
 def check(job: Document) -> Iterator[Finding]:
     """Object to float16 weights under float16 training."""
     dtype = job.get(DTYPE, None)
-    name = dtype.path if isinstance(dtype, Named) else dtype
+    name = dtype.path if isinstance(dtype, LibraryName) else dtype
     if name not in HALF or job.get(FP16, None) is not True or _adapts(job) or _scales_otherwise(job):
         return
     if not any(call.guard.holds("ValueError") for call in job.calls if call.key in ("model", "train", "trainer")):

@@ -14,7 +14,7 @@ There is no automatic fix: change the order of the two calls.
 
 from collections.abc import Iterator
 
-from holdfast.core.calls import Made
+from holdfast.core.calls import CallResult
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -27,7 +27,7 @@ def check(job: Document) -> Iterator[Finding]:
         if call.package != "peft" or call.name != PREPARE or call.guard.because:
             continue
         model = call.positional[0] if call.positional else call.arguments.get("model")
-        if isinstance(model, Made) and model.path.startswith("peft.") and model.path.endswith(ADAPT):
+        if isinstance(model, CallResult) and model.path.startswith("peft.") and model.path.endswith(ADAPT):
             fault = f"{PREPARE} freezes all weights, and the adapter is among them already: nothing will be trained"
             yield Finding(call.key, fault, place=call.name_place)
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.since import since
-from holdfast.core.calls import Call, Local
+from holdfast.core.calls import Call, LocalName
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -42,7 +42,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         return  # RLOO had another trainer of that name before, which called its rewards otherwise
     passed = (*ALWAYS, *(name for version, names in ADDED.items() if since(api, "trl", version) for name in names))
     for reward in _rewards(job, trainer):
-        if isinstance(reward, Local) and reward.kind == "function" and (fault := _fault(reward, passed)):
+        if isinstance(reward, LocalName) and reward.kind == "function" and (fault := _fault(reward, passed)):
             yield Finding(KEY, fault, place=None if "reward_funcs" in trainer.arguments else trainer.name_place)
             return
 
@@ -53,7 +53,7 @@ def _rewards(job: Document, trainer: Call) -> list[Any]:
     return given if isinstance(given, list) else [given]
 
 
-def _fault(reward: Local, passed: tuple[str, ...]) -> str:
+def _fault(reward: LocalName, passed: tuple[str, ...]) -> str:
     """Return what goes wrong when it is called; empty if nothing does."""
     for name, plural in KEPT_BACK.items():
         if name in reward.parameters and plural not in reward.parameters:

@@ -14,7 +14,7 @@ There is no automatic fix: call it with the lengths or weights that are wanted.
 from collections.abc import Iterator
 from typing import Any
 
-from holdfast.core.calls import Named
+from holdfast.core.calls import LibraryName
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -30,7 +30,9 @@ def check(job: Document) -> Iterator[Finding]:
     given = job.get(KEY, trainer.positional[1] if len(trainer.positional) > 1 else None)
     rewards: list[Any] = given if isinstance(given, list) else [given]
     for reward in rewards:
-        name = reward.path.rpartition(".")[2] if isinstance(reward, Named) and reward.path.startswith("trl.") else ""
+        name = (
+            reward.path.rpartition(".")[2] if isinstance(reward, LibraryName) and reward.path.startswith("trl.") else ""
+        )
         if name in MAKERS:
             fault = f"`{name}` makes a reward, and is none: call it, such as `{name}(…)`"
             yield Finding(KEY, fault, place=None if "reward_funcs" in trainer.arguments else trainer.name_place)

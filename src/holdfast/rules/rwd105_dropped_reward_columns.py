@@ -16,7 +16,7 @@ False is what these trainers are made for: safe.
 from collections.abc import Iterator
 from typing import Any
 
-from holdfast.core.calls import Call, Local
+from holdfast.core.calls import Call, LocalName
 from holdfast.core.document import Document, Remove
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
@@ -36,7 +36,7 @@ def check(job: Document) -> Iterator[Finding]:
     if job.get(KEY, None) is not True:
         return
     for reward in _rewards(job, trainer):
-        wanted = [name for name in reward.parameters if name not in PASSED] if isinstance(reward, Local) else []
+        wanted = [name for name in reward.parameters if name not in PASSED] if isinstance(reward, LocalName) else []
         if wanted:
             fault = f"{reward.name} asks for the column `{wanted[0]}`, which is dropped before it is called"
             yield Finding(KEY, fault, Fix("keep all columns", (Remove(KEY),)))
@@ -46,7 +46,7 @@ def check(job: Document) -> Iterator[Finding]:
 def _rewards(job: Document, trainer: Call) -> list[Any]:
     given = job.get("trainer.reward_funcs", trainer.positional[1] if len(trainer.positional) > 1 else None)
     rewards = given if isinstance(given, list) else [given]
-    return [reward for reward in rewards if isinstance(reward, Local) and reward.kind == "function"]
+    return [reward for reward in rewards if isinstance(reward, LocalName) and reward.kind == "function"]
 
 
 SCRIPT = '''

@@ -13,7 +13,7 @@ There is no automatic fix. Return a list: `return [score(each) for each in compl
 
 from collections.abc import Iterator
 
-from holdfast.core.calls import Local
+from holdfast.core.calls import LocalName
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -30,7 +30,7 @@ def check(job: Document) -> Iterator[Finding]:
     second = trainer.positional[1] if len(trainer.positional) > 1 else None
     given = job.get(KEY, second)
     for reward in given if isinstance(given, list) else [given]:
-        if isinstance(reward, Local) and reward.returns in SPELLED:
+        if isinstance(reward, LocalName) and reward.returns in SPELLED:
             what = f"`{reward.name}` returns {SPELLED[reward.returns]}, and the trainer wants a list with a number for each completion"
             yield Finding(KEY, what, place=None if "reward_funcs" in trainer.arguments else trainer.name_place)
             return

@@ -18,10 +18,10 @@ from holdfast.catalog.permissions import VALID, refusal
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Account, Repo
-from holdfast.core.mention import Mention, Seen
+from holdfast.core.mention import Lookup, Reference
 
 
-def check(job: Document, account: Account, spaces: Sequence[Seen[Repo]]) -> Iterator[Finding]:
+def check(job: Document, account: Account, spaces: Sequence[Lookup[Repo]]) -> Iterator[Finding]:
     """Object to each Space that is somebody else's, or that the token may not write to."""
     asked = [each.mention for each in spaces if each.mention.certain and not each.mention.own_token]
     for mention, _ in once((each, None) for each in asked if stands(job, each)):
@@ -53,8 +53,8 @@ READING = Account(token=VALID, name="me", role="read")
 
 
 def _facts(account: Account, key: str = "track.space", name: str = "acme/trackio") -> dict[str, object]:
-    mention = Mention(role="space", name=name, key=key, repo_kind="space")
-    return {"account": account, "spaces": (Seen(mention, Repo(name=name, kind="space", exists=False)),)}
+    mention = Reference(role="space", name=name, key=key, repo_kind="space")
+    return {"account": account, "spaces": (Lookup(mention, Repo(name=name, kind="space", exists=False)),)}
 
 
 RULE = Rule(

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from holdfast.core.diagnosis import Mark, Remedy, Signature
+from holdfast.core.diagnosis import Pattern, Remedy, Signature
 from holdfast.core.words import NoWordError, words_of
 
 FOLDER = Path(__file__).parent
@@ -44,13 +44,13 @@ def read_signature(name: str, text: str) -> Signature:
         tomllib.TOMLDecodeError: It is no TOML.
     """
     fields: dict[str, Any] = tomllib.loads(text)
-    marks = tuple(_checked(name, Mark(**mark)) for mark in fields.pop("marks", ()))
+    marks = tuple(_checked(name, Pattern(**mark)) for mark in fields.pop("marks", ()))
     remedy = tuple(Remedy(**each) for each in fields.pop("remedy", ()))
     lists: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
     return Signature(name=name, marks=marks, remedy=remedy, **lists)
 
 
-def _checked(name: str, mark: Mark) -> Mark:
+def _checked(name: str, mark: Pattern) -> Pattern:
     """Return a mark whose lines can be looked for.
 
     Raises:

@@ -13,9 +13,9 @@ import psutil
 
 from holdfast.adapters.locks import is_held
 from holdfast.core.errors import BackendError
-from holdfast.core.event import Answer
+from holdfast.core.event import Liveness
 from holdfast.core.plan import Attempt
-from holdfast.ports import Look
+from holdfast.ports import PollResult
 
 GUARD = Path(__file__).parents[2] / "payload" / "guard.py"
 
@@ -48,7 +48,7 @@ class LocalBackend:
             self._start_guard(attempt, command)
         return attempt.folder
 
-    def poll(self, attempt_id: str, *, skip: int) -> Look:
+    def poll(self, attempt_id: str, *, skip: int) -> PollResult:
         """Read what the guard and the training process left in the attempt's folder."""
         folder = Path(attempt_id)
         try:
@@ -57,10 +57,10 @@ class LocalBackend:
             exit_code = json.loads((folder / "exit.json").read_text())["exit_code"] if ended else None
             reports = self._tails.setdefault(attempt_id, _Reports(folder / "events.jsonl")).after(skip)
         except OSError as error:
-            return Look(answer=Answer.UNKNOWN, because=f"{error.filename}: {error.strerror}")
+            return PollResult(answer=Liveness.UNKNOWN, because=f"{error.filename}: {error.strerror}")
         if ended or not alive:
-            return Look(answer=Answer.ENDED, exit_code=exit_code, reports=reports)
-        return Look(answer=Answer.ALIVE, reports=reports)
+            return PollResult(answer=Liveness.ENDED, exit_code=exit_code, reports=reports)
+        return PollResult(answer=Liveness.ALIVE, reports=reports)
 
     def stop(self, attempt_id: str) -> None:
         """Send SIGTERM to the training processes; not to torchrun, which would kill them before they saved."""

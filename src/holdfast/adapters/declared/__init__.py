@@ -19,7 +19,7 @@ from holdfast.adapters.declared.requirements_file import load_requirements
 from holdfast.adapters.declared.toml_files import read_header_block
 from holdfast.catalog.api import packages
 from holdfast.core.notebook import is_notebook, read_cells
-from holdfast.core.requirement import Declared
+from holdfast.core.requirement import ProjectRequirements
 from holdfast.core.versions import normalized
 
 __all__ = ["find_declared", "read_environment_at", "read_header_block"]
@@ -42,7 +42,7 @@ HIGHEST: Final = 12
 
 def find_declared(
     path: str, text: str, *, environ: Mapping[str, str] = os.environ, prefix: str = sys.prefix
-) -> Declared:
+) -> ProjectRequirements:
     """Return what a script or a notebook declares that it needs, from the first place that says so.
 
     Args:
@@ -66,7 +66,7 @@ def find_declared(
         if _matters(found):
             return _with_python(found, folders)
     installed = map(read_environment_at, environments(folders, environ, prefix))
-    return next((each for each in installed if _matters(each)), Declared())
+    return next((each for each in installed if _matters(each)), ProjectRequirements())
 
 
 def _folders(path: Path) -> Iterator[Path]:
@@ -78,25 +78,25 @@ def _folders(path: Path) -> Iterator[Path]:
             return
 
 
-def _matters(found: Declared) -> bool:
+def _matters(found: ProjectRequirements) -> bool:
     return any(each.name in CORE for each in found.requirements)
 
 
-def _in_folder(folder: Path, ours: frozenset[str]) -> Iterator[Declared]:
+def _in_folder(folder: Path, ours: frozenset[str]) -> Iterator[ProjectRequirements]:
     """Yield what each file of one folder declares, the most exact first."""
     yield from _read_each(folder, LOCKS, ours)
     yield from _requirements_files(folder, ours)
     yield from _read_each(folder, PROJECT_FILES, ours)
 
 
-def _read_each(folder: Path, names: Iterable[str], ours: frozenset[str]) -> Iterator[Declared]:
+def _read_each(folder: Path, names: Iterable[str], ours: frozenset[str]) -> Iterator[ProjectRequirements]:
     for name in names:
         text = load_text(folder / name)
         if text is not None:
             yield _file_reader(name)(text, folder / name, ours)
 
 
-def _file_reader(name: str) -> Callable[[str, Path, frozenset[str]], Declared]:
+def _file_reader(name: str) -> Callable[[str, Path, frozenset[str]], ProjectRequirements]:
     """The function that reads a file of this name. Most projects have few of them, and each takes time to import."""
     if name in LOCKS:
         from holdfast.adapters.declared.locks import read_lock
@@ -119,7 +119,7 @@ def _file_reader(name: str) -> Callable[[str, Path, frozenset[str]], Declared]:
     }.get(name, setup_files.read_environment)
 
 
-def _requirements_files(folder: Path, ours: frozenset[str]) -> Iterator[Declared]:
+def _requirements_files(folder: Path, ours: frozenset[str]) -> Iterator[ProjectRequirements]:
     """Yield `requirements.txt` if it matters; else the others, which are in doubt where they disagree."""
     usual = _from_requirements(folder / "requirements.txt")
     yield usual
@@ -137,7 +137,7 @@ def _requirements_files(folder: Path, ours: frozenset[str]) -> Iterator[Declared
     elif others:
         names = " and ".join(other.origin for other in others)
         first = others[0]
-        yield Declared(
+        yield ProjectRequirements(
             kind="requirements",
             origin=names,
             path=first.path,
@@ -146,9 +146,9 @@ def _requirements_files(folder: Path, ours: frozenset[str]) -> Iterator[Declared
         )
 
 
-def _from_requirements(path: Path) -> Declared:
+def _from_requirements(path: Path) -> ProjectRequirements:
     found = load_requirements(path)
-    return Declared(
+    return ProjectRequirements(
         kind="requirements",
         origin=path.name,
         path=str(path),
@@ -157,7 +157,7 @@ def _from_requirements(path: Path) -> Declared:
     )
 
 
-def _with_python(found: Declared, folders: Sequence[Path]) -> Declared:
+def _with_python(found: ProjectRequirements, folders: Sequence[Path]) -> ProjectRequirements:
     """Return the same with the Python that `.python-version` names, where nothing else does."""
     texts = (load_text(folder / ".python-version") for folder in folders)
     named = next((text.strip() for text in texts if text), "")

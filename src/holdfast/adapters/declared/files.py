@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from holdfast.core.text import Lines, Place
+from holdfast.core.text import LineIndex, Place
 
 LARGEST_BYTES: Final = 8_000_000
 """A lock file of a large project has a few of them; what is larger was not written to declare anything."""
@@ -31,7 +31,7 @@ class Finder:
             start: Offset of the part in which to look.
             end: Offset of that part's end.
         """
-        self._lines, self._path = Lines(text), path
+        self._lines, self._path = LineIndex(text), path
         self._at, self._start, self._end = start, start, len(text) if end is None else end
 
     def place(self, value: str) -> Place:

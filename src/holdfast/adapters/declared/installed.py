@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from holdfast.core.requirement import Declared, Requirement
+from holdfast.core.requirement import ProjectRequirements, Requirement
 from holdfast.core.text import Place
 from holdfast.core.versions import normalized
 
@@ -30,7 +30,7 @@ def environments(folders: tuple[Path, ...], environ: Mapping[str, str], prefix: 
     yield Path(prefix)
 
 
-def read_environment_at(root: Path) -> Declared:
+def read_environment_at(root: Path) -> ProjectRequirements:
     """Return what an environment has installed, with its versions."""
     found: dict[str, Requirement] = {}
     python = ""
@@ -41,7 +41,7 @@ def read_environment_at(root: Path) -> Declared:
             if name:
                 each = _requirement(name[1], name[2], folder / entry)
                 found.setdefault(each.name, each)
-    return Declared(
+    return ProjectRequirements(
         kind="environment",
         origin=f"the environment {root.name}",
         path=str(root),

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from holdfast.adapters.declared.lines import read_requirement
-from holdfast.adapters.declared.requirements_file import Found, load_requirements
-from holdfast.core.requirement import Declared, Requirement
+from holdfast.adapters.declared.requirements_file import RequirementsFile, load_requirements
+from holdfast.core.requirement import ProjectRequirements, Requirement
 from holdfast.core.text import Place
 
 INSTALL: Final = re.compile(r"(?:\bpip3?(?:\.\d+)?|\bpip)\s+install\b|\buv\s+add\b")
@@ -66,11 +66,11 @@ class Command(NamedTuple):
         alone: Whether it installs no dependencies: `--no-deps`.
     """
 
-    found: Found
+    found: RequirementsFile
     alone: bool
 
 
-def read_dockerfile(text: str, path: Path, ours: frozenset[str]) -> Declared:
+def read_dockerfile(text: str, path: Path, ours: frozenset[str]) -> ProjectRequirements:
     """Return what a Dockerfile installs.
 
     Args:
@@ -85,11 +85,11 @@ def read_dockerfile(text: str, path: Path, ours: frozenset[str]) -> Declared:
         for command in read_commands(entry, Place(str(path), line), path.parent)
     ]
     python = FROM_PYTHON.search(text)
-    said = Declared(kind="dockerfile", origin=path.name, path=str(path), python=_exactly(python))
+    said = ProjectRequirements(kind="dockerfile", origin=path.name, path=str(path), python=_exactly(python))
     return _declared(commands, said, ours)
 
 
-def read_cells(cells: Mapping[int, str], path: Path, ours: frozenset[str]) -> Declared | None:
+def read_cells(cells: Mapping[int, str], path: Path, ours: frozenset[str]) -> ProjectRequirements | None:
     """Return what a notebook's code cells install; None where they install nothing.
 
     Args:
@@ -104,7 +104,7 @@ def read_cells(cells: Mapping[int, str], path: Path, ours: frozenset[str]) -> De
         if MAGIC.match(entry) or SHELL_CELL.match(cell)
         for command in read_commands(MAGIC.sub("", entry), Place(str(path), line, cell=number), path.parent)
     ]
-    said = Declared(kind="notebook", origin="the notebook's install lines", path=str(path))
+    said = ProjectRequirements(kind="notebook", origin="the notebook's install lines", path=str(path))
     return _declared(commands, said, ours) if commands else None
 
 
@@ -155,8 +155,8 @@ def _until_the_next(words: list[str]) -> Iterator[str]:
             return
 
 
-def _found(words: list[str], place: Place, folder: Path) -> Found:
-    found = Found()
+def _found(words: list[str], place: Place, folder: Path) -> RequirementsFile:
+    found = RequirementsFile()
     pending = iter(words)
     for word in pending:
         option, _, value = word.partition("=") if word.startswith("--") else (word, "", "")
@@ -174,7 +174,7 @@ def _found(words: list[str], place: Place, folder: Path) -> Found:
     return found
 
 
-def _declared(commands: Sequence[Command], declared: Declared, ours: frozenset[str]) -> Declared:
+def _declared(commands: Sequence[Command], declared: ProjectRequirements, ours: frozenset[str]) -> ProjectRequirements:
     last: dict[str, Requirement] = {}
     for index, command in enumerate(commands):
         doubt = _doubt(commands, index, ours)

@@ -4,7 +4,7 @@ import re
 from typing import Final
 from urllib.parse import unquote, urlparse
 
-from holdfast.core.requirement import Problem, Requirement, parse_requirement
+from holdfast.core.requirement import Requirement, RequirementProblem, parse_requirement
 from holdfast.core.text import Place
 from holdfast.core.versions import normalized
 
@@ -18,7 +18,7 @@ NAMED: Final = re.compile(r"[A-Za-z0-9][\w.-]*\s*(?:\[[^\]]*\])?\s*@\s*\w[\w+.-]
 REMOTE: Final = re.compile(r"^(git|hg|svn|bzr)\+|^https?://|^git@|^ssh://")
 
 
-def read_requirement(text: str, place: Place) -> Requirement | Problem | None:
+def read_requirement(text: str, place: Place) -> Requirement | RequirementProblem | None:
     """Return one requirement, or what is wrong with it; None of a folder that names no package.
 
     Beside names with versions, pip takes URLs, repositories and folders; shells and notebooks put variables in.

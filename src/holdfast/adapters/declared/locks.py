@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.adapters.declared.files import Finder
-from holdfast.core.requirement import Declared, Problem, Requirement
+from holdfast.core.requirement import ProjectRequirements, Requirement, RequirementProblem
 from holdfast.core.text import Place
 from holdfast.core.versions import normalized
 
 
-def read_lock(text: str, path: Path, _: frozenset[str]) -> Declared:
+def read_lock(text: str, path: Path, _: frozenset[str]) -> ProjectRequirements:
     """Return the versions that a lock file names."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        problem = Problem(f"no TOML: {error}", Place(str(path)))
-        return Declared(
+        problem = RequirementProblem(f"no TOML: {error}", Place(str(path)))
+        return ProjectRequirements(
             kind="lock", origin=path.name, path=str(path), problems=(problem,), unsure=f"{path.name} is no TOML"
         )
     rows = defaultdict[str, list[dict[str, Any]]](list)
@@ -27,7 +27,7 @@ def read_lock(text: str, path: Path, _: frozenset[str]) -> Declared:
             rows[normalized(row["name"])].append(row)
     finder = Finder(text, str(path))
     python = table.get("requires-python", "")
-    return Declared(
+    return ProjectRequirements(
         kind="lock",
         origin=path.name,
         path=str(path),

@@ -8,7 +8,7 @@ from typing import Final
 
 from holdfast.adapters.declared.files import load_text
 from holdfast.adapters.declared.lines import read_requirement
-from holdfast.core.requirement import Problem, Requirement
+from holdfast.core.requirement import Requirement, RequirementProblem
 from holdfast.core.text import Place
 
 INCLUDE: Final = re.compile(r"^(?:-r|--requirement)[\s=]*(\S.*)$|^(?:-c|--constraint)[\s=]*(\S.*)$")
@@ -19,7 +19,7 @@ DEEPEST: Final = 10
 
 
 @dataclass(slots=True)
-class Found:
+class RequirementsFile:
     """What was found in one file and those that it includes.
 
     Attributes:
@@ -28,9 +28,9 @@ class Found:
     """
 
     requirements: list[Requirement] = field(default_factory=list[Requirement])
-    problems: list[Problem] = field(default_factory=list[Problem])
+    problems: list[RequirementProblem] = field(default_factory=list[RequirementProblem])
 
-    def add(self, each: Requirement | Problem | None) -> None:
+    def add(self, each: Requirement | RequirementProblem | None) -> None:
         """Add either."""
         if isinstance(each, Requirement):
             self.requirements.append(each)
@@ -38,21 +38,23 @@ class Found:
             self.problems.append(each)
 
 
-def load_requirements(path: Path, *, name: str = "") -> Found:
+def load_requirements(path: Path, *, name: str = "") -> RequirementsFile:
     """Return what a requirements file and all that it includes say.
 
     Args:
         path: The file.
         name: What it is called in places; its path if empty.
     """
-    found = Found()
+    found = RequirementsFile()
     text = load_text(path)
     if text is not None:
         _read(text, path, name or str(path), found, (path.resolve(),))
     return found
 
 
-def _read(text: str, path: Path, name: str, found: Found, within: tuple[Path, ...], *, limits: bool = False) -> None:
+def _read(
+    text: str, path: Path, name: str, found: RequirementsFile, within: tuple[Path, ...], *, limits: bool = False
+) -> None:
     for line, column, entry in logical_lines(text):
         place = Place(name, line, column, line, column + len(entry))
         include = INCLUDE.match(entry)
@@ -65,13 +67,15 @@ def _read(text: str, path: Path, name: str, found: Found, within: tuple[Path, ..
             found.add(replace(each, constraint=True) if limits and isinstance(each, Requirement) else each)
 
 
-def _include(target: str, path: Path, place: Place, found: Found, within: tuple[Path, ...], *, limits: bool) -> None:
+def _include(
+    target: str, path: Path, place: Place, found: RequirementsFile, within: tuple[Path, ...], *, limits: bool
+) -> None:
     other = (path.parent / target.strip("\"' ")).resolve()
     if other in within or len(within) > DEEPEST or "://" in target:
         return
     text = load_text(other)
     if text is None:
-        found.add(Problem(f"{target} cannot be read", place))
+        found.add(RequirementProblem(f"{target} cannot be read", place))
     else:
         _read(text, other, str(Path(place.path).parent / target), found, (*within, other), limits=limits)
 

@@ -12,7 +12,7 @@ from holdfast.adapters.declared.files import Finder
 from holdfast.adapters.declared.lines import read_requirement
 from holdfast.adapters.declared.toml_files import read_table
 from holdfast.core.evaluate import evaluate
-from holdfast.core.requirement import Declared, Problem, Requirement
+from holdfast.core.requirement import ProjectRequirements, Requirement, RequirementProblem
 from holdfast.core.text import Place
 
 ITEM: Final = re.compile(r"^\s*-\s+(['\"]?)([^'\"#]+?)\1\s*(#.*)?$")
@@ -21,7 +21,7 @@ NAME: Final = re.compile(r"[\w.-]+")
 PIP: Final = re.compile(r"^\s*-\s+pip:\s*$")
 
 
-def read_setup_cfg(text: str, path: Path, _: frozenset[str]) -> Declared:
+def read_setup_cfg(text: str, path: Path, _: frozenset[str]) -> ProjectRequirements:
     """Return what a `setup.cfg` declares."""
     parser = ConfigParser(interpolation=None, strict=False)
     try:
@@ -33,7 +33,7 @@ def read_setup_cfg(text: str, path: Path, _: frozenset[str]) -> Declared:
     return _declared(path, _each(filter(str.strip, texts), Finder(text, str(path))), python.strip())
 
 
-def read_setup_py(text: str, path: Path, _: frozenset[str]) -> Declared:
+def read_setup_py(text: str, path: Path, _: frozenset[str]) -> ProjectRequirements:
     """Return what a `setup.py` declares in so many words; a list that it computes is not known."""
     try:
         tree = ast.parse(text)
@@ -81,7 +81,7 @@ def _strings(value: Any) -> list[str]:
     return list(value) if plain else []
 
 
-def read_pipfile(text: str, path: Path, _: frozenset[str]) -> Declared:
+def read_pipfile(text: str, path: Path, _: frozenset[str]) -> ProjectRequirements:
     """Return what a `Pipfile` declares."""
     try:
         table = tomllib.loads(text)
@@ -92,9 +92,9 @@ def read_pipfile(text: str, path: Path, _: frozenset[str]) -> Declared:
     return _declared(path, found, f"=={python}.*" if python else "")
 
 
-def read_environment(text: str, path: Path, _: frozenset[str]) -> Declared:
+def read_environment(text: str, path: Path, _: frozenset[str]) -> ProjectRequirements:
     """Return what a conda environment file declares, pip's part of it included."""
-    found: list[Requirement | Problem] = []
+    found: list[Requirement | RequirementProblem] = []
     within_pip = False
     for number, line in enumerate(text.splitlines(), 1):
         item = ITEM.match(line)
@@ -121,28 +121,28 @@ def _from_conda(text: str) -> str:
     return f"{found[1]}=={found[2].removesuffix('.*')}.*" if found and found[2] else text
 
 
-def _each(texts: Iterable[str], finder: Finder) -> Iterator[Requirement | Problem]:
+def _each(texts: Iterable[str], finder: Finder) -> Iterator[Requirement | RequirementProblem]:
     for text in texts:
         each = read_requirement(text.strip(), finder.place(text.strip()))
         if each:
             yield each
 
 
-def _declared(path: Path, found: Iterable[Requirement | Problem], python: str) -> Declared:
+def _declared(path: Path, found: Iterable[Requirement | RequirementProblem], python: str) -> ProjectRequirements:
     found = list(found)
-    return Declared(
+    return ProjectRequirements(
         kind="project",
         origin=path.name,
         path=str(path),
         requirements=tuple(each for each in found if isinstance(each, Requirement)),
         python=python,
-        problems=tuple(each for each in found if isinstance(each, Problem)),
+        problems=tuple(each for each in found if isinstance(each, RequirementProblem)),
     )
 
 
-def _unreadable(path: Path, what: str) -> Declared:
-    problems = (Problem(what, Place(str(path))),) if what else ()
-    return Declared(
+def _unreadable(path: Path, what: str) -> ProjectRequirements:
+    problems = (RequirementProblem(what, Place(str(path))),) if what else ()
+    return ProjectRequirements(
         kind="project", origin=path.name, path=str(path), problems=problems, unsure=f"{path.name} cannot be read"
     )
 

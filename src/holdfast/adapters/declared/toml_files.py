@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from holdfast.adapters.declared.files import Finder
 from holdfast.adapters.declared.lines import read_requirement
-from holdfast.core.requirement import Declared, Problem, Requirement
+from holdfast.core.requirement import ProjectRequirements, Requirement, RequirementProblem
 from holdfast.core.script_header import BLOCK
-from holdfast.core.text import Lines, Place
+from holdfast.core.text import LineIndex, Place
 from holdfast.core.versions import normalized
 
 OPENING: Final = re.compile(r"(?m)^# /// script[ \t]*\r?$")
@@ -20,7 +20,7 @@ BARE: Final = re.compile(r"^\d")
 FROM: Final = ("git", "url", "path", "workspace")
 
 
-def read_header_block(text: str, path: str) -> Declared | None:
+def read_header_block(text: str, path: str) -> ProjectRequirements | None:
     """Return what a script's header declares; None where it has none.
 
     Args:
@@ -31,7 +31,7 @@ def read_header_block(text: str, path: str) -> Declared | None:
     opening = OPENING.search(text)
     if opening is None:
         return None
-    lines = Lines(text)
+    lines = LineIndex(text)
     place = lines.place(path, opening.start(), opening.end())
     if not blocks:
         return _broken_header("the script header is not closed by a line `# ///`", place)
@@ -50,31 +50,35 @@ def read_header_block(text: str, path: str) -> Declared | None:
     return _header(table, Finder(text, path, start=start, end=blocks[0].end()), path)
 
 
-def _broken_header(what: str, place: Place) -> Declared:
+def _broken_header(what: str, place: Place) -> ProjectRequirements:
     unsure = "the script header cannot be read"
-    return Declared(
-        kind="header", origin="script header", path=place.path, problems=(Problem(what, place),), unsure=unsure
+    return ProjectRequirements(
+        kind="header",
+        origin="script header",
+        path=place.path,
+        problems=(RequirementProblem(what, place),),
+        unsure=unsure,
     )
 
 
-def _header(table: Mapping[str, Any], finder: Finder, path: str) -> Declared:
+def _header(table: Mapping[str, Any], finder: Finder, path: str) -> ProjectRequirements:
     found = list(read_list(table.get("dependencies", []), "dependencies", finder))
     uv = _table(_table(table, "tool"), "uv")
     python = table.get("requires-python", "")
     requirements = from_sources([each for each in found if isinstance(each, Requirement)], uv)
-    return Declared(
+    return ProjectRequirements(
         kind="header",
         origin="script header",
         path=path,
         requirements=(*requirements, *_limits(uv, finder)),
         python=python if isinstance(python, str) else "",
         before=_before(uv),
-        problems=tuple(each for each in found if isinstance(each, Problem)),
+        problems=tuple(each for each in found if isinstance(each, RequirementProblem)),
         unsure="`override-dependencies` replaces what libraries need" if uv.get("override-dependencies") else "",
     )
 
 
-def read_list(values: Any, name: str, finder: Finder) -> Iterator[Requirement | Problem]:
+def read_list(values: Any, name: str, finder: Finder) -> Iterator[Requirement | RequirementProblem]:
     """Yield each requirement of a list of texts, or what is wrong with it.
 
     Args:
@@ -83,11 +87,11 @@ def read_list(values: Any, name: str, finder: Finder) -> Iterator[Requirement | 
         finder: Finds where each stands.
     """
     if not isinstance(values, list):
-        yield Problem(f"`{name}` is no list of requirements", finder.place(name))
+        yield RequirementProblem(f"`{name}` is no list of requirements", finder.place(name))
         return
     for value in values:
         if not isinstance(value, str):
-            yield Problem(f"{value!r} in `{name}` is no text", finder.place(str(value)))
+            yield RequirementProblem(f"{value!r} in `{name}` is no text", finder.place(str(value)))
         elif each := read_requirement(value, finder.place(value)):
             yield each
 
@@ -105,7 +109,7 @@ def from_sources(requirements: Iterable[Requirement], uv: Mapping[str, Any]) -> 
         )
 
 
-def read_pyproject(text: str, path: Path, ours: frozenset[str]) -> Declared:
+def read_pyproject(text: str, path: Path, ours: frozenset[str]) -> ProjectRequirements:
     """Return what a `pyproject.toml` declares.
 
     Args:
@@ -117,8 +121,8 @@ def read_pyproject(text: str, path: Path, ours: frozenset[str]) -> Declared:
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        problem = Problem(f"no TOML: {error}", Place(str(path)))
-        return Declared(
+        problem = RequirementProblem(f"no TOML: {error}", Place(str(path)))
+        return ProjectRequirements(
             kind="project", origin="pyproject.toml", path=str(path), problems=(problem,), unsure="it is no TOML"
         )
     project, tool = _table(table, "project"), _table(table, "tool")
@@ -128,14 +132,14 @@ def read_pyproject(text: str, path: Path, ours: frozenset[str]) -> Declared:
     found += _itself(project or poetry, ours, finder)
     requirements = from_sources([each for each in found if isinstance(each, Requirement)], uv)
     python = project.get("requires-python") or _poetry_specifier(_table(poetry, "dependencies").get("python", ""))
-    return Declared(
+    return ProjectRequirements(
         kind="project",
         origin="pyproject.toml",
         path=str(path),
         requirements=(*requirements, *_limits(uv, finder)),
         python=python if isinstance(python, str) else "",
         before=_before(uv),
-        problems=tuple(each for each in found if isinstance(each, Problem)),
+        problems=tuple(each for each in found if isinstance(each, RequirementProblem)),
         unsure="`override-dependencies` replaces what libraries need" if uv.get("override-dependencies") else "",
     )
 
@@ -143,13 +147,13 @@ def read_pyproject(text: str, path: Path, ours: frozenset[str]) -> Declared:
 def _optional(
     project: Mapping[str, Any],
     table: Mapping[str, Any],
-    found: Iterable[Requirement | Problem],
+    found: Iterable[Requirement | RequirementProblem],
     ours: frozenset[str],
     finder: Finder,
-) -> list[Requirement | Problem]:
+) -> list[Requirement | RequirementProblem]:
     """Return what optional groups add of packages that matter and are not declared anyway; each the first that names it."""
     named = {each.name for each in found if isinstance(each, Requirement)}
-    added: list[Requirement | Problem] = []
+    added: list[Requirement | RequirementProblem] = []
     groups = {**_table(project, "optional-dependencies"), **_table(table, "dependency-groups")}
     for name, values in groups.items():
         texts = [value for value in values if isinstance(value, str)] if isinstance(values, list) else []
@@ -169,7 +173,7 @@ def _itself(project: Mapping[str, Any], ours: frozenset[str], finder: Finder) ->
         )
 
 
-def _poetry(poetry: Mapping[str, Any], finder: Finder) -> Iterator[Requirement | Problem]:
+def _poetry(poetry: Mapping[str, Any], finder: Finder) -> Iterator[Requirement | RequirementProblem]:
     tables = [_table(poetry, "dependencies"), _table(poetry, "dev-dependencies")]
     tables += [
         _table(group, "dependencies") for group in _table(poetry, "group").values() if isinstance(group, Mapping)
@@ -178,7 +182,7 @@ def _poetry(poetry: Mapping[str, Any], finder: Finder) -> Iterator[Requirement |
         yield from read_table(table, finder)
 
 
-def read_table(table: Mapping[str, Any], finder: Finder) -> Iterator[Requirement | Problem]:
+def read_table(table: Mapping[str, Any], finder: Finder) -> Iterator[Requirement | RequirementProblem]:
     """Yield each requirement of a table of names with versions, as poetry and Pipfile write them."""
     for name, value in table.items():
         settings = value if isinstance(value, Mapping) else {"version": value}

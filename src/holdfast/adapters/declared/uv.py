@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Final
 
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.requirement import Declared, Requirement
+from holdfast.core.requirement import ProjectRequirements, Requirement
 from holdfast.core.versions import normalized
 
 LONGEST_S: Final = 300
@@ -29,7 +29,9 @@ Run = Callable[[list[str], str], tuple[int, str, str]]
 """Runs a command with an input; gives its exit code, its output and its errors."""
 
 
-def ask_uv(declared: Declared, python: str, *, lowest: bool = False, run: Run | None = None) -> dict[str, str]:
+def ask_uv(
+    declared: ProjectRequirements, python: str, *, lowest: bool = False, run: Run | None = None
+) -> dict[str, str]:
     """Return the version of each package that uv would install, by importable name.
 
     Args:

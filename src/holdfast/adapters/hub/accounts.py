@@ -9,14 +9,14 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
-from holdfast.adapters.hub.asking import Asking, TokenRefusedError
+from holdfast.adapters.hub.asking import HubSession, TokenRefusedError
 from holdfast.adapters.hub.repos import entries, text
 from holdfast.adapters.hub.wire import UNSENDABLE
 from holdfast.core.errors import SourceError
 from holdfast.core.hub import Account
 
 
-def fetch_account(asking: Asking) -> Account:
+def fetch_account(asking: HubSession) -> Account:
     """Return whose token is at hand. Without one, nothing is asked.
 
     Raises:
@@ -27,7 +27,7 @@ def fetch_account(asking: Asking) -> Account:
     return asking.once(("account",), partial(_fetch_account, asking))
 
 
-def _fetch_account(asking: Asking) -> Account:
+def _fetch_account(asking: HubSession) -> Account:
     try:
         reply = asking.api("whoami-v2")
     except TokenRefusedError:

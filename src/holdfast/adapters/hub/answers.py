@@ -17,7 +17,7 @@ FAILED_S: Final = 30.0
 TOO_LONG: Final = "the Hub took longer than {seconds:g} s in all"
 
 
-class Answers:
+class ResponseCache:
     """Answers by question. Who asks what is being asked already waits for that answer."""
 
     def __init__(self) -> None:

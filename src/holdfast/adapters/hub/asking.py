@@ -5,9 +5,9 @@ from collections.abc import Callable, Hashable
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
-from holdfast.adapters.hub.answers import TOO_LONG, Answers, start, together, wait
-from holdfast.adapters.hub.settings import Settings
-from holdfast.adapters.hub.wire import TRY_AGAIN, Reach, Reply, Request, Wire
+from holdfast.adapters.hub.answers import TOO_LONG, ResponseCache, start, together, wait
+from holdfast.adapters.hub.settings import HubSettings
+from holdfast.adapters.hub.wire import TRY_AGAIN, CircuitBreaker, HubRequest, HubTransport, Reply
 from holdfast.core.errors import SourceError
 from holdfast.core.hub import RepoKind
 
@@ -24,14 +24,14 @@ class TokenRefusedError(SourceError):
     """The token at hand is not one of the Hub's."""
 
 
-class Asking:
+class HubSession:
     """One check's way to the Hub. The clock starts with the first question."""
 
-    def __init__(self, settings: Settings, answers: Answers, reach: Reach) -> None:
+    def __init__(self, settings: HubSettings, answers: ResponseCache, reach: CircuitBreaker) -> None:
         """Take how the Hub is asked, and what this process knows of it."""
         self.settings = settings
         self._answers = answers
-        self._wire = Wire(reach, patience_s=settings.timeout_s / 2)
+        self._wire = HubTransport(reach, patience_s=settings.timeout_s / 2)
         self._deadline_s = 0.0
 
     @property
@@ -75,7 +75,7 @@ class Asking:
         found = self._answers.find(("token", self.settings.find_token), self.settings.find_token)
         return wait(found, self.deadline_s, self.settings.timeout_s)
 
-    def ask(self, request: Request) -> Reply:
+    def ask(self, request: HubRequest) -> Reply:
         """Return the answer to one request, whatever its status.
 
         Raises:
@@ -89,7 +89,7 @@ class Asking:
 
     def api(self, path: str, **params: str) -> Reply:
         """Return what the Hub's API answers."""
-        return self.ask(Request(url=f"{self.settings.endpoint}/api/{path}", params=params))
+        return self.ask(HubRequest(url=f"{self.settings.endpoint}/api/{path}", params=params))
 
     def file(self, repo: tuple[RepoKind, str, str], path: str, *, first: int | None = None, after: int = 0) -> Reply:
         """Return a file of a repository, or some of its bytes.
@@ -104,7 +104,7 @@ class Asking:
         url = f"{self.settings.endpoint}/{PREFIX[kind]}{name}/resolve/{quote(revision, safe='')}/{quote(path)}"
         headers = {"range": f"bytes={after}-{after + first - 1}"} if first is not None else dict[str, str]()
         # Compressed bytes could not be counted.
-        return self.ask(Request(url=url, headers={"accept-encoding": "identity", **headers}, first=first))
+        return self.ask(HubRequest(url=url, headers={"accept-encoding": "identity", **headers}, first=first))
 
 
 def _refuses(reply: Reply) -> bool:

@@ -4,24 +4,24 @@ from collections.abc import Mapping
 from functools import partial
 
 from holdfast.adapters.hub.accounts import fetch_account
-from holdfast.adapters.hub.answers import Answers
-from holdfast.adapters.hub.asking import Asking
+from holdfast.adapters.hub.answers import ResponseCache
+from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.datasets import fetch_dataset
 from holdfast.adapters.hub.links import fetch_link
 from holdfast.adapters.hub.models import fetch_model
 from holdfast.adapters.hub.repos import fetch_repo
-from holdfast.adapters.hub.settings import Settings, read_settings
+from holdfast.adapters.hub.settings import HubSettings, read_settings
 from holdfast.adapters.hub.shelves import fetch_shelf
 from holdfast.adapters.hub.targets import fetch_target
 from holdfast.adapters.hub.weights import fetch_tensors
-from holdfast.adapters.hub.wire import Reach
-from holdfast.core.facts import Dataset, Model
-from holdfast.core.hub import Account, Link, Repo, Shelf, Target
-from holdfast.core.mention import Mention
+from holdfast.adapters.hub.wire import CircuitBreaker
+from holdfast.core.facts import Dataset, ModelFacts
+from holdfast.core.hub import Account, Link, PushTarget, Repo, RepoTree
+from holdfast.core.mention import Reference
 
-ANSWERS = Answers()
+ANSWERS = ResponseCache()
 """What this process was told."""
-REACH = Reach()
+REACH = CircuitBreaker()
 """Which hosts it did not reach."""
 
 
@@ -31,9 +31,11 @@ class HubClient:
     Any of its methods may be called from several threads at once.
     """
 
-    def __init__(self, settings: Settings, *, answers: Answers = ANSWERS, reach: Reach = REACH) -> None:
+    def __init__(
+        self, settings: HubSettings, *, answers: ResponseCache = ANSWERS, reach: CircuitBreaker = REACH
+    ) -> None:
         """Take how the Hub is asked, and what is known of it."""
-        self._asking = Asking(settings, answers, reach)
+        self._asking = HubSession(settings, answers, reach)
 
     @classmethod
     def of(cls, environ: Mapping[str, str], *, anew: bool = False) -> "HubClient":
@@ -46,32 +48,32 @@ class HubClient:
         Raises:
             UsageError: One of its variables cannot be read.
         """
-        return cls(read_settings(environ), answers=Answers() if anew else ANSWERS)
+        return cls(read_settings(environ), answers=ResponseCache() if anew else ANSWERS)
 
     def account(self) -> Account:
         """Return whose token is at hand; without one, nothing is asked."""
         return fetch_account(self._asking)
 
-    def repo(self, mention: Mention) -> Repo:
+    def repo(self, mention: Reference) -> Repo:
         """Return the repository that is named; one that is not there comes with the nearest that are."""
         return fetch_repo(self._asking, mention.repo_kind, mention.name, mention.revision)
 
-    def dataset(self, mention: Mention) -> Dataset:
+    def dataset(self, mention: Reference) -> Dataset:
         """Return what is known of a dataset, without reading its rows."""
         about = ("dataset", mention.name, mention.revision, mention.config, mention.split, mention.files)
         return self._asking.once(about, partial(fetch_dataset, self._asking, mention))
 
-    def model(self, mention: Mention) -> Model:
+    def model(self, mention: Reference) -> ModelFacts:
         """Return what is known of a model, an adapter or a tokenizer, without its weights."""
         about = ("model", mention.name, mention.revision)
         return self._asking.once(about, partial(fetch_model, self._asking, mention))
 
-    def tensors(self, mention: Mention) -> frozenset[str]:
+    def tensors(self, mention: Reference) -> frozenset[str]:
         """Return the names of a model's weights: `model.layers.0.self_attn.q_proj.weight`."""
         about = ("tensors", mention.name, mention.revision)
         return self._asking.once(about, partial(fetch_tensors, self._asking, mention))
 
-    def target(self, mention: Mention) -> Target:
+    def target(self, mention: Reference) -> PushTarget:
         """Return whether this token may write to a repository."""
         about = ("target", mention.repo_kind, mention.name)
         return self._asking.once(about, partial(fetch_target, self._asking, mention.repo_kind, mention.name))
@@ -80,6 +82,6 @@ class HubClient:
         """Return what stands at an address."""
         return fetch_link(self._asking, address)
 
-    def shelf(self, mention: Mention) -> Shelf:
+    def shelf(self, mention: Reference) -> RepoTree:
         """Return what a repository holds now, with digests; never from memory."""
         return fetch_shelf(self._asking, mention)

@@ -8,17 +8,17 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from holdfast.adapters.hub.asking import Asking
+from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.cards import DEFAULT, Card, Config, parse_card
 from holdfast.adapters.hub.repos import MAIN, fetch_info, fetch_repo
 from holdfast.adapters.hub.viewer import complete, fetch_viewed
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Mention
+from holdfast.core.mention import Reference
 
 
-def fetch_dataset(asking: Asking, mention: Mention) -> Dataset:
+def fetch_dataset(asking: HubSession, mention: Reference) -> Dataset:
     """Return what is known of a dataset; of one that is not there, or not for this token, no more than that.
 
     Raises:
@@ -47,7 +47,7 @@ def _told(view: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
         return {}
 
 
-def _dataset(mention: Mention, repo: Repo, card: Card) -> Dataset:
+def _dataset(mention: Reference, repo: Repo, card: Card) -> Dataset:
     """Return the facts of a dataset. Where files are named one by one, configurations say nothing of them."""
     scripted = f"{repo.name.rpartition('/')[2]}.py" in repo.files
     if mention.files:

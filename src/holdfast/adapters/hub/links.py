@@ -7,8 +7,8 @@ from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
-from holdfast.adapters.hub.asking import Asking
-from holdfast.adapters.hub.wire import Reply, Request
+from holdfast.adapters.hub.asking import HubSession
+from holdfast.adapters.hub.wire import HubRequest, Reply
 from holdfast.core.errors import SourceError
 from holdfast.core.hub import Link
 
@@ -19,7 +19,7 @@ LITTLE: Final = 512
 """Bytes that are read where HEAD is not served."""
 
 
-def fetch_link(asking: Asking, address: str) -> Link:
+def fetch_link(asking: HubSession, address: str) -> Link:
     """Return what stands at an address.
 
     Raises:
@@ -30,10 +30,12 @@ def fetch_link(asking: Asking, address: str) -> Link:
     return asking.once(("link", address), partial(_fetch_link, asking, address))
 
 
-def _fetch_link(asking: Asking, address: str) -> Link:
-    reply = asking.ask(Request(url=address, method="HEAD", signed=False))
+def _fetch_link(asking: HubSession, address: str) -> Link:
+    reply = asking.ask(HubRequest(url=address, method="HEAD", signed=False))
     if reply.status in NEEDS_GET:
-        reply = asking.ask(Request(url=address, signed=False, first=LITTLE, headers={"range": f"bytes=0-{LITTLE - 1}"}))
+        reply = asking.ask(
+            HubRequest(url=address, signed=False, first=LITTLE, headers={"range": f"bytes=0-{LITTLE - 1}"})
+        )
     return Link(status=_status(reply), media_type=_media_type(reply))
 
 

@@ -9,16 +9,16 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from holdfast.adapters.hub.asking import Asking
+from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.repos import MAIN, fetch_info, fetch_repo
 from holdfast.adapters.model_files import model_of, wanted
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Mention
+from holdfast.core.mention import Reference
 
 
-def fetch_model(asking: Asking, mention: Mention) -> Model:
+def fetch_model(asking: HubSession, mention: Reference) -> ModelFacts:
     """Return what is known of a model; of one that is not there, or not for this token, no more than that.
 
     Raises:
@@ -27,7 +27,7 @@ def fetch_model(asking: Asking, mention: Mention) -> Model:
     name, revision = mention.name, mention.revision
     repo = fetch_repo(asking, "model", name, revision)
     if not repo.exists or repo.commit is None:
-        return Model(files=None, repo=repo)
+        return ModelFacts(files=None, repo=repo)
     names = wanted(repo.files) if repo.readable else ()
     texts = asking.together(*(partial(fetch_text, asking, repo, revision, path) for path in names))
     lost = next((each for each in texts if isinstance(each, SourceError)), None)
@@ -38,7 +38,7 @@ def fetch_model(asking: Asking, mention: Mention) -> Model:
     return replace(model_of(repo.files, found, repo=repo), parameters=parse_parameters(info))
 
 
-def fetch_text(asking: Asking, repo: Repo, revision: str | None, path: str) -> str | None:
+def fetch_text(asking: HubSession, repo: Repo, revision: str | None, path: str) -> str | None:
     """Return the text of a file, None where it is none.
 
     Raises:

@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from functools import partial
 from typing import Final
 
-from holdfast.adapters.hub.asking import Asking
+from holdfast.adapters.hub.asking import HubSession
 from holdfast.core.errors import SourceError
 from holdfast.core.hub import RepoKind
 
@@ -21,7 +21,7 @@ WORDS: Final = 2
 APART: Final = re.compile(r"[-_.]+")
 
 
-def find_nearest(asking: Asking, kind: RepoKind, name: str) -> tuple[str, ...]:
+def find_nearest(asking: HubSession, kind: RepoKind, name: str) -> tuple[str, ...]:
     """Return the names of repositories that resemble one that is not there; none where the Hub cannot be searched.
 
     Asked for are those of its owner and those with its words in them.
@@ -64,7 +64,7 @@ def _words(own: str) -> list[str]:
     return sorted(set(WORD.findall(APART.sub(" ", own))), key=lambda word: (-len(word), word))[:WORDS]
 
 
-def _search(asking: Asking, kind: RepoKind, params: dict[str, str]) -> list[str]:
+def _search(asking: HubSession, kind: RepoKind, params: dict[str, str]) -> list[str]:
     reply = asking.api(f"{kind}s", limit=FOUND, sort="downloads" if kind != "space" else "likes", **params)
     if not reply.ok:
         raise reply.unexpected()

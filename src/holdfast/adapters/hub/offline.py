@@ -3,7 +3,7 @@
 from typing import NoReturn
 
 from holdfast.core.errors import SourceError
-from holdfast.core.mention import Mention
+from holdfast.core.mention import Reference
 
 
 class OfflineHub:
@@ -17,23 +17,23 @@ class OfflineHub:
         """Refuse."""
         raise self._refusal()
 
-    def repo(self, _: Mention) -> NoReturn:
+    def repo(self, _: Reference) -> NoReturn:
         """Refuse."""
         raise self._refusal()
 
-    def dataset(self, _: Mention) -> NoReturn:
+    def dataset(self, _: Reference) -> NoReturn:
         """Refuse."""
         raise self._refusal()
 
-    def model(self, _: Mention) -> NoReturn:
+    def model(self, _: Reference) -> NoReturn:
         """Refuse."""
         raise self._refusal()
 
-    def tensors(self, _: Mention) -> NoReturn:
+    def tensors(self, _: Reference) -> NoReturn:
         """Refuse."""
         raise self._refusal()
 
-    def target(self, _: Mention) -> NoReturn:
+    def target(self, _: Reference) -> NoReturn:
         """Refuse."""
         raise self._refusal()
 
@@ -41,7 +41,7 @@ class OfflineHub:
         """Refuse."""
         raise self._refusal()
 
-    def shelf(self, _: Mention) -> NoReturn:
+    def shelf(self, _: Reference) -> NoReturn:
         """Refuse."""
         raise self._refusal()
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, Final
 from urllib.parse import quote
 
-from holdfast.adapters.hub.asking import UNAUTHORIZED, Asking
+from holdfast.adapters.hub.asking import UNAUTHORIZED, HubSession
 from holdfast.adapters.hub.nearest import find_nearest
 from holdfast.adapters.hub.wire import Reply
 from holdfast.core.errors import SourceError
@@ -23,7 +23,7 @@ ABSENT: Final = ("RepoNotFound", "RevisionNotFound")
 MAIN: Final = "main"
 
 
-def fetch_info(asking: Asking, kind: RepoKind, name: str, revision: str | None = None) -> Json | None:
+def fetch_info(asking: HubSession, kind: RepoKind, name: str, revision: str | None = None) -> Json | None:
     """Return what the Hub says of a repository at a revision, None where it is not there.
 
     Raises:
@@ -32,7 +32,7 @@ def fetch_info(asking: Asking, kind: RepoKind, name: str, revision: str | None =
     return asking.once(("info", kind, name, revision), partial(_fetch_info, asking, kind, name, revision))
 
 
-def fetch_info_now(asking: Asking, kind: RepoKind, name: str, revision: str | None) -> Json | None:
+def fetch_info_now(asking: HubSession, kind: RepoKind, name: str, revision: str | None) -> Json | None:
     """Return what the Hub says of a repository at a revision at this moment, None where it is not there.
 
     Raises:
@@ -45,7 +45,7 @@ def fetch_info_now(asking: Asking, kind: RepoKind, name: str, revision: str | No
     return found
 
 
-def _fetch_info(asking: Asking, kind: RepoKind, name: str, revision: str | None) -> Json | None:
+def _fetch_info(asking: HubSession, kind: RepoKind, name: str, revision: str | None) -> Json | None:
     if not is_valid(name):
         return None
     at = f"/revision/{quote(revision, safe='')}" if revision else ""
@@ -77,7 +77,7 @@ def _is_absent(reply: Reply) -> bool:
     return reply.status == UNAUTHORIZED and reply.code in ("", *ABSENT)
 
 
-def fetch_repo(asking: Asking, kind: RepoKind, name: str, revision: str | None = None) -> Repo:
+def fetch_repo(asking: HubSession, kind: RepoKind, name: str, revision: str | None = None) -> Repo:
     """Return a repository as this token sees it; one that is not there comes with the nearest that are.
 
     Raises:
@@ -86,7 +86,7 @@ def fetch_repo(asking: Asking, kind: RepoKind, name: str, revision: str | None =
     return asking.once(("repo", kind, name, revision), partial(_fetch_repo, asking, kind, name, revision))
 
 
-def _fetch_repo(asking: Asking, kind: RepoKind, name: str, revision: str | None) -> Repo:
+def _fetch_repo(asking: HubSession, kind: RepoKind, name: str, revision: str | None) -> Repo:
     info = fetch_info(asking, kind, name, revision)
     if info is not None:
         return _parse_repo(asking, kind, name, info)
@@ -116,7 +116,7 @@ def _at_no_revision(repo: Repo, revisions: tuple[str, ...]) -> Repo:
     )
 
 
-def _parse_repo(asking: Asking, kind: RepoKind, name: str, info: Json) -> Repo:
+def _parse_repo(asking: HubSession, kind: RepoKind, name: str, info: Json) -> Repo:
     gated = info.get("gated")
     closed = bool(gated or info.get("private") or info.get("disabled"))
     return Repo(
@@ -131,7 +131,7 @@ def _parse_repo(asking: Asking, kind: RepoKind, name: str, info: Json) -> Repo:
     )
 
 
-def _may_read(asking: Asking, kind: RepoKind, name: str) -> bool:
+def _may_read(asking: HubSession, kind: RepoKind, name: str) -> bool:
     """Tell whether this token may read a repository's files."""
     reply = asking.api(f"{kind}s/{name}/auth-check")
     if reply.ok:
@@ -141,7 +141,7 @@ def _may_read(asking: Asking, kind: RepoKind, name: str) -> bool:
     raise reply.unexpected()
 
 
-def may_write(asking: Asking, kind: RepoKind, name: str) -> bool | None:
+def may_write(asking: HubSession, kind: RepoKind, name: str) -> bool | None:
     """Tell whether this token may write to a repository that it sees; None where the Hub does not say.
 
     Source: `HfApi.auth_check(write=True)`, huggingface_hub 2.4.
@@ -152,7 +152,7 @@ def may_write(asking: Asking, kind: RepoKind, name: str) -> bool | None:
     return False if reply.status in FORBIDDEN else None
 
 
-def _fetch_revisions(asking: Asking, kind: RepoKind, name: str) -> tuple[str, ...]:
+def _fetch_revisions(asking: HubSession, kind: RepoKind, name: str) -> tuple[str, ...]:
     reply = asking.api(f"{kind}s/{name}/refs")
     if not reply.ok:
         raise reply.unexpected()

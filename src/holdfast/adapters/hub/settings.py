@@ -23,7 +23,7 @@ def _no_token() -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class HubSettings:
     """How the Hub is asked.
 
     Attributes:
@@ -66,7 +66,7 @@ def read_timeout(environ: Mapping[str, str]) -> float:
     return seconds
 
 
-def read_settings(environ: Mapping[str, str]) -> Settings:
+def read_settings(environ: Mapping[str, str]) -> HubSettings:
     """Return how the environment wants the Hub to be asked.
 
     Raises:
@@ -74,7 +74,7 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
     """
     constants = import_module("huggingface_hub.constants")
     endpoint = (environ.get("HF_ENDPOINT") or str(constants.ENDPOINT)).rstrip("/")
-    return Settings(
+    return HubSettings(
         endpoint=endpoint,
         viewer=(environ.get(VIEWER) or derive_viewer(endpoint, str(constants.DATASETS_SERVER_ENDPOINT))).rstrip("/"),
         timeout_s=read_timeout(environ),

@@ -7,13 +7,13 @@ file is that of its pointer, `lfs.sha256` the digest of a large file itself.
 from collections.abc import Mapping
 from typing import Any
 
-from holdfast.adapters.hub.asking import Asking
+from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.repos import entries, fetch_info_now, parse_time, text
-from holdfast.core.hub import Shelf, Stored
-from holdfast.core.mention import Mention
+from holdfast.core.hub import RepoTree, StoredFile
+from holdfast.core.mention import Reference
 
 
-def fetch_shelf(asking: Asking, mention: Mention) -> Shelf:
+def fetch_shelf(asking: HubSession, mention: Reference) -> RepoTree:
     """Return what a repository holds.
 
     Raises:
@@ -21,14 +21,14 @@ def fetch_shelf(asking: Asking, mention: Mention) -> Shelf:
     """
     info = fetch_info_now(asking, mention.repo_kind, mention.name, mention.revision)
     if info is None:
-        return Shelf(files=None)
+        return RepoTree(files=None)
     files = {text(each, "rfilename"): _stored(each) for each in entries(info, "siblings")}
-    return Shelf(files=files, modified_s=parse_time(text(info, "lastModified")))
+    return RepoTree(files=files, modified_s=parse_time(text(info, "lastModified")))
 
 
-def _stored(told: Mapping[str, Any]) -> Stored:
+def _stored(told: Mapping[str, Any]) -> StoredFile:
     size, digest = told.get("size"), text(told.get("lfs"), "sha256")
     digests = {"sha256": digest} if digest else {"git": text(told, "blobId")}
-    return Stored(
+    return StoredFile(
         bytes=size if isinstance(size, int) else 0, digests={kind: each for kind, each in digests.items() if each}
     )

@@ -8,11 +8,11 @@ from functools import partial
 from typing import Final
 
 from holdfast.adapters.hub.accounts import fetch_account
-from holdfast.adapters.hub.asking import Asking
+from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.repos import fetch_info, fetch_repo, may_write
 from holdfast.catalog.permissions import refusal
 from holdfast.core.errors import SourceError
-from holdfast.core.hub import Account, May, Repo, RepoKind, Target
+from holdfast.core.hub import Account, May, PushTarget, Repo, RepoKind
 
 ROLES: Final = ("write", "fineGrained")
 Judgement = tuple[May, str]
@@ -23,7 +23,7 @@ BECAUSE: Final[dict[str, Judgement]] = {
 """What is to be said of a target without a valid token: another may be at hand where the job runs, if there is none here."""
 
 
-def fetch_target(asking: Asking, kind: RepoKind, name: str) -> Target:
+def fetch_target(asking: HubSession, kind: RepoKind, name: str) -> PushTarget:
     """Return whether this token may write to a repository, or make it.
 
     Raises:
@@ -40,14 +40,14 @@ def fetch_target(asking: Asking, kind: RepoKind, name: str) -> Target:
     full = f"{owner}/{own}" if owner else own
     if account.token in BECAUSE:
         writable, because = BECAUSE[account.token]
-        return Target(name=full, namespace=owner, writable=writable, because=because)
+        return PushTarget(name=full, namespace=owner, writable=writable, because=because)
     # Of one that is not there, no others with like names are looked for: it may be new.
     repo = fetch_repo(asking, kind, full) if fetch_info(asking, kind, full) is not None else None
     writable, because = _decide(asking, account, full, repo)
-    return Target(name=repo.name if repo else full, namespace=owner, repo=repo, writable=writable, because=because)
+    return PushTarget(name=repo.name if repo else full, namespace=owner, repo=repo, writable=writable, because=because)
 
 
-def _decide(asking: Asking, account: Account, full: str, repo: Repo | None) -> Judgement:
+def _decide(asking: HubSession, account: Account, full: str, repo: Repo | None) -> Judgement:
     judgement = judge(account, full, exists=repo is not None)
     if repo is None or account.role == "read":
         return judgement

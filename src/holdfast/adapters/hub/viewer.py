@@ -8,17 +8,17 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from holdfast.adapters.hub.asking import Asking
+from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.cards import Card, Config, parse_types
 from holdfast.adapters.hub.repos import entries, text
-from holdfast.adapters.hub.wire import Request
+from holdfast.adapters.hub.wire import HubRequest
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Split
 
 Json = Mapping[str, Any]
 
 
-def fetch_viewed(asking: Asking, name: str) -> Json:
+def fetch_viewed(asking: HubSession, name: str) -> Json:
     """Return what the viewer says of each configuration by name: empty where it says nothing.
 
     Raises:
@@ -29,15 +29,15 @@ def fetch_viewed(asking: Asking, name: str) -> Json:
     return asking.once(("viewer", name), partial(_fetch_viewed, asking, name))
 
 
-def _fetch_viewed(asking: Asking, name: str) -> Json:
+def _fetch_viewed(asking: HubSession, name: str) -> Json:
     info, size = asking.together(*(partial(_fetch, asking, path, name) for path in ("info", "size")))
     told = info.get("dataset_info") if isinstance(info, Mapping) else None
     sizes = {} if isinstance(size, SourceError) else size.get("size")
     return {"info": told if isinstance(told, Mapping) else {}, "splits": entries(sizes, "splits")}
 
 
-def _fetch(asking: Asking, path: str, name: str) -> Json:
-    reply = asking.ask(Request(url=f"{asking.settings.viewer}/{path}", params={"dataset": name}))
+def _fetch(asking: HubSession, path: str, name: str) -> Json:
+    reply = asking.ask(HubRequest(url=f"{asking.settings.viewer}/{path}", params={"dataset": name}))
     return reply.mapping() if reply.ok else {}
 
 

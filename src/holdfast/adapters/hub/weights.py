@@ -5,14 +5,14 @@ Source: headers are read by ranges as in `HfApi.parse_safetensors_file_metadata`
 
 from typing import Final
 
-from holdfast.adapters.hub.asking import Asking
+from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.models import fetch_text
 from holdfast.adapters.hub.repos import fetch_repo
 from holdfast.adapters.model_files import INDEX, WHOLE, tensors_of
 from holdfast.adapters.weights import LENGTH_BYTES, parse_header
 from holdfast.core.errors import SourceError
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Mention
+from holdfast.core.mention import Reference
 
 FIRST: Final = 100_000
 """Bytes that hold the whole header of most models; huggingface_hub asks for so many too."""
@@ -22,7 +22,7 @@ LONGEST: Final = 25_000_000
 """Bytes of a header; huggingface_hub reads none that is longer."""
 
 
-def fetch_tensors(asking: Asking, mention: Mention) -> frozenset[str]:
+def fetch_tensors(asking: HubSession, mention: Reference) -> frozenset[str]:
     """Return the names of a model's weights.
 
     Raises:
@@ -39,7 +39,7 @@ def fetch_tensors(asking: Asking, mention: Mention) -> frozenset[str]:
     return found
 
 
-def _fetch_header(asking: Asking, repo: Repo, revision: str) -> frozenset[str]:
+def _fetch_header(asking: HubSession, repo: Repo, revision: str) -> frozenset[str]:
     """Return the names in the header of a single file, in one request for most."""
     head = _fetch_range(asking, repo, revision, FIRST, 0)
     length = int.from_bytes(head[:LENGTH_BYTES], "little")
@@ -53,7 +53,7 @@ def _fetch_header(asking: Asking, repo: Repo, revision: str) -> frozenset[str]:
         raise _unknown(repo) from None
 
 
-def _fetch_range(asking: Asking, repo: Repo, revision: str, first: int, after: int) -> bytes:
+def _fetch_range(asking: HubSession, repo: Repo, revision: str, first: int, after: int) -> bytes:
     reply = asking.file((repo.kind, repo.name, revision), WHOLE, first=first, after=after)
     if reply.status == BEYOND:
         return b""

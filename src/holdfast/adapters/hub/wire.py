@@ -35,7 +35,7 @@ SECRET: Final = re.compile(r"[A-Za-z0-9_.-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class HubRequest:
     """What is asked.
 
     Attributes:
@@ -108,7 +108,7 @@ class Reply:
         return SourceError(f"the Hub answered {self.status}", where=self.url, fix=_advice(self.status))
 
 
-class Reach:
+class CircuitBreaker:
     """Which hosts did not answer, and when: those are not asked again for a while."""
 
     def __init__(self) -> None:
@@ -133,14 +133,14 @@ class Reach:
         return SourceError(because, where=_host(url), fix=TRY_AGAIN)
 
 
-class Wire:
+class HubTransport:
     """Sends requests, each with a limit."""
 
-    def __init__(self, reach: Reach, *, patience_s: float) -> None:
+    def __init__(self, reach: CircuitBreaker, *, patience_s: float) -> None:
         """Take what is known of hosts, and how long one may be silent, in seconds."""
         self._reach, self._patience_s = reach, patience_s
 
-    def send(self, request: Request, token: str | None, deadline_s: float) -> Reply:
+    def send(self, request: HubRequest, token: str | None, deadline_s: float) -> Reply:
         """Return the answer to a request, whatever its status.
 
         Args:
@@ -161,13 +161,13 @@ class Wire:
         SystemClock().sleep(wait_s)
         return self._again(request, token, deadline_s)
 
-    def _again(self, request: Request, token: str | None, deadline_s: float) -> Reply:
+    def _again(self, request: HubRequest, token: str | None, deadline_s: float) -> Reply:
         try:
             return self._try(request, token, deadline_s)
         except _BrokenOffError:
             raise SourceError(f"{_who(request)} broke off its answer", where=request.url, fix=TRY_AGAIN) from None
 
-    def _try(self, request: Request, token: str | None, deadline_s: float) -> Reply:
+    def _try(self, request: HubRequest, token: str | None, deadline_s: float) -> Reply:
         self._reach.require(request.url)
         hub, http = import_module("huggingface_hub"), _transport()
         left_s = min(self._patience_s, deadline_s - time.monotonic())
@@ -190,7 +190,7 @@ class Wire:
         except (http.HTTPError, http.InvalidURL):  # such as too many redirects; what it says may hold the token
             raise SourceError(f"{_who(request)} cannot be asked that", where=request.url, fix=TRY_AGAIN) from None
 
-    def _exchange(self, request: Request, headers: Mapping[str, str], left_s: float, deadline_s: float) -> Reply:
+    def _exchange(self, request: HubRequest, headers: Mapping[str, str], left_s: float, deadline_s: float) -> Reply:
         session = import_module("huggingface_hub.utils").get_session()
         params = dict(request.params) or None
         with session.stream(request.method, request.url, params=params, headers=headers, timeout=left_s) as response:
@@ -198,7 +198,7 @@ class Wire:
             told = {name.lower(): value for name, value in response.headers.items()}
             return Reply(status=response.status_code, headers=told, body=body, url=str(response.url).partition("?")[0])
 
-    def _read(self, response: Any, request: Request, deadline_s: float) -> bytes:
+    def _read(self, response: Any, request: HubRequest, deadline_s: float) -> bytes:
         """Return the body, as far as it is wanted; one that drips in is given up in time."""
         parts, size = list[bytes](), 0
         for part in response.iter_bytes():
@@ -217,7 +217,7 @@ class _BrokenOffError(Exception):
     """The other side ended before its answer did."""
 
 
-def _headers(request: Request, token: str | None, version: str) -> Mapping[str, str]:
+def _headers(request: HubRequest, token: str | None, version: str) -> Mapping[str, str]:
     """Return a request's headers.
 
     Raises:
@@ -249,7 +249,7 @@ def _wait_s(reply: Reply) -> float | None:
     return float(said) if said.isdecimal() and float(said) <= SOON_S else None
 
 
-def _who(request: Request) -> str:
+def _who(request: HubRequest) -> str:
     return "the Hub" if request.signed else "the host"
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from ruamel.yaml.representer import RepresenterError
 
 from holdfast.adapters.yaml.compose import compose
-from holdfast.adapters.yaml.page import Draft, Page
+from holdfast.adapters.yaml.page import EditedText, SourceLines
 from holdfast.adapters.yaml.splice import rename, steps
 from holdfast.adapters.yaml.tree import Branch, Child, Leaf, value_of
 from holdfast.core.document import (
@@ -26,7 +26,7 @@ from holdfast.core.document import (
     render_key,
 )
 from holdfast.core.errors import GroupedError, JobError, Spot
-from holdfast.core.text import Lines, TextEdit
+from holdfast.core.text import LineIndex, TextEdit
 
 NOT_THERE: dict[type[Edit], str] = {
     Set: "what it would stand in is no mapping, and no list of that length",
@@ -48,7 +48,7 @@ class JobFileReader:
             GroupedError: Of a JobError for every objection to the YAML.
         """
         root = _root(text, path)
-        lines = Lines(text)
+        lines = LineIndex(text)
         entries = dict(_entries(root))
         keys = {key: child.key for key, child in entries.items() if child.key}
         document = Document(
@@ -67,7 +67,7 @@ class JobFileReader:
         Raises:
             JobError: An edit cannot be made in this text; the message says why.
         """
-        draft = Draft(document.text)
+        draft = EditedText(document.text)
         for edit in edits:
             try:
                 if not _make(draft, edit, document.path):
@@ -103,7 +103,7 @@ def _entries(branch: Branch, above: Key = ()) -> Iterator[tuple[Key, Child]]:
             yield from _entries(child.node, key)
 
 
-def _make(draft: Draft, edit: Edit, path: str) -> bool:
+def _make(draft: EditedText, edit: Edit, path: str) -> bool:
     """Change a draft, step by step, until it says what the edit asks for; tell whether it came to that."""
     if isinstance(edit, CallAs):
         raise KeyError(edit.key)
@@ -114,7 +114,7 @@ def _make(draft: Draft, edit: Edit, path: str) -> bool:
         draft.make(rename(key, edit.name))
     for _ in (*leaves(values), *leaves(target), None):  # each step settles at least one of them
         root = _root(draft.text, path)
-        step = next(steps(Page(draft.text), Child(None, root), target), None)
+        step = next(steps(SourceLines(draft.text), Child(None, root), target), None)
         if step is None:
             return True
         draft.make(step)

@@ -18,7 +18,7 @@ STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class CellText:
     """A text of the JSON, and where it is written there, quotes included."""
 
     text: str
@@ -47,7 +47,7 @@ def apply_notebook_edits(text: str, edits: Iterable[TextEdit]) -> str:
     return text
 
 
-def source_lines(text: str, cell: int) -> list[Written]:
+def source_lines(text: str, cell: int) -> list[CellText]:
     """Return the texts that make a cell's source, each with where it is written; none where there is no such cell."""
     strings = STRING.finditer(text)
     spans = [(found.start(), found.end()) for found in strings]
@@ -55,7 +55,7 @@ def source_lines(text: str, cell: int) -> list[Written]:
     root = _numbered(text)
     cells = root.get("cells", []) if isinstance(root, dict) else []
     source = cells[cell - 1].get("source", []) if 0 < cell <= len(cells) else []
-    return [Written(each.text, *marked[each.number]) for each in (source if isinstance(source, list) else [source])]
+    return [CellText(each.text, *marked[each.number]) for each in (source if isinstance(source, list) else [source])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def _number(value: Any, counter: Iterator[int]) -> Any:
     return _Numbered(value, next(counter)) if isinstance(value, str) else value
 
 
-def _changes(text: str, lines: Sequence[Written], edits: Sequence[TextEdit]) -> Iterator[tuple[int, int, str]]:
+def _changes(text: str, lines: Sequence[CellText], edits: Sequence[TextEdit]) -> Iterator[tuple[int, int, str]]:
     """Yield what to replace in the JSON: from one offset up to another, and with what."""
     old = [line.text for line in lines]
     source = apply_text_edits("".join(old), edits)

@@ -1,7 +1,7 @@
 """The messages of an Arrow stream or file, with the standard library alone: where each begins, how long it is, what it is.
 
 A stream is messages one after another; a file is the same between two magic numbers, with a footer that nobody needs.
-Source: the Arrow columnar format 1.5, "Encapsulated message format", and `Message.fbs`, `Schema.fbs`.
+Source: the Arrow columnar format 1.5, "Encapsulated message format", and `ArrowMessage.fbs`, `Schema.fbs`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,7 +35,7 @@ LARGEST_METADATA: Final = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class ArrowMessage:
     """One message.
 
     Attributes:
@@ -51,7 +51,7 @@ class Message:
     length: int
 
 
-def messages(file: IO[bytes], path: Path) -> Iterator[Message]:
+def messages(file: IO[bytes], path: Path) -> Iterator[ArrowMessage]:
     """Yield the messages of a file.
 
     Raises:
@@ -80,7 +80,7 @@ def messages(file: IO[bytes], path: Path) -> Iterator[Message]:
         at += message.length
 
 
-def read_schema(path: Path) -> tuple[Message, dict[str, Type]]:
+def read_schema(path: Path) -> tuple[ArrowMessage, dict[str, Type]]:
     """Return the first message of a file, its schema, and the types of columns that it tells.
 
     Raises:
@@ -102,16 +102,16 @@ def _at(place: int) -> str:
     return f"at byte {place:,}"
 
 
-def _message(metadata: bytes, path: Path, start: int, body: int) -> Message:
+def _message(metadata: bytes, path: Path, start: int, body: int) -> ArrowMessage:
     try:
-        root = Table.root(metadata)
+        root = FlatbufferTable.root(metadata)
         length = root.integer(BODY_LENGTH, 8)
         kind = root.integer(HEADER_TYPE, 1)
     except IndexError as error:
         raise BadDataError(f"{path} is no Arrow file, or is damaged {_at(start)}", path) from error
     if length < 0:
         raise BadDataError(f"{path} is damaged {_at(start)}", path)
-    return Message(kind, metadata, start, body - start + length)
+    return ArrowMessage(kind, metadata, start, body - start + length)
 
 
 def columns_of(schema: bytes) -> dict[str, Type]:
@@ -121,7 +121,7 @@ def columns_of(schema: bytes) -> dict[str, Type]:
         ValueError: It is damaged.
     """
     try:
-        header = Table.root(schema).table(HEADER)
+        header = FlatbufferTable.root(schema).table(HEADER)
         found = dict(_column(part, 0) for part in header.tables(FIELDS))
         told = {pair.text(0): pair.text(1) for pair in header.tables(SCHEMA_METADATA)}
     except IndexError as error:
@@ -129,7 +129,7 @@ def columns_of(schema: bytes) -> dict[str, Type]:
     return merge_told(found, types_in_metadata(told.get(b"huggingface")))
 
 
-def _column(part: "Table", depth: int) -> tuple[str, Type]:
+def _column(part: "FlatbufferTable", depth: int) -> tuple[str, Type]:
     """Return the name and the type of a field, a part of another one or a column."""
     if depth > DEEPEST:
         raise IndexError(depth)
@@ -146,7 +146,7 @@ def _column(part: "Table", depth: int) -> tuple[str, Type]:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class FlatbufferTable:
     """A table of a flatbuffer: fields by number, each of which may be missing.
 
     Reading past the end raises IndexError.
@@ -156,7 +156,7 @@ class Table:
     at: int
 
     @classmethod
-    def root(cls, data: bytes) -> "Table":
+    def root(cls, data: bytes) -> "FlatbufferTable":
         """Return the outermost table."""
         return cls(data, _unsigned(data, 0, 4))
 
@@ -165,17 +165,17 @@ class Table:
         place = self._place(number)
         return int.from_bytes(_bytes(self.data, place, size), "little", signed=True) if place else 0
 
-    def table(self, number: int) -> "Table":
+    def table(self, number: int) -> "FlatbufferTable":
         """Return a table within this one. Raises IndexError where it is missing."""
-        return Table(self.data, self._target(number))
+        return FlatbufferTable(self.data, self._target(number))
 
-    def tables(self, number: int) -> "list[Table]":
+    def tables(self, number: int) -> "list[FlatbufferTable]":
         """Return a list of tables; none where it is missing."""
         if not self._place(number):
             return []
         start = self._target(number)
         places = (start + 4 + 4 * index for index in range(_unsigned(self.data, start, 4)))
-        return [Table(self.data, place + _unsigned(self.data, place, 4)) for place in places]
+        return [FlatbufferTable(self.data, place + _unsigned(self.data, place, 4)) for place in places]
 
     def text(self, number: int) -> bytes:
         """Return a text; an empty one where it is missing."""

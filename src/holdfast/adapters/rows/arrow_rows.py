@@ -8,28 +8,28 @@ from typing import IO, Any, Final
 import polars as pl
 from polars.exceptions import PolarsError
 
-from holdfast.adapters.rows.arrow_messages import BATCH, DICTIONARY, END, Message, messages, read_schema
+from holdfast.adapters.rows.arrow_messages import BATCH, DICTIONARY, END, ArrowMessage, messages, read_schema
 from holdfast.adapters.rows.conform import conform
 from holdfast.adapters.rows.fit import MisfitError
 from holdfast.adapters.rows.names import BadDataError
-from holdfast.adapters.rows.pieces import Columns, Look, Piece, Pieces
-from holdfast.core.scan import Broken
+from holdfast.adapters.rows.pieces import Columns, FilePreview, Pieces, RowChunk
+from holdfast.core.scan import UnreadablePart
 
 # Record batches are read together up to so many bytes.
 PART_BYTES: Final = 32 << 20
 
 
-def look_at_arrow(path: Path) -> Look:
+def look_at_arrow(path: Path) -> FilePreview:
     """Return what the schema tells.
 
     Raises:
         BadDataError: It is no Arrow.
     """
     _, columns = read_schema(path)
-    return Look(columns=columns)
+    return FilePreview(columns=columns)
 
 
-def _frame(file: IO[bytes], parts: list[Message], path: Path) -> Any:
+def _frame(file: IO[bytes], parts: list[ArrowMessage], path: Path) -> Any:
     """Return what a stream of some messages of the file holds.
 
     Raises:
@@ -56,18 +56,18 @@ def read_arrow(path: Path, columns: Columns) -> Pieces:
         try:
             for part in _parts(file, path):
                 frame = _frame(file, [schema, *part], path)
-                yield Piece(row, conform(frame, found, columns))
+                yield RowChunk(row, conform(frame, found, columns))
                 row += frame.height
         except MisfitError as error:
-            yield Broken(str(path), f"{error}: `load_dataset` stops", row=row)
+            yield UnreadablePart(str(path), f"{error}: `load_dataset` stops", row=row)
         except BadDataError as error:
-            yield Broken(str(path), error.what, row=row)
+            yield UnreadablePart(str(path), error.what, row=row)
     return row
 
 
-def _parts(file: IO[bytes], path: Path) -> Iterator[list[Message]]:
+def _parts(file: IO[bytes], path: Path) -> Iterator[list[ArrowMessage]]:
     """Yield messages that are read together: dictionaries always, and some batches."""
-    dictionaries, batches = list[Message](), list[Message]()
+    dictionaries, batches = list[ArrowMessage](), list[ArrowMessage]()
     for message in messages(file, path):
         if message.kind == DICTIONARY:
             dictionaries.append(message)

@@ -21,10 +21,18 @@ from holdfast.adapters.rows.csv_text import is_blank, pandas_names
 from holdfast.adapters.rows.encodings import tell_undecodable
 from holdfast.adapters.rows.frames import DTYPES
 from holdfast.adapters.rows.names import BadDataError
-from holdfast.adapters.rows.pieces import CHUNK_BYTES, LARGEST_LINE_BYTES, MOST_BROKEN, Columns, Look, Piece, Pieces
-from holdfast.adapters.rows.sources import Source, opened
+from holdfast.adapters.rows.pieces import (
+    CHUNK_BYTES,
+    LARGEST_LINE_BYTES,
+    MOST_BROKEN,
+    Columns,
+    FilePreview,
+    Pieces,
+    RowChunk,
+)
+from holdfast.adapters.rows.sources import ByteSource, opened
 from holdfast.core.columns import STRING, Scalar, Type
-from holdfast.core.scan import Broken
+from holdfast.core.scan import UnreadablePart
 
 # Rows of which pandas decides on a type.
 CHUNK_ROWS: Final = 10_000
@@ -56,7 +64,7 @@ class Record:
 
 
 @dataclass(slots=True)
-class Table:
+class CsvRecords:
     """The records of a CSV file.
 
     Attributes:
@@ -68,10 +76,10 @@ class Table:
     """
 
     path: Path
-    source: Source
+    source: ByteSource
     delimiter: str = ","
     names: tuple[str, ...] = ()
-    faults: list[Broken] = field(default_factory=list[Broken])
+    faults: list[UnreadablePart] = field(default_factory=list[UnreadablePart])
     _taken: list[str] = field(default_factory=list[str])
     _line: int = 0
 
@@ -135,7 +143,7 @@ class Table:
                 yield line
             first = False
         if self.source.problem:
-            self.faults.append(Broken(str(self.path), self.source.problem, self._line))
+            self.faults.append(UnreadablePart(str(self.path), self.source.problem, self._line))
 
     def _decoded(self, chunk: bytes) -> str:
         try:
@@ -143,24 +151,24 @@ class Table:
         except UnicodeDecodeError as error:
             line = self._line + chunk.count(b"\n", 0, error.start) + 1
             if not any("UTF-8" in fault.what for fault in self.faults):
-                self.faults.append(Broken(str(self.path), tell_undecodable(chunk, error), line))
+                self.faults.append(UnreadablePart(str(self.path), tell_undecodable(chunk, error), line))
             return chunk.decode(errors="replace")
 
 
-def look_at_csv(path: Path, delimiter: str = ",") -> Look:
+def look_at_csv(path: Path, delimiter: str = ",") -> FilePreview:
     """Return the columns, with the types that pandas decides on.
 
     Raises:
         BadDataError: There is nothing in the file, not even a header.
     """
     with opened(path) as source:
-        table = Table(path, source, delimiter)
+        table = CsvRecords(path, source, delimiter)
         rows = [record.cells for record in islice(table.records(), CHUNK_ROWS) if not record.fault]
     if not table.names:
         raise BadDataError(f"{path} holds no rows", path)
     columns = {name: _type_of(texts) for name, texts in _texts(table.names, rows).items()}
     fault = _unparted(table.names) if delimiter == "," else ""
-    return Look(columns=columns, whole=True, problems=(Broken(str(path), fault, 1),) if fault else ())
+    return FilePreview(columns=columns, whole=True, problems=(UnreadablePart(str(path), fault, 1),) if fault else ())
 
 
 def _unparted(names: Sequence[str]) -> str:
@@ -196,22 +204,24 @@ def read_csv(path: Path, columns: Columns, delimiter: str = ",") -> Pieces:
     """Yield the rows of a file, put into the columns."""
     start = faults = told = 0
     with opened(path) as source:
-        table = Table(path, source, delimiter)
+        table = CsvRecords(path, source, delimiter)
         records = table.records()
         while batch := list(islice(records, CHUNK_ROWS)):
             for piece in _pieces(batch, table, columns, start):
                 yield piece
-                faults += isinstance(piece, Broken)
+                faults += isinstance(piece, UnreadablePart)
             yield from table.faults[told:]
             told, start = len(table.faults), start + len(batch)
             if faults >= MOST_BROKEN:
-                yield Broken(str(path), f"{MOST_BROKEN} rows cannot be read; what follows is not looked at")
+                yield UnreadablePart(str(path), f"{MOST_BROKEN} rows cannot be read; what follows is not looked at")
                 return start
         yield from table.faults[told:]
     return start
 
 
-def _pieces(batch: Sequence[Record], table: Table, columns: Columns, start: int) -> Iterator[Piece | Broken]:
+def _pieces(
+    batch: Sequence[Record], table: CsvRecords, columns: Columns, start: int
+) -> Iterator[RowChunk | UnreadablePart]:
     """Yield the rows of a batch, and those that cannot be read between them."""
     good = [record for record in batch if not record.fault]
     texts = _texts(table.names, [record.cells for record in good])
@@ -227,11 +237,11 @@ def _pieces(batch: Sequence[Record], table: Table, columns: Columns, start: int)
         if record is not None and not fault:
             continue
         if number > begun:
-            yield Piece(start + begun, frame.slice(given, number - begun))
+            yield RowChunk(start + begun, frame.slice(given, number - begun))
         given += number - begun + (record is not None and not record.fault)
         begun = number + 1
         if record is not None:
-            yield Broken(str(table.path), fault, record.line, start + number)
+            yield UnreadablePart(str(table.path), fault, record.line, start + number)
 
 
 def _told(name: str, text: str, kind: Type) -> str:

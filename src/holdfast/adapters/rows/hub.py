@@ -23,7 +23,7 @@ PARTIAL: Final = "partial-"
 
 
 @dataclass(frozen=True, slots=True)
-class Repository:
+class HubDataset:
     """A dataset on the Hub.
 
     Attributes:
@@ -76,13 +76,13 @@ def open_hub_rows(
     except SourceError as error:
         repository = _converted(repo_id, error)
         splits = _converted_splits(repository.files, config, error)
-    return rows_of_files({name: Fetched(repository, names) for name, names in splits.items()}, split, where)
+    return rows_of_files({name: FetchedFiles(repository, names) for name, names in splits.items()}, split, where)
 
 
-class Fetched(Sequence[Path]):
+class FetchedFiles(Sequence[Path]):
     """Files of a repository, each fetched when it is asked for."""
 
-    def __init__(self, repository: Repository, names: Sequence[str]) -> None:
+    def __init__(self, repository: HubDataset, names: Sequence[str]) -> None:
         """Take their names."""
         self._repository, self._names = repository, names
 
@@ -95,23 +95,23 @@ class Fetched(Sequence[Path]):
     def __getitem__(self, index: slice) -> Sequence[Path]: ...
     def __getitem__(self, index: int | slice) -> Path | Sequence[Path]:
         if isinstance(index, slice):
-            return Fetched(self._repository, self._names[index])
+            return FetchedFiles(self._repository, self._names[index])
         return self._repository.fetch(self._names[index])
 
     def __iter__(self) -> Iterator[Path]:
         return (self._repository.fetch(name) for name in self._names)
 
 
-def _repository(repo_id: str, revision: str | None, files: Iterable[str] | None) -> Repository:
+def _repository(repo_id: str, revision: str | None, files: Iterable[str] | None) -> HubDataset:
     names: Iterable[str] = _asked("list_repo_files", repo_id, revision=revision) if files is None else files
-    return Repository(repo_id, revision, tuple(sorted(names)))
+    return HubDataset(repo_id, revision, tuple(sorted(names)))
 
 
-def _configs(repository: Repository) -> list[Mapping[str, Any]]:
+def _configs(repository: HubDataset) -> list[Mapping[str, Any]]:
     return read_configs(repository.fetch(README).parent) if README in repository.files else []
 
 
-def _converted(repo_id: str, error: SourceError) -> Repository:
+def _converted(repo_id: str, error: SourceError) -> HubDataset:
     """Return what the Hub made of a dataset.
 
     Raises:

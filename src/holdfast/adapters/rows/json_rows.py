@@ -31,15 +31,15 @@ from holdfast.adapters.rows.json_text import (
     rows_on,
 )
 from holdfast.adapters.rows.names import BadDataError
-from holdfast.adapters.rows.pieces import CHUNK_BYTES, MOST_BROKEN, Columns, Look, Piece, Pieces
+from holdfast.adapters.rows.pieces import CHUNK_BYTES, MOST_BROKEN, Columns, FilePreview, Pieces, RowChunk
 from holdfast.adapters.rows.sources import opened
-from holdfast.core.scan import Broken
+from holdfast.core.scan import UnreadablePart
 
 # Above this, `datasets` needs more memory than many machines have for one array, which it reads whole.
 LARGE_ARRAY_BYTES = 1 << 30
 
 
-def look_at_json(path: Path, chunk_bytes: int = CHUNK_BYTES) -> Look:
+def look_at_json(path: Path, chunk_bytes: int = CHUNK_BYTES) -> FilePreview:
     """Return the columns that `datasets` decides on.
 
     Raises:
@@ -59,10 +59,10 @@ def look_at_json(path: Path, chunk_bytes: int = CHUNK_BYTES) -> Look:
         raise seen.without_rows()
     if not strict and layout == "lines" and (place := seen.guess.mixed()) is not None:
         what = f"`{place}` has values of several types, which `load_dataset` reads only where no line is blank"
-        seen.problems.append(Broken(str(path), what))
+        seen.problems.append(UnreadablePart(str(path), what))
     if layout == "array" and (size := path.stat().st_size) > LARGE_ARRAY_BYTES:
-        seen.problems.append(Broken(str(path), _told_of_size(size)))
-    return Look(columns=columns, whole=layout == "array", problems=tuple(seen.problems))
+        seen.problems.append(UnreadablePart(str(path), _told_of_size(size)))
+    return FilePreview(columns=columns, whole=layout == "array", problems=tuple(seen.problems))
 
 
 def _told_of_size(size: int) -> str:
@@ -86,8 +86,8 @@ class _Beginning:
     path: Path
     guess: Guess = field(default_factory=Guess)
     one_a_line: bool = True
-    problems: list[Broken] = field(default_factory=list[Broken])
-    fault: Broken | None = None
+    problems: list[UnreadablePart] = field(default_factory=list[UnreadablePart])
+    fault: UnreadablePart | None = None
     first: bool = True
 
     def see(self, chunk: Chunk) -> None:
@@ -109,7 +109,7 @@ class _Beginning:
         try:
             return rows_on(line, decoder)
         except TwinError as error:
-            self.problems.append(Broken(str(self.path), f"{error}: `load_dataset` stops", at))
+            self.problems.append(UnreadablePart(str(self.path), f"{error}: `load_dataset` stops", at))
             return rows_on(line)
         except ValueError as error:
             self.blame(str(error), at)
@@ -117,7 +117,7 @@ class _Beginning:
 
     def blame(self, what: str, line: int | None) -> None:
         """Note a fault, of which the first is told where there are no rows."""
-        self.fault = self.fault or Broken(str(self.path), what, line)
+        self.fault = self.fault or UnreadablePart(str(self.path), what, line)
 
     def without_rows(self) -> BadDataError:
         """Return what to say of a beginning without any row."""
@@ -136,7 +136,7 @@ def read_json(path: Path, columns: Columns, chunk_bytes: int = CHUNK_BYTES) -> P
             if reading.given_up:
                 return reading.row
         if source.problem:
-            yield Broken(str(path), source.problem, row=reading.row)
+            yield UnreadablePart(str(path), source.problem, row=reading.row)
     return reading.row
 
 
@@ -160,7 +160,7 @@ class _Reading:
     noted: set[str] = field(default_factory=set[str])
     given_up: bool = False
 
-    def read(self, chunk: Chunk) -> Iterator[Piece | Broken]:
+    def read(self, chunk: Chunk) -> Iterator[RowChunk | UnreadablePart]:
         """Yield the rows of a chunk."""
         if chunk.text:
             frame, sure = frame_of_lines(chunk.text, self.columns)
@@ -170,22 +170,22 @@ class _Reading:
                 yield from self._one_by_one(chunk, frame)
         if chunk.problem and not self.given_up:
             self.given_up = True
-            yield Broken(self.path, chunk.problem, row=self.row)
+            yield UnreadablePart(self.path, chunk.problem, row=self.row)
 
-    def _give(self, frame: Any) -> Iterator[Piece]:
+    def _give(self, frame: Any) -> Iterator[RowChunk]:
         if frame.height:
-            yield Piece(self.row, frame)
+            yield RowChunk(self.row, frame)
         self.row += frame.height
 
-    def _one_by_one(self, chunk: Chunk, frame: Any | None) -> Iterator[Piece | Broken]:
+    def _one_by_one(self, chunk: Chunk, frame: Any | None) -> Iterator[RowChunk | UnreadablePart]:
         """Yield the rows of a chunk in which something may be wrong; nothing is where they can all be read."""
         verdicts = list(self._verdicts(chunk))
-        if frame is not None and not any(isinstance(verdict, Broken) for verdict in verdicts):
+        if frame is not None and not any(isinstance(verdict, UnreadablePart) for verdict in verdicts):
             yield from self._give(frame)
             return
         good: list[dict[str, Any]] = []
         for verdict in verdicts:
-            if not isinstance(verdict, Broken):
+            if not isinstance(verdict, UnreadablePart):
                 good.append(verdict)
                 continue
             if verdict.row is not None:
@@ -195,11 +195,11 @@ class _Reading:
             yield verdict
         yield from self._give_rows(good)
 
-    def _give_rows(self, rows: list[dict[str, Any]]) -> Iterator[Piece]:
+    def _give_rows(self, rows: list[dict[str, Any]]) -> Iterator[RowChunk]:
         if rows:
             yield from self._give(frame_of(rows, self.columns))
 
-    def _verdicts(self, chunk: Chunk) -> Iterator[dict[str, Any] | Broken]:
+    def _verdicts(self, chunk: Chunk) -> Iterator[dict[str, Any] | UnreadablePart]:
         """Yield each row, or why it cannot be read; what is said of one that can be read has no row."""
         row = self.row
         for number, line in enumerate(chunk.text.split(b"\n")):
@@ -208,18 +208,18 @@ class _Reading:
             at = None if chunk.line is None else chunk.line + number
             for verdict in self._verdicts_on(line, at, row):
                 yield verdict
-                row += not isinstance(verdict, Broken) or verdict.row is not None
+                row += not isinstance(verdict, UnreadablePart) or verdict.row is not None
             if self.faults >= MOST_BROKEN:
                 self.given_up = True
-                yield Broken(self.path, f"{MOST_BROKEN} rows cannot be read; what follows is not looked at", at)
+                yield UnreadablePart(self.path, f"{MOST_BROKEN} rows cannot be read; what follows is not looked at", at)
                 return
 
-    def _verdicts_on(self, line: bytes, at: int | None, row: int) -> Iterator[dict[str, Any] | Broken]:
+    def _verdicts_on(self, line: bytes, at: int | None, row: int) -> Iterator[dict[str, Any] | UnreadablePart]:
         try:
             values = rows_on(line)
         except ValueError as error:
             self.faults += 1
-            yield Broken(self.path, str(error), at, row)
+            yield UnreadablePart(self.path, str(error), at, row)
             return
         for offset, value in enumerate(values):
             notes: list[str] = []
@@ -227,8 +227,8 @@ class _Reading:
                 fitted = fit_row(value, self.columns, notes)
             except MisfitError as error:
                 self.faults += 1
-                yield Broken(self.path, f"{error}: `load_dataset` stops", at, row + offset)
+                yield UnreadablePart(self.path, f"{error}: `load_dataset` stops", at, row + offset)
                 continue
-            yield from (Broken(self.path, note, at) for note in notes if note not in self.noted)
+            yield from (UnreadablePart(self.path, note, at) for note in notes if note not in self.noted)
             self.noted.update(notes)
             yield fitted

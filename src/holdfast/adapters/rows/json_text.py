@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 from holdfast.adapters.rows.encodings import tell_undecodable
 from holdfast.adapters.rows.pieces import CHUNK_BYTES, LARGEST_LINE_BYTES
-from holdfast.adapters.rows.sources import Source
+from holdfast.adapters.rows.sources import ByteSource
 
 Layout = Literal["lines", "array", "values"]
 BOM: Final = codecs.BOM_UTF8
@@ -86,7 +86,7 @@ def _is_json(line: bytes) -> bool:
     return True
 
 
-def chunks_of(source: Source, size: int = CHUNK_BYTES) -> Iterator[Chunk]:
+def chunks_of(source: ByteSource, size: int = CHUNK_BYTES) -> Iterator[Chunk]:
     """Yield the rows of a file, as JSON Lines in chunks of about `size` bytes."""
     beginning = source.read(size).removeprefix(BOM)
     if layout_of(beginning) == "array":
@@ -97,7 +97,7 @@ def chunks_of(source: Source, size: int = CHUNK_BYTES) -> Iterator[Chunk]:
         yield from _lines(beginning, source, size)
 
 
-def _lines(beginning: bytes, source: Source, size: int) -> Iterator[Chunk]:
+def _lines(beginning: bytes, source: ByteSource, size: int) -> Iterator[Chunk]:
     yield Chunk(beginning, 1)
     line = 1 + beginning.count(b"\n")
     while chunk := source.chunk(size):
@@ -105,7 +105,7 @@ def _lines(beginning: bytes, source: Source, size: int) -> Iterator[Chunk]:
         line += chunk.count(b"\n")
 
 
-def _values(beginning: bytes, source: Source, size: int) -> Iterator[Chunk]:
+def _values(beginning: bytes, source: ByteSource, size: int) -> Iterator[Chunk]:
     """Yield objects that are spread over lines; `datasets` can read no more of them than fit into one chunk, or one block."""
     try:
         text = beginning.decode()
@@ -155,7 +155,7 @@ def _on_one_line(text: str) -> str:
     return text.replace("\n", " ").replace("\r", " ")
 
 
-def _array(beginning: bytes, source: Source, size: int) -> Iterator[Chunk]:
+def _array(beginning: bytes, source: ByteSource, size: int) -> Iterator[Chunk]:
     """Yield the elements of one array; those that are no objects as rows with one column, `text`."""
     elements = Elements(beginning, source)
     as_rows = b"{" in beginning[:100].split(b'"', 1)[0]  # as datasets tells them apart
@@ -178,7 +178,7 @@ class Elements:
         problem: Why they end, if not with the array.
     """
 
-    def __init__(self, beginning: bytes, source: Source) -> None:
+    def __init__(self, beginning: bytes, source: ByteSource) -> None:
         """Take the file's beginning, and the rest of it."""
         self._source = source
         self._decoder = codecs.getincrementaldecoder("utf-8")("strict")

@@ -11,14 +11,14 @@ from holdfast.adapters.rows.csv_rows import look_at_csv, look_at_tsv, read_csv, 
 from holdfast.adapters.rows.json_rows import look_at_json, read_json
 from holdfast.adapters.rows.names import BadDataError, kind_of
 from holdfast.adapters.rows.parquet_rows import look_at_parquet, read_parquet
-from holdfast.adapters.rows.pieces import Columns, Format, Look, Piece, Pieces
+from holdfast.adapters.rows.pieces import Columns, FilePreview, Format, Pieces, RowChunk
 from holdfast.adapters.rows.sources import refuse_strangers
 from holdfast.adapters.rows.splits import Splits, find_splits, is_saved, saved_splits
 from holdfast.adapters.rows.text_rows import look_at_text, read_text
 from holdfast.catalog.slices import ALL, Slice, parse_slices
 from holdfast.core.columns import Type
 from holdfast.core.errors import SourceError
-from holdfast.core.scan import Broken
+from holdfast.core.scan import UnreadablePart
 from holdfast.ports import Batch
 
 FORMATS: Final[dict[str, Format]] = {
@@ -68,8 +68,8 @@ def rows_of_files(splits: Mapping[str, Sequence[Path]], split: str, where: Path)
         UsageError: As `open_rows`.
     """
     slices = tuple(part for asked in parse_slices(split) for part in _named(asked, splits, where))
-    first = Files(next(iter(splits.values())))
-    files = {name: first if number == 0 else Files(paths) for number, (name, paths) in enumerate(splits.items())}
+    first = SplitFiles(next(iter(splits.values())))
+    files = {name: first if number == 0 else SplitFiles(paths) for number, (name, paths) in enumerate(splits.items())}
     return FileRows(files, slices, first.look())
 
 
@@ -82,12 +82,12 @@ def _named(asked: Slice, splits: Mapping[str, Sequence[Path]], where: Path) -> S
 
 
 @dataclass(slots=True)
-class Files:
+class SplitFiles:
     """The files of one split; they may have to be fetched one by one, so none is looked at before its turn."""
 
     paths: Sequence[Path]
 
-    def look(self) -> Look:
+    def look(self) -> FilePreview:
         """Return what the first file that can be read tells.
 
         Raises:
@@ -103,7 +103,7 @@ class Files:
                 problems.append(error)
         raise problems[0]
 
-    def pieces(self, look: Look) -> Iterator[Piece | Broken]:
+    def pieces(self, look: FilePreview) -> Iterator[RowChunk | UnreadablePart]:
         """Yield the rows of all files, numbered through; one that cannot be read at all is one broken place."""
         start = 0
         for number in range(len(self.paths)):
@@ -114,20 +114,20 @@ class Files:
             except StopIteration as end:
                 start += end.value
 
-    def _pieces_of(self, number: int, look: Look) -> Pieces:
+    def _pieces_of(self, number: int, look: FilePreview) -> Pieces:
         path = Path()
         try:
             path = self.paths[number]
             refuse_strangers(path, written=kind_of(path) in WRITTEN)
             if look.whole and number and (fault := _unlike(format_of(path).look(path).columns, look.columns)):
-                yield Broken(str(path), fault)
+                yield UnreadablePart(str(path), fault)
                 return 0
             return (yield from format_of(path).read(path, look.columns))
         except SourceError as error:
-            yield Broken(str(path), error.what)
+            yield UnreadablePart(str(path), error.what)
             return 0
 
-    def count(self, look: Look) -> int:
+    def count(self, look: FilePreview) -> int:
         """Return how many rows there are, which may mean reading them all."""
         last = 0
         for number in range(len(self.paths)):
@@ -165,9 +165,9 @@ def _unlike(found: Columns, wanted: Columns) -> str:
 COUNTED: Final = ("parquet",)
 
 
-def _moved(piece: Piece | Broken, by: int) -> Piece | Broken:
-    if isinstance(piece, Piece):
-        return Piece(piece.start + by, piece.frame)
+def _moved(piece: RowChunk | UnreadablePart, by: int) -> RowChunk | UnreadablePart:
+    if isinstance(piece, RowChunk):
+        return RowChunk(piece.start + by, piece.frame)
     return piece if piece.row is None else replace(piece, row=piece.row + by)
 
 
@@ -194,10 +194,10 @@ class FileRows:
         look: What the beginning tells.
     """
 
-    files: Mapping[str, Files]
+    files: Mapping[str, SplitFiles]
     slices: Sequence[Slice]
-    look: Look
-    _broken: list[Broken] = field(default_factory=list[Broken])
+    look: FilePreview
+    _broken: list[UnreadablePart] = field(default_factory=list[UnreadablePart])
 
     @property
     def columns(self) -> Mapping[str, Type]:
@@ -205,7 +205,7 @@ class FileRows:
         return self.look.columns
 
     @property
-    def broken(self) -> Sequence[Broken]:
+    def broken(self) -> Sequence[UnreadablePart]:
         """Where the files could not be read, as far as they have been."""
         return self._broken
 
@@ -239,10 +239,10 @@ class FileRows:
         taken = part.rows(files.count(self.look) if part.needs_total else sys.maxsize)
         self._end = base
         for piece in files.pieces(self.look):
-            if isinstance(piece, Broken):
+            if isinstance(piece, UnreadablePart):
                 if piece.row is None or piece.row in taken:
                     row = None if piece.row is None else piece.row - taken.start + base
-                    self._broken.append(Broken(piece.path, piece.what, piece.line, row))
+                    self._broken.append(UnreadablePart(piece.path, piece.what, piece.line, row))
                 continue
             if piece.start >= taken.stop:
                 return

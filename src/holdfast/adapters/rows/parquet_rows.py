@@ -13,8 +13,8 @@ from polars.exceptions import PolarsError
 from holdfast.adapters.rows.conform import conform
 from holdfast.adapters.rows.fit import MisfitError
 from holdfast.adapters.rows.footer import RowGroup, read_footer
-from holdfast.adapters.rows.pieces import MOST_BROKEN, Columns, Look, Piece, Pieces
-from holdfast.core.scan import Broken
+from holdfast.adapters.rows.pieces import MOST_BROKEN, Columns, FilePreview, Pieces, RowChunk
+from holdfast.core.scan import UnreadablePart
 
 # Small row groups are read together and large ones in parts, of about so many bytes.
 PART_BYTES: Final = 64 << 20
@@ -23,34 +23,38 @@ MOST_PARTS: Final = 8
 MOST_ROWS: Final = 50_000
 
 
-def look_at_parquet(path: Path) -> Look:
+def look_at_parquet(path: Path) -> FilePreview:
     """Return what the file's footer tells.
 
     Raises:
         BadDataError: It is no Parquet, or was cut off.
     """
     footer = read_footer(path)
-    return Look(columns=footer.columns, rows=footer.rows)
+    return FilePreview(columns=footer.columns, rows=footer.rows)
 
 
 def read_parquet(path: Path, columns: Columns) -> Pieces:
     """Yield the rows of a file, put into the columns."""
     footer = read_footer(path)
     if footer.groups and not footer.groups[0].rows:
-        yield Broken(str(path), "its first row group has no rows, for which `load_dataset` stops: leave the file out")
+        yield UnreadablePart(
+            str(path), "its first row group has no rows, for which `load_dataset` stops: leave the file out"
+        )
     faults = 0
     for start, rows in parts_of(footer.groups):
         try:
             # With `glob`, a name with brackets would be a pattern.
             frame = pl.scan_parquet(path, glob=False).slice(start, rows).collect()
-            yield Piece(start, conform(frame, footer.columns, columns))
+            yield RowChunk(start, conform(frame, footer.columns, columns))
         except MisfitError as error:
-            yield Broken(str(path), f"{error}: `load_dataset` stops", row=start)
+            yield UnreadablePart(str(path), f"{error}: `load_dataset` stops", row=start)
             return footer.rows
         except (PolarsError, pl.exceptions.PanicException, OSError) as error:
             faults += 1
             last = start + rows - 1
-            yield Broken(str(path), f"rows {start:,} to {last:,} cannot be read: {_first_line(error)}", row=start)
+            yield UnreadablePart(
+                str(path), f"rows {start:,} to {last:,} cannot be read: {_first_line(error)}", row=start
+            )
             if faults >= MOST_BROKEN:
                 return footer.rows
     return footer.rows

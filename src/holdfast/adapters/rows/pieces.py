@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.core.columns import Type
-from holdfast.core.scan import Broken
+from holdfast.core.scan import UnreadablePart
 
 # As many bytes or characters as `datasets` reads at a time, so that the first of them decide on the same types.
 CHUNK_BYTES = 10 << 20
@@ -19,7 +19,7 @@ Columns = Mapping[str, Type]
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class RowChunk:
     """Some rows of a file.
 
     Attributes:
@@ -31,12 +31,12 @@ class Piece:
     frame: Any
 
 
-Pieces = Generator[Piece | Broken, None, int]
+Pieces = Generator[RowChunk | UnreadablePart, None, int]
 """What a reader yields, in order. It returns how many rows the file has, with those that could not be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class FilePreview:
     """What the beginning of a data file, or its end, tells.
 
     Attributes:
@@ -50,7 +50,7 @@ class Look:
     columns: Columns = field(default_factory=dict[str, Type])
     rows: int | None = None
     whole: bool = False
-    problems: tuple[Broken, ...] = ()
+    problems: tuple[UnreadablePart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,5 +62,5 @@ class Format:
         read: Yields its rows, put into columns of the given types.
     """
 
-    look: Callable[[Path], Look]
+    look: Callable[[Path], FilePreview]
     read: Callable[[Path, Columns], Pieces]

@@ -25,7 +25,7 @@ LFS: Final = b"version https://git-lfs.github.com/spec/"
 STEP_BYTES: Final = 1 << 16
 
 
-class Source:
+class ByteSource:
     """Bytes of a data file.
 
     Attributes:
@@ -89,7 +89,7 @@ class Source:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Source]:
+def opened(path: Path) -> Iterator[ByteSource]:
     """Open a data file.
 
     Raises:
@@ -101,7 +101,7 @@ def opened(path: Path) -> Iterator[Source]:
     except OSError as error:
         raise BadDataError(f"{path} cannot be read: {error.strerror or error}", path) from error
     with file:
-        yield Source(file)
+        yield ByteSource(file)
 
 
 def refuse_strangers(path: Path, *, written: bool) -> None:

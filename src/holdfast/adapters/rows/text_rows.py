@@ -10,22 +10,22 @@ from typing import Final
 import polars as pl
 
 from holdfast.adapters.rows.encodings import tell_undecodable
-from holdfast.adapters.rows.pieces import CHUNK_BYTES, Columns, Look, Piece, Pieces
+from holdfast.adapters.rows.pieces import CHUNK_BYTES, Columns, FilePreview, Pieces, RowChunk
 from holdfast.adapters.rows.sources import opened
 from holdfast.core.columns import STRING
-from holdfast.core.scan import Broken
+from holdfast.core.scan import UnreadablePart
 
 COLUMNS: Final = {"text": STRING}
 
 
-def look_at_text(path: Path) -> Look:
+def look_at_text(path: Path) -> FilePreview:
     """Return the one column.
 
     Raises:
         BadDataError: The file cannot be opened.
     """
     with opened(path):
-        return Look(columns=COLUMNS)
+        return FilePreview(columns=COLUMNS)
 
 
 def read_text(path: Path, columns: Columns) -> Pieces:
@@ -38,11 +38,11 @@ def read_text(path: Path, columns: Columns) -> Pieces:
             except UnicodeDecodeError as error:
                 if not told:
                     at = row + chunk.count(b"\n", 0, error.start)
-                    yield Broken(str(path), tell_undecodable(chunk, error), at + 1, at)
+                    yield UnreadablePart(str(path), tell_undecodable(chunk, error), at + 1, at)
                 text, told = chunk.decode(errors="replace"), True
             lines = [line.rstrip("\n") for line in io.StringIO(text, newline=None)]
-            yield Piece(row, pl.DataFrame(dict.fromkeys(columns, lines), schema=dict.fromkeys(columns, pl.String)))
+            yield RowChunk(row, pl.DataFrame(dict.fromkeys(columns, lines), schema=dict.fromkeys(columns, pl.String)))
             row += len(lines)
         if source.problem:
-            yield Broken(str(path), source.problem, row + 1, row)
+            yield UnreadablePart(str(path), source.problem, row + 1, row)
     return row

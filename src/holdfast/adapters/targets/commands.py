@@ -9,12 +9,12 @@ from holdfast.adapters.readers.command_line import CommandLine, command_document
 from holdfast.adapters.readers.command_line.accelerate import add_accelerate_config
 from holdfast.adapters.readers.command_line.edits import place_edits as place_command_edits
 from holdfast.adapters.readers.command_line.launchers import NOT_SAID
-from holdfast.adapters.readers.command_line.programs import Program
+from holdfast.adapters.readers.command_line.programs import StartedCommand
 from holdfast.adapters.readers.command_line.slurm import read_directives
 from holdfast.adapters.readers.script.edits import can_place as can_place_in_script
 from holdfast.adapters.readers.script.edits import place_edits as place_script_edits
 from holdfast.adapters.targets import Target, read_text
-from holdfast.adapters.targets.siblings import SettingsBeside, read_documents
+from holdfast.adapters.targets.siblings import SiblingSettings, read_documents
 from holdfast.catalog.hub_jobs import BACKEND
 from holdfast.core.document import Document, Edit, Key, Unknown
 from holdfast.core.errors import UsageError
@@ -87,7 +87,7 @@ def read_line_documents(line: CommandLine, text: str, path: str) -> Iterator[Doc
         path: That source's name; a script and files of settings are looked for from here, then beside it.
     """
     folders = tuple(_folders(path, line))
-    files = SettingsBeside(*folders)
+    files = SiblingSettings(*folders)
     _add_installed(line, Path(path).parent)
     program = line.program
     if program and program.name.text.startswith(ADDRESS) and line.launch.values.get("where.backend") == BACKEND:
@@ -105,7 +105,7 @@ def read_line_documents(line: CommandLine, text: str, path: str) -> Iterator[Doc
         yield document
 
 
-def _script_name(program: Program) -> str:
+def _script_name(program: StartedCommand) -> str:
     """Return the file that a program is, of a module too; empty where it is none."""
     if program.kind == "module" and MODULE.fullmatch(program.name.text):
         return f"{program.name.text.replace('.', '/')}.py"
@@ -141,7 +141,7 @@ def read_script_documents(
     script = _found(name, folders)
     if script is None:
         return ()
-    return read_documents(read_text(script), script, arguments, SettingsBeside(*folders))
+    return read_documents(read_text(script), script, arguments, SiblingSettings(*folders))
 
 
 def _add_installed(line: CommandLine, folder: Path) -> None:

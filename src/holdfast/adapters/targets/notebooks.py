@@ -5,7 +5,7 @@ from pathlib import Path
 from holdfast.adapters.readers.notebook import read_notebook
 from holdfast.adapters.readers.script.edits import can_place, place_edits
 from holdfast.adapters.targets import Target
-from holdfast.adapters.targets.siblings import Beside
+from holdfast.adapters.targets.siblings import SiblingModules
 
 
 def read(text: str, path: str, _: tuple[str, ...], __: tuple[str, ...]) -> Target:
@@ -14,6 +14,6 @@ def read(text: str, path: str, _: tuple[str, ...], __: tuple[str, ...]) -> Targe
     Raises:
         UsageError: It is no notebook, or its cells are no Python.
     """
-    beside = Beside(Path(path).parent)
+    beside = SiblingModules(Path(path).parent)
     documents = read_notebook(text, path, beside=beside)
     return Target(documents=documents, place_edits=place_edits, can_place=can_place, modules=frozenset(beside.asked))

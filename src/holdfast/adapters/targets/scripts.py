@@ -6,7 +6,7 @@ from pathlib import Path
 from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.script.edits import can_place, place_edits
 from holdfast.adapters.targets import Target
-from holdfast.adapters.targets.siblings import Beside, SettingsBeside
+from holdfast.adapters.targets.siblings import SiblingModules, SiblingSettings
 from holdfast.catalog.hub_jobs import IMAGES, UV
 from holdfast.core.document import Document, Edit
 from holdfast.core.errors import UsageError
@@ -19,8 +19,8 @@ def read(text: str, path: str, _: tuple[str, ...], arguments: tuple[str, ...]) -
     Raises:
         UsageError: It is no Python.
     """
-    beside = Beside(Path(path).parent)
-    files = SettingsBeside(Path(path).parent)
+    beside = SiblingModules(Path(path).parent)
+    files = SiblingSettings(Path(path).parent)
     documents = read_script(text, path, beside=beside, argv=arguments or None, files=files)
     submits = any(call.name in UV | IMAGES for call in documents[0].calls)
     if submits:

@@ -22,10 +22,10 @@ def read_documents(
     Raises:
         UsageError: It is no Python.
     """
-    return read_script(text, path, beside=Beside(Path(path).parent), argv=arguments, files=files)
+    return read_script(text, path, beside=SiblingModules(Path(path).parent), argv=arguments, files=files)
 
 
-class SettingsBeside:
+class SiblingSettings:
     """Gives the settings of files by their names, from here or from some folders.
 
     Attributes:
@@ -49,7 +49,7 @@ class SettingsBeside:
         return None
 
 
-class Beside:
+class SiblingModules:
     """Gives the texts of modules that lie in a folder.
 
     Attributes:

@@ -32,7 +32,7 @@ QUIET = {"TRANSFORMERS_NO_ADVISORY_WARNINGS": "1", "TOKENIZERS_PARALLELISM": "tr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class TokenizerRequest:
     """The tokenizer that a job trains with.
 
     Attributes:
@@ -58,7 +58,7 @@ class Wanted:
     offline: bool = False
 
 
-def want_tokenizer(job: Document, *, folder: Path = Path(), offline: bool = False) -> Wanted:
+def want_tokenizer(job: Document, *, folder: Path = Path(), offline: bool = False) -> TokenizerRequest:
     """Return the tokenizer that a job file trains with.
 
     Raises:
@@ -67,7 +67,7 @@ def want_tokenizer(job: Document, *, folder: Path = Path(), offline: bool = Fals
     method, template = str(job.get("method")), _told(job, "model.chat_template")
     cloned = _told(job, "train.chat_template_path")
     clones = method in CLONING and not str(template or cloned).endswith(ENDINGS)
-    return Wanted(
+    return TokenizerRequest(
         path=str(_told(job, "model.path")),
         revision=_told(job, "model.revision"),
         trust_remote_code=bool(_told(job, "model.trust_remote_code") or _told(job, "train.trust_remote_code")),
@@ -80,7 +80,7 @@ def want_tokenizer(job: Document, *, folder: Path = Path(), offline: bool = Fals
     )
 
 
-def load_tokenizer(wanted: Wanted) -> LoadedTokenizer:
+def load_tokenizer(wanted: TokenizerRequest) -> LoadedTokenizer:
     """Return a tokenizer with its chat template.
 
     Covered: what `AutoTokenizer` loads. Not covered: processors of models that see or hear.
@@ -134,7 +134,7 @@ def _transformers() -> Any:
     return transformers
 
 
-def _loaded(transformers: Any, path: str, wanted: Wanted) -> Any:
+def _loaded(transformers: Any, path: str, wanted: TokenizerRequest) -> Any:
     folder = wanted.folder / Path(path).expanduser()
     name = str(folder) if folder.is_dir() else path
     if not folder.is_dir() and (path.startswith((".", "/", "~")) or path.count("/") > 1):
@@ -163,7 +163,7 @@ def _builtin(path: str) -> Any:
     return make_tokenizer([text for entry in entries() for text in entry])
 
 
-def _config(wanted: Wanted, name: str) -> dict[str, Any]:
+def _config(wanted: TokenizerRequest, name: str) -> dict[str, Any]:
     """Return one of the model's JSON files; nothing where it has none."""
     hub = import_module("transformers.utils")
     folder = wanted.folder / Path(wanted.path).expanduser()
@@ -175,7 +175,7 @@ def _config(wanted: Wanted, name: str) -> dict[str, Any]:
     return read if isinstance(read, dict) else {}
 
 
-def _options(wanted: Wanted) -> dict[str, Any]:
+def _options(wanted: TokenizerRequest) -> dict[str, Any]:
     """Return how transformers is to look for the model's files."""
     return {"local_files_only": wanted.offline} | ({"revision": wanted.revision} if wanted.revision else {})
 
@@ -186,7 +186,7 @@ def _text_config(config: Mapping[str, Any]) -> Mapping[str, Any]:
     return part if isinstance(part, Mapping) else config
 
 
-def _end_with(tokenizer: Any, wanted: Wanted) -> None:
+def _end_with(tokenizer: Any, wanted: TokenizerRequest) -> None:
     """Give the tokenizer the token that the job says ends a text."""
     if wanted.eos_token is None:
         return
@@ -196,7 +196,7 @@ def _end_with(tokenizer: Any, wanted: Wanted) -> None:
     tokenizer.eos_token = wanted.eos_token
 
 
-def _take_template(transformers: Any, tokenizer: Any, wanted: Wanted) -> bool:
+def _take_template(transformers: Any, tokenizer: Any, wanted: TokenizerRequest) -> bool:
     """Give the tokenizer the chat template that the job names, and tell whether the model's embedding grows with it."""
     template = str(wanted.template)
     if template.endswith(ENDINGS):

@@ -24,7 +24,7 @@ from ruamel.yaml.reader import ReaderError
 
 from holdfast.adapters.yaml.tree import Branch, Child, Leaf, Node, after_colon, parse_plain
 from holdfast.core.errors import GroupedError, JobError, Spot
-from holdfast.core.text import Lines
+from holdfast.core.text import LineIndex
 
 LONGEST = 200_000
 """Characters; ruamel.yaml reads some 400,000 a second, and a job has a few thousand."""
@@ -100,7 +100,7 @@ class _Composer:
     """Makes a tree of ruamel's events, and collects what it objects to."""
 
     def __init__(self, text: str, path: str) -> None:
-        self.path, self.text, self.lines = path, text, Lines(text)
+        self.path, self.text, self.lines = path, text, LineIndex(text)
         self.problems: list[JobError] = []
         self.reached = 0
         self.events = self.read()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from holdfast.adapters.yaml.tree import Child
-from holdfast.core.text import LINE_BREAK, Lines, TextEdit
+from holdfast.core.text import LINE_BREAK, LineIndex, TextEdit
 
 BYTE_ORDER_MARK = "\ufeff"
 COMMENT = re.compile(r"(?P<comma>[ \t]*,)?[ \t]*(#.*)?")
@@ -21,7 +21,7 @@ class Splice(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class SourceLines:
     """A text and its lines.
 
     Attributes:
@@ -31,12 +31,12 @@ class Page:
     """
 
     text: str
-    lines: Lines = field(init=False)
+    lines: LineIndex = field(init=False)
     newline: str = field(init=False)
 
     def __post_init__(self) -> None:
         found = LINE_BREAK.search(self.text)
-        object.__setattr__(self, "lines", Lines(self.text))
+        object.__setattr__(self, "lines", LineIndex(self.text))
         object.__setattr__(self, "newline", found[0] if found else "\n")
 
     def line_start(self, offset: int) -> int:
@@ -75,7 +75,7 @@ class Page:
         return Splice(end, end, "".join(f"{self.newline}{' ' * column}{line}" for line in lines))
 
 
-class Draft:
+class EditedText:
     """A text under edit that knows which of its characters are the original's, and where they stood."""
 
     def __init__(self, text: str) -> None:
@@ -92,7 +92,7 @@ class Draft:
 
     def edits(self) -> tuple[TextEdit, ...]:
         """Return what was done to the original, as edits that do not overlap."""
-        lines = Lines(self.original)
+        lines = LineIndex(self.original)
         edits: list[TextEdit] = []
         kept, new = 0, ""
         for character, origin in (*zip(self.text, self.origins, strict=True), ("", len(self.original))):

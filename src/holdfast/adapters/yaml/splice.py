@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from holdfast.adapters.yaml.page import Page, Splice
+from holdfast.adapters.yaml.page import SourceLines, Splice
 from holdfast.adapters.yaml.render import STEP, render_entry, render_inline, render_lines
 from holdfast.adapters.yaml.tree import Branch, Child, Leaf, after_colon, says, value_of
 
@@ -14,7 +14,7 @@ COMMA = re.compile(r"\s*,")
 Step = tuple[Splice, ...]
 
 
-def steps(page: Page, child: Child, value: Any, *, flow: bool = False) -> Iterator[Step]:
+def steps(page: SourceLines, child: Child, value: Any, *, flow: bool = False) -> Iterator[Step]:
     """Yield steps towards an entry that says the value. After each the text has to be read anew.
 
     Args:
@@ -37,7 +37,7 @@ def rename(key: Leaf, name: str) -> Step:
     return (Splice(key.start, key.end, render_inline(name, key.quote)),)
 
 
-def _steps_within(page: Page, branch: Branch, value: Any) -> Iterator[Step]:
+def _steps_within(page: SourceLines, branch: Branch, value: Any) -> Iterator[Step]:
     wanted: Mapping[str | int, Any] = dict(enumerate(value)) if branch.is_list else value
     for name, entry in branch.children.items():
         if name in wanted:
@@ -59,7 +59,7 @@ def _alike(node: Branch, value: Any) -> bool:
     return isinstance(value, list) and (len(value) == len(old) or value[: len(old)] == old)
 
 
-def _replace(page: Page, child: Child, value: Any, *, flow: bool) -> Step:
+def _replace(page: SourceLines, child: Child, value: Any, *, flow: bool) -> Step:
     node, key = child.node, child.key
     if isinstance(node, Leaf):
         return (_replace_leaf(page, child, node, value, flow=flow),)
@@ -70,7 +70,7 @@ def _replace(page: Page, child: Child, value: Any, *, flow: bool) -> Step:
     return (Splice(here, here, f" {inline}"), page.without_lines(node.start, node.end))
 
 
-def _replace_leaf(page: Page, child: Child, leaf: Leaf, value: Any, *, flow: bool) -> Splice:
+def _replace_leaf(page: SourceLines, child: Child, leaf: Leaf, value: Any, *, flow: bool) -> Splice:
     """Write over a value, or where none is; a mapping there gets lines of its own, if there can be lines."""
     key = child.key
     if leaf.start < leaf.end:
@@ -81,7 +81,7 @@ def _replace_leaf(page: Page, child: Child, leaf: Leaf, value: Any, *, flow: boo
     return Splice(leaf.start, leaf.end, f"{colon} {render_inline(value)}")
 
 
-def _insert(page: Page, branch: Branch, name: str | int, value: Any) -> Step:
+def _insert(page: SourceLines, branch: Branch, name: str | int, value: Any) -> Step:
     """Write a new entry after the last one, on a line of its own if that has one."""
     inline = render_inline(value) if branch.is_list else f"{render_inline(name)}: {render_inline(value)}"
     if not branch.children:
@@ -100,7 +100,7 @@ def _insert(page: Page, branch: Branch, name: str | int, value: Any) -> Step:
     return (Splice(end, end, ","), page.with_lines(end, page.column(last.start), [inline]))
 
 
-def _remove(page: Page, entries: list[Child], index: int) -> Splice:
+def _remove(page: SourceLines, entries: list[Child], index: int) -> Splice:
     """Take one of several entries away: its lines if it has them to itself, and no other's comment."""
     child, text = entries[index], page.text
     start, end = child.start, child.node.end

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 from holdfast.catalog.api.annotations import plain_types
 from holdfast.catalog.api.history import History, at, is_in
-from holdfast.core.api import REQUIRED, Deprecation, Parameter, Signature
+from holdfast.core.api import REQUIRED, CallSignature, Deprecation, Parameter
 from holdfast.core.document import Unknown
 
 Kind = Literal["class", "function", "method", "command"]
@@ -16,7 +16,7 @@ FORWARDS: Final = "forward"
 """How a class says that it hands keywords it does not know to its base."""
 
 
-def own_signature(history: History, entry: Mapping[str, Any], index: int, home: str, kind: Kind) -> Signature:
+def own_signature(history: History, entry: Mapping[str, Any], index: int, home: str, kind: Kind) -> CallSignature:
     """Return what a class, function or method itself declares at one release.
 
     Args:
@@ -30,7 +30,7 @@ def own_signature(history: History, entry: Mapping[str, Any], index: int, home: 
     present = {name: each for name, each in entry["p"].items() if is_in(history.releases(each["r"]), index)}
     names = [name for name in order if name in present] + [name for name in present if name not in set(order)]
     keywords = at(entry.get("kw"), index)
-    return Signature(
+    return CallSignature(
         path=home,
         home=home,
         kind=kind,
@@ -43,7 +43,7 @@ def own_signature(history: History, entry: Mapping[str, Any], index: int, home: 
     )
 
 
-def merge_fields(bases: Iterable[Signature | None], own: Signature) -> Signature:
+def merge_fields(bases: Iterable[CallSignature | None], own: CallSignature) -> CallSignature:
     """Return what a dataclass takes: its bases' fields first, the farthest base's before the nearest's, then its own.
 
     Args:
@@ -63,7 +63,7 @@ def merge_fields(bases: Iterable[Signature | None], own: Signature) -> Signature
     return _merged(own, layers, by_position | by_keyword, len(by_position) if sure else None, opened=None in known)
 
 
-def merge_forwarded(bases: Iterable[Signature | None], own: Signature) -> Signature:
+def merge_forwarded(bases: Iterable[CallSignature | None], own: CallSignature) -> CallSignature:
     """Return what an `__init__` takes that hands other keywords to its base: its own parameters come first.
 
     Args:
@@ -77,9 +77,14 @@ def merge_forwarded(bases: Iterable[Signature | None], own: Signature) -> Signat
 
 
 def _merged(
-    own: Signature, layers: list[Signature], parameters: dict[str, Parameter], positional: int | None, *, opened: bool
-) -> Signature:
-    return Signature(
+    own: CallSignature,
+    layers: list[CallSignature],
+    parameters: dict[str, Parameter],
+    positional: int | None,
+    *,
+    opened: bool,
+) -> CallSignature:
+    return CallSignature(
         path=own.path,
         home=own.home,
         kind=own.kind,

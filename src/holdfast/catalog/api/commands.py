@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from holdfast.catalog.api.history import History, at, is_in
-from holdfast.core.api import Parameter, Signature
+from holdfast.core.api import CallSignature, Parameter
 
 PREFIX: Final = "trl "
 ANY: Final = "any"
@@ -153,8 +153,8 @@ HANDED_ON: Final = OWN | LAUNCHER
 
 
 def command_signature(
-    path: str, history: History, index: int, signature: Callable[[str], Signature | None]
-) -> Signature:
+    path: str, history: History, index: int, signature: Callable[[str], CallSignature | None]
+) -> CallSignature:
     """Return what a command takes, at the release in use.
 
     Args:
@@ -166,7 +166,7 @@ def command_signature(
     classes = [signature(home) for home in dict.fromkeys(command_classes(path, history, index))]
     parameters = {name: each for found in classes if found for name, each in found.parameters.items()}
     handed_on = {name: Parameter(name=name, default=None) for name in sorted(HANDED_ON)}
-    return Signature(
+    return CallSignature(
         path=path,
         home=path,
         kind="command",

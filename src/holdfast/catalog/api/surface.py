@@ -10,8 +10,8 @@ from holdfast.catalog.api.build import FORWARDS, Kind, merge_fields, merge_forwa
 from holdfast.catalog.api.commands import PREFIX, command_classes, command_signature
 from holdfast.catalog.api.folders import FOLDER
 from holdfast.catalog.api.history import History, Releases, at, is_in, load_history, run_of
-from holdfast.core.api import Signature, Span
-from holdfast.core.program import Program
+from holdfast.core.api import CallSignature, Span
+from holdfast.core.program import MethodChecks
 
 HARMLESS: Final = frozenset(
     {"object", "abc.ABC", "ABC", "typing.Generic", "Generic", "typing.Protocol", "typing_extensions.Protocol"}
@@ -51,10 +51,10 @@ class Api:
         """
         self._folder = folder
         self._at: dict[str, tuple[History, int]] = {}
-        self._signatures: dict[str, Signature | None] = {}
+        self._signatures: dict[str, CallSignature | None] = {}
         self._homes: dict[str, str | None] = {}
         self._lines: dict[str, tuple[str, ...]] = {}
-        self._checks: dict[str, tuple[Program, ...]] = {}
+        self._checks: dict[str, tuple[MethodChecks, ...]] = {}
         for name, version in versions.items():
             package = name.replace("-", "_").lower()
             history = load_history(package, folder)
@@ -63,7 +63,7 @@ class Api:
                 self._at[package] = (history, index)
         self.versions: Mapping[str, str] = {name: each.versions[index] for name, (each, index) in self._at.items()}
 
-    def signature(self, path: str) -> Signature | None:
+    def signature(self, path: str) -> CallSignature | None:
         """Return what a class, function or method takes, by any public import path; None: not known, make no claim."""
         if path not in self._signatures:
             self._signatures[path] = None  # a class that derives from itself ends here
@@ -128,21 +128,21 @@ class Api:
         """
         return tuple(dict.fromkeys(self._parameter_spans(path, name, FURTHEST)))
 
-    def checks(self, path: str) -> tuple[Program, ...]:
+    def checks(self, path: str) -> tuple[MethodChecks, ...]:
         """Return what a class checks when it is constructed, the nearest class's first."""
         if path not in self._checks:
             homes = map(self._class, self.ancestors(path))
             self._checks[path] = tuple(program for home in homes for program in self._programs(home))
         return self._checks[path]
 
-    def _programs(self, found: "_Found | None") -> Iterator[Program]:
+    def _programs(self, found: "_Found | None") -> Iterator[MethodChecks]:
         """Yield a class's own programs: each of the pieces that its release has."""
         pieces: dict[str, list[str]] = {}
         for ranges, method, text in found.entry.get("x", ()) if found else ():
             if found and is_in(found.history.releases(ranges), found.release):
                 pieces.setdefault(method, []).append(text)
         for method, texts in pieces.items():
-            yield Program(found.home if found else "", method, "\n".join(texts))
+            yield MethodChecks(found.home if found else "", method, "\n".join(texts))
 
     # Where things stand
 
@@ -193,7 +193,7 @@ class Api:
 
     # Signatures
 
-    def _signature(self, path: str) -> Signature | None:
+    def _signature(self, path: str) -> CallSignature | None:
         if path.startswith(PREFIX):
             known = self._at.get(PREFIX.strip())
             return command_signature(path, *known, self.signature) if known else None
@@ -207,7 +207,7 @@ class Api:
         function = self._present("f", home)
         return _declared(function, "function") if function else None
 
-    def _class_signature(self, found: _Found) -> Signature:
+    def _class_signature(self, found: _Found) -> CallSignature:
         own = _declared(found, "class")
         forwards = at(found.entry.get("kw"), found.release) == FORWARDS
         if at(found.entry.get("k"), found.release) not in INHERITS and not forwards:
@@ -280,13 +280,13 @@ def _is_ordered(entry: Mapping[str, Any]) -> bool:
     return "o" in entry or kinds != "dataclass" or not all(each for _, each in bases)
 
 
-def _sure_positions(bases: Iterable[Signature | None]) -> int | None:
+def _sure_positions(bases: Iterable[CallSignature | None]) -> int | None:
     """Return how many parameters, those of the bases, stand in their order; None where that may be too few for a call."""
     known = [each.positional or 0 for each in bases if each]
     return sum(known) if sum(known) >= MANY else None
 
 
-def _declared(found: _Found, kind: Kind) -> Signature:
+def _declared(found: _Found, kind: Kind) -> CallSignature:
     return own_signature(found.history, found.entry, found.release, found.home, kind)
 
 

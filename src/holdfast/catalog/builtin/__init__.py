@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type
-from holdfast.core.facts import Model
+from holdfast.core.facts import ModelFacts
 from holdfast.core.methods import Method
 
 BUILTIN: Final = "builtin:"
@@ -63,7 +63,7 @@ def builtin_columns(path: str, config: str | None, method: Method) -> Mapping[st
     return COLUMNS.get(config or CONFIG_FOR[method], {}) if path in DATASETS else {}
 
 
-def builtin_model(path: str) -> Model | None:
+def builtin_model(path: str) -> ModelFacts | None:
     """Return what is known of a built-in model before it is made; None if there is none of that name."""
     if path not in MODELS:
         return None
@@ -71,7 +71,7 @@ def builtin_model(path: str) -> Model | None:
 
     config = {"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "tie_word_embeddings": True}
     sizes = {"vocab_size": tiny_chat.VOCABULARY, "max_position_embeddings": tiny_chat.CONTEXT_TOKENS}
-    return Model(files=MADE, config={**config, **sizes}, chat_template=tiny_chat.CHAT_TEMPLATE)
+    return ModelFacts(files=MADE, config={**config, **sizes}, chat_template=tiny_chat.CHAT_TEMPLATE)
 
 
 def builtin_tensors(path: str) -> frozenset[str]:

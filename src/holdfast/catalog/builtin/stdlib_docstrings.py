@@ -27,7 +27,7 @@ SIGNATURE_CHARACTERS = 80
 TEST_PERCENT = 10
 
 
-class Entry(NamedTuple):
+class DocumentedEntry(NamedTuple):
     """One documented function or class."""
 
     question: str
@@ -53,7 +53,7 @@ def rows(config: str, split: str, seed: int = 0) -> list[dict[str, Any]]:
 
 
 @cache
-def entries() -> tuple[Entry, ...]:
+def entries() -> tuple[DocumentedEntry, ...]:
     """Return every entry once, shuffled the same way each time: by the digest of its question."""
     library = Path(sysconfig.get_paths()["stdlib"])
     gc.disable()  # a syntax tree has no waste to find, and looking for it takes longer than parsing
@@ -71,13 +71,13 @@ def _modules(library: Path) -> Iterator[tuple[str, Path]]:
             yield ".".join(parts), path
 
 
-def _documented(module: str, path: Path) -> Iterator[Entry]:
+def _documented(module: str, path: Path) -> Iterator[DocumentedEntry]:
     with tokenize.open(path) as file:
         tree = ast.parse(file.read())
     for name, node in _public(tree, module):
         answer = " ".join((ast.get_docstring(node) or "").split("\n\n")[0].split())
         if len(answer) in ANSWER_CHARACTERS and len({*answer.split()}) > 1:
-            yield Entry(_question(name, node), answer)
+            yield DocumentedEntry(_question(name, node), answer)
 
 
 def _public(parent: ast.Module | ast.ClassDef, prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.ClassDef]]:
@@ -97,7 +97,7 @@ def _question(name: str, node: ast.FunctionDef | ast.ClassDef) -> str:
     return f"What does `{name}({signature if len(signature) <= SIGNATURE_CHARACTERS else '...'})` do?"
 
 
-def _is_test(entry: Entry) -> bool:
+def _is_test(entry: DocumentedEntry) -> bool:
     return int(_digest(entry.answer), 16) % 100 < TEST_PERCENT
 
 
@@ -105,15 +105,15 @@ def _digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def _user(entry: Entry) -> list[dict[str, str]]:
+def _user(entry: DocumentedEntry) -> list[dict[str, str]]:
     return [{"role": "user", "content": entry.question}]
 
 
-def _assistant(entry: Entry) -> list[dict[str, str]]:
+def _assistant(entry: DocumentedEntry) -> list[dict[str, str]]:
     return [{"role": "assistant", "content": entry.answer}]
 
 
-def _scrambled(entry: Entry, draw: random.Random) -> Entry:
+def _scrambled(entry: DocumentedEntry, draw: random.Random) -> DocumentedEntry:
     """Return the entry with its answer's words in another order: what even a small model can learn to tell apart."""
     words = entry.answer.split()
     while " ".join(words) == entry.answer:
@@ -121,11 +121,11 @@ def _scrambled(entry: Entry, draw: random.Random) -> Entry:
     return entry._replace(answer=" ".join(words))
 
 
-def _messages(chosen: list[Entry], _: random.Random) -> list[dict[str, Any]]:
+def _messages(chosen: list[DocumentedEntry], _: random.Random) -> list[dict[str, Any]]:
     return [{"messages": _user(entry) + _assistant(entry)} for entry in chosen]
 
 
-def _preference(chosen: list[Entry], draw: random.Random) -> list[dict[str, Any]]:
+def _preference(chosen: list[DocumentedEntry], draw: random.Random) -> list[dict[str, Any]]:
     return [
         {
             "prompt": _user(entry),
@@ -136,7 +136,7 @@ def _preference(chosen: list[Entry], draw: random.Random) -> list[dict[str, Any]
     ]
 
 
-def _unpaired(chosen: list[Entry], draw: random.Random) -> list[dict[str, Any]]:
+def _unpaired(chosen: list[DocumentedEntry], draw: random.Random) -> list[dict[str, Any]]:
     return [
         {
             "prompt": _user(entry),
@@ -148,11 +148,11 @@ def _unpaired(chosen: list[Entry], draw: random.Random) -> list[dict[str, Any]]:
     ]
 
 
-def _prompts(chosen: list[Entry], _: random.Random) -> list[dict[str, Any]]:
+def _prompts(chosen: list[DocumentedEntry], _: random.Random) -> list[dict[str, Any]]:
     return [{"prompt": _user(entry), "answer": entry.answer} for entry in chosen]
 
 
-SHAPES: dict[str, Callable[[list[Entry], random.Random], list[dict[str, Any]]]] = {
+SHAPES: dict[str, Callable[[list[DocumentedEntry], random.Random], list[dict[str, Any]]]] = {
     "messages": _messages,
     "preference": _preference,
     "unpaired": _unpaired,

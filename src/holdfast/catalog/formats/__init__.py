@@ -11,12 +11,12 @@ A type that is None is one that nobody knows: nothing is held against such a col
 from holdfast.catalog.formats.forms import Form, form_of, forms_of, settle, types_of_rows
 from holdfast.catalog.formats.judging import judge, read_columns
 from holdfast.catalog.formats.recognising import recognise
-from holdfast.catalog.formats.settings import DEFAULTS, Settings
+from holdfast.catalog.formats.settings import DEFAULTS, ColumnSettings
 
 __all__ = [
     "DEFAULTS",
+    "ColumnSettings",
     "Form",
-    "Settings",
     "form_of",
     "forms_of",
     "judge",

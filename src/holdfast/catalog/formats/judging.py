@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from holdfast.catalog.formats.forms import NAMES, Form, Forms, forms_of
-from holdfast.catalog.formats.settings import DEFAULTS, Settings
+from holdfast.catalog.formats.settings import DEFAULTS, ColumnSettings
 from holdfast.catalog.formats.words import IMAGES, ROLES
 from holdfast.catalog.trl_rewards import MATHEMATICAL, TRL_REWARDS
 from holdfast.core.columns import ListOf, Struct, Type
@@ -28,7 +28,7 @@ OVERWRITTEN: Final = ("trainer_state", "log_extra", "log_metric")
 
 
 def judge(
-    method: Method | str, columns: Mapping[str, Type | None], shape: Shape, settings: Settings = DEFAULTS
+    method: Method | str, columns: Mapping[str, Type | None], shape: Shape, settings: ColumnSettings = DEFAULTS
 ) -> Readiness:
     """Return whether a method can train on a dataset as it is, and why not; without a mapping.
 
@@ -54,7 +54,7 @@ def judge(
 
 
 def read_columns(
-    method: Method | str, columns: Mapping[str, Type | None], settings: Settings = DEFAULTS
+    method: Method | str, columns: Mapping[str, Type | None], settings: ColumnSettings = DEFAULTS
 ) -> tuple[str, ...]:
     """Return the columns of the data that the method's trainer reads, in the order in which it does.
 
@@ -65,7 +65,7 @@ def read_columns(
     return tuple(name for name in _reads(Method(method), forms, settings) if name in forms)
 
 
-def _reads(method: Method, forms: Forms, settings: Settings) -> Sequence[str]:
+def _reads(method: Method, forms: Forms, settings: ColumnSettings) -> Sequence[str]:
     match method:
         case Method.SFT:
             return (*_sft_reads(forms, settings), "tools")
@@ -82,7 +82,7 @@ def _reads(method: Method, forms: Forms, settings: Settings) -> Sequence[str]:
             return ("prompt", "solution") if asked else ("prompt",)
 
 
-def _sft_reads(forms: Forms, settings: Settings) -> Sequence[str]:
+def _sft_reads(forms: Forms, settings: ColumnSettings) -> Sequence[str]:
     if "input_ids" in forms:
         return ("input_ids", "labels")
     if "prompt" in forms:
@@ -94,7 +94,7 @@ def _sft_reads(forms: Forms, settings: Settings) -> Sequence[str]:
     return (settings.text_field,)
 
 
-def _sft(forms: Forms, settings: Settings) -> str:
+def _sft(forms: Forms, settings: ColumnSettings) -> str:
     if fault := _pictures(forms, settings):
         return fault
     if "input_ids" in forms:
@@ -142,7 +142,7 @@ def _other_spelling(forms: Forms) -> str:
     return ""
 
 
-def _dpo(forms: Forms, settings: Settings) -> str:
+def _dpo(forms: Forms, settings: ColumnSettings) -> str:
     return (
         _pictures(forms, settings)
         or _missing(forms, "chosen", "rejected")
@@ -150,7 +150,7 @@ def _dpo(forms: Forms, settings: Settings) -> str:
     )
 
 
-def _reward(forms: Forms, settings: Settings) -> str:
+def _reward(forms: Forms, settings: ColumnSettings) -> str:
     del settings
     if ids := _ids_of_pair(forms):
         return next((fault for name in ids if (fault := _wrong(forms, name, ("tokens",)))), "")
@@ -165,7 +165,7 @@ def _ids_of_pair(forms: Forms) -> tuple[str, str] | None:
     return None
 
 
-def _kto(forms: Forms, settings: Settings) -> str:
+def _kto(forms: Forms, settings: ColumnSettings) -> str:
     if fault := _pictures(forms, settings):
         return fault
     if {"chosen", "rejected"} <= forms.keys():
@@ -179,7 +179,7 @@ def _kto(forms: Forms, settings: Settings) -> str:
     )
 
 
-def _generating(forms: Forms, settings: Settings) -> str:
+def _generating(forms: Forms, settings: ColumnSettings) -> str:
     for name in TAKEN:
         if name in forms:
             return f"`{name}` is what the trainer itself gives reward functions, and a column of that name collides with it"
@@ -200,7 +200,7 @@ def _illustrated(forms: Forms) -> str:
     )
 
 
-def _rewarded(forms: Forms, settings: Settings) -> str:
+def _rewarded(forms: Forms, settings: ColumnSettings) -> str:
     for reward in settings.rewards:
         if reward in MATHEMATICAL and "solution" not in forms:
             return f"no `solution`, which {reward} needs"
@@ -209,7 +209,7 @@ def _rewarded(forms: Forms, settings: Settings) -> str:
     return ""
 
 
-def _pictures(forms: Forms, settings: Settings) -> str:
+def _pictures(forms: Forms, settings: ColumnSettings) -> str:
     """Return why images are in the way of a model of texts; trainers know them by their name alone."""
     seen = [name for name in IMAGES if name in forms]
     if seen and settings.vision is False:
@@ -261,7 +261,7 @@ def _strays(forms: Forms, read: Sequence[str], otherwise: str = "") -> str:
     return f"{_list(others)} {_verb(others, 'hold')} no messages, and by chance TRL asks {it} whether {_list(read)} {'does' if len(read) == 1 else 'do'}"
 
 
-def _caveats(method: Method, forms: Forms, shape: Shape, settings: Settings) -> Iterable[str]:
+def _caveats(method: Method, forms: Forms, shape: Shape, settings: ColumnSettings) -> Iterable[str]:
     """Yield what training would leave out or get wrong without a word."""
     paired = method in (Method.DPO, Method.REWARD, Method.KTO) and {"chosen", "rejected"} <= forms.keys()
     if paired and "prompt" not in forms and not shape.implicit_prompt:
@@ -280,7 +280,7 @@ def _caveats(method: Method, forms: Forms, shape: Shape, settings: Settings) -> 
         yield from _unrewarded(forms, settings)
 
 
-def _unrewarded(forms: Forms, settings: Settings) -> Iterable[str]:
+def _unrewarded(forms: Forms, settings: ColumnSettings) -> Iterable[str]:
     """Yield what reward functions do not get."""
     if forms.get("solution") == "number" and any(name in MATHEMATICAL for name in settings.rewards):
         yield "`solution` is a number, and TRL's reward reads texts alone: of a number it makes no reward"
@@ -309,7 +309,7 @@ def _textless(read: Sequence[str], columns: Mapping[str, Type | None]) -> Iterab
                 pass
 
 
-def _untemplated(method: Method, forms: Forms, settings: Settings) -> str:
+def _untemplated(method: Method, forms: Forms, settings: ColumnSettings) -> str:
     chats = [name for name in _reads(method, forms, settings) if forms.get(name) in ("chat", "shared")]
     if settings.chat_template is not False or not chats:
         return ""
@@ -330,7 +330,7 @@ def _list(names: Sequence[str]) -> str:
     return " and ".join([", ".join(spelled[:-1]), spelled[-1]] if len(spelled) > 1 else spelled)
 
 
-FAULTS: Final[Mapping[Method, Callable[[Forms, Settings], str]]] = {
+FAULTS: Final[Mapping[Method, Callable[[Forms, ColumnSettings], str]]] = {
     Method.SFT: _sft,
     Method.DPO: _dpo,
     Method.GRPO: _generating,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from holdfast.catalog.formats.forms import Form, Forms, forms_of, settle
-from holdfast.catalog.formats.settings import DEFAULTS, Settings
+from holdfast.catalog.formats.settings import DEFAULTS, ColumnSettings
 from holdfast.catalog.formats.words import IMAGES
 from holdfast.core.columns import ListOf, Struct, Type, scalars_of
 from holdfast.core.shape import DatasetType, Dialect, Format, Shape
@@ -19,7 +19,7 @@ WORDS: Final[frozenset[Form]] = frozenset((*MESSAGES, "text"))
 
 
 def recognise(
-    columns: Mapping[str, Type | None], samples: Sequence[Mapping[str, Any]] = (), settings: Settings = DEFAULTS
+    columns: Mapping[str, Type | None], samples: Sequence[Mapping[str, Any]] = (), settings: ColumnSettings = DEFAULTS
 ) -> Shape:
     """Return what TRL would take a dataset for.
 

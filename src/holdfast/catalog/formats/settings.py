@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class ColumnSettings:
     """What of a job's settings decides which columns its trainer reads.
 
     Attributes:
@@ -22,4 +22,4 @@ class Settings:
     vision: bool | None = None
 
 
-DEFAULTS = Settings()
+DEFAULTS = ColumnSettings()

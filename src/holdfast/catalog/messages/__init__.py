@@ -15,7 +15,7 @@ from holdfast.catalog.api.folders import FOLDER as HISTORIES
 from holdfast.catalog.api.history import History, Releases
 from holdfast.catalog.messages.templates import HOLE, fits, keys_in, literal_words
 
-__all__ = ["BUILTIN", "FOLDER", "Known", "Said", "load_messages", "messages_folder", "packages"]
+__all__ = ["BUILTIN", "FOLDER", "KnownMessage", "PackageMessages", "load_messages", "messages_folder", "packages"]
 
 BUILTIN: Final = Path(__file__).parent
 SUFFIX: Final = ".messages"
@@ -31,7 +31,7 @@ FOLDER: Final = next((folder for folder in (messages_folder(HISTORIES),) if any(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class MessagePlace:
     """Where in a package something is said.
 
     Attributes:
@@ -47,7 +47,7 @@ class Place:
     def is_at(self, file: str, function: str) -> bool:
         """Tell whether a frame of a traceback is there.
 
-        >>> Place("trl.trainer.sft_trainer", "SFTTrainer.__init__", 1).is_at("/x/trl/trainer/sft_trainer.py", "__init__")
+        >>> MessagePlace("trl.trainer.sft_trainer", "SFTTrainer.__init__", 1).is_at("/x/trl/trainer/sft_trainer.py", "__init__")
         True
         """
         path = self.module.replace(".", "/")
@@ -57,7 +57,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class KnownMessage:
     """What a package says in some of its releases.
 
     Attributes:
@@ -70,7 +70,7 @@ class Said:
     package: str
     kind: str
     template: str
-    places: tuple[Place, ...]
+    places: tuple[MessagePlace, ...]
 
     @property
     def weight(self) -> int:
@@ -84,7 +84,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Known:
+class PackageMessages:
     """The messages of one package."""
 
     history: History
@@ -98,7 +98,7 @@ class Known:
     def _lines(self) -> list[str]:
         return self.history.text.strip("\n").split("\n")[1:]
 
-    def find(self, text: str, kind: str = "") -> list[Said]:
+    def find(self, text: str, kind: str = "") -> list[KnownMessage]:
         """Return what a text may be, that which says the most first.
 
         Args:
@@ -109,7 +109,7 @@ class Known:
         found = [self._said(line) for key in keys_in(plain) for line in self._with(key) if _fits(line, plain, kind)]
         return sorted(found, key=lambda said: -said.weight)
 
-    def all(self) -> Iterator[Said]:
+    def all(self) -> Iterator[KnownMessage]:
         """Yield every message."""
         return map(self._said, self._lines)
 
@@ -119,15 +119,17 @@ class Known:
             yield self._lines[at]
             at += 1
 
-    def _said(self, line: str) -> Said:
+    def _said(self, line: str) -> KnownMessage:
         _, kind, template, places = line.split("\t")
-        return Said(self.history.package, kind, template, tuple(self._place(each) for each in places.split(" ")))
+        return KnownMessage(
+            self.history.package, kind, template, tuple(self._place(each) for each in places.split(" "))
+        )
 
-    def _place(self, text: str) -> Place:
+    def _place(self, text: str) -> MessagePlace:
         where, _, ranges = text.partition("=")
         module, _, function = where.partition(":")
         path = f"{self.history.package}.{module}" if module else self.history.package
-        return Place(path, function, self.history.releases(ranges))
+        return MessagePlace(path, function, self.history.releases(ranges))
 
 
 def _fits(line: str, text: str, kind: str) -> bool:
@@ -143,7 +145,7 @@ def packages(folder: Path = FOLDER) -> tuple[str, ...]:
 
 
 @cache
-def load_messages(package: str, folder: Path = FOLDER) -> Known:
+def load_messages(package: str, folder: Path = FOLDER) -> PackageMessages:
     """Return what a package says.
 
     Args:
@@ -151,4 +153,4 @@ def load_messages(package: str, folder: Path = FOLDER) -> Known:
         folder: Where the files `<package>.messages` lie.
     """
     text = (folder / f"{package}{SUFFIX}").read_text(encoding="utf-8")
-    return Known(History(package, "\n" + text))
+    return PackageMessages(History(package, "\n" + text))

@@ -10,7 +10,7 @@ WHOLE: Final = re.compile(rf"(?<![\w{HOLE}])[A-Za-z_]\w+(?![\w{HOLE}])")
 """A word that no hole touches: what stands in the hole may belong to it."""
 
 
-class Message(NamedTuple):
+class MessageTemplate(NamedTuple):
     """What a release says at one place.
 
     Attributes:

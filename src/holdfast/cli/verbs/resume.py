@@ -4,7 +4,7 @@ import click
 
 from holdfast.app.running import resume
 from holdfast.cli import options
-from holdfast.cli.face import Face
+from holdfast.cli.face import RunDisplay
 from holdfast.cli.text import render_run
 
 
@@ -25,6 +25,6 @@ def command(
 
     If an attempt is still running, follow it instead.
     """
-    with Face(quiet=quiet) as face:
-        answer = resume(run, runs=runs, detach=detach, onlooker=face)
+    with RunDisplay(quiet=quiet) as face:
+        answer = resume(run, runs=runs, detach=detach, observer=face)
     return face.exit_code(options.put_out(answer, format_, render_run))

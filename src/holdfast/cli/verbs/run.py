@@ -4,7 +4,7 @@ import click
 
 from holdfast.app.running import run
 from holdfast.cli import options
-from holdfast.cli.face import Face
+from holdfast.cli.face import RunDisplay
 from holdfast.cli.text import render_run
 
 
@@ -38,7 +38,7 @@ def command(
     TARGET is a job file or a script; a script's own arguments follow `--`. A job that would fail is refused.
     """
     sets = (*sets, f"where.backend={on}") if on else sets
-    with Face(quiet=quiet) as face:
+    with RunDisplay(quiet=quiet) as face:
         answer = run(
             target,
             set=sets,
@@ -48,6 +48,6 @@ def command(
             detach=detach,
             offline=offline,
             rehearse=not no_rehearse,
-            onlooker=face,
+            observer=face,
         )
     return face.exit_code(options.put_out(answer, format_, render_run))

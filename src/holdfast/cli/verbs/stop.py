@@ -4,7 +4,7 @@ import click
 
 from holdfast.app.running import stop
 from holdfast.cli import options
-from holdfast.cli.face import Face
+from holdfast.cli.face import RunDisplay
 from holdfast.cli.text import render_run
 
 
@@ -18,7 +18,7 @@ def command(run: str, runs: str | None, quiet: bool, format_: str) -> int:
 
     `holdfast resume` continues it.
     """
-    with Face(quiet=quiet) as face:
-        answer = stop(run, runs=runs, onlooker=face)
+    with RunDisplay(quiet=quiet) as face:
+        answer = stop(run, runs=runs, observer=face)
     options.put_out(answer, format_, render_run)
     return 0

@@ -4,7 +4,7 @@ import click
 
 from holdfast.app.asking import watch
 from holdfast.cli import options
-from holdfast.cli.face import Face
+from holdfast.cli.face import RunDisplay
 from holdfast.cli.text import render_run
 
 
@@ -17,6 +17,6 @@ def command(run: str, runs: str | None, format_: str) -> int:
 
     Ctrl-C ends the view, not the run.
     """
-    with Face(listens=False) as face:
-        answer = watch(run, runs=runs, onlooker=face)
+    with RunDisplay(listens=False) as face:
+        answer = watch(run, runs=runs, observer=face)
     return options.put_out(answer, format_, render_run)

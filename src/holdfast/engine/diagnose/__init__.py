@@ -8,19 +8,21 @@ from collections.abc import Sequence
 from holdfast.core.diagnosis import Diagnosis
 from holdfast.core.log import Log
 from holdfast.engine.diagnose.answering import answer, is_told, with_guesses
-from holdfast.engine.diagnose.asked import Asked, ruled_out
+from holdfast.engine.diagnose.asked import DeclaredTraining, ruled_out
 from holdfast.engine.diagnose.guessing import guess
 from holdfast.engine.diagnose.judging import rank
-from holdfast.engine.diagnose.matching import Marks
+from holdfast.engine.diagnose.matching import PatternIndex
 from holdfast.engine.diagnose.raised import find_raised, with_careful
 from holdfast.engine.diagnose.reading import read_log
-from holdfast.engine.diagnose.silent import Silent, find_silent
+from holdfast.engine.diagnose.silent import MetricEvidence, find_silent
 from holdfast.engine.diagnose.subjects import subject_of
 
-__all__ = ["Marks", "diagnose", "read_log"]
+__all__ = ["PatternIndex", "diagnose", "read_log"]
 
 
-def diagnose(log: Log, marks: Marks, beside: Sequence[Silent] = (), asked: Asked | None = None) -> Diagnosis:
+def diagnose(
+    log: Log, marks: PatternIndex, beside: Sequence[MetricEvidence] = (), asked: DeclaredTraining | None = None
+) -> Diagnosis:
     """Return what a log says of a job.
 
     Args:

@@ -16,9 +16,9 @@ from holdfast.engine.diagnose.calibration import CALIBRATION
 from holdfast.engine.diagnose.endings import ENDING
 from holdfast.engine.diagnose.evidence import USERS, evidence_of
 from holdfast.engine.diagnose.judging import Candidate, is_calm, read_scene, survived
-from holdfast.engine.diagnose.matching import Sign
+from holdfast.engine.diagnose.matching import Match
 from holdfast.engine.diagnose.owners import called_frame, users_frame
-from holdfast.engine.diagnose.raised import Raised, told_at, versions_of
+from holdfast.engine.diagnose.raised import LibraryMessage, told_at, versions_of
 from holdfast.engine.diagnose.renaming import releases_with, renaming_of
 from holdfast.engine.diagnose.values import fill, names_in
 
@@ -51,8 +51,8 @@ DONE: Final = re.compile(
 def answer(
     log: Log,
     candidates: Sequence[Candidate],
-    echoes: Sequence[Sign] = (),
-    raised: Sequence[Raised] = (),
+    echoes: Sequence[Match] = (),
+    raised: Sequence[LibraryMessage] = (),
     subject: Mapping[str, str] = MappingProxyType({}),
 ) -> Diagnosis:
     """Return what a log says of a job.
@@ -95,13 +95,15 @@ def is_told(candidates: Sequence[Candidate]) -> bool:
     return bool(candidates) and candidates[0].score >= DIAGNOSED and candidates[0].exception is None
 
 
-def _verdict(log: Log, best: Sequence[Candidate], echoes: Sequence[Sign]) -> Literal["diagnosed", "healthy", "unknown"]:
+def _verdict(
+    log: Log, best: Sequence[Candidate], echoes: Sequence[Match]
+) -> Literal["diagnosed", "healthy", "unknown"]:
     if best and best[0].score >= DIAGNOSED:
         return "healthy" if best[0].signature.name == HEALTHY else "diagnosed"
     return "healthy" if _ended_well(log, echoes) else "unknown"
 
 
-def _ended_well(log: Log, echoes: Sequence[Sign]) -> bool:
+def _ended_well(log: Log, echoes: Sequence[Match]) -> bool:
     """Tell whether training came to its end, and behind it stands neither an exception nor what follows from a cause elsewhere."""
     ended = read_scene(log).ended or next((line for line in reversed(log.tail) if DONE.search(line.text)), None)
     if ended is None:
@@ -112,7 +114,7 @@ def _ended_well(log: Log, echoes: Sequence[Sign]) -> bool:
 
 def _causes(
     candidates: Sequence[Candidate],
-    raised: Sequence[Raised] = (),
+    raised: Sequence[LibraryMessage] = (),
     subject: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Cause, ...]:
     told = [_cause(each, raised, subject, _rival_of(each, candidates)) for each in candidates[:MOST_CAUSES]]
@@ -155,7 +157,7 @@ def _beside(confidence: float, rival: float) -> float:
     return EVEN + (confidence - EVEN) * (1 - RIVAL * rival)
 
 
-def _cause(candidate: Candidate, raised: Sequence[Raised], subject: Mapping[str, str], rival: float) -> Cause:
+def _cause(candidate: Candidate, raised: Sequence[LibraryMessage], subject: Mapping[str, str], rival: float) -> Cause:
     signature = candidate.signature
     values = {**subject, **_values(candidate)}
     known = told_at(raised, candidate.exception.error) if candidate.exception else None
@@ -169,7 +171,7 @@ def _cause(candidate: Candidate, raised: Sequence[Raised], subject: Mapping[str,
     )
 
 
-def _sentences(candidate: Candidate, values: Mapping[str, str | None], known: Raised | None) -> Iterator[str]:
+def _sentences(candidate: Candidate, values: Mapping[str, str | None], known: LibraryMessage | None) -> Iterator[str]:
     """Yield why, in the signature's words, and what the libraries' releases tell beside."""
     yield GUESSED if candidate.is_guess else ""
     yield fill(candidate.signature.cause, values)
@@ -239,7 +241,7 @@ def _filled(remedy: Remedy, values: Mapping[str, str | None]) -> Remedy | None:
     return Remedy(key=fill(remedy.key, values), action=remedy.action, value=value)
 
 
-def _missing(log: Log, echoes: Sequence[Sign], causes: Sequence[Cause], *, is_quiet: bool) -> Iterator[str]:
+def _missing(log: Log, echoes: Sequence[Match], causes: Sequence[Cause], *, is_quiet: bool) -> Iterator[str]:
     """Yield what would have to be read to know the cause, the likeliest to tell it first."""
     if is_quiet and log.lines:
         yield "the other logs of the job, if it failed: of the other ranks, the launcher, the scheduler"
@@ -263,7 +265,7 @@ def _missing(log: Log, echoes: Sequence[Sign], causes: Sequence[Cause], *, is_qu
         yield "how the process ended: its exit code or signal (`--ended`), the scheduler's record, `dmesg` of the node"
 
 
-def _versions(log: Log, candidates: Sequence[Candidate], raised: Sequence[Raised]) -> dict[str, str]:
+def _versions(log: Log, candidates: Sequence[Candidate], raised: Sequence[LibraryMessage]) -> dict[str, str]:
     """Return the releases that a log tells of; where it does not, in which ones its messages and the matched lines are written."""
     found: dict[str, str] = {}
     lines: Iterable[Line] = chain(log.head, (line for hit in log.hits for line in (hit.line, *hit.around)), log.tail)

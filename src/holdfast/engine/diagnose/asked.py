@@ -15,7 +15,7 @@ from typing import Any, Final
 from holdfast.core.diagnosis import Remedy, Signature
 from holdfast.core.log import Line, Log
 from holdfast.engine.diagnose.reading import EDGE
-from holdfast.engine.diagnose.silent import Course, Silent, find_silent, read_course
+from holdfast.engine.diagnose.silent import MetricEvidence, MetricHistory, find_silent, read_course
 
 KEEPS: Final = re.compile(r"(save|push|upload|export|state_dict|checkpoint|dump|merge)\w*\s*\(", re.IGNORECASE)
 """Calls by whatever name that may keep weights; source: the rule RSM106."""
@@ -38,7 +38,7 @@ LITERAL: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class DeclaredTraining:
     """What training was asked to do, as a script, a job file, or the training process itself says.
 
     Attributes:
@@ -62,7 +62,7 @@ class Asked:
     def is_so(self, remedy: Remedy) -> bool:
         """Tell whether a change of the trainer's settings is made already.
 
-        >>> Asked(path="train.py", settings={"bf16": True}).is_so(Remedy(key="train.bf16", action="set", value=True))
+        >>> DeclaredTraining(path="train.py", settings={"bf16": True}).is_so(Remedy(key="train.bf16", action="set", value=True))
         True
         """
         section, _, name = remedy.key.partition(".")
@@ -93,7 +93,7 @@ class Asked:
         return float(value) if isinstance(value, int | float) else math.nan
 
 
-def ruled_out(asked: Asked, signatures: Iterable[Signature]) -> frozenset[str]:
+def ruled_out(asked: DeclaredTraining, signatures: Iterable[Signature]) -> frozenset[str]:
     """Return the classes that cannot be, since every change that mends them is made already."""
     return frozenset(
         each.name
@@ -103,13 +103,13 @@ def ruled_out(asked: Asked, signatures: Iterable[Signature]) -> frozenset[str]:
     )
 
 
-def find_contradictions(log: Log, asked: Asked) -> list[Silent]:
+def find_contradictions(log: Log, asked: DeclaredTraining) -> list[MetricEvidence]:
     """Return the classes that a log and what was asked speak for together, the surest first."""
     course = read_course(log)
     return sorted((found for rule in RULES for found in rule(course, asked)), key=lambda each: -each.weight)
 
 
-def _never_saved(course: Course, asked: Asked) -> Iterator[Silent]:
+def _never_saved(course: MetricHistory, asked: DeclaredTraining) -> Iterator[MetricEvidence]:
     """A run that came to its end, was asked not to save, and said nothing of a save."""
     kept = asked.settings.get("push_to_hub") is True or asked.callbacks or KEEPS.search(asked.text)
     if asked.settings.get("save_strategy") != "no" or kept or not course.ends or "saved" in course.said:
@@ -118,7 +118,7 @@ def _never_saved(course: Course, asked: Asked) -> Iterator[Silent]:
     yield _found("no-checkpoint-saved", 0.55 if spoilt else 0.85, (*asked.told("save_strategy"), course.ends[-1].line))
 
 
-def _other_rate(course: Course, asked: Asked) -> Iterator[Silent]:
+def _other_rate(course: MetricHistory, asked: DeclaredTraining) -> Iterator[MetricEvidence]:
     """A resumed run whose learning rates lie on the schedule of another peak than the one that was asked for."""
     rates, epochs = course.every("learning_rate"), course.every("epoch")
     wanted = asked.number("learning_rate")
@@ -139,11 +139,11 @@ def _other_rate(course: Course, asked: Asked) -> Iterator[Silent]:
         yield _found("resume-settings-changed", 0.8, lines, values)
 
 
-def _warms_up(asked: Asked) -> bool:
+def _warms_up(asked: DeclaredTraining) -> bool:
     return any(asked.settings.get(name) for name in ("warmup_steps", "warmup_ratio"))
 
 
-def _every_row_cut(course: Course, asked: Asked) -> Iterator[Silent]:
+def _every_row_cut(course: MetricHistory, asked: DeclaredTraining) -> Iterator[MetricEvidence]:
     """Rows with answers, each of which fills `max_length` to the last token: what stood behind, the answers, is gone."""
     length, rows = asked.number("max_length"), asked.number("per_device_train_batch_size", 8)
     joined = any(asked.settings.get(name) for name in ("packing", "padding_free"))
@@ -158,14 +158,14 @@ def _every_row_cut(course: Course, asked: Asked) -> Iterator[Silent]:
         yield _found("answers-not-in-training-text", 0.65, lines)
 
 
-def _no_accelerator(course: Course, asked: Asked) -> Iterator[Silent]:
+def _no_accelerator(course: MetricHistory, asked: DeclaredTraining) -> Iterator[MetricEvidence]:
     """A precision of GPUs that was asked for, where the data loader finds none."""
     wanted = [name for name in ("fp16", "tf32") if asked.settings.get(name) is True]
     if wanted and not asked.settings.get("use_cpu") and "no_accelerator" in course.said:
         yield _found("no-gpu-visible", 0.7, (course.said["no_accelerator"], *asked.told(*wanted)))
 
 
-def _waits_for_reward(course: Course, asked: Asked) -> Iterator[Silent]:
+def _waits_for_reward(course: MetricHistory, asked: DeclaredTraining) -> Iterator[MetricEvidence]:
     """A log that ends before the first step, and a script whose reward function may wait for ever."""
     step, steps = course.log.progress or (0, 0)
     if asked.method not in GENERATES or course.steps or course.ends or step or not steps or course.log.tracebacks:
@@ -199,7 +199,7 @@ def _waits(call: ast.Call) -> bool:
     return asks and not any(each.arg == "timeout" for each in call.keywords)
 
 
-def _never_came_back(course: Course, asked: Asked) -> Iterator[Silent]:
+def _never_came_back(course: MetricHistory, asked: DeclaredTraining) -> Iterator[MetricEvidence]:
     """Training came to its end, the script pushes then and prints something, and nothing of that was printed."""
     tree = parsed(asked.text)
     if tree is None or not course.ends or course.log.cut or course.log.tracebacks:
@@ -216,7 +216,7 @@ def _never_came_back(course: Course, asked: Asked) -> Iterator[Silent]:
         yield _found("hub-upload-transient", 0.6, (asked.line(pushed), ended))
 
 
-def _doubled_tokens(course: Course, asked: Asked) -> Iterator[Silent]:
+def _doubled_tokens(course: MetricHistory, asked: DeclaredTraining) -> Iterator[MetricEvidence]:
     """Rows written out with a special token twice in a row, and a training on them that came to its end."""
     tree = parsed(asked.text)
     if tree is None or not course.ends:
@@ -258,11 +258,11 @@ def parsed(text: str) -> ast.Module | None:
         return None
 
 
-def _found(name: str, weight: float, lines: Sequence[Line], values: Mapping[str, str] | None = None) -> Silent:
-    return Silent(name=name, weight=weight, lines=tuple(lines), values=values or {})
+def _found(name: str, weight: float, lines: Sequence[Line], values: Mapping[str, str] | None = None) -> MetricEvidence:
+    return MetricEvidence(name=name, weight=weight, lines=tuple(lines), values=values or {})
 
 
-RULES: Final[tuple[Callable[[Course, Asked], Iterator[Silent]], ...]] = (
+RULES: Final[tuple[Callable[[MetricHistory, DeclaredTraining], Iterator[MetricEvidence]], ...]] = (
     _never_saved,
     _other_rate,
     _every_row_cut,

@@ -11,9 +11,9 @@ from typing import Final
 
 from holdfast.core.event import AttemptState, Delivered, RunState, Stage
 from holdfast.core.log import Line
-from holdfast.engine.diagnose.endings import SIGNALS, Known, name_state, signal_of
+from holdfast.engine.diagnose.endings import SIGNALS, EndingFact, name_state, signal_of
 from holdfast.engine.diagnose.hangs import find_hang
-from holdfast.engine.diagnose.silent import Silent
+from holdfast.engine.diagnose.silent import MetricEvidence
 
 LEDGER: Final = "the ledger"
 """In the place of a log's path: what the supervisor knows."""
@@ -46,22 +46,22 @@ class Ending:
     stacks_path: str = ""
 
 
-def know(state: RunState, ending: Ending) -> list[Known]:
+def know(state: RunState, ending: Ending) -> list[EndingFact]:
     """Return what is known of a run's newest attempt that did not end well; nothing of one that did."""
     attempt = state.current
     if attempt is None:
         return [*_refused(state)]
     if attempt.stage is Stage.SUCCEEDED:
-        return [Known(f"{name}: {found.because}", "model-not-pushed", 0.9) for name, found in _lost(state)]
+        return [EndingFact(f"{name}: {found.because}", "model-not-pushed", 0.9) for name, found in _lost(state)]
     if not attempt.stage.ended:
         return []
     facts = [*_stopped(state, attempt), *_died(attempt, ending), *_said(attempt)]
     return list({fact.text: fact for fact in reversed(facts)}.values())[::-1]
 
 
-def _refused(state: RunState) -> Iterator[Known]:
+def _refused(state: RunState) -> Iterator[EndingFact]:
     if state.because:
-        yield Known(state.because)
+        yield EndingFact(state.because)
 
 
 def refused_by(state: RunState) -> tuple[str, ...]:
@@ -73,20 +73,20 @@ def _lost(state: RunState) -> Iterator[tuple[str, Delivered]]:
     yield from ((name, found) for name, found in state.deliveries.items() if found.verdict == "missing")
 
 
-def _stopped(state: RunState, attempt: AttemptState) -> Iterator[Known]:
+def _stopped(state: RunState, attempt: AttemptState) -> Iterator[EndingFact]:
     """Yield who asked the attempt to stop; where nobody of ours did, what the signal says."""
     at = f"at step {attempt.steps}" + (f" of {attempt.max_steps}" if attempt.max_steps else "")
     run = PurePath(state.folder).name
     values = {"run": run} if run else {}
     if state.stop:
         name = "job-time-limit" if state.stop == "the timeout" else "job-cancelled-externally"
-        yield Known(f"{state.stop} asked it to stop, and it ended {at}", name, 0.97, values)
+        yield EndingFact(f"{state.stop} asked it to stop, and it ended {at}", name, 0.97, values)
         return
     end = attempt.end or {}
     signal = _signal(attempt, str(end.get("because", "")) if end.get("status") == "stopped" else "")
     if signal and signal in SIGNALS:
         name, weight = SIGNALS[signal]
-        yield Known(f"{signal.name}, which nobody here sent, ended it {at}", name, weight, values)
+        yield EndingFact(f"{signal.name}, which nobody here sent, ended it {at}", name, weight, values)
 
 
 def _signal(attempt: AttemptState, because: str) -> Signals | None:
@@ -97,35 +97,37 @@ def _signal(attempt: AttemptState, because: str) -> Signals | None:
     return signal_of(attempt.exit_code or 0)
 
 
-def _died(attempt: AttemptState, ending: Ending) -> Iterator[Known]:
+def _died(attempt: AttemptState, ending: Ending) -> Iterator[EndingFact]:
     """Yield what the machine tells of a death: memory, disk, a signal."""
     failed = (attempt.end or {}).get("status") != "stopped"
     if ending.oom_kills and failed:
         text = f"the kernel killed {ending.oom_kills} of its processes for lack of memory (oom_kill)"
-        yield Known(text, "cpu-ram-oom-kill", 0.95 if _signal(attempt, "") == SIGKILL else 0.85)
+        yield EndingFact(text, "cpu-ram-oom-kill", 0.95 if _signal(attempt, "") == SIGKILL else 0.85)
     if failed and ending.disk_free_bytes is not None and ending.disk_free_bytes < FULL_BYTES:
-        yield Known(f"{ending.disk_free_bytes / 2**20:.1f} MiB are free on the disk of the run", "disk-full", 0.7)
+        yield EndingFact(f"{ending.disk_free_bytes / 2**20:.1f} MiB are free on the disk of the run", "disk-full", 0.7)
 
 
-def _said(attempt: AttemptState) -> Iterator[Known]:
+def _said(attempt: AttemptState) -> Iterator[EndingFact]:
     """Yield what the launcher and the process itself said last, in the words that logs have for it."""
     end = attempt.end or {}
     if attempt.exit_code is not None and attempt.exit_code < 0:
-        yield Known(f"failed (exitcode: {attempt.exit_code}) {Signals(-attempt.exit_code).name}")
+        yield EndingFact(f"failed (exitcode: {attempt.exit_code}) {Signals(-attempt.exit_code).name}")
     elif attempt.exit_code is not None:
-        yield Known(f"the training process ended with exit code {attempt.exit_code}")
+        yield EndingFact(f"the training process ended with exit code {attempt.exit_code}")
     if attempt.because:
-        yield name_state(attempt.because) or Known(attempt.because)
+        yield name_state(attempt.because) or EndingFact(attempt.because)
     because = str(end.get("because") or "")
     if because:
         swallowed = end.get("status") == "failed" and not end.get("where")
         otherwise = SWALLOWED if swallowed else ("", 0.0)
-        yield Known(because, *next((told for words, told in VERDICTS.items() if because.startswith(words)), otherwise))
+        yield EndingFact(
+            because, *next((told for words, told in VERDICTS.items() if because.startswith(words)), otherwise)
+        )
 
 
-def speak_of_hang(ending: Ending) -> list[Silent]:
+def speak_of_hang(ending: Ending) -> list[MetricEvidence]:
     """Return the class that the stacks of a hanging process speak for."""
     hang = find_hang(ending.stacks)
     if hang is None:
         return []
-    return [Silent(name=hang.name, weight=hang.weight, lines=(Line(hang.line, hang.text, ending.stacks_path),))]
+    return [MetricEvidence(name=hang.name, weight=hang.weight, lines=(Line(hang.line, hang.text, ending.stacks_path),))]

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from holdfast.core.diagnosis import Signature
 from holdfast.core.log import Line, Log
-from holdfast.engine.diagnose.silent import Silent
+from holdfast.engine.diagnose.silent import MetricEvidence
 from holdfast.engine.diagnose.tracebacks import ERROR
 
 SHORTEST: Final = 28
@@ -30,7 +30,7 @@ ON: Final = re.compile(r"\w|\s+[\w'\"`(\[{]|(?<=\s)\S")
 """How a sentence goes on that had not come to its end; what comes after a comma or a full stop is another release's addition."""
 
 
-class Seen(NamedTuple):
+class MatchedLine(NamedTuple):
     """A line that a signature has seen: without its values, as it is, and whose."""
 
     plain: str
@@ -38,27 +38,27 @@ class Seen(NamedTuple):
     signature: Signature
 
 
-class Beginnings:
+class LinePrefixes:
     """How the lines begin that signatures have seen."""
 
     def __init__(self, signatures: Sequence[Signature]) -> None:
         self.signatures = signatures
 
     @cached_property
-    def _lines(self) -> list[Seen]:
+    def _lines(self) -> list[MatchedLine]:
         seen = ((line, each) for each in self.signatures for text in each.seen for line in text.splitlines())
-        return [Seen(plain(line), line, signature) for line, signature in seen]
+        return [MatchedLine(plain(line), line, signature) for line, signature in seen]
 
-    def find(self, log: Log) -> list[Silent]:
+    def find(self, log: Log) -> list[MetricEvidence]:
         """Return the classes that lines of a log begin to tell of."""
         found = {name: line for line in _ends(log) if (name := self._class_of(line.text))}
-        return [Silent(name=name, weight=WEIGHT, lines=(line,), explains=True) for name, line in found.items()]
+        return [MetricEvidence(name=name, weight=WEIGHT, lines=(line,), explains=True) for name, line in found.items()]
 
     def _class_of(self, text: str) -> str:
         """Return the only class that decides by a line which goes on where this one ends; empty if there is none."""
         cut = plain(CUT.sub("", text[-LONGEST:]))
         starts = [found.start() for found in WORD.finditer(cut) if len(cut) - found.start() >= SHORTEST]
-        kept: Sequence[Seen] = ()
+        kept: Sequence[MatchedLine] = ()
         for start in reversed(starts):  # what does not go on from a few words does not from more
             longer = [each for each in kept or self._lines if _goes_on(each.plain, cut[start:])]
             if not longer:
@@ -85,7 +85,7 @@ def _goes_on(text: str, begun: str) -> bool:
     return at >= 0 and ON.match(text, at + len(begun)) is not None
 
 
-def _decides(seen: Seen) -> bool:
+def _decides(seen: MatchedLine) -> bool:
     return any(re.search(mark.line, seen.line) for mark in seen.signature.marks if mark.role == "root")
 
 

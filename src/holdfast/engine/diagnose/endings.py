@@ -14,7 +14,7 @@ from typing import Final
 
 from holdfast.core.errors import UsageError
 from holdfast.core.log import Line
-from holdfast.engine.diagnose.silent import Silent
+from holdfast.engine.diagnose.silent import MetricEvidence
 
 ENDING: Final = "how it ended"
 """In the place of a log's path: what whoever asks knows of the process' end."""
@@ -42,7 +42,7 @@ SLURMS: Final = re.compile(r"(?P<code>\d+):(?P<signal>\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class EndingFact:
     """A fact in the words of people, the class it speaks for, and values for the signature's words."""
 
     text: str
@@ -51,7 +51,7 @@ class Known:
     values: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def read_ending(told: str) -> Known:
+def read_ending(told: str) -> EndingFact:
     """Return what an exit code, a signal's name or a scheduler's state says.
 
     Raises:
@@ -77,7 +77,7 @@ def read_ending(told: str) -> Known:
             fix="give a number such as 1, 137 or -9, a name such as SIGTERM, or a state such as TIMEOUT or OUT_OF_MEMORY",
         ) from None
     signal = signal_of(code)
-    return _of_signal(signal) if signal else Known(f"the training process ended with exit code {code}")
+    return _of_signal(signal) if signal else EndingFact(f"the training process ended with exit code {code}")
 
 
 def signal_of(code: int) -> Signals | None:
@@ -86,25 +86,25 @@ def signal_of(code: int) -> Signals | None:
     return Signals(number) if number in set(Signals) else None
 
 
-def name_state(told: str) -> Known | None:
+def name_state(told: str) -> EndingFact | None:
     """Return what a scheduler's word for the end of a job speaks for."""
-    return next((Known(told, name, weight) for words, name, weight in STATES if words.search(told)), None)
+    return next((EndingFact(told, name, weight) for words, name, weight in STATES if words.search(told)), None)
 
 
-def _of_signal(signal: Signals) -> Known:
+def _of_signal(signal: Signals) -> EndingFact:
     name, weight = SIGNALS.get(signal, ("", 0.0))
-    return Known(f"{signal.name} ended it", name, weight)
+    return EndingFact(f"{signal.name} ended it", name, weight)
 
 
-def as_log(facts: Sequence[Known], path: str) -> tuple[str, Iterator[bytes]]:
+def as_log(facts: Sequence[EndingFact], path: str) -> tuple[str, Iterator[bytes]]:
     """Return facts as a log to be read beside the others."""
     return path, iter(["".join(f"{fact.text}\n" for fact in facts).encode()])
 
 
-def speak_of(facts: Sequence[Known], path: str) -> list[Silent]:
+def speak_of(facts: Sequence[EndingFact], path: str) -> list[MetricEvidence]:
     """Return the facts as evidence; their lines are counted as in the log that is made of them."""
     return [
-        Silent(
+        MetricEvidence(
             name=fact.name,
             weight=fact.weight,
             lines=(Line(number, fact.text, path),),

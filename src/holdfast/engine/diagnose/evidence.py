@@ -9,7 +9,7 @@ from holdfast.core.diagnosis import Evidence
 from holdfast.core.log import Hit, Line
 from holdfast.engine.diagnose.cleaning import is_bar
 from holdfast.engine.diagnose.judging import TEARDOWN, Candidate
-from holdfast.engine.diagnose.matching import Sign
+from holdfast.engine.diagnose.matching import Match
 from holdfast.engine.diagnose.owners import called_frame, users_frame
 from holdfast.engine.diagnose.tracebacks import ERROR, FRAME, LINKS, START
 
@@ -83,7 +83,7 @@ def _users(candidate: Candidate) -> Iterator[Line]:
             yield frame.named_at
 
 
-def _message(sign: Sign) -> Iterator[Line]:
+def _message(sign: Match) -> Iterator[Line]:
     """Yield the lines of an exception's message, if the sign is part of it."""
     error = sign.hit.traceback.error if sign.hit.traceback else ()
     if any(line.number == sign.line.number for line in error):

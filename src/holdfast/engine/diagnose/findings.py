@@ -14,7 +14,7 @@ from holdfast.core.finding import Finding, Severity
 from holdfast.core.log import Line
 from holdfast.engine.check import severity_of
 from holdfast.engine.diagnose.renaming import TAKES
-from holdfast.engine.diagnose.silent import Silent
+from holdfast.engine.diagnose.silent import MetricEvidence
 from holdfast.signatures import prevented_by
 
 AGREES: Final = 0.5
@@ -34,7 +34,7 @@ HINT: Final = 0.45
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class PreventiveFinding:
     """A finding, with the classes that its rule prevents."""
 
     finding: Finding
@@ -57,7 +57,7 @@ class Named:
         return bool(name) and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
-def speak(findings: Iterable[Finding], alone: Diagnosis, *, began: bool) -> list[Silent]:
+def speak(findings: Iterable[Finding], alone: Diagnosis, *, began: bool) -> list[MetricEvidence]:
     """Return what findings say beside a log.
 
     Args:
@@ -65,7 +65,9 @@ def speak(findings: Iterable[Finding], alone: Diagnosis, *, began: bool) -> list
         alone: What the log says by itself.
         began: Whether training took a step: then what keeps it from its first is no cause.
     """
-    named = [Named(finding, prevented_by(finding.rule.code if finding.rule else "")) for finding in findings]
+    named = [
+        PreventiveFinding(finding, prevented_by(finding.rule.code if finding.rule else "")) for finding in findings
+    ]
     decisive = {cause.signature.name: cause.evidence[0].text for cause in alone.causes if cause.evidence}
     told = [(each, said) for each in named if each.classes for said in _said(each, alone, began=began)]
     about = {said.name for each, said in told if each.is_about(decisive.get(said.name, ""))}
@@ -76,28 +78,28 @@ def speak(findings: Iterable[Finding], alone: Diagnosis, *, began: bool) -> list
     ]
 
 
-def speak_for(refusals: Iterable[tuple[str, Line]]) -> list[Silent]:
+def speak_for(refusals: Iterable[tuple[str, Line]]) -> list[MetricEvidence]:
     """Return the classes of the findings for which a job was never started.
 
     Args:
         refusals: The code of each, and what it said where.
     """
     named = ((prevented_by(code), line) for code, line in refusals)
-    return [Silent(name=names[0], weight=REFUSED, lines=(line,)) for names, line in named if names]
+    return [MetricEvidence(name=names[0], weight=REFUSED, lines=(line,)) for names, line in named if names]
 
 
-def _said(named: Named, alone: Diagnosis, *, began: bool) -> Iterator[Silent]:
+def _said(named: PreventiveFinding, alone: Diagnosis, *, began: bool) -> Iterator[MetricEvidence]:
     told = [cause.signature.name for cause in alone.causes if cause.signature.name != HEALTHY]
     why = next((name for name in named.classes if told[:1] == [EXPLAINS.get(name)]), None)
     agreed = next((name for name in told if name in named.classes), None)
     if why:
-        yield Silent(name=why, weight=EXPLAINED, lines=(named.line,), explains=True)
+        yield MetricEvidence(name=why, weight=EXPLAINED, lines=(named.line,), explains=True)
     elif agreed:
-        yield Silent(name=agreed, weight=AGREES, lines=(named.line,), explains=True)
+        yield MetricEvidence(name=agreed, weight=AGREES, lines=(named.line,), explains=True)
     elif alone.verdict == "healthy" and _is_quiet(named.finding):
-        yield Silent(name=named.classes[0], weight=SURE[severity_of(named.finding)], lines=(named.line,))
+        yield MetricEvidence(name=named.classes[0], weight=SURE[severity_of(named.finding)], lines=(named.line,))
     elif _is_hint(named, alone) and not told and not began:
-        yield Silent(name=named.classes[0], weight=HINT, lines=(named.line,), explains=True)
+        yield MetricEvidence(name=named.classes[0], weight=HINT, lines=(named.line,), explains=True)
 
 
 def _is_quiet(finding: Finding) -> bool:
@@ -105,6 +107,6 @@ def _is_quiet(finding: Finding) -> bool:
     return finding.rule is not None and finding.rule.code in QUIET and finding.count is None
 
 
-def _is_hint(named: Named, alone: Diagnosis) -> bool:
+def _is_hint(named: PreventiveFinding, alone: Diagnosis) -> bool:
     """Tell whether a finding may be why a log tells of nothing: an error, of one class alone."""
     return alone.verdict == "unknown" and len(named.classes) == 1 and severity_of(named.finding) is Severity.ERROR

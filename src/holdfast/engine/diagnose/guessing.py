@@ -13,10 +13,10 @@ from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG
 from holdfast.core.log import Line, Log
 from holdfast.engine.diagnose.alike import Likeness
 from holdfast.engine.diagnose.judging import TEARDOWN, USER_CODE, Candidate, read_scene, survived
-from holdfast.engine.diagnose.matching import Marks, Sign
+from holdfast.engine.diagnose.matching import Match, PatternIndex
 from holdfast.engine.diagnose.raised import exceptions_of
 from holdfast.engine.diagnose.reading import joined_error
-from holdfast.engine.diagnose.silent import Silent
+from holdfast.engine.diagnose.silent import MetricEvidence
 
 TELLS_NOTHING: Final = frozenset({HEALTHY, NOT_IN_LOG})
 """Classes of what good runs write too, and of what only follows from a cause: a line that is most like theirs is passed over."""
@@ -36,7 +36,7 @@ LOUD: Final = re.compile(
 QUIET: Final = re.compile(r"Warning: |warnings\.warn\(|\b(?:DEBUG|INFO)\b|To enable traceback see")
 
 
-class Alike(NamedTuple):
+class SimilarClass(NamedTuple):
     """A class that lines are like: how much all of them are, and the one that is the most."""
 
     name: str
@@ -44,7 +44,7 @@ class Alike(NamedTuple):
     line: Line
 
 
-def guess(log: Log, signs: Iterable[Sign], marks: Marks) -> list[Candidate]:
+def guess(log: Log, signs: Iterable[Match], marks: PatternIndex) -> list[Candidate]:
     """Return the classes that the lines of a log which speak of a failure are most like, the likeliest first.
 
     Args:
@@ -63,7 +63,7 @@ def guess(log: Log, signs: Iterable[Sign], marks: Marks) -> list[Candidate]:
         Candidate(
             signature=known[each.name],
             score=sure * each.score / most,
-            silent=Silent(name=each.name, weight=sure, lines=(each.line,)),
+            silent=MetricEvidence(name=each.name, weight=sure, lines=(each.line,)),
             is_guess=True,
         )
         for each in alike[:MOST_GUESSES]
@@ -71,7 +71,7 @@ def guess(log: Log, signs: Iterable[Sign], marks: Marks) -> list[Candidate]:
     ]
 
 
-def _alike(loud: Iterable[tuple[Line, str]], likeness: Likeness) -> list[Alike]:
+def _alike(loud: Iterable[tuple[Line, str]], likeness: Likeness) -> list[SimilarClass]:
     """Return the classes that lines are like, the likest first; those that are most like what tells of no failure count for nothing."""
     total = Counter[str]()
     lines: dict[str, tuple[float, Line]] = {}
@@ -84,7 +84,7 @@ def _alike(loud: Iterable[tuple[Line, str]], likeness: Likeness) -> list[Alike]:
             if name not in lines or score > lines[name][0]:
                 lines[name] = (score, line)
     nobodys = {*TELLS_NOTHING, USER_CODE}
-    return [Alike(name, score, lines[name][1]) for name, score in total.most_common() if name not in nobodys]
+    return [SimilarClass(name, score, lines[name][1]) for name, score in total.most_common() if name not in nobodys]
 
 
 def _loud(log: Log, echoes: Collection[tuple[str, int]]) -> Iterator[tuple[Line, str]]:

@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from holdfast.core.diagnosis import HEALTHY, Mark, Signature
+from holdfast.core.diagnosis import HEALTHY, Pattern, Signature
 from holdfast.core.log import Hit, Line, Log, Traceback
-from holdfast.engine.diagnose.matching import Sign
+from holdfast.engine.diagnose.matching import Match
 from holdfast.engine.diagnose.owners import asking_frames, is_users
-from holdfast.engine.diagnose.silent import ENDS_WELL, Silent
+from holdfast.engine.diagnose.silent import ENDS_WELL, MetricEvidence
 from holdfast.engine.diagnose.tracebacks import ERROR, START
 
 HINT: Final = 0.35
@@ -105,9 +105,9 @@ class Candidate:
 
     signature: Signature
     score: float
-    decisive: Sign | None = None
-    signs: tuple[Sign, ...] = ()
-    silent: Silent | None = None
+    decisive: Match | None = None
+    signs: tuple[Match, ...] = ()
+    silent: MetricEvidence | None = None
     exception: Traceback | None = None
     is_guess: bool = False
 
@@ -122,7 +122,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class LogContext:
     """What a log tells as a whole.
 
     Attributes:
@@ -140,10 +140,10 @@ class Scene:
     raised: frozenset[int] = frozenset()
 
 
-def read_scene(log: Log) -> Scene:
+def read_scene(log: Log) -> LogContext:
     """Return what a log tells as a whole."""
     ends = [step.line for step in log.metrics if "train_runtime" in step.values]
-    return Scene(log, _parts(log), ends[-1] if ends else None, raised=_raised(log))
+    return LogContext(log, _parts(log), ends[-1] if ends else None, raised=_raised(log))
 
 
 def _raised(log: Log) -> frozenset[int]:
@@ -163,8 +163,8 @@ def _is_of_others(error: str) -> bool:
 
 def rank(
     log: Log,
-    signs: Iterable[Sign],
-    silent: Sequence[Silent] = (),
+    signs: Iterable[Match],
+    silent: Sequence[MetricEvidence] = (),
     signatures: Iterable[Signature] = (),
     ruled_out: Collection[str] = (),
 ) -> list[Candidate]:
@@ -179,7 +179,7 @@ def rank(
     """
     signs = list(signs)
     scene = replace(read_scene(log), restarted=_last_attempt(log, signs))
-    by_class: dict[str, list[Sign]] = {}
+    by_class: dict[str, list[Match]] = {}
     for sign in signs:
         by_class.setdefault(sign.signature.name, []).append(sign)
     found = [made for group in by_class.values() if (made := _candidate(group, scene))]
@@ -199,7 +199,7 @@ def _is_said(candidate: Candidate) -> bool:
     return decisive is not None and decisive.mark.role == "root" and decisive.mark.weight >= SURE
 
 
-def _candidate(signs: Sequence[Sign], scene: Scene) -> Candidate | None:
+def _candidate(signs: Sequence[Match], scene: LogContext) -> Candidate | None:
     """Return what signs of one class amount to; None where all of them only follow from a cause."""
     roots = [sign for sign in signs if sign.mark.role == "root"]
     hints = [sign for sign in signs if sign.mark.role == "hint"]
@@ -216,7 +216,7 @@ def _candidate(signs: Sequence[Sign], scene: Scene) -> Candidate | None:
     return Candidate(signature=signs[0].signature, score=score, decisive=decisive, signs=tuple(signs))
 
 
-def _tells(sign: Sign) -> bool:
+def _tells(sign: Match) -> bool:
     """Tell whether a line says what happened: it is no advice, and no wrapper of what another process raised."""
     if WRAPPERS.search(sign.mark.line):
         return False
@@ -228,14 +228,14 @@ def _tells(sign: Sign) -> bool:
     return ADVICE.match(sentence) is None
 
 
-def _doubt(marks: Iterable[Mark]) -> float:
+def _doubt(marks: Iterable[Pattern]) -> float:
     left = 1.0
     for mark in marks:
         left *= 1 - HINT * mark.weight
     return left
 
 
-def _weight(sign: Sign, scene: Scene) -> float:
+def _weight(sign: Match, scene: LogContext) -> float:
     """Return how much a sign counts where it stands."""
     traceback = sign.hit.traceback
     factor = scene.parts.get(traceback.start.place, 1.0) if traceback else 1.0
@@ -252,14 +252,14 @@ def _weight(sign: Sign, scene: Scene) -> float:
     return sign.mark.weight * factor
 
 
-def _is_victim(line: Line, scene: Scene) -> bool:
+def _is_victim(line: Line, scene: LogContext) -> bool:
     """Tell whether a line only follows from an exception of the log: a launcher names the rank that raised it, or another rank waited for that one."""
     if found := FAILED.search(line.text):
         return int(found["rank"]) in scene.raised
     return line.rank is not None and bool(WAITED.search(line.text)) and bool(scene.raised - {line.rank})
 
 
-def _last_attempt(log: Log, signs: Iterable[Sign]) -> Line | None:
+def _last_attempt(log: Log, signs: Iterable[Match]) -> Line | None:
     """Return the last line with which an attempt began behind which something is told of it; None where there is none."""
     roots = [sign.line for sign in signs if sign.mark.role == "root"]
     told = [*roots, *(last.start for last in log.tracebacks), *(step.line for step in log.metrics)]
@@ -273,13 +273,13 @@ def _last_attempt(log: Log, signs: Iterable[Sign]) -> Line | None:
     )
 
 
-def is_of_earlier(line: Line, scene: Scene) -> bool:
+def is_of_earlier(line: Line, scene: LogContext) -> bool:
     """Tell whether a line stands before the last attempt of the same log."""
     last = scene.restarted
     return last is not None and line.path == last.path and line.number < last.number
 
 
-def _share_before_end(sign: Sign) -> float:
+def _share_before_end(sign: Match) -> float:
     """Return what a sign counts for that training went on after, to its end."""
     if _is_exception(sign.hit) or sign.signature.name in KEEPS_FROM_STARTING:
         return SURVIVED
@@ -325,7 +325,7 @@ def _order(log: Log, line: Line | None) -> tuple[int, int]:
     return (log.paths.index(line.path) if line.path in log.paths else 0, line.number)
 
 
-def _later_less(candidates: Sequence[Candidate], scene: Scene) -> list[Candidate]:
+def _later_less(candidates: Sequence[Candidate], scene: LogContext) -> list[Candidate]:
     """Return candidates, those whose exception came after another root's exception counting less."""
     raised = [
         each.decisive
@@ -340,7 +340,7 @@ def _later_less(candidates: Sequence[Candidate], scene: Scene) -> list[Candidate
     ]
 
 
-def _follows(sign: Sign, other: Sign, scene: Scene) -> bool:
+def _follows(sign: Match, other: Match, scene: LogContext) -> bool:
     """Tell whether a sign stands after another one that is no part of the same chain of exceptions."""
     if sign.signature.name == other.signature.name or _same_chain(sign, other, scene.log):
         return False
@@ -350,7 +350,7 @@ def _follows(sign: Sign, other: Sign, scene: Scene) -> bool:
     return sign.line.path == other.line.path and sign.line.number > other.line.number
 
 
-def _same_chain(sign: Sign, other: Sign, log: Log) -> bool:
+def _same_chain(sign: Match, other: Match, log: Log) -> bool:
     starts = {each.hit.traceback.start.place for each in (sign, other) if each.hit.traceback}
     for last in log.tracebacks:
         chain = {part.start.place for part in last.chain}
@@ -360,7 +360,7 @@ def _same_chain(sign: Sign, other: Sign, log: Log) -> bool:
 
 
 def _with_silent(
-    candidates: Sequence[Candidate], silent: Sequence[Silent], known: Mapping[str, Signature], scene: Scene
+    candidates: Sequence[Candidate], silent: Sequence[MetricEvidence], known: Mapping[str, Signature], scene: LogContext
 ) -> list[Candidate]:
     """Return candidates, and what the metrics say added to them."""
     failed = (
@@ -384,7 +384,7 @@ def _with_silent(
     return list(by_name.values())
 
 
-def _together(first: Silent | None, other: Silent) -> Silent:
+def _together(first: MetricEvidence | None, other: MetricEvidence) -> MetricEvidence:
     """Return two findings of a class as one: the surer of them, with the lines and values of both."""
     if first is None:
         return other
@@ -392,7 +392,7 @@ def _together(first: Silent | None, other: Silent) -> Silent:
     return replace(other, weight=max(first.weight, other.weight), lines=lines, values={**other.values, **first.values})
 
 
-def _unknown_exception(candidates: Sequence[Candidate], signature: Signature, scene: Scene) -> list[Candidate]:
+def _unknown_exception(candidates: Sequence[Candidate], signature: Signature, scene: LogContext) -> list[Candidate]:
     """Return the class of faults in the user's own code, if an exception that no signature knows ended the job."""
     claimed = {
         sign.line.place

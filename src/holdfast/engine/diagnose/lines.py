@@ -23,7 +23,7 @@ LOOK: Final = 60
 """Lines that are looked through, either way, for those of the same rank."""
 
 
-class Lines:
+class WindowLines:
     """The lines of one window. Each is cleaned once, and numbered by counting line feeds from the last one asked for."""
 
     def __init__(self, window: Window, path: str, rank: int | None, collector: re.Pattern[str] | None = None) -> None:

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 
-from holdfast.core.diagnosis import Mark, Signature
+from holdfast.core.diagnosis import Pattern, Signature
 from holdfast.core.log import Hit, Line, Log, Traceback
 from holdfast.core.words import SHORTEST, words_of
 from holdfast.engine.diagnose.alike import Likeness
-from holdfast.engine.diagnose.begun import Beginnings
+from holdfast.engine.diagnose.begun import LinePrefixes
 from holdfast.engine.diagnose.cleaning import bare
 from holdfast.engine.diagnose.devices import shared_devices
 from holdfast.engine.diagnose.phases import phase_of
-from holdfast.engine.diagnose.reading import Sought, joined_error
+from holdfast.engine.diagnose.reading import LogQuery, joined_error
 from holdfast.engine.diagnose.steps import furthest_step
 from holdfast.engine.diagnose.tracebacks import FRAME, START
 from holdfast.engine.diagnose.values import holds
@@ -28,7 +28,7 @@ SOURCE = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sign:
+class Match:
     """A line that matches a mark.
 
     Attributes:
@@ -39,7 +39,7 @@ class Sign:
     """
 
     signature: Signature
-    mark: Mark
+    mark: Pattern
     hit: Hit
     values: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
 
@@ -54,15 +54,15 @@ class Sign:
         return is_source(self.hit)
 
 
-class Marks:
+class PatternIndex:
     """The marks of many signatures, by the words that their lines have."""
 
     def __init__(self, signatures: Sequence[Signature]) -> None:
         self.signatures = tuple(signatures)
-        self.beginnings = Beginnings(self.signatures)
+        self.beginnings = LinePrefixes(self.signatures)
         self.likeness = Likeness(self.signatures)
         numbers: dict[str, int] = {}
-        self._by_word: list[list[tuple[Signature, Mark]]] = []
+        self._by_word: list[list[tuple[Signature, Pattern]]] = []
         self._asked: dict[int, list[str]] = {}
         for signature, mark in ((each, mark) for each in self.signatures for mark in each.marks):
             for expression in filter(None, (mark.line, mark.log, mark.not_log)):
@@ -74,7 +74,7 @@ class Marks:
                         self._by_word[at].append((signature, mark))
                     else:
                         self._asked.setdefault(at, []).append(expression)
-        self.sought = Sought(tuple(numbers), self.keeps)
+        self.sought = LogQuery(tuple(numbers), self.keeps)
 
     def keeps(self, text: str, words: frozenset[int]) -> bool:
         """Tell whether any mark with one of these words matches a line."""
@@ -82,7 +82,7 @@ class Marks:
             _search(expression, text) for expression in self._asked_with(words)
         )
 
-    def signs(self, log: Log) -> Iterator[Sign]:
+    def signs(self, log: Log) -> Iterator[Match]:
         """Yield every sign in a log, in the order of its lines."""
         known = (
             waits_of(log)
@@ -101,14 +101,14 @@ class Marks:
                     continue
                 values = match(mark, hit, known)
                 if values is not None:
-                    yield Sign(signature=signature, mark=mark, hit=hit, values=values)
+                    yield Match(signature=signature, mark=mark, hit=hit, values=values)
 
     def _asked_with(self, words: Iterable[int]) -> Iterator[str]:
         """Yield what marks ask of the log as a whole, of expressions with one of these words."""
         for word in words:
             yield from self._asked.get(word, ())
 
-    def _with(self, words: Iterable[int]) -> Iterator[tuple[Signature, Mark]]:
+    def _with(self, words: Iterable[int]) -> Iterator[tuple[Signature, Pattern]]:
         seen: set[int] = set()
         for word in sorted(words):
             for signature, mark in self._by_word[word]:
@@ -118,7 +118,7 @@ class Marks:
 
 
 def match(
-    mark: Mark, hit: Hit, known: Mapping[str, str | None] = MappingProxyType({})
+    mark: Pattern, hit: Hit, known: Mapping[str, str | None] = MappingProxyType({})
 ) -> Mapping[str, str | None] | None:
     """Return what the named groups of a mark match in a line, and around it; None where the mark does not match.
 
@@ -148,7 +148,7 @@ def match(
     return values if not mark.when or holds(mark.when, values) else None
 
 
-def _asked_of(hit: Hit, mark: Mark, known: Mapping[str, str | None]) -> dict[str, str | None]:
+def _asked_of(hit: Hit, mark: Pattern, known: Mapping[str, str | None]) -> dict[str, str | None]:
     """Return what a mark's condition asks of the place of a line: the phase of the job, and the step."""
     told: dict[str, str | None] = {}
     if "phase" in mark.when:

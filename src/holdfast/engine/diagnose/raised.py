@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Final
 
-from holdfast.catalog.messages import Known, Place, Said, load_messages, packages
+from holdfast.catalog.messages import KnownMessage, MessagePlace, PackageMessages, load_messages, packages
 from holdfast.catalog.spans import spell
 from holdfast.core.diagnosis import Signature
 from holdfast.core.log import Line, Log, Traceback
@@ -31,7 +31,7 @@ QUOTED: Final = frozenset({"KeyError"})
 
 
 @dataclass(frozen=True, slots=True)
-class Raised:
+class LibraryMessage:
     """A message of a log that a library is known to write.
 
     Attributes:
@@ -44,9 +44,9 @@ class Raised:
     """
 
     line: Line
-    said: Said
-    places: tuple[Place, ...]
-    known: Known
+    said: KnownMessage
+    places: tuple[MessagePlace, ...]
+    known: PackageMessages
     is_placed: bool = False
     exception: Traceback | None = None
 
@@ -73,7 +73,7 @@ class Raised:
         return " ".join(filter(None, (self.said.package, spell(self.known.versions, first, last)))) + where
 
 
-def find_raised(log: Log) -> list[Raised]:
+def find_raised(log: Log) -> list[LibraryMessage]:
     """Return the exceptions of a log that libraries are known to raise, the innermost of a chain first, and then the warnings."""
     lines = {re.sub(r"\d+", "#", line.text): line for line in chain((hit.line for hit in log.hits), log.head, log.tail)}
     warned = islice((line for line in lines.values() if not ERROR.match(line.text)), MOST_LINES)
@@ -81,12 +81,12 @@ def find_raised(log: Log) -> list[Raised]:
     return [each for each in found if each]
 
 
-def versions_of(raised: Iterable[Raised]) -> dict[str, str]:
+def versions_of(raised: Iterable[LibraryMessage]) -> dict[str, str]:
     """Return the releases that can have written all of these, by package, as requirements: `{"trl": ">=0.15.0,<0.20.0"}`.
 
     A package of which every release that is known could have is left out, and one of which none could: other code said so.
     """
-    left: dict[str, tuple[Known, int]] = {}
+    left: dict[str, tuple[PackageMessages, int]] = {}
     for each in raised:
         _, before = left.get(each.said.package, (each.known, -1))
         left[each.said.package] = (each.known, before & each.releases)
@@ -94,14 +94,14 @@ def versions_of(raised: Iterable[Raised]) -> dict[str, str]:
     return {package: required for package, required in told.items() if required}
 
 
-def told_at(raised: Iterable[Raised], lines: Iterable[Line]) -> Raised | None:
+def told_at(raised: Iterable[LibraryMessage], lines: Iterable[Line]) -> LibraryMessage | None:
     """Return what is known of a message that stands in one of some lines."""
     places = {line.place for line in lines}
     return next((each for each in raised if each.line.place in places), None)
 
 
 def with_careful(
-    candidates: Sequence[Candidate], raised: Sequence[Raised], signatures: Iterable[Signature], log: Log
+    candidates: Sequence[Candidate], raised: Sequence[LibraryMessage], signatures: Iterable[Signature], log: Log
 ) -> list[Candidate]:
     """Return candidates, and with them the class of an exception that no mark knows, as its function's others are.
 
@@ -130,7 +130,7 @@ def with_careful(
 
 
 def _guesses(
-    candidates: Sequence[Candidate], raised: Sequence[Raised], log: Log
+    candidates: Sequence[Candidate], raised: Sequence[LibraryMessage], log: Log
 ) -> Iterator[tuple[str, float, Traceback]]:
     """Yield of each exception that no mark knows, and that ended something, which class it seems to be of, and how sure that is.
 
@@ -164,26 +164,28 @@ def _exceptions(log: Log) -> Iterator[Traceback]:
             yield Traceback(start=hit.line, error=(hit.line,))
 
 
-def _of_exception(exception: Traceback) -> Raised | None:
+def _of_exception(exception: Traceback) -> LibraryMessage | None:
     error, _, message = joined_error(exception).partition(":")
     kind = error.rpartition(".")[2].strip()
     text = message.strip()
     frame = exception.frames[-1] if exception.frames and exception.frames[-1].file else None
-    found: list[Raised] = []
+    found: list[LibraryMessage] = []
     for package in packages():
         known = load_messages(package)
         for said in known.find(text[1:] if kind in QUOTED else text, kind):
             places = tuple(each for each in said.places if frame and each.is_at(frame.file, frame.function))
             if places or (frame is None and said.words >= SURE_WORDS):
-                found.append(Raised(exception.error[0], said, places or said.places, known, bool(places), exception))
+                found.append(
+                    LibraryMessage(exception.error[0], said, places or said.places, known, bool(places), exception)
+                )
     return _best(found)
 
 
-def _of_line(line: Line) -> Raised | None:
+def _of_line(line: Line) -> LibraryMessage | None:
     known = map(load_messages, packages())
     return _best(
         [
-            Raised(line, said, said.places, each)
+            LibraryMessage(line, said, said.places, each)
             for each in known
             for said in each.find(line.text)
             if said.words >= SURE_WORDS and LOGGED.fullmatch(said.kind)
@@ -191,7 +193,7 @@ def _of_line(line: Line) -> Raised | None:
     )
 
 
-def _best(found: Sequence[Raised]) -> Raised | None:
+def _best(found: Sequence[LibraryMessage]) -> LibraryMessage | None:
     """Return the one that says the most, from all its places; None where two packages say the same."""
     most = max((each.said.weight for each in found), default=0)
     best = [each for each in found if each.said.weight == most]

@@ -16,7 +16,7 @@ from ahocorasick_rs import BytesAhoCorasick, Implementation
 
 from holdfast.core.log import Hit, Line, Log, Metrics, Traceback
 from holdfast.engine.diagnose.cleaning import is_bar, prefix_of, step_in
-from holdfast.engine.diagnose.lines import Lines
+from holdfast.engine.diagnose.lines import WindowLines
 from holdfast.engine.diagnose.metrics import NOT_FINITE, STEPS, metrics_in
 from holdfast.engine.diagnose.records import whole_record
 from holdfast.engine.diagnose.restarts import RESTARTS, is_restart
@@ -67,7 +67,7 @@ File = tuple[str, Iterable[bytes]]
 
 
 @dataclass(frozen=True, slots=True)
-class Sought:
+class LogQuery:
     """What is looked for in a log.
 
     Attributes:
@@ -79,19 +79,19 @@ class Sought:
     keeps: Callable[[str, frozenset[int]], bool] = lambda _text, _words: True
 
 
-def read_log(files: Iterable[File], sought: Sought) -> Log:
+def read_log(files: Iterable[File], sought: LogQuery) -> Log:
     """Return what the logs of one job say, those of several ranks or services together.
 
     Args:
         files: One or more; each is read once, from its beginning to its end.
         sought: The words that matter.
     """
-    reader = _Reader(sought)
+    reader = _LogReader(sought)
     names = [reader.read(name, chunks) for name, chunks in files]
     return reader.done(tuple(names))
 
 
-class Kept(Generic[T]):
+class HeadAndTail(Generic[T]):
     """The first and the last of many."""
 
     def __init__(self, most: int) -> None:
@@ -114,10 +114,10 @@ def _finder(words: tuple[bytes, ...], *, many: bool) -> BytesAhoCorasick:
     return BytesAhoCorasick(words, implementation=Implementation.DFA if many else Implementation.ContiguousNFA)
 
 
-class _Reader:
+class _LogReader:
     """What was found so far, in however many files."""
 
-    def __init__(self, sought: Sought) -> None:
+    def __init__(self, sought: LogQuery) -> None:
         self.sought = sought
         self.words = [word.encode() for word in (*sought.words, *STRUCTURE, *NOT_FINITE, *STEPS)]
         self.structure = len(sought.words)
@@ -126,9 +126,9 @@ class _Reader:
         self.finder = _finder(tuple(self.words), many=False)
         self.longest = max(map(len, self.words))
         self.lines = 0
-        self.hits: Kept[Hit] = Kept(MOST_HITS)
-        self.errors: Kept[Hit] = Kept(MOST_HITS // 4)
-        self.metrics: Kept[Metrics] = Kept(MOST_STEPS)
+        self.hits: HeadAndTail[Hit] = HeadAndTail(MOST_HITS)
+        self.errors: HeadAndTail[Hit] = HeadAndTail(MOST_HITS // 4)
+        self.metrics: HeadAndTail[Metrics] = HeadAndTail(MOST_STEPS)
         self.odd: list[Metrics] = []
         self.chains: dict[tuple[object, ...], tuple[Chain, int]] = {}
         self.head: list[Line] = []
@@ -149,8 +149,8 @@ class _Reader:
             if not window.last:
                 self.finder = _finder(tuple(self.words), many=True)
             if window.first and window.number == 1:
-                collector = prefix_of(Lines(window, name, rank).texts())
-            _read_window(self, Lines(window, name, rank, collector), members)
+                collector = prefix_of(WindowLines(window, name, rank).texts())
+            _read_window(self, WindowLines(window, name, rank, collector), members)
             if window.last:
                 self.lines += window.number - (1 if window.data.endswith(b"\n") else 0)
                 self.lines += feeds(window.data, window.start, len(window.data))
@@ -184,7 +184,7 @@ class _Reader:
         )
 
 
-def _read_window(reader: _Reader, lines: Lines, members: dict[int, tuple[Traceback, Line]]) -> None:
+def _read_window(reader: _LogReader, lines: WindowLines, members: dict[int, tuple[Traceback, Line]]) -> None:
     """Take what one window's body tells."""
     window = lines.window
     if window.first:
@@ -196,7 +196,7 @@ def _read_window(reader: _Reader, lines: Lines, members: dict[int, tuple[Traceba
         _read_tail(reader, lines)
 
 
-def _positions(reader: _Reader, window: Window) -> list[int]:
+def _positions(reader: _LogReader, window: Window) -> list[int]:
     """Return where words begin in the body; of too many, the first and the last of each word."""
     body = memoryview(window.data)[window.start : min(len(window.data), window.end + reader.longest)]
     size = window.end - window.start
@@ -217,7 +217,9 @@ def _first_of_each(found: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int,
             yield match
 
 
-def _read_match(reader: _Reader, lines: Lines, position: int, members: dict[int, tuple[Traceback, Line]]) -> None:
+def _read_match(
+    reader: _LogReader, lines: WindowLines, position: int, members: dict[int, tuple[Traceback, Line]]
+) -> None:
     """Take the line in which a word stands: a traceback's beginning, a step's metrics, or one that may decide."""
     line = lines.line_at(position)
     if (at := members.get(-1)) and at[1] is line:
@@ -241,7 +243,7 @@ def _read_match(reader: _Reader, lines: Lines, position: int, members: dict[int,
         (reader.hits if kept else reader.errors).add(hit)
 
 
-def _read_word(reader: _Reader, lines: Lines, position: int, line: Line) -> frozenset[int]:
+def _read_word(reader: _LogReader, lines: WindowLines, position: int, line: Line) -> frozenset[int]:
     """Take what a line tells by itself: a step, another attempt, that a rank wrote; return which of the signatures' words it has."""
     found = reader.words_in(line.text)
     if any(word >= reader.not_finite for word in found):
@@ -257,7 +259,7 @@ def _read_word(reader: _Reader, lines: Lines, position: int, line: Line) -> froz
 
 
 def _read_traceback(
-    reader: _Reader, lines: Lines, position: int, line: Line, members: dict[int, tuple[Traceback, Line]]
+    reader: _LogReader, lines: WindowLines, position: int, line: Line, members: dict[int, tuple[Traceback, Line]]
 ) -> None:
     """Take a traceback and those that follow from it, unless it was taken with the one before."""
     if line.number in members:
@@ -281,13 +283,13 @@ def _read_traceback(
         _read_joined(reader, part)
 
 
-def _is_ignored(lines: Lines, position: int) -> bool:
+def _is_ignored(lines: WindowLines, position: int) -> bool:
     """Tell whether Python itself ignored an exception, as in the last moments of a process."""
     before = next((each for _, each in lines.before(position) if each.text.strip()), None)
     return before is not None and "Exception ignored in" in before.text
 
 
-def _headless(lines: Lines, position: int, line: Line) -> Traceback | None:
+def _headless(lines: WindowLines, position: int, line: Line) -> Traceback | None:
     """Return the traceback that ends in a line and whose beginning is missing; None where no frame stands before it."""
     if "Warning: " in line.text:
         return None
@@ -303,7 +305,7 @@ def _shape(traceback: Traceback) -> str:
     return re.sub(r"0x[0-9a-f]+|\d+", "#", traceback.error[0].text if traceback.error else "")
 
 
-def _read_joined(reader: _Reader, traceback: Traceback) -> None:
+def _read_joined(reader: _LogReader, traceback: Traceback) -> None:
     """Take an exception whose message was wrapped, if only its lines put together have a word."""
     if len(traceback.error) < 2:  # noqa: PLR2004 - two lines can be joined
         return
@@ -314,7 +316,7 @@ def _read_joined(reader: _Reader, traceback: Traceback) -> None:
         reader.hits.add(Hit(line=line, around=traceback.error[1:], words=words, traceback=traceback))
 
 
-def _read_wrapped(reader: _Reader, lines: Lines, paragraph: Sequence[tuple[int, Line]]) -> None:
+def _read_wrapped(reader: _LogReader, lines: WindowLines, paragraph: Sequence[tuple[int, Line]]) -> None:
     """Take lines that were broken between words, if only several of them put together have a word.
 
     Args:
@@ -341,7 +343,7 @@ def joined_error(traceback: Traceback) -> str:
     return " ".join(line.text.strip() for line in traceback.error)
 
 
-def _read_step(reader: _Reader, line: Line, text: str, *, is_odd: bool) -> None:
+def _read_step(reader: _LogReader, line: Line, text: str, *, is_odd: bool) -> None:
     """Take the metrics of a step; one with a value that is not finite is kept wherever it stands."""
     if values := metrics_in(text):
         step = Metrics(line=line, values=values)
@@ -350,7 +352,7 @@ def _read_step(reader: _Reader, line: Line, text: str, *, is_odd: bool) -> None:
             reader.odd.append(step)
 
 
-def _read_progress(reader: _Reader, lines: Lines) -> None:
+def _read_progress(reader: _LogReader, lines: WindowLines) -> None:
     """Take how far the training's bar got in the body: the last ones may be those of saving."""
     window = lines.window
     for unit in (b"it/s]", b"s/it]"):
@@ -363,7 +365,7 @@ def _read_progress(reader: _Reader, lines: Lines) -> None:
             reader.progress = max(told, reader.progress or told)
 
 
-def _training_step(lines: Lines, position: int) -> tuple[int, int] | None:
+def _training_step(lines: WindowLines, position: int) -> tuple[int, int] | None:
     """Return what a bar shows, if it is that of the training and not of loading, tokenizing or saving."""
     line = lines.line_at(position)
     text = line.bar or line.text  # what is glued to a bar, such as a traceback, is the line's text
@@ -371,7 +373,7 @@ def _training_step(lines: Lines, position: int) -> tuple[int, int] | None:
     return step_in(text) if described.lower() in TRAINING_BARS else None
 
 
-def _read_head(reader: _Reader, lines: Lines) -> None:
+def _read_head(reader: _LogReader, lines: WindowLines) -> None:
     first = lines.line_at(lines.window.start)
     if not lines.window.last:
         every = zip(range(EDGE), lines.behind(lines.window.start), strict=False)
@@ -383,7 +385,7 @@ def _read_head(reader: _Reader, lines: Lines) -> None:
         reader.cut.add("beginning")
 
 
-def _read_tail(reader: _Reader, lines: Lines) -> None:
+def _read_tail(reader: _LogReader, lines: WindowLines) -> None:
     """Take the last lines of each rank and source, as far as the window reaches back."""
     last: dict[tuple[int | None, str], list[tuple[int, Line]]] = {}
     end = len(lines.data)

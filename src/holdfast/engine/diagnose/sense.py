@@ -11,7 +11,7 @@ from typing import Final
 from holdfast.catalog.api import released
 from holdfast.core.log import Frame, Traceback
 from holdfast.engine.diagnose.owners import asking_frames, is_users
-from holdfast.engine.diagnose.raised_classes import INSTALL, VERSION, Rule
+from holdfast.engine.diagnose.raised_classes import INSTALL, VERSION, RaisedClass
 from holdfast.engine.diagnose.reading import joined_error
 from holdfast.engine.diagnose.renaming import spans_of
 
@@ -53,95 +53,101 @@ NAMED: Final = r"(?<!\w)--?[a-z][\w-]+|[`'\"][a-z]\w*[`'\"]|\b[a-z]+_[a-z_]+\b"
 """How sentences name settings."""
 
 ABOUT: Final = (
-    Rule("framework-version-incompatible", says=r"(?i)\binstall\b.{0,60}(?:\bgit\+|\bfrom source\b)", kind=REFUSES),
-    Rule(
+    RaisedClass(
+        "framework-version-incompatible", says=r"(?i)\binstall\b.{0,60}(?:\bgit\+|\bfrom source\b)", kind=REFUSES
+    ),
+    RaisedClass(
         "framework-version-incompatible",
         says=r"(?i)\b(?:requires?|needs?) (?:`?[\w-]+`? )?(?:version )?v?\d+\.\d+[\d.]*(?:\+| or )|\b(?:unsupported|incompatible) .{0,40}\bversions?\b"
         r"|\bplease (?:up|down)grade\b|[<>=]=? ?v?\d[\w.]* (?:is|are) (?:required|needed)\b|\bbut (?:found|got|you have) (?:version )?v?\d+\.\d",
         kind=REFUSES,
     ),
-    Rule("framework-version-incompatible", says=VERSION, kind=r"ImportError|RuntimeError|NotImplementedError"),
-    Rule("missing-module", says=INSTALL, kind=r"ImportError"),
-    Rule("missing-module", says=r"(?i)\bpip install\b|\bnot installed\b|\bplease install\b", kind=REFUSES),
-    Rule(
+    RaisedClass("framework-version-incompatible", says=VERSION, kind=r"ImportError|RuntimeError|NotImplementedError"),
+    RaisedClass("missing-module", says=INSTALL, kind=r"ImportError"),
+    RaisedClass("missing-module", says=r"(?i)\bpip install\b|\bnot installed\b|\bplease install\b", kind=REFUSES),
+    RaisedClass(
         "chat-template-missing",
         says=r"(?i)\b(?:no|without|missing|lacks?|not have|n't have) (?:an? )?`?chat[_ ]template|chat[_ ]template`? (?:is|was) (?:not set|None|missing|empty)",
         kind=REFUSES,
     ),
-    Rule(
+    RaisedClass(
         "chat-roles-not-alternating",
         says=r"(?i)\btemplate\w* (?:does|do)(?: not|n't) support [`'\"]?(?:the )?system|\bsystem (?:role|prompt|message)s? (?:is|are) not|must alternate"
         r"|\balternat\w+ .{0,30}\broles?\b|\b(?:un)?expected (?:role )?[`'\"]?(?:user|assistant|human|gpt|system)\b",
         kind=REFUSES,
     ),
-    Rule(
+    RaisedClass(
         "chat-roles-unknown",
         says=r"(?i)\b(?:unknown|unexpected|invalid|unsupported|unrecognized) (?:\w+ )?roles?\b|\brole .{0,40}not (?:supported|recognized|in)\b",
         kind=REFUSES,
     ),
-    Rule(
+    RaisedClass(
         "pad-token-missing",
         says=rf"(?i)\bpad(?:ding)?[_ ]token\b.{{0,60}}(?:{ABSENT}|not set|None|set|add|required)",
         kind=REFUSES,
     ),
-    Rule(
+    RaisedClass(
         "special-token-not-in-vocab",
         says=rf"(?i)\b(?:special|eos|bos|unk|mask|image|stop)[_ ]tokens?\b.{{0,60}}{ABSENT}|\bnot in (?:the )?(?:tokenizer'?s? )?vocab",
         kind=REFUSES,
     ),
-    Rule(
+    RaisedClass(
         "dataset-not-found",
         says=rf"(?i)\b(?:dataset|(?:training|train|data|eval\w*) (?:file|folder|directory|path|set)s?)\b.{{0,80}}{ABSENT}|^undefined dataset"
         r"|^data(?:set)? (?:path|file|dir\w*) must (?:be|point|exist)\b",
         kind=REFUSES,
     ),
-    Rule(
+    RaisedClass(
         "dataset-empty",
         says=r"(?i)\bno (?:\w+ )?(?:samples|examples|rows|records|conversations) (?:left|found|remain)|\b(?:data(?:set)?|split) .{0,30}\b(?:is|was) empty",
         kind=REFUSES,
     ),
-    Rule(
+    RaisedClass(
         "lora-target-modules-not-found",
         says=rf"(?i)\b(?:target )?modules? .{{0,60}}{ABSENT}|\bno modules? (?:were )?(?:found|matched)",
         kind=r"^(?:Value|Runtime)Error$",
     ),
-    Rule(
+    RaisedClass(
         "architecture-not-recognized",
         says=r"(?i)\b(?:model|architecture)(?:[ _]type)?:? \S{1,60} (?:is |are )?(?:not|n't) (?:yet )?(?:supported|recognized|implemented)"
         r"|\b(?:unsupported|unknown|unrecognized) (?:model|architecture)\b",
         kind=REFUSES,
     ),
-    Rule(
+    RaisedClass(
         "checkpoint-not-found",
         says=rf"(?i)\bcheckpoints?\b.{{0,60}}(?:{ABSENT}).{{0,60}}(?:resum|output)|\bresum\w+ .{{0,60}}(?:{ABSENT})|\bno checkpoints? (?:was |were )?found",
         kind=REFUSES,
     ),
-    Rule(
+    RaisedClass(
         "model-files-missing",
         says=rf"(?i)\b(?:adapter|checkpoint|weights?|tokenizer|safetensors|(?:model|config|adapter)(?:uration)?(?: file| directory| folder| path)?|lora config)\b"
         rf".{{0,60}}{ABSENT}",
         kind=REFUSES,
     ),
-    Rule("dataset-not-found", says=rf"(?i)\b(?:file|path|folder|directory)\b.{{0,80}}{ABSENT}", kind=REFUSES, at=DATA),
+    RaisedClass(
+        "dataset-not-found", says=rf"(?i)\b(?:file|path|folder|directory)\b.{{0,80}}{ABSENT}", kind=REFUSES, at=DATA
+    ),
 )
 """What a sentence is about, whoever says it. The first that holds decides."""
 OUTSIDE: Final = frozenset({"framework-version-incompatible", "missing-module"})
 """Classes of the environment, which the user's own code may check and does not cause."""
 STUMBLES: Final = (
-    Rule("invalid-config-value", says=r"^'(?:Posix|Windows)Path' object has no", kind=r"^AttributeError$"),
-    Rule("train-dataset-wrong-type", says=r"^'(?:Iterable)?DatasetDict' object has no", kind=r"^AttributeError$"),
-    Rule(
+    RaisedClass("invalid-config-value", says=r"^'(?:Posix|Windows)Path' object has no", kind=r"^AttributeError$"),
+    RaisedClass(
+        "train-dataset-wrong-type", says=r"^'(?:Iterable)?DatasetDict' object has no", kind=r"^AttributeError$"
+    ),
+    RaisedClass(
         "framework-version-incompatible",
         says=r"^'(?!NoneType|DataFrame|Tensor|\w*Namespace|\w*Path'|\w*Dataset'|DictConfig|DotDict)[A-Z]\w+' object has no attribute|^(?:module|type object) '[\w.]+' has no attribute",
         kind=r"^AttributeError$",
     ),
-    Rule(
+    RaisedClass(
         "framework-version-incompatible",
         says=r"^(?!(?:[\w.]*\.)?(?:on_\w+\(\)|__init__\(\) missing)).*\(\) (?:got an unexpected keyword argument|takes (?:from )?\d+ .*positional|missing \d+ required|got multiple values)",
         kind=r"^TypeError$",
     ),
-    Rule("framework-version-incompatible", kind=r"^(?:Name|UnboundLocal|Syntax|Indentation)Error$"),
-    Rule(
+    RaisedClass("framework-version-incompatible", kind=r"^(?:Name|UnboundLocal|Syntax|Indentation)Error$"),
+    RaisedClass(
         "dataset-bad-row-values",
         says=r"^'(?:NoneType|list|str|dict|int|float)' object|^string ind\w+ must be|^list index out of range|^(?:can only|unsupported operand|argument of type)"
         r"|not iterable|not subscriptable",
@@ -151,17 +157,19 @@ STUMBLES: Final = (
 )
 """What Python itself says where one library meets another, or rows, that it was not written for."""
 IMPORT: Final = re.compile(r"(?:from [\w.]+ import|import) \w")
-IMPORTING: Final = Rule("framework-version-incompatible", kind=r"^(?:Attribute|Type|Name|Key|Index|UnboundLocal)Error$")
+IMPORTING: Final = RaisedClass(
+    "framework-version-incompatible", kind=r"^(?:Attribute|Type|Name|Key|Index|UnboundLocal)Error$"
+)
 """What Python stumbles over in a library that is only being imported: those that are installed do not fit."""
 SETTING_READ: Final = re.compile(r"\b(?:args|config)\.[a-z]\w+")
-WRONG_TYPE: Final = Rule(
+WRONG_TYPE: Final = RaisedClass(
     "invalid-config-value",
     says=r"not '?(?:str|float|NoneType|tuple|list|dict)\b|between instances of|unsupported operand|cannot be interpreted|converted to an index",
     kind=r"^TypeError$",
 )
 """What Python says of a setting that is of another type than the line which reads it takes."""
-SETTINGS: Final = Rule("invalid-config-value", says=UNFIT, kind=REFUSES)
-ROWS: Final = Rule("dataset-bad-row-values", says=UNFIT, kind=REFUSES, at=DATA)
+SETTINGS: Final = RaisedClass("invalid-config-value", says=UNFIT, kind=REFUSES)
+ROWS: Final = RaisedClass("dataset-bad-row-values", says=UNFIT, kind=REFUSES, at=DATA)
 INTERNAL: Final = re.compile(
     r"^'(?!\w*(?:NoneType|DataFrame|DatasetDict|NameSpace|Namespace|My|Custom|Path)|Tensor')(?:[A-Z]+[a-z\d]+){2,}\w*' object has no attribute"
     r"|^(?!\w*(?:My|Custom|Callback|Dataset|Collator|Net)\w*\.)(?:[A-Z]+[a-z\d]+){2,}\w*\.(?!__init__|forward\()\w+\(\) (?:got an unexpected keyword argument|takes (?:from )?\d+ .*positional|got multiple values)"

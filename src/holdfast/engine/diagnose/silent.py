@@ -57,7 +57,7 @@ ENDS_WELL: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Silent:
+class MetricEvidence:
     """A class that the metrics speak for.
 
     Attributes:
@@ -76,7 +76,7 @@ class Silent:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
+class MetricHistory:
     """What was logged over a run: training steps, evaluations, the summary at the end, and what was said beside, by its name."""
 
     log: Log
@@ -93,10 +93,10 @@ class Course:
         """Tell whether all steps are so, and there are enough to say it."""
         return len(self.steps) >= FEW and all(map(test, self.steps))
 
-    def found(self, name: str, weight: float, at: Sequence[Metrics] = (), **values: object) -> Silent:
+    def found(self, name: str, weight: float, at: Sequence[Metrics] = (), **values: object) -> MetricEvidence:
         """Return a finding that some steps show; the first three where none are named."""
         lines = tuple(step.line for step in (at or self.steps)[:FEW])
-        return Silent(
+        return MetricEvidence(
             name=name,
             weight=weight,
             lines=lines,
@@ -104,23 +104,23 @@ class Course:
         )
 
 
-def find_silent(log: Log) -> list[Silent]:
+def find_silent(log: Log) -> list[MetricEvidence]:
     """Return the classes that the numbers of a log speak for, the surest first."""
     course = read_course(log)
     found = [finding for rule in RULES for finding in rule(course)]
     return sorted(found, key=lambda each: -each.weight)
 
 
-def read_course(log: Log) -> Course:
+def read_course(log: Log) -> MetricHistory:
     """Return the metrics of a log by what they are of."""
     ends = tuple(step for step in log.metrics if "train_runtime" in step.values)
     evaluations = tuple(step for step in log.metrics if any(name.startswith("eval_") for name in step.values))
     steps = tuple(step for step in log.metrics if "loss" in step.values and step not in ends)
     said = {name: step.line for step in log.metrics for name in step.values if name in SAID.values()}
-    return Course(log, steps, evaluations, ends, said)
+    return MetricHistory(log, steps, evaluations, ends, said)
 
 
-def _not_finite(course: Course) -> Iterator[Silent]:
+def _not_finite(course: MetricHistory) -> Iterator[MetricEvidence]:
     """NaN losses: of every step, of the gradients alone, after some good steps, of evaluations alone."""
     bad = [step for step in course.steps if not math.isfinite(step.values["loss"])]
     if bad and bad[0] is course.steps[0]:
@@ -143,7 +143,7 @@ def _not_finite(course: Course) -> Iterator[Silent]:
         yield course.found("completion-mask-drops-everything", 0.75, evaluated)
 
 
-def _jump_before(broken: Metrics, course: Course) -> list[Metrics]:
+def _jump_before(broken: Metrics, course: MetricHistory) -> list[Metrics]:
     """Return the steps before a broken one in which the loss stands well above the first, or the gradient far above it; from the first such on."""
     first, *others = course.steps[: course.steps.index(broken) or 1]
 
@@ -153,11 +153,11 @@ def _jump_before(broken: Metrics, course: Course) -> list[Metrics]:
     return [step for step in others if is_above(step, "loss", RISEN) or is_above(step, "grad_norm", EXPLODED)]
 
 
-def _step_of(step: Metrics, course: Course) -> int:
+def _step_of(step: Metrics, course: MetricHistory) -> int:
     return course.steps.index(step) + 1
 
 
-def _all_zero(course: Course) -> Iterator[Silent]:
+def _all_zero(course: MetricHistory) -> Iterator[MetricEvidence]:
     """A loss of zero in every step: no labels, no text, or no advantage."""
     if not course.all_of(lambda step: step.values["loss"] == 0 and step.values.get("grad_norm", 0) == 0):
         return
@@ -171,7 +171,7 @@ def _all_zero(course: Course) -> Iterator[Silent]:
         yield course.found("completion-mask-drops-everything", 0.8)
 
 
-def _rewards(course: Course) -> Iterator[Silent]:
+def _rewards(course: MetricHistory) -> Iterator[MetricEvidence]:
     """Rewards that are all alike, and the loss of zero that GRPO rightly begins with."""
     rewarded = [step for step in course.steps if "reward_std" in step.values]
     spread = [step for step in rewarded if step.values["reward_std"]]
@@ -183,7 +183,7 @@ def _rewards(course: Course) -> Iterator[Silent]:
         yield course.found(HEALTHY, 0.6, spread)
 
 
-def _tiny_rate(course: Course) -> Iterator[Silent]:
+def _tiny_rate(course: MetricHistory) -> Iterator[MetricEvidence]:
     """A learning rate of nothing; where no gradient is a number, no step is taken, and the schedule only waits."""
     if course.all_of(lambda step: not math.isfinite(step.values.get("grad_norm", 0))):
         return
@@ -192,7 +192,7 @@ def _tiny_rate(course: Course) -> Iterator[Silent]:
         yield course.found("lr-too-low-flat", 0.9, rate=max(rates), loss=course.every("loss")[-1])
 
 
-def _preferences(course: Course) -> Iterator[Silent]:
+def _preferences(course: MetricHistory) -> Iterator[MetricEvidence]:
     """Pairs without a difference, and KTO with answers of one kind."""
     if course.all_of(
         lambda step: (
@@ -207,7 +207,7 @@ def _preferences(course: Course) -> Iterator[Silent]:
         yield course.found("preference-signal-degenerate", 0.85)
 
 
-def _too_few(course: Course) -> Iterator[Silent]:
+def _too_few(course: MetricHistory) -> Iterator[MetricEvidence]:
     """A run that ended after one step that was a whole epoch, or resumed behind its own end."""
     if not course.ends or len(course.steps) > 1:
         return
@@ -219,7 +219,7 @@ def _too_few(course: Course) -> Iterator[Silent]:
         yield course.found("too-few-training-steps", 0.75, course.ends, steps=len(course.steps))
 
 
-def _stopped(course: Course) -> Iterator[Silent]:
+def _stopped(course: MetricHistory) -> Iterator[MetricEvidence]:
     """A run that ended in order, long before its last step, though nothing was evaluated that could have stopped it early."""
     step, steps = course.log.progress or (0, 0)
     epochs = course.every("epoch")
@@ -229,7 +229,7 @@ def _stopped(course: Course) -> Iterator[Silent]:
         yield course.found("job-preempted-or-requeued", 0.6, course.ends, step=step, steps=steps)
 
 
-def _lost_schedule(course: Course) -> Iterator[Silent]:
+def _lost_schedule(course: MetricHistory) -> Iterator[MetricEvidence]:
     """A resumed run whose learning rate begins where the schedule does: the checkpoint had no scheduler."""
     rates, epochs = course.every("learning_rate"), course.every("epoch")
     if not course.ends or len(rates) <= FEW or len(rates) != len(epochs):
@@ -245,7 +245,7 @@ def _lost_schedule(course: Course) -> Iterator[Silent]:
         yield course.found("checkpoint-incomplete", 0.75, rate=rates[0])
 
 
-def _two_jobs(course: Course) -> Iterator[Silent]:
+def _two_jobs(course: MetricHistory) -> Iterator[MetricEvidence]:
     """Steps of two runs in turn."""
     epochs = [step.values["epoch"] for step in course.steps if "epoch" in step.values and step.line.rank is None]
     back = sum(later < sooner for sooner, later in pairwise(epochs))
@@ -253,7 +253,7 @@ def _two_jobs(course: Course) -> Iterator[Silent]:
         yield course.found("output-dir-shared-by-jobs", 0.7)
 
 
-def _divergence(course: Course) -> Iterator[Silent]:
+def _divergence(course: MetricHistory) -> Iterator[MetricEvidence]:
     """A loss that rises, or drops to exactly zero after good steps."""
     if course.every("reward") or course.every("rewards/chosen"):
         return

@@ -58,7 +58,7 @@ ENDS_MESSAGE: Final = re.compile(
 
 
 @dataclass(slots=True)
-class Reading:
+class PartialTraceback:
     """A traceback that is being read."""
 
     start: Line
@@ -102,7 +102,7 @@ def read_chain(start: Line, behind: Iterator[Line], leading: tuple[Line, ...] = 
         behind: The lines after it of the same rank.
         leading: Those right before it.
     """
-    parts: list[Reading] = []
+    parts: list[PartialTraceback] = []
     links: list[Link] = []
     before, _, after = start.text.partition(START)
     is_prefix = before.strip() and after.startswith(":") and not BOX.search(before)
@@ -142,7 +142,7 @@ class _Upwards:
     """A traceback that is read from its exception to its beginning."""
 
     def __init__(self, error: Sequence[Line]) -> None:
-        self.reading = Reading(error[0], error=list(error))
+        self.reading = PartialTraceback(error[0], error=list(error))
         self.code, self.at = "", 0
         self.is_apart = False
         self.strange = 0
@@ -251,9 +251,11 @@ class _Ahead:
         self._back.extend(reversed(lines))
 
 
-def _read_one(start: Line, ahead: _Ahead) -> Reading:
+def _read_one(start: Line, ahead: _Ahead) -> PartialTraceback:
     before, _, after = start.text.partition(START)
-    reading = Reading(start, boxed=BOX.search(before) is not None, indent=len(before) if not before.strip() else 0)
+    reading = PartialTraceback(
+        start, boxed=BOX.search(before) is not None, indent=len(before) if not before.strip() else 0
+    )
     if before.strip() and not after.startswith(":") and not reading.boxed:
         reading.name = before.split()[-1]
     step = _step_boxed if reading.boxed else _step_jupyter if reading.name else _step
@@ -265,7 +267,7 @@ def _read_one(start: Line, ahead: _Ahead) -> Reading:
     return reading
 
 
-def _step(reading: Reading, line: Line) -> bool:
+def _step(reading: PartialTraceback, line: Line) -> bool:
     """Read the next line; tell whether it is still part of the traceback."""
     text = line.text[reading.indent :] if not line.text[: reading.indent].strip() else line.text
     found = _frame(reading, text)
@@ -276,7 +278,7 @@ def _step(reading: Reading, line: Line) -> bool:
     return _goes_on(reading, line, text, found) if text.strip() else reading.apart or not reading.frames
 
 
-def _frame(reading: Reading, text: str) -> Frame | None:
+def _frame(reading: PartialTraceback, text: str) -> Frame | None:
     """Return the frame that a line of a plain traceback is, of Python's or of IPython's short kind; None of another line."""
     if found := FRAME.match(text):
         return Frame(found[1], int(found[2]), found[3] or "<module>")
@@ -286,7 +288,7 @@ def _frame(reading: Reading, text: str) -> Frame | None:
     return Frame(short["file"] or short["cell"], int(short["line"] or short["at"]), short["function"] or "<module>")
 
 
-def _goes_on(reading: Reading, line: Line, text: str, found: Frame | None) -> bool:
+def _goes_on(reading: PartialTraceback, line: Line, text: str, found: Frame | None) -> bool:
     """Read a line before the exception; tell whether it is still part of the traceback."""
     if found:
         reading.frames.append(replace(found, named_at=line))
@@ -308,17 +310,17 @@ def _indent(text: str) -> int:
     return len(text) - len(text.lstrip())
 
 
-def _is_strange(reading: Reading, text: str) -> bool:
+def _is_strange(reading: PartialTraceback, text: str) -> bool:
     """Tell whether a line that is neither a frame nor an error may stand within a traceback: something else was written there."""
     return bool(ENDS_MESSAGE.match(text)) or len(reading.frames) > 0
 
 
-def _add_code(reading: Reading, code: str) -> None:
+def _add_code(reading: PartialTraceback, code: str) -> None:
     if reading.frames and not reading.frames[-1].code and code.strip("^~ "):
         reading.frames[-1] = replace(reading.frames[-1], code=code)
 
 
-def _continues(reading: Reading, line: Line, text: str) -> bool:
+def _continues(reading: PartialTraceback, line: Line, text: str) -> bool:
     """Read a line of the message, which may have several; a blank one, or what is no message, ends it."""
     if _ends_message(text) or len(reading.error) >= MESSAGE_LINES:
         return False
@@ -330,7 +332,7 @@ def _ends_message(text: str) -> bool:
     return not text.strip() or ENDS_MESSAGE.match(text) is not None or is_bar(text) or text.startswith('"""')
 
 
-def _step_boxed(reading: Reading, line: Line) -> bool:
+def _step_boxed(reading: PartialTraceback, line: Line) -> bool:
     text = line.text.strip()
     if not reading.seen and not text:
         return True
@@ -344,13 +346,13 @@ def _step_boxed(reading: Reading, line: Line) -> bool:
     return True
 
 
-def _wrapped_frame(reading: Reading, text: str) -> re.Match[str] | None:
+def _wrapped_frame(reading: PartialTraceback, text: str) -> re.Match[str] | None:
     """Return the frame that a line of a box ends, if the box was too narrow for it; None of another line."""
     above = reading.seen[-1].text.strip() if reading.seen else ""
     return RICH_FRAME.match(above + text) if "/" in above and " " not in above else None
 
 
-def _step_jupyter(reading: Reading, line: Line) -> bool:
+def _step_jupyter(reading: PartialTraceback, line: Line) -> bool:
     text = line.text
     if reading.error:
         return _continues(reading, line, text)
@@ -399,7 +401,7 @@ def _next_of_chain(ahead: _Ahead, links: list[Link]) -> Line | None:
     return None
 
 
-def _chain(parts: list[Reading], links: list[Link]) -> Chain:
+def _chain(parts: list[PartialTraceback], links: list[Link]) -> Chain:
     done: list[Traceback] = []
     for at, part in enumerate(parts):
         earlier = tuple((done[before], links[before]) for before in range(at))

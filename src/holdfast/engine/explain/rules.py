@@ -35,7 +35,7 @@ LONG: Final = 4  # lines of an example; of a longer one, the short page shows wh
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class RuleExample:
     """A source that a rule objects to, and what it says of it.
 
     Attributes:
@@ -85,12 +85,12 @@ def render_short_page(rule: Rule, objections: Callable[[Case], Iterable[str]] = 
     return _render(rule, blocks)
 
 
-def find_examples(rule: Rule, objections: Callable[[Case], Iterable[str]] = no_messages) -> list[Example]:
+def find_examples(rule: Rule, objections: Callable[[Case], Iterable[str]] = no_messages) -> list[RuleExample]:
     """Return a rule's bad examples, each source once, with what the rule says of it, as things stand outside."""
-    found: dict[tuple[str, ...], Example] = {}
+    found: dict[tuple[str, ...], RuleExample] = {}
     for case in rule.bad:
         messages = tuple(objections(case))
-        before = found.setdefault(_identity(case), Example(case, messages))
+        before = found.setdefault(_identity(case), RuleExample(case, messages))
         others = (f"or {each}" for each in messages if each not in before.messages)
         found[_identity(case)] = replace(before, messages=(*before.messages, *others))
     return list(found.values())

@@ -8,11 +8,11 @@ from holdfast.engine.extract.checks import reduce_checks
 from holdfast.engine.extract.coverage import has_checks, has_methods
 from holdfast.engine.extract.deprecations import find_warnings, whole_deprecation
 from holdfast.engine.extract.enforcement import enforced_choices
-from holdfast.engine.extract.entries import ClassEntry, Parameter
+from holdfast.engine.extract.entries import ClassEntry, ParameterEntry
 from holdfast.engine.extract.functions import FunctionNode, decorator, forwards, read_function
-from holdfast.engine.extract.modules import Class, Package, blocks
+from holdfast.engine.extract.modules import ClassStatement, PackageModules, blocks
 from holdfast.engine.extract.values import (
-    Scope,
+    ConstantFolder,
     annotation,
     constants,
     dotted,
@@ -29,28 +29,28 @@ HARMLESS: Final = frozenset(
 """Bases that take no arguments and give no methods that a script would call."""
 CHECKED: Final = ("__init__", "__post_init__")
 
-Ancestor = Class | str
+Ancestor = ClassStatement | str
 """A class of the package, or the dotted path of another one."""
 
 
-def lineage(package: Package, cls: Class, steps: int = STEPS) -> list[Ancestor]:
+def lineage(package: PackageModules, cls: ClassStatement, steps: int = STEPS) -> list[Ancestor]:
     """Return a class and its ancestors in the order in which Python asks them; those of other packages by their paths."""
     parents = [_parent(package, cls.module, base) for base in cls.node.bases] if steps else []
     lines: list[list[Ancestor]] = [
-        lineage(package, each, steps - 1) if isinstance(each, Class) else [each] for each in parents
+        lineage(package, each, steps - 1) if isinstance(each, ClassStatement) else [each] for each in parents
     ]
     return [cls, *_merged([*lines, parents])]
 
 
-def read_class(package: Package, cls: Class) -> ClassEntry:
+def read_class(package: PackageModules, cls: ClassStatement) -> ClassEntry:
     """Return what a class takes, what its own methods take, and what it checks when it is made."""
     line = lineage(package, cls)
     entry = ClassEntry(
         bases=[each for each in line if isinstance(each, str) and each not in HARMLESS],
-        ancestors=[each.home for each in line[1:] if isinstance(each, Class)],
+        ancestors=[each.home for each in line[1:] if isinstance(each, ClassStatement)],
     )
     _read_making(package, entry, line)
-    own = {each.home: Scope(package, each.module) for each in line if isinstance(each, Class)}
+    own = {each.home: ConstantFolder(package, each.module) for each in line if isinstance(each, ClassStatement)}
     if entry.kind == "dataclass":
         _add_checks_of_fields(entry, line, own)
     scope = own[cls.home]
@@ -62,7 +62,7 @@ def read_class(package: Package, cls: Class) -> ClassEntry:
     return entry
 
 
-def _programs(cls: Class, scope: Scope) -> Iterator[tuple[str, str]]:
+def _programs(cls: ClassStatement, scope: ConstantFolder) -> Iterator[tuple[str, str]]:
     for name in CHECKED:
         node = _method(cls.node, name)
         program = reduce_checks(cls.node, node, scope) if isinstance(node, ast.FunctionDef) else None
@@ -79,7 +79,7 @@ def body_of(node: ast.ClassDef) -> Iterator[ast.stmt]:
         waiting = [inner for block in blocks(statement) for inner in block] + waiting
 
 
-def _parent(package: Package, module: str, base: ast.expr) -> Ancestor:
+def _parent(package: PackageModules, module: str, base: ast.expr) -> Ancestor:
     node = base.value if isinstance(base, ast.Subscript) else base
     path = dotted(node)
     if path and "." in path:  # `transformers.Trainer`, or a module of its own
@@ -91,7 +91,7 @@ def _parent(package: Package, module: str, base: ast.expr) -> Ancestor:
         found = package.resolve(there, name) if inside.partition(".")[0] == package.name else None
     else:
         found = package.resolve(module, path) if path else None
-    return found if isinstance(found, Class) else external_path(package, module, node)
+    return found if isinstance(found, ClassStatement) else external_path(package, module, node)
 
 
 def _merged(lines: list[list[Ancestor]]) -> list[Ancestor]:
@@ -106,7 +106,7 @@ def _merged(lines: list[list[Ancestor]]) -> list[Ancestor]:
     return result
 
 
-def _read_making(package: Package, entry: ClassEntry, line: list[Ancestor]) -> None:
+def _read_making(package: PackageModules, entry: ClassEntry, line: list[Ancestor]) -> None:
     """Read how an instance is made: by the nearest `__init__` or the nearest dataclass, or by another package's class."""
     for place, each in enumerate(line):
         if isinstance(each, str):
@@ -120,7 +120,7 @@ def _read_making(package: Package, entry: ClassEntry, line: list[Ancestor]) -> N
             return
 
 
-def _makes(package: Package, entry: ClassEntry, cls: Class, line: list[Ancestor]) -> bool:
+def _makes(package: PackageModules, entry: ClassEntry, cls: ClassStatement, line: list[Ancestor]) -> bool:
     """Read what a class itself says of how an instance is made; tell whether it says anything."""
     init = _method(cls.node, "__init__")
     if init is not None:
@@ -134,9 +134,11 @@ def _makes(package: Package, entry: ClassEntry, cls: Class, line: list[Ancestor]
     return init is not None or entry.kind != "plain"
 
 
-def _read_init(package: Package, entry: ClassEntry, cls: Class, further: list[Ancestor], init: FunctionNode) -> None:
+def _read_init(
+    package: PackageModules, entry: ClassEntry, cls: ClassStatement, further: list[Ancestor], init: FunctionNode
+) -> None:
     """Read an explicit `__init__`, and those that it gives its keywords to."""
-    callee = read_function(Scope(package, cls.module), init, bound=True)
+    callee = read_function(ConstantFolder(package, cls.module), init, bound=True)
     entry.parameters, entry.positional = callee.parameters, callee.positional
     entry.keywords, entry.shims = callee.keywords, callee.shims
     if not forwards(init):
@@ -148,7 +150,7 @@ def _read_init(package: Package, entry: ClassEntry, cls: Class, further: list[An
         _read_making(package, following, further)
     if following.kind == "inherits":
         return
-    nearest = next((each.home for each in further if isinstance(each, Class)), "")
+    nearest = next((each.home for each in further if isinstance(each, ClassStatement)), "")
     for name, parameter in following.parameters.items():
         if name not in entry.parameters:
             parameter.home = parameter.home or nearest
@@ -163,14 +165,14 @@ def _beyond(following: ClassEntry, further: list[Ancestor]) -> str | None:
     return "forward" if following.kind == "dataclass" and external else following.keywords
 
 
-def _read_fields(package: Package, entry: ClassEntry, line: list[Ancestor]) -> None:
+def _read_fields(package: PackageModules, entry: ClassEntry, line: list[Ancestor]) -> None:
     """Read the fields of a dataclass and of the dataclasses that it inherits from."""
     own = line[0]
     by_keyword: set[str] = set()
     for each in reversed(line):
-        if not isinstance(each, Class) or not is_dataclass(each.node):
+        if not isinstance(each, ClassStatement) or not is_dataclass(each.node):
             continue  # annotations of a class that is no dataclass are no fields
-        scope = Scope(package, each.module)
+        scope = ConstantFolder(package, each.module)
         for name, parameter in _fields(scope, each.node):
             if parameter is None:
                 entry.parameters.pop(name, None)
@@ -184,7 +186,7 @@ def _read_fields(package: Package, entry: ClassEntry, line: list[Ancestor]) -> N
     entry.positional = len(entry.parameters) - len(by_keyword & set(entry.parameters))
 
 
-def _fields(scope: Scope, node: ast.ClassDef) -> Iterator[tuple[str, Parameter | None]]:
+def _fields(scope: ConstantFolder, node: ast.ClassDef) -> Iterator[tuple[str, ParameterEntry | None]]:
     """Yield each field of a dataclass; None for one that its `__init__` does not take."""
     for statement in body_of(node):
         match statement:
@@ -196,7 +198,7 @@ def _fields(scope: Scope, node: ast.ClassDef) -> Iterator[tuple[str, Parameter |
                 pass
 
 
-def _field(scope: Scope, value: ast.expr | None, note: ast.expr) -> Parameter | None:
+def _field(scope: ConstantFolder, value: ast.expr | None, note: ast.expr) -> ParameterEntry | None:
     match value:
         case ast.Call(func=function, keywords=keywords) if (dotted(function) or "").rpartition(".")[2] == "field":
             given = {each.arg: each.value for each in keywords if each.arg}
@@ -204,14 +206,16 @@ def _field(scope: Scope, value: ast.expr | None, note: ast.expr) -> Parameter | 
                 return None
             default = scope.text(given["default"]) if "default" in given else None
             default = factory(scope, given["default_factory"]) if "default_factory" in given else default
-            return Parameter(default, annotation(note), _listed(scope, given.get("metadata")) or literal_choices(note))
+            return ParameterEntry(
+                default, annotation(note), _listed(scope, given.get("metadata")) or literal_choices(note)
+            )
         case None:
-            return Parameter(None, annotation(note), literal_choices(note))
+            return ParameterEntry(None, annotation(note), literal_choices(note))
         case _:
-            return Parameter(scope.text(value), annotation(note), literal_choices(note))
+            return ParameterEntry(scope.text(value), annotation(note), literal_choices(note))
 
 
-def _listed(scope: Scope, metadata: ast.expr | None) -> list[object] | None:
+def _listed(scope: ConstantFolder, metadata: ast.expr | None) -> list[object] | None:
     if isinstance(metadata, ast.Dict):
         for key, value in zip(metadata.keys, metadata.values, strict=True):
             if isinstance(key, ast.Constant) and key.value == "choices":
@@ -219,10 +223,10 @@ def _listed(scope: Scope, metadata: ast.expr | None) -> list[object] | None:
     return None
 
 
-def _add_checks_of_fields(entry: ClassEntry, line: list[Ancestor], scopes: dict[str, Scope]) -> None:
+def _add_checks_of_fields(entry: ClassEntry, line: list[Ancestor], scopes: dict[str, ConstantFolder]) -> None:
     """Add what `__post_init__` says of single fields: warnings, and values that it refuses."""
     for each in line:
-        if not isinstance(each, Class):
+        if not isinstance(each, ClassStatement):
             continue
         for name in ("__post_init__", "validate", "__setattr__"):
             node = _method(each.node, name)
@@ -235,7 +239,7 @@ def _add_checks_of_fields(entry: ClassEntry, line: list[Ancestor], scopes: dict[
                     entry.parameters[field].choices, entry.parameters[field].enforced = choices, True
 
 
-def _deprecation(scope: Scope, cls: Class) -> str | None:
+def _deprecation(scope: ConstantFolder, cls: ClassStatement) -> str | None:
     for each in cls.node.decorator_list:
         if decorator(each) == "deprecated" and isinstance(each, ast.Call) and each.args:
             return ast.unparse(each.args[0]).strip("'\"")

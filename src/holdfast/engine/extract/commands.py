@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.engine.extract.modules import Class, Elsewhere, Package
+from holdfast.engine.extract.modules import ClassStatement, Elsewhere, PackageModules
 
 SCRIPTS: Final = re.compile(r"trl\.(?:scripts|commands\.scripts)\.(\w+)")
 PARSERS: Final = frozenset({"TrlParser", "HfArgumentParser"})
@@ -13,7 +13,7 @@ SUPPORTED: Final = re.compile(r"SUPPORTED_COMMANDS\s*=\s*\[([^\]]*)\]")
 WORDS: Final = re.compile(r"[\"']([\w-]+)[\"']")
 
 
-def read_commands(package: Package) -> dict[str, list[str]]:
+def read_commands(package: PackageModules) -> dict[str, list[str]]:
     """Return the homes of each sub-command's dataclasses, in the order in which the parser takes them."""
     supported = _supported(package)
     commands = {}
@@ -27,7 +27,7 @@ def read_commands(package: Package) -> dict[str, list[str]]:
     return commands
 
 
-def _supported(package: Package) -> set[str] | None:
+def _supported(package: PackageModules) -> set[str] | None:
     """Return the sub-commands that older releases allow: they ship more scripts than that (trl 0.8 to 0.12)."""
     for module in ("trl.commands.cli",):
         if module in package.files:
@@ -36,7 +36,7 @@ def _supported(package: Package) -> set[str] | None:
     return None
 
 
-def _classes(package: Package, module: str) -> Iterator[str]:
+def _classes(package: PackageModules, module: str) -> Iterator[str]:
     read = package.module(module)
     if read is None or read.tree is None:
         return
@@ -65,11 +65,11 @@ def _imported_inside(tree: ast.Module) -> dict[str, tuple[str, str]]:
     }
 
 
-def _home(package: Package, module: str, local: dict[str, tuple[str, str]], node: ast.expr) -> str:
+def _home(package: PackageModules, module: str, local: dict[str, tuple[str, str]], node: ast.expr) -> str:
     name = ast.unparse(node)
     found = package.resolve(module, name) or package.resolve(*local.get(name, (module, name)))
     match found:
-        case Class():
+        case ClassStatement():
             return found.home
         case Elsewhere(path=path):
             return path

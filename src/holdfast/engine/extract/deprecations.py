@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.engine.extract.entries import Parameter, Warned
+from holdfast.engine.extract.entries import ParameterEntry, Warned
 from holdfast.engine.extract.modules import Constant
-from holdfast.engine.extract.values import Scope, dotted, message_text
+from holdfast.engine.extract.values import ConstantFolder, dotted, message_text
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -32,7 +32,7 @@ LONGEST_CONDITION: Final = 240
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ConditionalMessage:
     """One warning or raise, and the conditions on the way to it."""
 
     message: str
@@ -41,7 +41,7 @@ class Told:
 
 
 def find_warnings(
-    scope: Scope, node: FunctionNode, parameters: Mapping[str, Parameter], *, owners: Collection[str]
+    scope: ConstantFolder, node: FunctionNode, parameters: Mapping[str, ParameterEntry], *, owners: Collection[str]
 ) -> Iterator[tuple[str, Warned]]:
     """Yield each parameter that a function warns of, with the warning.
 
@@ -62,7 +62,7 @@ def find_warnings(
             yield name, (told.message[:LONGEST], condition, told.raises)
 
 
-def whole_deprecation(scope: Scope, node: FunctionNode) -> str | None:
+def whole_deprecation(scope: ConstantFolder, node: FunctionNode) -> str | None:
     """Return the deprecation that every call is told of; one that an environment variable can silence counts."""
     name = scope.module.rpartition(".")[2]
     for told in _tellings(node):
@@ -73,11 +73,11 @@ def whole_deprecation(scope: Scope, node: FunctionNode) -> str | None:
     return None
 
 
-def _tellings(node: FunctionNode) -> Iterator[Told]:
+def _tellings(node: FunctionNode) -> Iterator[ConditionalMessage]:
     yield from _walk(node.body, ())
 
 
-def _walk(body: list[ast.stmt], conditions: tuple[ast.expr, ...]) -> Iterator[Told]:
+def _walk(body: list[ast.stmt], conditions: tuple[ast.expr, ...]) -> Iterator[ConditionalMessage]:
     for statement in body:
         match statement:
             case ast.If(test=test):
@@ -86,14 +86,14 @@ def _walk(body: list[ast.stmt], conditions: tuple[ast.expr, ...]) -> Iterator[To
             case ast.With():
                 yield from _walk(statement.body, conditions)
             case ast.Raise(exc=ast.Call(args=[message, *_])):
-                yield Told(message_text(message), conditions, raises=True)
+                yield ConditionalMessage(message_text(message), conditions, raises=True)
             case ast.Expr(value=ast.Call(func=function, args=[message, *_])) if dotted(function) in WARNERS:
-                yield Told(message_text(message), conditions, raises=False)
+                yield ConditionalMessage(message_text(message), conditions, raises=False)
             case _:
                 pass  # a loop's or a try's warning depends on more than the arguments
 
 
-def _about(told: Told, parameters: Mapping[str, Parameter], owners: Collection[str]) -> str | None:
+def _about(told: ConditionalMessage, parameters: Mapping[str, ParameterEntry], owners: Collection[str]) -> str | None:
     read = _read(told.conditions[-1], owners)
     hits = [name for name in parameters if name in read]
     words: list[str] = QUOTED.findall(told.message)
@@ -116,7 +116,7 @@ def _read(condition: ast.expr, owners: Collection[str]) -> set[str]:
 
 
 def _condition(
-    scope: Scope, conditions: tuple[ast.expr, ...], owners: Collection[str], about: tuple[str, str | None]
+    scope: ConstantFolder, conditions: tuple[ast.expr, ...], owners: Collection[str], about: tuple[str, str | None]
 ) -> str:
     """Return the conjunction of conditions over bare names; empty where it always holds for a value that was given."""
     parts = []
@@ -133,7 +133,7 @@ def _condition(
 class _Bare(ast.NodeTransformer):
     """Rewrites `self.x` to `x`, and the comparison with a marker of "not given" to what it is for a given value."""
 
-    def __init__(self, scope: Scope, owners: Collection[str], about: tuple[str, str | None]) -> None:
+    def __init__(self, scope: ConstantFolder, owners: Collection[str], about: tuple[str, str | None]) -> None:
         self.scope, self.owners, self.about = scope, owners, about
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:

@@ -3,12 +3,12 @@
 import ast
 from collections.abc import Iterator
 
-from holdfast.engine.extract.values import Scope, constants
+from holdfast.engine.extract.values import ConstantFolder, constants
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def enforced_choices(scope: Scope, node: FunctionNode) -> Iterator[tuple[str, list[object]]]:
+def enforced_choices(scope: ConstantFolder, node: FunctionNode) -> Iterator[tuple[str, list[object]]]:
     """Yield each field that a `__post_init__` checks against a list of values, with that list.
 
     A conversion by an enum (`self.optim = OptimizerNames(self.optim)`) refuses what is none of its values. So does

@@ -7,7 +7,7 @@ Warned = tuple[str, str, bool]
 
 
 @dataclass(slots=True)
-class Parameter:
+class ParameterEntry:
     """One parameter.
 
     Attributes:
@@ -39,7 +39,7 @@ class Callee:
         deprecated: The warning that every call gives; None where there is none.
     """
 
-    parameters: dict[str, Parameter] = field(default_factory=dict[str, Parameter])
+    parameters: dict[str, ParameterEntry] = field(default_factory=dict[str, ParameterEntry])
     positional: int | None = 0
     keywords: str | None = None
     shims: dict[str, str | None] = field(default_factory=dict[str, str | None])

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from holdfast.engine.extract.deprecations import find_warnings, whole_deprecation
-from holdfast.engine.extract.entries import Callee, Parameter
-from holdfast.engine.extract.values import Scope, annotation, dotted, literal_choices, message_text
+from holdfast.engine.extract.entries import Callee, ParameterEntry
+from holdfast.engine.extract.values import ConstantFolder, annotation, dotted, literal_choices, message_text
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 READS: Final = frozenset({"pop", "get", "setdefault"})
@@ -15,7 +15,7 @@ RENAMING: Final = "smoothly_deprecate_use_auth_token("
 TOLD: Final = frozenset({"info", "warning", "warn", "debug", "warning_once"})
 
 
-def read_function(scope: Scope, node: FunctionNode, *, bound: bool) -> Callee:
+def read_function(scope: ConstantFolder, node: FunctionNode, *, bound: bool) -> Callee:
     """Return what a function takes; a bound one's first parameter is left out."""
     arguments = node.args
     positional = [*arguments.posonlyargs, *arguments.args]
@@ -23,7 +23,7 @@ def read_function(scope: Scope, node: FunctionNode, *, bound: bool) -> Callee:
     first = 1 if bound and positional else 0
     callee = Callee(
         parameters={
-            name.arg: Parameter(
+            name.arg: ParameterEntry(
                 None if default is None else scope.text(default),
                 annotation(name.annotation),
                 literal_choices(name.annotation),
@@ -62,14 +62,14 @@ def is_overload(node: FunctionNode) -> bool:
     return any(decorator(each) == "overload" for each in node.decorator_list)
 
 
-def _read_keywords(callee: Callee, node: FunctionNode, scope: Scope) -> None:
+def _read_keywords(callee: Callee, node: FunctionNode, scope: ConstantFolder) -> None:
     if node.args.kwarg is None:
         return
     name = node.args.kwarg.arg
     read = dict(_read_from(node, name))
     for each, default in read.items():
         if each.isidentifier():
-            callee.parameters.setdefault(each, Parameter("..." if default is None else scope.text(default)))
+            callee.parameters.setdefault(each, ParameterEntry("..." if default is None else scope.text(default)))
     callee.keywords = "swallow" if not read and _is_idle(node, name) else "open"
 
 
@@ -137,7 +137,7 @@ def _read_decorators(callee: Callee, node: FunctionNode) -> None:
             callee.deprecated = given.get("old_name") or "deprecated"
 
 
-def _takes_older_token(scope: Scope, node: FunctionNode) -> bool:
+def _takes_older_token(scope: ConstantFolder, node: FunctionNode) -> bool:
     """Tell whether a function takes `use_auth_token` for `token` by its decorator.
 
     Source: huggingface_hub.utils._validators.validate_hf_hub_args (0.16 to 0.36).

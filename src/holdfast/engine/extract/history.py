@@ -10,7 +10,7 @@ from holdfast.engine.extract.parsing import read_about, read_node, share_inherit
 from holdfast.engine.extract.writing import write_node
 
 
-class History:
+class ReleaseHistory:
     """The releases of one package, oldest first."""
 
     def __init__(self, package: str, made: str = "") -> None:
@@ -64,7 +64,7 @@ class History:
         return "".join(f"{head}\t{_json(data)}\n" for head, data in sorted({"@": about, **lines}.items()))
 
 
-def parse_history(text: str) -> History:
+def parse_history(text: str) -> ReleaseHistory:
     """Return the history that a text tells of.
 
     Raises:
@@ -72,7 +72,7 @@ def parse_history(text: str) -> History:
     """
     lines = {head: json.loads(data) for head, data in (line.split("\t", 1) for line in text.splitlines())}
     about = lines.pop("@")
-    history = History(about["package"], about["made"])
+    history = ReleaseHistory(about["package"], about["made"])
     history.versions, history.dates = about["versions"], about["dates"]
     newest = len(history.versions) - 1
     history.about = read_about(about, newest)

@@ -17,7 +17,7 @@ WORDS: Final = re.compile(r"[\"'](\w+)[\"']")
 
 
 @dataclass(frozen=True, slots=True)
-class Class:
+class ClassStatement:
     """A class statement."""
 
     module: str
@@ -30,7 +30,7 @@ class Class:
 
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class FunctionStatement:
     """A function statement; `owner` is the class of a bound method that a module offers as a function."""
 
     module: str
@@ -73,7 +73,7 @@ class From:
     name: str
 
 
-Found = Class | Function | Constant | Elsewhere | Submodule
+Found = ClassStatement | FunctionStatement | Constant | Elsewhere | Submodule
 Binding = Found | From
 
 
@@ -100,7 +100,7 @@ class Module:
     dynamic: bool = False
 
 
-class Package:
+class PackageModules:
     """The modules of one package, each parsed when it is asked for."""
 
     def __init__(self, name: str, sources: Mapping[str, bytes]) -> None:
@@ -194,7 +194,7 @@ class Package:
         module = Module(name, self.files[name].endswith("/__init__.py"), tree, dynamic=tree is None)
         if tree is None:
             return module
-        Reader(module).read(tree.body)
+        ModuleReader(module).read(tree.body)
         if module.is_package:
             self._add_lazy(module, tree)
             for inside in self._inside.get(name, ()):
@@ -225,7 +225,7 @@ class Package:
                     yield from ((word, inside) for word in WORDS.findall(listed))
 
 
-class Reader:
+class ModuleReader:
     """Reads the statements of a module into what they bind."""
 
     def __init__(self, module: Module) -> None:
@@ -239,7 +239,7 @@ class Reader:
     def _read(self, statement: ast.stmt, *, nested: bool) -> None:
         match statement:
             case ast.ClassDef():
-                self._bind(statement.name, Class(self.module.name, statement), nested=nested)
+                self._bind(statement.name, ClassStatement(self.module.name, statement), nested=nested)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 self._define(statement, nested=nested)
             case ast.ImportFrom():
@@ -262,7 +262,7 @@ class Reader:
             return
         if node.name == "__getattr__":
             self.module.dynamic = True
-        self._bind(node.name, Function(self.module.name, node), nested=nested)
+        self._bind(node.name, FunctionStatement(self.module.name, node), nested=nested)
 
     def _import_from(self, statement: ast.ImportFrom, *, nested: bool) -> None:
         source = self._absolute(statement.level, statement.module)
@@ -294,11 +294,11 @@ class Reader:
 
     def _is_wrapped(self, name: str, value: ast.Call) -> bool:
         given = {each.id for each in value.args if isinstance(each, ast.Name)}
-        return name in given and isinstance(self.module.bindings.get(name), Class | Function)
+        return name in given and isinstance(self.module.bindings.get(name), ClassStatement | FunctionStatement)
 
     def _bind(self, name: str, binding: Binding, *, nested: bool) -> None:
         known = self.module.bindings.get(name)
-        if nested and isinstance(known, Class | Function):
+        if nested and isinstance(known, ClassStatement | FunctionStatement):
             return  # a stub for when a package is missing never hides the real thing
         if nested and isinstance(known, From) and isinstance(binding, Constant):
             return  # likewise `X = None`

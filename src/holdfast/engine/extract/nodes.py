@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from holdfast.engine.extract.entries import Callee, ClassEntry, ModuleEntry, Parameter
+from holdfast.engine.extract.entries import Callee, ClassEntry, ModuleEntry, ParameterEntry
 from holdfast.engine.extract.ranges import Column
 from holdfast.engine.extract.weave import Weave
 
@@ -80,7 +80,7 @@ def put_class(node: Node, index: int, entry: ClassEntry) -> None:
         node.texts.setdefault(name, Weave()).put(index, program)
 
 
-def _put_parameter(node: Node, index: int, parameter: Parameter) -> None:
+def _put_parameter(node: Node, index: int, parameter: ParameterEntry) -> None:
     node.put(
         index,
         d=parameter.default,

@@ -11,8 +11,17 @@ from holdfast.engine.extract.commands import read_commands
 from holdfast.engine.extract.coverage import PACKAGES, is_described, is_extra, is_listed, is_model, is_told
 from holdfast.engine.extract.entries import ModuleEntry, Release
 from holdfast.engine.extract.functions import is_overload, read_function
-from holdfast.engine.extract.modules import Class, Constant, Elsewhere, Found, From, Function, Package, Submodule
-from holdfast.engine.extract.values import Scope, dotted, enum_members
+from holdfast.engine.extract.modules import (
+    ClassStatement,
+    Constant,
+    Elsewhere,
+    Found,
+    From,
+    FunctionStatement,
+    PackageModules,
+    Submodule,
+)
+from holdfast.engine.extract.values import ConstantFolder, dotted, enum_members
 
 TESTS: Final = re.compile(r"\.(tests?|test_utils|testing_utils)(\.|$)")
 EXTRA: Final = re.compile(r"""\s*(?:and\s*)?\(?\s*extra\s*==\s*['"]([\w.-]+)['"]\s*\)?""")
@@ -40,7 +49,7 @@ def read_release(package: str, version: str, date: str, metadata: str, sources: 
         requires=requires,
         extras=extras,
     )
-    describer = Describer(Package(package, sources), release)
+    describer = Describer(PackageModules(package, sources), release)
     describer.read_modules()
     if package == "trl":
         release.commands = read_commands(describer.package)
@@ -64,7 +73,7 @@ def _requirements(lines: list[str]) -> tuple[list[str], dict[str, list[str]]]:
 class Describer:
     """Goes through the modules of a release and describes what their names stand for."""
 
-    def __init__(self, package: Package, release: Release) -> None:
+    def __init__(self, package: PackageModules, release: Release) -> None:
         self.package, self.release = package, release
 
     def read_modules(self) -> None:
@@ -91,9 +100,9 @@ class Describer:
     def _describe(self, name: str, found: Found | None) -> str:
         """Describe what a name stands for, where that is covered; return its home, empty where it is not covered."""
         match found:
-            case Class():
+            case ClassStatement():
                 return self._class(found)
-            case Function():
+            case FunctionStatement():
                 return self._function(found)
             case Elsewhere(path=path):
                 return path if path.partition(".")[0] in PACKAGES and "." in path else ""
@@ -107,7 +116,7 @@ class Describer:
             case _:
                 return ""
 
-    def _class(self, cls: Class) -> str:
+    def _class(self, cls: ClassStatement) -> str:
         home = cls.home
         if home in self.release.classes or home in self.release.enums:
             return home
@@ -118,25 +127,25 @@ class Describer:
         if not is_described(self.package.name, home):
             return ""
         for each in lineage(self.package, cls):  # an ancestor's methods are its descendants'
-            if isinstance(each, Class) and each.home not in self.release.classes:
+            if isinstance(each, ClassStatement) and each.home not in self.release.classes:
                 self.release.classes[each.home] = read_class(self.package, each)
         return home
 
-    def _function(self, found: Function) -> str:
+    def _function(self, found: FunctionStatement) -> str:
         if not is_described(self.package.name, found.home):
             return ""
         if found.home not in self.release.functions:
-            scope = Scope(self.package, found.module)
+            scope = ConstantFolder(self.package, found.module)
             self.release.functions[found.home] = read_function(scope, found.node, bound=found.bound)
         return found.home
 
-    def _method_of(self, module: str, instance: str, method: str) -> Function | None:
+    def _method_of(self, module: str, instance: str, method: str) -> FunctionStatement | None:
         """Return the method behind `create_repo = api.create_repo`, where `api = HfApi()`."""
         found = self.package.resolve(module, instance)
         if not isinstance(found, Constant) or not isinstance(found.value, ast.Call):
             return None
         cls = self.package.resolve(found.module, dotted(found.value.func) or "")
-        for statement in body_of(cls.node) if isinstance(cls, Class) else ():
+        for statement in body_of(cls.node) if isinstance(cls, ClassStatement) else ():
             if isinstance(statement, ast.FunctionDef) and statement.name == method and not is_overload(statement):
-                return Function(module, statement, bound=True)
+                return FunctionStatement(module, statement, bound=True)
         return None

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from holdfast.engine.extract.modules import Class, Constant, Elsewhere, Package
+from holdfast.engine.extract.modules import ClassStatement, Constant, Elsewhere, PackageModules
 
 LONGEST: Final = 120
 """Characters of a default or an annotation; what is longer (a chat template) is no value that a rule would compare."""
@@ -16,10 +16,10 @@ TYPING: Final = frozenset({"typing", "typing_extensions", "t", "T", "collections
 ENUMS: Final = frozenset({"Enum", "StrEnum", "ExplicitEnum", "BaseEnum"})
 
 
-class Scope(ast.NodeTransformer):
+class ConstantFolder(ast.NodeTransformer):
     """Rewrites expressions of one module so that they hold values instead of names, where these are known."""
 
-    def __init__(self, package: Package, module: str) -> None:
+    def __init__(self, package: PackageModules, module: str) -> None:
         self.package, self.module = package, module
 
     def text(self, node: ast.expr) -> str:
@@ -52,14 +52,14 @@ class Scope(ast.NodeTransformer):
     def enum(self, node: ast.expr) -> dict[str, str] | None:
         """Return the members of the enum of strings that an expression names."""
         found = self.package.resolve(self.module, node.id) if isinstance(node, ast.Name) else None
-        return enum_members(self.package, found) if isinstance(found, Class) else None
+        return enum_members(self.package, found) if isinstance(found, ClassStatement) else None
 
 
-def enum_members(package: Package, cls: Class) -> dict[str, str] | None:
+def enum_members(package: PackageModules, cls: ClassStatement) -> dict[str, str] | None:
     """Return an enum's strings by the names of its members; None where a class is no enum of strings."""
     if not any(_last(base) in ENUMS for base in cls.node.bases):
         return None
-    scope = Scope(package, cls.module)
+    scope = ConstantFolder(package, cls.module)
     members = {}
     for statement in cls.node.body:
         match statement:
@@ -76,7 +76,7 @@ def enum_members(package: Package, cls: Class) -> dict[str, str] | None:
     return members or None
 
 
-def factory(scope: Scope, node: ast.expr) -> str:
+def factory(scope: ConstantFolder, node: ast.expr) -> str:
     """Return what a `default_factory` makes, as source."""
     match node:
         case ast.Lambda(body=body):
@@ -154,7 +154,7 @@ def dotted(node: ast.expr) -> str | None:
             return None
 
 
-def external_path(package: Package, module: str, node: ast.expr) -> str:
+def external_path(package: PackageModules, module: str, node: ast.expr) -> str:
     """Return the dotted path of something that the package does not define; `?Name` where nobody knows."""
     path = dotted(node)
     if path is None:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from holdfast.catalog.formats.recognising import TRANSCRIPT
 from holdfast.core.columns import ListOf, Struct, Type
-from holdfast.engine.mapping.found import Data, Part, cell
+from holdfast.engine.mapping.found import DataProfile, RowExpression, cell
 from holdfast.engine.python_source import render_literal
 
 ROLES: Final[Mapping[str, str]] = {
@@ -29,11 +29,11 @@ CONTENT_KEYS: Final = ("content", "value", "text", "message", "utterance")
 PAIRS: Final = (("input", "output"), ("user", "assistant"), ("human", "assistant"), ("human", "gpt"),
                 ("prompt", "response"), ("question", "answer"), ("instruction", "output"))  # fmt: skip
 
-Spelled = tuple[Part, tuple[str, ...]]
+Spelled = tuple[RowExpression, tuple[str, ...]]
 """An expression that gives messages, and the definitions that it needs."""
 
 
-def spell(data: Data, name: str) -> Spelled | None:
+def spell(data: DataProfile, name: str) -> Spelled | None:
     """Return a column's conversations as messages by role and content; None where it does not surely hold any."""
     values = data.values(name)
     if not values:
@@ -49,7 +49,7 @@ def spell(data: Data, name: str) -> Spelled | None:
 
 def _of_texts(name: str, values: Sequence[str]) -> Spelled | None:
     if all(TRANSCRIPT.match(value) for value in values):
-        return Part(f"to_messages({cell(name)})", "chat"), (READ_TRANSCRIPT,)
+        return RowExpression(f"to_messages({cell(name)})", "chat"), (READ_TRANSCRIPT,)
     try:
         parsed = [json.loads(value) for value in values]
     except ValueError:
@@ -59,15 +59,15 @@ def _of_texts(name: str, values: Sequence[str]) -> Spelled | None:
     return _of_lists(f"json.loads({cell(name)})", [turn for value in parsed for turn in value])
 
 
-def _of_mappings(data: Data, name: str, values: Sequence[Mapping[str, Any]]) -> Spelled | None:
+def _of_mappings(data: DataProfile, name: str, values: Sequence[Mapping[str, Any]]) -> Spelled | None:
     """Return what one message alone says, or a list of roles beside a list of contents."""
     kind: Type | None = data.columns.get(name)
     if isinstance(kind, Struct) and {"role", "content"} <= kind.fields.keys():
         lists = [isinstance(kind.fields[key], ListOf) for key in ("role", "content")]
         if all(lists):
-            return Part(f"to_messages({cell(name)})", "chat"), (READ_COLUMNS,)
+            return RowExpression(f"to_messages({cell(name)})", "chat"), (READ_COLUMNS,)
     if all(value.get("role") in STANDARD and isinstance(value.get("content"), str) for value in values):
-        return Part(f"[{cell(name)}]", "chat"), ()
+        return RowExpression(f"[{cell(name)}]", "chat"), ()
     return None
 
 
@@ -77,12 +77,12 @@ def _of_lists(code: str, turns: Sequence[Any]) -> Spelled | None:
     keys = {key for turn in turns for key, value in turn.items() if value is not None}
     for user, assistant in PAIRS:
         if keys == {user, assistant}:
-            return Part(f"to_messages({code})", "chat"), (READ_PAIRS.format(user=user, assistant=assistant),)
+            return RowExpression(f"to_messages({code})", "chat"), (READ_PAIRS.format(user=user, assistant=assistant),)
     roles, contents = ([key for key in names if key in keys] for names in (ROLE_KEYS, CONTENT_KEYS))
     if len(roles) != 1:
         return None
     if "function_call" in keys or any(turn[roles[0]] == "function" for turn in turns):
-        return (Part(f"to_messages({code})", "chat"), (READ_FUNCTIONS,)) if roles == ["role"] else None
+        return (RowExpression(f"to_messages({code})", "chat"), (READ_FUNCTIONS,)) if roles == ["role"] else None
     if len(contents) != 1:
         return None
     return _renamed(code, turns, roles[0], contents[0])
@@ -93,10 +93,10 @@ def _renamed(code: str, turns: Sequence[Mapping[str, Any]], role: str, content: 
     if not seen <= ROLES.keys():
         return None
     if (role, content) == ("role", "content") and seen <= STANDARD:
-        return Part(code, "chat"), ()
+        return RowExpression(code, "chat"), ()
     if {"tool_calls", "tool_call_id"} & {key for turn in turns for key, value in turn.items() if value is not None}:
         return None
-    return Part(f"to_messages({code})", "chat"), (_renaming(seen, role, content),)
+    return RowExpression(f"to_messages({code})", "chat"), (_renaming(seen, role, content),)
 
 
 def _renaming(seen: set[str], role: str, content: str) -> str:

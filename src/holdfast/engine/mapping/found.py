@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from holdfast.catalog.formats import DEFAULTS, Form, Settings, forms_of, settle
+from holdfast.catalog.formats import DEFAULTS, ColumnSettings, Form, forms_of, settle
 from holdfast.core.columns import Type
 from holdfast.core.shape import Shape
 from holdfast.engine.python_source import render_literal
@@ -13,7 +13,7 @@ Role = Literal["prompt", "completion", "chosen", "rejected", "label", "messages"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RowExpression:
     """An expression over `row`, and whether it gives a text, a list of messages, or something else as it stands."""
 
     code: str
@@ -21,7 +21,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class ColumnReading:
     """A reading of a dataset's columns.
 
     Attributes:
@@ -37,7 +37,7 @@ class Found:
     """
 
     what: str
-    parts: Mapping[Role, Part]
+    parts: Mapping[Role, RowExpression]
     lines: tuple[str, ...] = ()
     choosing: tuple[str, ...] = ()
     helpers: tuple[str, ...] = ()
@@ -48,14 +48,14 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Unsure:
+class Uncertainty:
     """Why a reading that suggests itself is not certain."""
 
     because: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Data:
+class DataProfile:
     """What is known of the data.
 
     Attributes:
@@ -69,7 +69,7 @@ class Data:
     columns: Mapping[str, Type | None]
     samples: Sequence[Mapping[str, Any]]
     shape: Shape
-    settings: Settings = DEFAULTS
+    settings: ColumnSettings = DEFAULTS
     forms: Mapping[str, Form] = field(init=False)
 
     def __post_init__(self) -> None:

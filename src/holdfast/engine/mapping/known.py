@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from holdfast.core.columns import ListOf, Struct
-from holdfast.engine.mapping.found import Data, Found, Part, Role, Unsure, cell
+from holdfast.engine.mapping.found import ColumnReading, DataProfile, Role, RowExpression, Uncertainty, cell
 from holdfast.engine.mapping.readings import Reading, add, find_request
 
 PAIR: Final[tuple[Role, ...]] = ("chosen", "rejected")
@@ -21,14 +21,14 @@ SCORES: Final = ("scores", "ratings", "rewards")
 EQUAL: Final = 'raise ValueError("both answers are as good as each other, leave such rows out")'
 
 
-def read_known(data: Data) -> Iterator[Reading]:
+def read_known(data: DataProfile) -> Iterator[Reading]:
     """Yield what columns mean that are known by name."""
     for reader in (_shp, _numbered, _scored, _graded, _arena, _openai, _rated, _ranked, _steps):
         if found := reader(data):
             yield found
 
 
-def _compared(data: Data, answers: tuple[str, str], by: str, worse: str, equal: str = "") -> Reading:
+def _compared(data: DataProfile, answers: tuple[str, str], by: str, worse: str, equal: str = "") -> Reading:
     """Return a pair of answers to one prompt.
 
     Args:
@@ -39,28 +39,30 @@ def _compared(data: Data, answers: tuple[str, str], by: str, worse: str, equal: 
         equal: The test by which neither is.
     """
     request = find_request(data, besides=answers) or _context(data)
-    if not isinstance(request, Found):
-        return request or Unsure("no column is surely the prompt of the two answers")
+    if not isinstance(request, ColumnReading):
+        return request or Uncertainty("no column is surely the prompt of the two answers")
     lines = [f"if {equal}:", f"    {EQUAL}"] if equal else []
     lines += [f"chosen, rejected = {cell(answers[0])}, {cell(answers[1])}"]
     lines += [f"if {worse}:", "    chosen, rejected = rejected, chosen"]
     kind = all(data.forms[name] == "chat" for name in answers)
-    parts: dict[Role, Part] = {}
+    parts: dict[Role, RowExpression] = {}
     for role in PAIR:
-        parts[role] = Part(role, "chat" if kind else "text")
+        parts[role] = RowExpression(role, "chat" if kind else "text")
     what = f"The prompt, and the answers `{answers[0]}` and `{answers[1]}`, the better one by `{by}`."
     return replace(add(request, what, parts, *answers, marks=(by,)), choosing=tuple(lines), pair=answers)
 
 
-def _context(data: Data) -> Found | None:
+def _context(data: DataProfile) -> ColumnReading | None:
     """Return the prompt of those whose `context` or `prompt` holds messages."""
     for name in ("context", "prompt"):
         if data.forms.get(name) == "chat":
-            return Found(what="", parts={"prompt": Part(cell(name), "chat")}, uses=(name,), needs=(name,))
+            return ColumnReading(
+                what="", parts={"prompt": RowExpression(cell(name), "chat")}, uses=(name,), needs=(name,)
+            )
     return None
 
 
-def _shp(data: Data) -> Reading | None:
+def _shp(data: DataProfile) -> Reading | None:
     answers = ("human_ref_A", "human_ref_B")
     return (
         _compared(data, answers, "labels", f"{cell('labels')} != 1")
@@ -69,12 +71,12 @@ def _shp(data: Data) -> Reading | None:
     )
 
 
-def _numbered(data: Data) -> Reading | None:
+def _numbered(data: DataProfile) -> Reading | None:
     answers, better = ("response_0", "response_1"), "better_response_id"
     return _compared(data, answers, better, f"{cell(better)} != 0") if data.has(*answers, better) else None
 
 
-def _scored(data: Data) -> Reading | None:
+def _scored(data: DataProfile) -> Reading | None:
     answers, first, second = ("answer_0", "answer_1"), "score_0", "score_1"
     if not data.has(*answers, first, second) or any(data.forms[name] != "text" for name in answers):
         return None
@@ -82,14 +84,14 @@ def _scored(data: Data) -> Reading | None:
     return _compared(data, answers, first, f"{scores[0]} < {scores[1]}", f"{scores[0]} == {scores[1]}")
 
 
-def _graded(data: Data) -> Reading | None:
+def _graded(data: DataProfile) -> Reading | None:
     answers, grade = ("response1", "response2"), "overall_preference"
     if not data.has(*answers, grade):
         return None
     return _compared(data, answers, grade, f"{cell(grade)} > 0", f"{cell(grade)} == 0")
 
 
-def _arena(data: Data) -> Reading | None:
+def _arena(data: DataProfile) -> Reading | None:
     used, winner = ("conversation_a", "conversation_b"), "winner"
     if not data.has(*used, winner) or any(data.forms[name] != "chat" for name in used):
         return None
@@ -100,9 +102,9 @@ def _arena(data: Data) -> Reading | None:
         f'if {cell(winner)} == "model_b":',
         "    chosen, rejected = rejected, chosen",
     )
-    return Found(
+    return ColumnReading(
         what="Two conversations that begin alike, the better one by `winner`.",
-        parts={"chosen": Part("chosen", "chat"), "rejected": Part("rejected", "chat")},
+        parts={"chosen": RowExpression("chosen", "chat"), "rejected": RowExpression("rejected", "chat")},
         choosing=lines,
         uses=used,
         needs=(*used, winner),
@@ -111,19 +113,19 @@ def _arena(data: Data) -> Reading | None:
     )
 
 
-def _openai(data: Data) -> Reading | None:
+def _openai(data: DataProfile) -> Reading | None:
     kind = data.columns.get("input")
     if not data.has("input", "preferred_output", "non_preferred_output") or not isinstance(kind, Struct):
         return None
     used = ("preferred_output", "non_preferred_output")
     if "messages" not in kind.fields or any(data.forms[name] != "chat" for name in used):
         return None
-    return Found(
+    return ColumnReading(
         what="OpenAI's preferences: the messages of `input`, and two outputs.",
         parts={
-            "prompt": Part(f'{cell("input")}["messages"]', "chat"),
-            "chosen": Part(cell("preferred_output"), "chat"),
-            "rejected": Part(cell("non_preferred_output"), "chat"),
+            "prompt": RowExpression(f'{cell("input")}["messages"]', "chat"),
+            "chosen": RowExpression(cell("preferred_output"), "chat"),
+            "rejected": RowExpression(cell("non_preferred_output"), "chat"),
         },
         uses=("input", *used),
         needs=("input", *used),
@@ -131,35 +133,35 @@ def _openai(data: Data) -> Reading | None:
     )
 
 
-def _rated(data: Data) -> Reading | None:
+def _rated(data: DataProfile) -> Reading | None:
     kind = data.columns.get("completions")
     if not isinstance(kind, ListOf) or not isinstance(kind.of, Struct):
         return None
     texts = [name for name in ("response", "completion", "text") if name in kind.of.fields]
     scores = [name for name in ("overall_score", "score", "rating") if name in kind.of.fields]
     request = find_request(data)
-    if len(texts) != 1 or len(scores) != 1 or not isinstance(request, Found):
-        return Unsure("which of the completions is the better one is not certain")
+    if len(texts) != 1 or len(scores) != 1 or not isinstance(request, ColumnReading):
+        return Uncertainty("which of the completions is the better one is not certain")
     lines = (
         f'ranked = sorted({cell("completions")}, key=lambda completion: completion["{scores[0]}"])',
         f'if ranked[0]["{scores[0]}"] == ranked[-1]["{scores[0]}"]:',
         '    raise ValueError("all completions have the same score, leave such rows out")',
     )
     what = f"The prompt, and of its completions the best and the worst by `{scores[0]}`; the others are left out."
-    parts: dict[Role, Part] = {
-        "chosen": Part(f'ranked[-1]["{texts[0]}"]'),
-        "rejected": Part(f'ranked[0]["{texts[0]}"]'),
+    parts: dict[Role, RowExpression] = {
+        "chosen": RowExpression(f'ranked[-1]["{texts[0]}"]'),
+        "rejected": RowExpression(f'ranked[0]["{texts[0]}"]'),
     }
     return replace(add(request, what, parts, marks=("completions",)), choosing=lines)
 
 
-def _ranked(data: Data) -> Reading | None:
+def _ranked(data: DataProfile) -> Reading | None:
     answers = [name for name in CANDIDATES if data.forms.get(name) == "texts"]
     scores = [name for name in SCORES if data.forms.get(name) == "numbers"]
     if len(answers) != 1 or len(scores) != 1:
         return None
     request = find_request(data)
-    if not isinstance(request, Found):
+    if not isinstance(request, ColumnReading):
         return request
     lines = (
         f"ranked = sorted(zip({cell(scores[0])}, {cell(answers[0])}, strict=True), key=lambda scored: scored[0])",
@@ -167,22 +169,25 @@ def _ranked(data: Data) -> Reading | None:
         f'    raise ValueError("all {answers[0]} have the same score, leave such rows out")',
     )
     what = f"The prompt, and of its {answers[0]} the best and the worst by `{scores[0]}`; the others are left out."
-    parts: dict[Role, Part] = {"chosen": Part("ranked[-1][1]"), "rejected": Part("ranked[0][1]")}
+    parts: dict[Role, RowExpression] = {
+        "chosen": RowExpression("ranked[-1][1]"),
+        "rejected": RowExpression("ranked[0][1]"),
+    }
     return replace(add(request, what, parts, marks=(answers[0], scores[0])), choosing=lines)
 
 
-def _steps(data: Data) -> Reading | None:
+def _steps(data: DataProfile) -> Reading | None:
     if data.forms.get("completions") != "texts" or data.forms.get("labels") != "flags":
         return None
     request = find_request(data)
-    if not isinstance(request, Found):
+    if not isinstance(request, ColumnReading):
         return request
     return add(
         request,
         "A prompt and its steps, good where every one of them is right.",
         {
-            "completion": Part(f'"\\n".join({cell("completions")})'),
-            "label": Part(f"all({cell('labels')})", "plain"),
+            "completion": RowExpression(f'"\\n".join({cell("completions")})'),
+            "label": RowExpression(f"all({cell('labels')})", "plain"),
         },
         "completions",
         marks=("labels",),

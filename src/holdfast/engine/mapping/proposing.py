@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from holdfast.catalog.formats import DEFAULTS, Settings, judge, recognise, settle
+from holdfast.catalog.formats import DEFAULTS, ColumnSettings, judge, recognise, settle
 from holdfast.core.columns import ListOf, Struct, Type
 from holdfast.core.methods import Method
 from holdfast.core.shape import Shape
-from holdfast.engine.mapping.found import Data, Unsure
+from holdfast.engine.mapping.found import DataProfile, Uncertainty
 from holdfast.engine.mapping.known import read_known
 from holdfast.engine.mapping.readings import (
     Reading,
@@ -23,7 +23,7 @@ from holdfast.engine.mapping.trying import find_fault
 from holdfast.engine.mapping.turns import read_aligned, read_continued, read_judged, read_prompts, read_turns
 from holdfast.engine.mapping.writing import write
 
-Reader = Callable[[Data], Iterator[Reading]]
+Reader = Callable[[DataProfile], Iterator[Reading]]
 
 # What is tried for each method, the surest first.
 PAIRS: Final[tuple[Reader, ...]] = (read_known, read_aligned, read_continued, read_pairs)
@@ -91,7 +91,7 @@ def propose(
     columns: Mapping[str, Type | None],
     shape: Shape,
     samples: Sequence[Mapping[str, Any]],
-    settings: Settings = DEFAULTS,
+    settings: ColumnSettings = DEFAULTS,
 ) -> Proposal:
     """Return the code that makes a dataset fit a method, compiled and tried on every sample row.
 
@@ -111,15 +111,15 @@ def propose(
         return Proposal()
     if not samples:
         return Proposal(because="no rows to try a mapping on")
-    return _first_good(method, Data(columns=settled, samples=samples, shape=shape, settings=settings))
+    return _first_good(method, DataProfile(columns=settled, samples=samples, shape=shape, settings=settings))
 
 
-def _first_good(method: Method, data: Data) -> Proposal:
+def _first_good(method: Method, data: DataProfile) -> Proposal:
     """Return the first reading that stands the trial, or why the last of them does not."""
     because = ""
     for reader in READERS[method]:
         for reading in reader(data):
-            if isinstance(reading, Unsure):
+            if isinstance(reading, Uncertainty):
                 because = because or reading.because
                 continue
             source = write(method, reading, data)
@@ -133,7 +133,7 @@ def _first_good(method: Method, data: Data) -> Proposal:
     return Proposal(because=_wrapped_rows(method, data) or because or NOTHING[method])
 
 
-def _wrapped_rows(method: Method, data: Data) -> str:
+def _wrapped_rows(method: Method, data: DataProfile) -> str:
     """The reason where the rows of a JSON file are the elements of a list in its one object; empty where they are not."""
     if len(data.samples) != 1:
         return ""
@@ -148,7 +148,7 @@ def _wrapped_rows(method: Method, data: Data) -> str:
     return ""
 
 
-def _returned(source: str, data: Data) -> frozenset[str]:
+def _returned(source: str, data: DataProfile) -> frozenset[str]:
     """Return the columns that come out of a mapping that stood the trial."""
     module: dict[str, Any] = {}
     exec(compile(source, "mapping.py", "exec"), module)  # noqa: S102 - tried before

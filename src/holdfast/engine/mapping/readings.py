@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from holdfast.engine.mapping.found import Data, Found, Part, Role, Unsure, cell
+from holdfast.engine.mapping.found import ColumnReading, DataProfile, Role, RowExpression, Uncertainty, cell
 
 REQUESTS: Final = (
     "prompt",
@@ -40,10 +40,10 @@ GOOD: Final = {"thumbs_up": "thumbs_down", "👍": "👎", "good": "bad", "up": 
                "chosen": "rejected", "desirable": "undesirable", "like": "dislike", "yes": "no",
                "upvote": "downvote", "correct": "incorrect", "True": "False", "true": "false"}  # fmt: skip
 
-Reading = Found | Unsure
+Reading = ColumnReading | Uncertainty
 
 
-def find_request(data: Data, besides: tuple[str, ...] = ()) -> Found | Unsure | None:
+def find_request(data: DataProfile, besides: tuple[str, ...] = ()) -> ColumnReading | Uncertainty | None:
     """Return the one prompt that the texts hold, with its context and its system message.
 
     Args:
@@ -57,41 +57,43 @@ def find_request(data: Data, besides: tuple[str, ...] = ()) -> Found | Unsure | 
     contexts = [name for name in contexts if name not in requests]
     if len(requests) != 1:
         both = " and ".join(f"`{name}`" for name in requests)
-        return Unsure(f"{both} could each be the prompt") if requests else None
+        return Uncertainty(f"{both} could each be the prompt") if requests else None
     if len(contexts) > 1:
-        return Unsure(f"`{contexts[0]}` and `{contexts[1]}` could each be the context of `{requests[0]}`")
+        return Uncertainty(f"`{contexts[0]}` and `{contexts[1]}` could each be the context of `{requests[0]}`")
     systems = data.texts(*SYSTEMS)
     if len(systems) > 1:
-        return Unsure(f"`{systems[0]}` and `{systems[1]}` could each be the system message")
+        return Uncertainty(f"`{systems[0]}` and `{systems[1]}` could each be the system message")
     return _request(data, requests[0], contexts[0] if contexts else None, systems[0] if systems else None)
 
 
-def _request(data: Data, request: str, context: str | None, system: str | None) -> Found:
+def _request(data: DataProfile, request: str, context: str | None, system: str | None) -> ColumnReading:
     lines: list[str] = []
     code = cell(request)
     if context:
         lines += [f"request = {code}", f"if {cell(context)}:", f'    request += "\\n\\n" + {cell(context)}']
         code = "request"
-    part = Part(code)
+    part = RowExpression(code)
     if data.settings.chat_template is False:
         # Without a template nothing parts the prompt from what comes after it.
-        part = Part(f'{code} + "\\n\\n"', "plain")
+        part = RowExpression(f'{code} + "\\n\\n"', "plain")
         if system:
             lines += [
                 f"prompt = {part.code}",
                 f"if {cell(system)}:",
                 f'    prompt = {cell(system)} + "\\n\\n" + prompt',
             ]
-            part = Part("prompt", "plain")
+            part = RowExpression("prompt", "plain")
     elif system:
         lines += [f'prompt = [{{"role": "user", "content": {code}}}]', f"if {cell(system)}:"]
         lines += [f'    prompt.insert(0, {{"role": "system", "content": {cell(system)}}})']
-        part = Part("prompt", "chat")
+        part = RowExpression("prompt", "chat")
     uses = tuple(name for name in (request, context, system) if name)
-    return Found(what="", parts={"prompt": part}, lines=tuple(lines), uses=uses, needs=(request,))
+    return ColumnReading(what="", parts={"prompt": part}, lines=tuple(lines), uses=uses, needs=(request,))
 
 
-def add(found: Found, what: str, parts: Mapping[Role, Part], *uses: str, marks: tuple[str, ...] = ()) -> Found:
+def add(
+    found: ColumnReading, what: str, parts: Mapping[Role, RowExpression], *uses: str, marks: tuple[str, ...] = ()
+) -> ColumnReading:
     """Return a reading with more parts.
 
     Args:
@@ -110,42 +112,45 @@ def add(found: Found, what: str, parts: Mapping[Role, Part], *uses: str, marks: 
     )
 
 
-def read_pairs(data: Data) -> Iterator[Reading]:
+def read_pairs(data: DataProfile) -> Iterator[Reading]:
     """Yield a prompt with two answers, the better one and the other, all of them texts."""
     chosen, rejected = data.texts(*CHOSEN), data.texts(*REJECTED)
     if not chosen or not rejected:
         return
     pair = (*chosen, *rejected)
     if len(pair) > len(("chosen", "rejected")):
-        yield Unsure("more than two columns could be the answers to compare")
+        yield Uncertainty("more than two columns could be the answers to compare")
         return
     request = find_request(data, besides=pair)
-    if isinstance(request, Found):
+    if isinstance(request, ColumnReading):
         better, worse = pair
-        parts: dict[Role, Part] = {"chosen": Part(cell(better)), "rejected": Part(cell(worse))}
+        parts: dict[Role, RowExpression] = {
+            "chosen": RowExpression(cell(better)),
+            "rejected": RowExpression(cell(worse)),
+        }
         yield replace(add(request, f"The prompt, and the answers `{better}` and `{worse}`.", parts, *pair), pair=pair)
     else:
-        yield request or Unsure("no column is surely the prompt of the two answers")
+        yield request or Uncertainty("no column is surely the prompt of the two answers")
 
 
-def read_labelled(data: Data) -> Iterator[Reading]:
+def read_labelled(data: DataProfile) -> Iterator[Reading]:
     """Yield a prompt with an answer, and whether that is good."""
     for answered in read_answers(data, besides=FLAGS):
-        if isinstance(answered, Unsure):
+        if isinstance(answered, Uncertainty):
             yield answered
             continue
         label = find_label(data, answered.uses)
-        if isinstance(label, Unsure):
+        if isinstance(label, Uncertainty):
             yield label
         elif label:
             name, code = label
             marked = f"A prompt, an answer, and by `{name}` whether it is good."
             yield add(_as_they_are(answered), marked, {"label": code}, marks=(name,))
         elif scores := [name for name in data.columns if name.lower() in SCORES and data.forms[name] == "number"]:
-            yield Unsure(f"where in `{scores[0]}` good answers begin is yours to say")
+            yield Uncertainty(f"where in `{scores[0]}` good answers begin is yours to say")
 
 
-def find_label(data: Data, besides: tuple[str, ...]) -> tuple[str, Part] | Unsure | None:
+def find_label(data: DataProfile, besides: tuple[str, ...]) -> tuple[str, RowExpression] | Uncertainty | None:
     """Return the one column that surely says whether an answer is good, and how it says that; None where there is none.
 
     Args:
@@ -155,89 +160,91 @@ def find_label(data: Data, besides: tuple[str, ...]) -> tuple[str, Part] | Unsur
     flags = [name for name in data.columns if name.lower() in FLAGS and name not in besides]
     labels = [(name, code) for name in flags if (code := _label(data, name))]
     if len(labels) > 1:
-        return Unsure(f"`{labels[0][0]}` and `{labels[1][0]}` could each say whether an answer is good")
+        return Uncertainty(f"`{labels[0][0]}` and `{labels[1][0]}` could each say whether an answer is good")
     return labels[0] if labels else None
 
 
-def _as_they_are(found: Found) -> Found:
+def _as_they_are(found: ColumnReading) -> ColumnReading:
     """Return a reading without a change to columns that TRL knows already: whether they are messages is not for us to say."""
     if found.uses != ("prompt", "completion"):
         return found
     return replace(found, parts={role: replace(part, kind="plain") for role, part in found.parts.items()})
 
 
-def _label(data: Data, name: str) -> Part | None:
+def _label(data: DataProfile, name: str) -> RowExpression | None:
     """Return whether an answer is good, as far as a column surely says that."""
     values = set(map(str, data.values(name)))
     if data.forms[name] == "flag":
-        return Part(cell(name), "plain")
+        return RowExpression(cell(name), "plain")
     if data.forms[name] == "number" and values and values <= {"0", "1", "0.0", "1.0"}:
-        return Part(f"bool({cell(name)})", "plain")
+        return RowExpression(f"bool({cell(name)})", "plain")
     for good, bad in GOOD.items():
         if data.forms[name] == "text" and values == {good, bad}:
-            return Part(f'{{"{good}": True, "{bad}": False}}[{cell(name)}]', "plain")
+            return RowExpression(f'{{"{good}": True, "{bad}": False}}[{cell(name)}]', "plain")
     return None
 
 
-def read_solutions(data: Data) -> Iterator[Reading]:
+def read_solutions(data: DataProfile) -> Iterator[Reading]:
     """Yield a prompt with its answer, which may be no more than a result."""
     yield from read_answers(data, results=RESULTS)
 
 
-def read_answers(data: Data, besides: tuple[str, ...] = (), results: tuple[str, ...] = ()) -> Iterator[Reading]:
+def read_answers(data: DataProfile, besides: tuple[str, ...] = (), results: tuple[str, ...] = ()) -> Iterator[Reading]:
     """Yield a prompt with its answer."""
     texts = data.texts(*ANSWERS, *results)
     known = (*ANSWERS, *results)
     numbers = [name for name in data.columns if name.lower() in known and data.forms[name] == "number"]
     answers = [name for name in (*texts, *numbers) if name not in besides]
     request = find_request(data, besides=tuple(answers))
-    if isinstance(request, Unsure):
+    if isinstance(request, Uncertainty):
         yield request
-    if not isinstance(request, Found) or not answers:
+    if not isinstance(request, ColumnReading) or not answers:
         return
     if len(answers) > 1:
-        yield Unsure(f"`{answers[0]}` and `{answers[1]}` could each be the answer")
+        yield Uncertainty(f"`{answers[0]}` and `{answers[1]}` could each be the answer")
         return
     name = answers[0]
     if name in numbers and any(row.get(name) is None for row in data.samples):
-        yield Unsure(f"`{name}` is null in some rows, which a mapping would teach as an answer: filter them out first")
+        yield Uncertainty(
+            f"`{name}` is null in some rows, which a mapping would teach as an answer: filter them out first"
+        )
         return
     code = cell(name) if name in texts else _number_as_text(data, name)
     asked = ", ".join(f"`{each}`" for each in request.uses)
-    yield add(request, f"A prompt of {asked}, and its answer `{name}`.", {"completion": Part(code)}, name)
+    yield add(request, f"A prompt of {asked}, and its answer `{name}`.", {"completion": RowExpression(code)}, name)
 
 
-def _number_as_text(data: Data, name: str) -> str:
+def _number_as_text(data: DataProfile, name: str) -> str:
     """Return the expression for a number as text: of a whole number in a column of floats, without its `.0`."""
     floats = any(isinstance(value, float) for value in data.values(name))
     return f"f'{{{cell(name)}:.15g}}'" if floats else f"str({cell(name)})"
 
 
-def read_requests(data: Data) -> Iterator[Reading]:
+def read_requests(data: DataProfile) -> Iterator[Reading]:
     """Yield prompts alone, which reward functions need."""
     request = find_request(
         data, besides=tuple(name for name in data.texts(*ANSWERS, *RESULTS) if name.lower() != "input")
     )
-    if isinstance(request, Unsure):
+    if isinstance(request, Uncertainty):
         yield request
     elif request:
         yield add(request, f"The prompt, of {', '.join(f'`{name}`' for name in request.uses)}.", {})
 
 
-def read_whole(data: Data) -> Iterator[Reading]:
+def read_whole(data: DataProfile) -> Iterator[Reading]:
     """Yield texts to learn as they are."""
     if data.has("parent_id"):
-        yield Unsure("each row is one message of a tree: conversations have to be joined from several rows")
+        yield Uncertainty("each row is one message of a tree: conversations have to be joined from several rows")
         return
     texts = data.texts(*WHOLE)
     others = data.texts(*REQUESTS, *ANSWERS, *CHOSEN)
     if len(texts) > 1:
-        yield Unsure(f"`{texts[0]}` and `{texts[1]}` could each be the text")
+        yield Uncertainty(f"`{texts[0]}` and `{texts[1]}` could each be the text")
     elif texts and not others:
         # As it stands: the trainer ends it.
-        yield Found(
+        yield ColumnReading(
             what=f"The text, from `{texts[0]}`.",
-            parts={"text": Part(cell(texts[0]), "plain")},
+            parts={"text": RowExpression(cell(texts[0]), "plain")},
             uses=texts,
             needs=texts,
         )

@@ -8,10 +8,10 @@ from typing import Any
 from holdfast.catalog.formats import judge, recognise, types_of_rows
 from holdfast.catalog.formats.words import ANSWERS
 from holdfast.core.methods import Method
-from holdfast.engine.mapping.found import Data, Found
+from holdfast.engine.mapping.found import ColumnReading, DataProfile
 
 
-def find_fault(source: str, method: Method, found: Found, data: Data) -> str:
+def find_fault(source: str, method: Method, found: ColumnReading, data: DataProfile) -> str:
     """Return why a mapping is not to be given; empty where it is.
 
     Args:
@@ -62,7 +62,7 @@ def _unanswered(result: Mapping[str, Any]) -> bool:
     return isinstance(turns, list) and (not turns or turns[-1].get("role") != "assistant")
 
 
-def _lost(row: Mapping[str, Any], result: Mapping[str, Any], found: Found) -> str:
+def _lost(row: Mapping[str, Any], result: Mapping[str, Any], found: ColumnReading) -> str:
     """Return what is in columns that are read, and not in the result."""
     kept = sorted({text for text in _texts(result) if text}, key=len, reverse=True)
     gone = [name for name in found.uses if not all(_stands(text, kept) for text in _texts(row.get(name)))]

@@ -5,7 +5,7 @@ from typing import Final
 
 from holdfast.catalog.formats.words import ANSWERS
 from holdfast.engine.mapping.conversations import ROLES, Spelled, spell
-from holdfast.engine.mapping.found import Data, Found, Part, Role, Unsure, cell
+from holdfast.engine.mapping.found import ColumnReading, DataProfile, Role, RowExpression, Uncertainty, cell
 from holdfast.engine.mapping.readings import Reading, add, find_label
 
 PAIRS: Final[tuple[tuple[Role, ...], ...]] = (("chosen", "rejected"), ("prompt", "chosen", "rejected"))
@@ -14,7 +14,7 @@ NOT_WHOLE: Final = ("context", "history", "input", "tools")
 """Messages that come before an answer which stands elsewhere."""
 
 
-def read_aligned(data: Data) -> Iterator[Reading]:
+def read_aligned(data: DataProfile) -> Iterator[Reading]:
     """Yield what stands under TRL's own names, brought to one spelling."""
     names: tuple[Role, ...] = ("prompt", *ANSWERS)
     said = {name: found for name in names if name in data.columns and (found := _said(data, name))}
@@ -25,13 +25,13 @@ def read_aligned(data: Data) -> Iterator[Reading]:
             yield from _aligned({role: said[role] for role in roles}, data)
 
 
-def _aligned(said: Mapping[Role, Spelled], data: Data) -> Iterator[Found]:
-    parts: dict[Role, Part] = {role: part for role, (part, _) in said.items()}
+def _aligned(said: Mapping[Role, Spelled], data: DataProfile) -> Iterator[ColumnReading]:
+    parts: dict[Role, RowExpression] = {role: part for role, (part, _) in said.items()}
     implicit = "prompt" not in parts
     if implicit and any(part.kind == "text" for part in parts.values()):
         return
     roles = tuple(parts)
-    yield Found(
+    yield ColumnReading(
         what=f"{_listed(roles)} as messages.",
         parts=parts,
         helpers=tuple(dict.fromkeys(text for _, helpers in said.values() for text in helpers)),
@@ -42,18 +42,18 @@ def _aligned(said: Mapping[Role, Spelled], data: Data) -> Iterator[Found]:
     )
 
 
-def _said(data: Data, name: str) -> Spelled | None:
+def _said(data: DataProfile, name: str) -> Spelled | None:
     if spelled := spell(data, name):
         return spelled
-    return (Part(cell(name)), ()) if data.forms[name] == "text" else None
+    return (RowExpression(cell(name)), ()) if data.forms[name] == "text" else None
 
 
-def read_prompts(data: Data) -> Iterator[Reading]:
+def read_prompts(data: DataProfile) -> Iterator[Reading]:
     """Yield prompts that are there, beside columns that are in their way."""
     if "prompt" not in data.columns or not (said := _said(data, "prompt")):
         return
     part, helpers = said
-    found = Found(
+    found = ColumnReading(
         what="The prompt, without columns that the trainer would take for its own.",
         parts={"prompt": part},
         helpers=helpers,
@@ -61,7 +61,7 @@ def read_prompts(data: Data) -> Iterator[Reading]:
         needs=("prompt",),
     )
     if data.forms.get("solution") == "number":
-        found = add(found, found.what, {"completion": Part(f"str({cell('solution')})")}, "solution")
+        found = add(found, found.what, {"completion": RowExpression(f"str({cell('solution')})")}, "solution")
     yield found
 
 
@@ -70,22 +70,22 @@ def _listed(names: tuple[str, ...]) -> str:
     return " and ".join([", ".join(spelled[:-1]), spelled[-1]])
 
 
-def read_turns(data: Data) -> Iterator[Reading]:
+def read_turns(data: DataProfile) -> Iterator[Reading]:
     """Yield conversations, whatever their column is called and however they are spelled."""
     spelled = {name: said for name in data.columns if (said := spell(data, name)) and data.forms[name] != "turn"}
     whole = [name for name in spelled if name not in (*NOT_WHOLE, "prompt", *ANSWERS)]
     if len(whole) > 1:
         if "messages" not in whole:
-            yield Unsure(f"`{whole[0]}` and `{whole[1]}` could each be the conversation")
+            yield Uncertainty(f"`{whole[0]}` and `{whole[1]}` could each be the conversation")
             return
         whole = ["messages"]
     if not whole:
         strange = [f"`{name}`" for name in data.shape.roles if name not in ROLES]
         if strange and data.shape.turns:
-            yield Unsure(f"in `{data.shape.turns[0]}`, it is not certain who {', '.join(strange)} would be")
+            yield Uncertainty(f"in `{data.shape.turns[0]}`, it is not certain who {', '.join(strange)} would be")
         return
     part, helpers = spelled[whole[0]]
-    yield _with_tools(data, _with_system(data, whole[0], Found(
+    yield _with_tools(data, _with_system(data, whole[0], ColumnReading(
         what=f"Messages by role and content, from `{whole[0]}`.",
         parts={"messages": part},
         helpers=helpers,
@@ -95,26 +95,26 @@ def read_turns(data: Data) -> Iterator[Reading]:
     )))  # fmt: skip
 
 
-def read_judged(data: Data) -> Iterator[Reading]:
+def read_judged(data: DataProfile) -> Iterator[Reading]:
     """Yield conversations whose last answer is good, or not."""
     label = find_label(data, ())
-    if isinstance(label, Unsure):
+    if isinstance(label, Uncertainty):
         yield label
     elif label:
         name, code = label
         for found in read_turns(data):
             what = f"A conversation, and by `{name}` whether its last answer is good."
-            yield add(found, what, {"label": code}, marks=(name,)) if isinstance(found, Found) else found
+            yield add(found, what, {"label": code}, marks=(name,)) if isinstance(found, ColumnReading) else found
 
 
-def read_continued(data: Data) -> Iterator[Reading]:
+def read_continued(data: DataProfile) -> Iterator[Reading]:
     """Yield conversations that end before two answers to compare, each of which stands in a column of its own."""
     said = {name: answer for name in ("chosen", "rejected") if (answer := _answer(data, name))}
     spelled = {name: turns for name in data.columns if name not in said and (turns := spell(data, name))}
     if len(said) != len(("chosen", "rejected")) or len(spelled) != 1 or data.texts("system", "system_prompt", "prompt"):
         return
     (name, (part, helpers)), pair = *spelled.items(), tuple(said)
-    yield Found(
+    yield ColumnReading(
         what=f"The conversation of `{name}`, and the answers `chosen` and `rejected`.",
         parts={"prompt": part, "chosen": said["chosen"], "rejected": said["rejected"]},
         helpers=helpers,
@@ -124,11 +124,11 @@ def read_continued(data: Data) -> Iterator[Reading]:
     )
 
 
-def _answer(data: Data, name: str) -> Part | None:
+def _answer(data: DataProfile, name: str) -> RowExpression | None:
     """Return the text of one answer: of a text, or of a message of the assistant's alone."""
     values = data.values(name) if name in data.columns else []
     if values and all(isinstance(value, str) for value in values):
-        return Part(cell(name))
+        return RowExpression(cell(name))
     for role, content in (("from", "value"), ("role", "content")):
         if values and all(
             isinstance(value, dict)
@@ -136,11 +136,11 @@ def _answer(data: Data, name: str) -> Part | None:
             and isinstance(value.get(content), str)
             for value in values
         ):
-            return Part(f'{cell(name)}["{content}"]')
+            return RowExpression(f'{cell(name)}["{content}"]')
     return None
 
 
-def _with_system(data: Data, name: str, found: Found) -> Found:
+def _with_system(data: DataProfile, name: str, found: ColumnReading) -> ColumnReading:
     """Return the conversation with the system message that stands beside it, where it has none itself."""
     systems = data.texts("system", "system_prompt")
     spoken = [turn for value in data.values(name) if isinstance(value, list) for turn in value]
@@ -151,9 +151,9 @@ def _with_system(data: Data, name: str, found: Found) -> Found:
         f"if {cell(systems[0])}:",
         f'    messages = [{{"role": "system", "content": {cell(systems[0])}}}, *messages]',
     )
-    return Found(
+    return ColumnReading(
         what=found.what,
-        parts={"messages": Part("messages", "chat")},
+        parts={"messages": RowExpression("messages", "chat")},
         lines=lines,
         helpers=found.helpers,
         uses=(*found.uses, systems[0]),
@@ -161,11 +161,11 @@ def _with_system(data: Data, name: str, found: Found) -> Found:
     )
 
 
-def _with_tools(data: Data, found: Found) -> Found:
+def _with_tools(data: DataProfile, found: ColumnReading) -> ColumnReading:
     if "tools" in data.columns:
-        return add(found, found.what, {"tools": Part(cell("tools"), "plain")})
+        return add(found, found.what, {"tools": RowExpression(cell("tools"), "plain")})
     if "functions" not in data.columns or data.forms["functions"] not in ("text", "other"):
         return found
     listed = f"json.loads({cell('functions')})" if data.forms["functions"] == "text" else cell("functions")
     code = f'json.dumps([{{"type": "function", "function": function}} for function in {listed} or []])'
-    return add(found, found.what, {"tools": Part(code, "plain")})
+    return add(found, found.what, {"tools": RowExpression(code, "plain")})

@@ -7,7 +7,7 @@ from typing import Final
 from holdfast.catalog.formats.judging import TAKEN
 from holdfast.catalog.trl_rewards import TRL_REWARDS
 from holdfast.core.methods import Method
-from holdfast.engine.mapping.found import Data, Found, Part, cell
+from holdfast.engine.mapping.found import ColumnReading, DataProfile, RowExpression, cell
 from holdfast.engine.python_source import LINE, render_literal
 
 STEPS_END: Final = "####"
@@ -16,14 +16,14 @@ IMPORTS: Final = {"json": ("json.loads(", "json.dumps("), "re": ("re.split(",)}
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class MappingDraft:
     """A mapping in the making: statements, then the columns that come out of it."""
 
     columns: Mapping[str, str]
     lines: tuple[str, ...] = ()
 
 
-def write(method: Method, found: Found, data: Data) -> str | None:
+def write(method: Method, found: ColumnReading, data: DataProfile) -> str | None:
     """Return a reading as a module with `def rewrite(row)`; None where the method needs more than was found."""
     written = _write(method, found, data)
     if written is None:
@@ -50,7 +50,7 @@ def write(method: Method, found: Found, data: Data) -> str | None:
     return "\n\n".join(blocks) + "\n\n\n" + "\n\n\n".join([*helpers, function]) + "\n"
 
 
-def _write(method: Method, found: Found, data: Data) -> Written | None:
+def _write(method: Method, found: ColumnReading, data: DataProfile) -> MappingDraft | None:
     match method:
         case Method.SFT:
             return _sft(found, data)
@@ -64,30 +64,30 @@ def _write(method: Method, found: Found, data: Data) -> Written | None:
             return _columns(found, data, *(() if found.implicit else ("prompt",)), "chosen", "rejected")
 
 
-def _sft(found: Found, data: Data) -> Written | None:
+def _sft(found: ColumnReading, data: DataProfile) -> MappingDraft | None:
     if "label" in found.parts:
         return None
     if "messages" in found.parts:
         return _columns(found, data, "messages", *(("tools",) if "tools" in found.parts else ()))
     if "text" in found.parts:
-        return Written({data.settings.text_field: found.parts["text"].code})
+        return MappingDraft({data.settings.text_field: found.parts["text"].code})
     if found.implicit:
-        return Written({"messages": found.parts["chosen"].code}) if found.parts["chosen"].kind == "chat" else None
+        return MappingDraft({"messages": found.parts["chosen"].code}) if found.parts["chosen"].kind == "chat" else None
     if "chosen" in found.parts:
         written = _columns(found, data, "prompt", "chosen")
-        return written and Written({"prompt": written.columns["prompt"], "completion": written.columns["chosen"]})
+        return written and MappingDraft({"prompt": written.columns["prompt"], "completion": written.columns["chosen"]})
     return _columns(found, data, "prompt", "completion")
 
 
-def _judged(found: Found) -> Written | None:
+def _judged(found: ColumnReading) -> MappingDraft | None:
     """Return a conversation, parted before its last answer, with whether that is good."""
     whole, label = found.parts["messages"], found.parts["label"]
     if whole.kind != "chat":
         return None
-    return Written({"prompt": "prompt", "completion": "[answer]", "label": label.code}, _parted(whole))
+    return MappingDraft({"prompt": "prompt", "completion": "[answer]", "label": label.code}, _parted(whole))
 
 
-def _parted(whole: Part) -> tuple[str, ...]:
+def _parted(whole: RowExpression) -> tuple[str, ...]:
     return (
         f"*prompt, answer = {whole.code}",
         'if answer["role"] != "assistant":',
@@ -95,23 +95,23 @@ def _parted(whole: Part) -> tuple[str, ...]:
     )
 
 
-def _generating(found: Found, data: Data) -> Written | None:
+def _generating(found: ColumnReading, data: DataProfile) -> MappingDraft | None:
     whole = found.parts.get("messages") or (found.parts.get("chosen") if found.implicit else None)
     if whole:
         if whole.kind != "chat":
             return None
-        return Written(_beside({"prompt": "prompt", "solution": 'answer["content"]'}, found, data), _parted(whole))
+        return MappingDraft(_beside({"prompt": "prompt", "solution": 'answer["content"]'}, found, data), _parted(whole))
     if "prompt" not in found.parts:
         return None
     prompt = found.parts["prompt"]
     asked = any(name in TRL_REWARDS for name in data.settings.rewards)
     if prompt.code == cell("prompt") and prompt.kind == "text" and not asked:
         # It is a prompt already: whether as text or as a message is not for us to say.
-        prompt = Part(prompt.code, "plain")
-    return Written(_beside({"prompt": _spelled("prompt", prompt, data), **_solution(found, data)}, found, data))
+        prompt = RowExpression(prompt.code, "plain")
+    return MappingDraft(_beside({"prompt": _spelled("prompt", prompt, data), **_solution(found, data)}, found, data))
 
 
-def _solution(found: Found, data: Data) -> dict[str, str]:
+def _solution(found: ColumnReading, data: DataProfile) -> dict[str, str]:
     """Return the answer by the name that TRL's own rewards ask for; of steps that lead to one, the last."""
     answer = found.parts.get("completion")
     if answer is None or answer.kind != "text" or "label" in found.parts:
@@ -123,24 +123,24 @@ def _solution(found: Found, data: Data) -> dict[str, str]:
     return {"solution": answer.code}
 
 
-def _beside(columns: dict[str, str], found: Found, data: Data) -> dict[str, str]:
+def _beside(columns: dict[str, str], found: ColumnReading, data: DataProfile) -> dict[str, str]:
     """Return the columns with the others, which reward functions may ask for; those that would collide get a new name."""
     left = [name for name in data.columns if name not in found.uses or name in found.pair]
     taken = (*TAKEN, *columns)
     return columns | {f"given_{name}" if name in taken else name: cell(name) for name in left}
 
 
-def _columns(found: Found, data: Data, *names: str) -> Written | None:
+def _columns(found: ColumnReading, data: DataProfile, *names: str) -> MappingDraft | None:
     if not all(name in found.parts for name in names):
         return None
     parts = {name: part for name, part in found.parts.items() if name in names}
     chats = [name for name, part in parts.items() if part.kind == "chat"]
     if chats and data.settings.chat_template is False:
         return None
-    return Written({name: _spelled(name, parts[name], data) for name in names})  # type: ignore[index]
+    return MappingDraft({name: _spelled(name, parts[name], data) for name in names})  # type: ignore[index]
 
 
-def _spelled(name: str, part: Part, data: Data) -> str:
+def _spelled(name: str, part: RowExpression, data: DataProfile) -> str:
     """Return a part as messages, unless it is so already or no template could write them."""
     if part.kind != "text" or data.settings.chat_template is False:
         return part.code

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from holdfast.core.document import Document
-from holdfast.core.mention import Mention
+from holdfast.core.mention import Reference
 from holdfast.engine.mentions.calls import mentions_of_calls
 from holdfast.engine.mentions.local_data import local_data
 from holdfast.engine.mentions.names import told_once
@@ -26,7 +26,7 @@ __all__ = ["mentions"]
 WRITES = ("target", "space", "link")
 
 
-def mentions(document: Document) -> tuple[Mention, ...]:
+def mentions(document: Document) -> tuple[Reference, ...]:
     """Return everything that a job names outside itself, in the order in which it is written.
 
     Args:
@@ -45,7 +45,7 @@ def mentions(document: Document) -> tuple[Mention, ...]:
     return told_once([replace(each, own_token=True) if own else each for each in kept])
 
 
-def _not_made(document: Document, found: Iterable[Mention]) -> Iterator[Mention]:
+def _not_made(document: Document, found: Iterable[Reference]) -> Iterator[Reference]:
     """Yield what has to be there before the program runs, or is to be written to."""
     found = list(found)
     written = read_written(document)

@@ -8,8 +8,8 @@ from holdfast.catalog.repositories import is_repository, may_be_repository
 from holdfast.core.calls import Call
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.hub import RepoKind
-from holdfast.core.mention import Mention, Role
-from holdfast.engine.mentions.given import Given
+from holdfast.core.mention import Reference, Role
+from holdfast.engine.mentions.given import ArgumentLookup
 from holdfast.engine.mentions.names import split_of, texts_in
 from holdfast.engine.mentions.table import (
     AUTO_PEFT,
@@ -23,7 +23,7 @@ from holdfast.engine.mentions.table import (
     TRAINER_POSITIONS,
     UNSLOTH,
     Naming,
-    Setting,
+    ReferenceField,
 )
 from holdfast.engine.mentions.tokens import hands_token
 
@@ -37,7 +37,7 @@ YES: Final = frozenset({"true", "t", "yes", "y", "1"})
 ADDRESS: Final = ("https://", "http://")
 
 
-def mentions_of_calls(document: Document) -> Iterator[Mention]:
+def mentions_of_calls(document: Document) -> Iterator[Reference]:
     """Yield what a program's calls name, in their order; of what they name in vain, such as folders, too much rather than too little."""
     pushing = pushes(document)
     for call in document.calls:
@@ -45,11 +45,11 @@ def mentions_of_calls(document: Document) -> Iterator[Mention]:
             continue
         naming = naming_of(call)
         if naming is not None:
-            yield from _named(Given(document, call, naming.positions), naming)
+            yield from _named(ArgumentLookup(document, call, naming.positions), naming)
         elif call.name.endswith("Trainer"):
-            yield from _of_trainer(Given(document, call, TRAINER_POSITIONS))
+            yield from _of_trainer(ArgumentLookup(document, call, TRAINER_POSITIONS))
         elif is_config(call):
-            yield from _of_settings(Given(document, call), pushing=pushing)
+            yield from _of_settings(ArgumentLookup(document, call), pushing=pushing)
 
 
 def is_config(call: Call) -> bool:
@@ -95,7 +95,7 @@ def _loader(name: str, package: str) -> Naming:
     return next((naming for ending, naming in LOADERS if name.endswith(ending)), OTHER_MODEL)
 
 
-def _named(given: Given, naming: Naming) -> Iterator[Mention]:
+def _named(given: ArgumentLookup, naming: Naming) -> Iterator[Reference]:
     name, files = given.value(naming.name), _files(given, naming)
     details = {key: given.value(parameter) for key, parameter in _details(naming)}
     kind = _kind(given, naming)
@@ -106,7 +106,7 @@ def _named(given: Given, naming: Naming) -> Iterator[Mention]:
     if naming.role == "target" and given.value("create_pr") not in (None, False):
         return  # a pull request may be opened by anyone
     config, revision = details["config"], details["revision"]
-    yield Mention(
+    yield Reference(
         role="file" if naming.role == "model" and naming.files and given.value("gguf_file") else naming.role,
         name=name,
         key=given.key(naming.name),
@@ -127,7 +127,7 @@ def _details(naming: Naming) -> tuple[tuple[str, str], ...]:
     return (("revision", naming.revision), ("config", naming.config), ("split", naming.split))
 
 
-def _kind(given: Given, naming: Naming) -> Any:
+def _kind(given: ArgumentLookup, naming: Naming) -> Any:
     """Return what a thing would be on the Hub; Unknown where that is not known."""
     if naming.role == "target" and given.call.package == "datasets":
         return "dataset"
@@ -137,7 +137,7 @@ def _kind(given: Given, naming: Naming) -> Any:
     return KINDS.get(said, Unknown()) if isinstance(said, str) else Unknown()
 
 
-def _files(given: Given, naming: Naming) -> tuple[str, ...] | Unknown:
+def _files(given: ArgumentLookup, naming: Naming) -> tuple[str, ...] | Unknown:
     """Return the files that are asked for, each with its folder; Unknown where they are not known."""
     folder = given.value(naming.folder)
     found: list[str] = [*naming.fixed]
@@ -170,7 +170,7 @@ def is_local(name: str, role: Role) -> bool:
     return role in FOLDERS and bool(name) and not may_be_repository(name)
 
 
-def _of_trainer(given: Given) -> Iterator[Mention]:
+def _of_trainer(given: ArgumentLookup) -> Iterator[Reference]:
     """Yield the models that a trainer is given by name."""
     for argument, role in TRAINER.items():
         value = given.value(argument)
@@ -180,7 +180,7 @@ def _of_trainer(given: Given) -> Iterator[Mention]:
                 revision = given.document.get("model.revision", None) if argument == "model" else None
                 if isinstance(revision, Unknown):
                     continue
-                yield Mention(
+                yield Reference(
                     role=role,
                     name=name,
                     key=f"{given.key(argument)}.{index}" if listed else given.key(argument),
@@ -192,7 +192,7 @@ def _of_trainer(given: Given) -> Iterator[Mention]:
                 )
 
 
-def _of_settings(given: Given, *, pushing: bool) -> Iterator[Mention]:
+def _of_settings(given: ArgumentLookup, *, pushing: bool) -> Iterator[Reference]:
     """Yield what a config or a command names."""
     call = given.call
     for name, setting in SETTINGS.items():
@@ -212,7 +212,7 @@ def _reports_to(call: Call, tracker: str) -> bool:
     )
 
 
-def _set(given: Given, name: str, setting: Setting) -> Iterator[Mention]:
+def _set(given: ArgumentLookup, name: str, setting: ReferenceField) -> Iterator[Reference]:
     value, revision, config = (given.value(each) for each in (name, setting.revision, setting.config))
     if not isinstance(value, str) or not fits(value, setting.role) or _any_hidden(revision, config):
         return
@@ -228,8 +228,8 @@ def _any_hidden(*values: Any) -> bool:
     return any(isinstance(value, Unknown) for value in values)
 
 
-def _mention(given: Given, name: str, setting: Setting) -> Mention:
-    return Mention(
+def _mention(given: ArgumentLookup, name: str, setting: ReferenceField) -> Reference:
+    return Reference(
         role=setting.role,
         name=given.value(name),
         key=given.key(name),
@@ -242,7 +242,7 @@ def _mention(given: Given, name: str, setting: Setting) -> Mention:
     )
 
 
-def _train_split(given: Given) -> str | None:
+def _train_split(given: ArgumentLookup) -> str | None:
     """Return the split that a command of TRL's trains on; a script that takes its arguments may do with them what it likes."""
     if not given.call.path.startswith("trl ") or given.call.open:
         return None
@@ -250,7 +250,7 @@ def _train_split(given: Given) -> str | None:
     return "train" if said is None else said if isinstance(said, str) else None
 
 
-def _evaluated(given: Given) -> Iterator[Mention]:
+def _evaluated(given: ArgumentLookup) -> Iterator[Reference]:
     """Yield the split that a command of TRL's evaluates on, where it evaluates."""
     strategy, split = given.value("eval_strategy"), given.value("dataset_test_split")
     if strategy in (None, "no") or not isinstance(strategy, str) or _any_hidden(split):
@@ -266,16 +266,16 @@ def _evaluated(given: Given) -> Iterator[Mention]:
         )
 
 
-def _target(given: Given) -> Mention | None:
+def _target(given: ArgumentLookup) -> Reference | None:
     """Return the repository that a trainer pushes to: as its config says, or else of the name of its output folder."""
     named, folder = given.value("hub_model_id"), given.call.arguments.get("output_dir", ABSENT)
     if isinstance(named, str) and is_repository(named):
-        return _mention(given, "hub_model_id", Setting(role="target"))
+        return _mention(given, "hub_model_id", ReferenceField(role="target"))
     last = folder.rstrip("/").rpartition("/")[2] if isinstance(folder, str) else ""
     if named is not None or not is_repository(last) or last in (".", ".."):
         return None
     key = "push_to_hub" if "push_to_hub" in given.call.arguments else "output_dir"
-    return Mention(
+    return Reference(
         role="target",
         name=last,
         key=given.key(key),

@@ -9,7 +9,7 @@ from holdfast.core.text import Place
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ArgumentLookup:
     """What a call is given, by name, wherever it stands.
 
     Attributes:

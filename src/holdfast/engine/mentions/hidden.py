@@ -7,16 +7,16 @@ from typing import Any, Final
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Unknown
 from holdfast.core.hidden import hidden_in
-from holdfast.core.mention import Mention, Role
+from holdfast.core.mention import Reference, Role
 from holdfast.engine.mentions.calls import fits, is_config, naming_of, pushes
-from holdfast.engine.mentions.given import Given
+from holdfast.engine.mentions.given import ArgumentLookup
 from holdfast.engine.mentions.table import SETTINGS, TRAINER, TRAINER_POSITIONS, Naming
 
 PARTS: Final[Mapping[Role, str]] = {"model": "model.path", "dataset": "dataset.path"}
 """Keys of other programs' files that name something."""
 
 
-def hidden_mentions(document: Document) -> tuple[Mention, ...]:
+def hidden_mentions(document: Document) -> tuple[Reference, ...]:
     """Return what a job names outside itself, where the source does not show what.
 
     Args:
@@ -28,24 +28,24 @@ def hidden_mentions(document: Document) -> tuple[Mention, ...]:
     return tuple({(each.role, each.name): each for each in found}.values())
 
 
-def _of_call(document: Document, call: Call) -> Iterator[Mention]:
+def _of_call(document: Document, call: Call) -> Iterator[Reference]:
     if call.via == "partial" or call.guard.because:
         return
     naming = naming_of(call)
     if naming is not None:
-        yield from _of_loader(Given(document, call, naming.positions), naming)
+        yield from _of_loader(ArgumentLookup(document, call, naming.positions), naming)
         return
     written = replace(call, open=False)  # what else may be given to it names nothing that can be spoken of
     if call.name.endswith("Trainer"):
-        yield from _of_arguments(Given(document, written, TRAINER_POSITIONS), TRAINER)
+        yield from _of_arguments(ArgumentLookup(document, written, TRAINER_POSITIONS), TRAINER)
     elif is_config(call):
         roles: dict[str, Role] = {name: each.role for name, each in SETTINGS.items()}
         if pushes(document):
             roles["hub_model_id"] = "target"
-        yield from _of_arguments(Given(document, written), roles)
+        yield from _of_arguments(ArgumentLookup(document, written), roles)
 
 
-def _of_loader(given: Given, naming: Naming) -> Iterator[Mention]:
+def _of_loader(given: ArgumentLookup, naming: Naming) -> Iterator[Reference]:
     name = given.value(naming.name)
     if isinstance(name, str) and not fits(name, naming.role):
         return
@@ -53,12 +53,12 @@ def _of_loader(given: Given, naming: Naming) -> Iterator[Mention]:
     yield from _hiding(naming.role, given.key(naming.name), [name, *map(given.value, details)])
 
 
-def _of_arguments(given: Given, roles: Mapping[str, Role]) -> Iterator[Mention]:
+def _of_arguments(given: ArgumentLookup, roles: Mapping[str, Role]) -> Iterator[Reference]:
     for name, role in roles.items():
         yield from _hiding(role, given.key(name), given.value(name))
 
 
-def _hiding(role: Role, key: str, value: Any) -> Iterator[Mention]:
+def _hiding(role: Role, key: str, value: Any) -> Iterator[Reference]:
     hidden: Unknown | None = hidden_in(value)
     if hidden:
-        yield Mention(role=role, name=key, key=key, hidden=hidden.because)
+        yield Reference(role=role, name=key, key=key, hidden=hidden.because)

@@ -9,8 +9,8 @@ from typing import Any, Final
 from holdfast.catalog.repositories import FILE, may_be_repository
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
-from holdfast.core.mention import DataFiles, Mention
-from holdfast.engine.mentions.given import Given
+from holdfast.core.mention import DataFiles, Reference
+from holdfast.engine.mentions.given import ArgumentLookup
 from holdfast.engine.mentions.names import split_of, texts_in
 from holdfast.engine.mentions.table import BUILDERS, FUNCTIONS
 
@@ -48,20 +48,20 @@ ADDRESS: Final = ("://", "::", "\\")
 """What is in the name of a file that lies elsewhere, or that this machine would read otherwise."""
 
 
-def local_data(document: Document) -> Iterator[Mention]:
+def local_data(document: Document) -> Iterator[Reference]:
     """Yield the data that a program reads from files and folders, where the source names them."""
     for call in document.calls:
         if call.via == "partial" or call.guard.because:
             continue
         if call.path == LOAD:
-            yield from _loaded(Given(document, call, FUNCTIONS[LOAD].positions))
+            yield from _loaded(ArgumentLookup(document, call, FUNCTIONS[LOAD].positions))
         elif call.path in FROM_FILES:
-            yield from _read(Given(document, call, (FILES,)), FILES, FROM_FILES[call.path])
+            yield from _read(ArgumentLookup(document, call, (FILES,)), FILES, FROM_FILES[call.path])
         elif call.path in FROM_DISK:
-            yield from _read(Given(document, call, (FROM_DISK[call.path],)), FROM_DISK[call.path], SAVED)
+            yield from _read(ArgumentLookup(document, call, (FROM_DISK[call.path],)), FROM_DISK[call.path], SAVED)
 
 
-def _loaded(given: Given) -> Iterator[Mention]:
+def _loaded(given: ArgumentLookup) -> Iterator[Reference]:
     """Yield what `load_dataset` reads: files by a builder, or the folder that it is given as a name."""
     name, inside = given.value("path"), given.value("data_dir")
     if name in BUILDERS and inside in (None, ""):
@@ -75,13 +75,13 @@ def _is_folder(name: str) -> bool:
     return bool(name) and name not in BUILDERS and not may_be_repository(name) and not FILE.search(name)
 
 
-def _read(given: Given, argument: str, reader: str) -> Iterator[Mention]:
+def _read(given: ArgumentLookup, argument: str, reader: str) -> Iterator[Reference]:
     splits, asked = _splits(given.value(argument)), given.value("split")
     names = [name for _, files in splits for name in files]
     if not names or any(sign in name for name in names for sign in ADDRESS):
         return
     call = given.call
-    yield Mention(
+    yield Reference(
         role="dataset",
         name=names[0],
         key=given.key(argument),

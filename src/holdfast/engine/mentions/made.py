@@ -54,7 +54,7 @@ BECAUSE: Final = "the program may make it, or look for it first"
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CreatedPaths:
     """What a program may make.
 
     Attributes:
@@ -72,7 +72,7 @@ class Made:
             name: What is read.
             here: Whether it is there now: then only what names it may change it.
 
-        >>> made = Made(frozenset({"data/rows.jsonl", "out"}))
+        >>> made = CreatedPaths(frozenset({"data/rows.jsonl", "out"}))
         >>> [bool(made.why(name)) for name in ("./data/rows.jsonl", "out/final", "data/other.jsonl")]
         [True, True, False]
         """
@@ -82,13 +82,13 @@ class Made:
         return BECAUSE if spoken_of or (self.hidden and not here) else ""
 
 
-def read_made(document: Document) -> Made:
+def read_made(document: Document) -> CreatedPaths:
     """Return what a program may make."""
     if document.kind == "command":
-        return Made(_repeated(document.text))
+        return CreatedPaths(_repeated(document.text))
     found = [_made_in(text) for text in _sources(document)]
     hidden = read_written(document).hidden or any(each.hidden for each in found)
-    return Made(frozenset[str]().union(*(each.texts for each in found)), hidden)
+    return CreatedPaths(frozenset[str]().union(*(each.texts for each in found)), hidden)
 
 
 def _plain(name: str) -> str:
@@ -106,18 +106,18 @@ def _sources(document: Document) -> Iterable[str]:
     return read_cells(document.text).values() if is_notebook(document.path) else (document.text,)
 
 
-def _made_in(source: str) -> Made:
+def _made_in(source: str) -> CreatedPaths:
     lines = source.splitlines()
     shell = {line: found for line in lines if (found := LINE.match(line))}
     try:
         tree = ast.parse("\n".join("" if line in shell else line for line in lines))
     except (SyntaxError, ValueError, RecursionError):
-        return Made(frozenset(shell), hidden=True)
+        return CreatedPaths(frozenset(shell), hidden=True)
     constants = _constants(tree)
     targets = [target for node in ast.walk(tree) if isinstance(node, ast.Call) for target in _targets(node)]
     texts = frozenset(text for target in targets for text in _texts(target, constants))
     runs = any(map(_may_make, shell.values())) or any(map(_runs, ast.walk(tree)))
-    return Made(texts | shell.keys(), runs or any(_hides(target, constants) for target in targets))
+    return CreatedPaths(texts | shell.keys(), runs or any(_hides(target, constants) for target in targets))
 
 
 def _may_make(line: re.Match[str]) -> bool:

@@ -3,8 +3,8 @@
 import re
 from typing import Any, Final
 
-from holdfast.core.calls import Named
-from holdfast.core.mention import Mention
+from holdfast.core.calls import LibraryName
+from holdfast.core.mention import Reference
 
 SPLIT: Final = re.compile(r"datasets\.(?:splits\.)?Split\.(?P<name>TRAIN|TEST|VALIDATION)")
 
@@ -12,13 +12,13 @@ SPLIT: Final = re.compile(r"datasets\.(?:splits\.)?Split\.(?P<name>TRAIN|TEST|VA
 def split_of(value: Any) -> str | None:
     """Return the split that a value asks for, several joined by `+`; None where it does not say.
 
-    >>> split_of(["train", "test"]), split_of(Named("datasets.Split.TRAIN")), split_of(None)
+    >>> split_of(["train", "test"]), split_of(LibraryName("datasets.Split.TRAIN")), split_of(None)
     ('train+test', 'train', None)
     """
     if isinstance(value, list | tuple):
         parts = [split_of(part) for part in value]
         return "+".join(part for part in parts if part) if parts and all(parts) else None
-    if isinstance(value, Named) and (found := SPLIT.fullmatch(value.path)):
+    if isinstance(value, LibraryName) and (found := SPLIT.fullmatch(value.path)):
         return found["name"].lower()
     return value if isinstance(value, str) else None
 
@@ -37,9 +37,9 @@ def texts_in(value: Any) -> tuple[str, ...] | None:
     return None if None in found else tuple(text for texts in found for text in texts or ())
 
 
-def told_once(mentions: list[Mention]) -> tuple[Mention, ...]:
+def told_once(mentions: list[Reference]) -> tuple[Reference, ...]:
     """Return mentions without those that say the same of the same place."""
-    first: dict[object, Mention] = {}
+    first: dict[object, Reference] = {}
     for each in mentions:
         first.setdefault((each.role, each.name, each.key, each.split, each.files), each)
     return tuple(first.values())

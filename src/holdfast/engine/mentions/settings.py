@@ -5,26 +5,26 @@ from typing import Any
 
 from holdfast.catalog.repositories import is_repository, may_be_repository
 from holdfast.core.document import Document, Unknown
-from holdfast.core.mention import Mention, Role
+from holdfast.core.mention import Reference, Role
 from holdfast.engine.mentions.table import BUILDERS
 
 
-def mentions_of_job(document: Document) -> Iterator[Mention]:
+def mentions_of_job(document: Document) -> Iterator[Reference]:
     """Yield what a job file names."""
     yield from _model(document)
     yield from _dataset(document)
     template = _text(document, "model.chat_template")
     if template and may_be_repository(template):
-        yield Mention(role="tokenizer", name=template, key="model.chat_template", label="chat_template")
+        yield Reference(role="tokenizer", name=template, key="model.chat_template", label="chat_template")
     yield from _evaluations(document)
     yield from _written(document)
 
 
-def mentions_of_settings(document: Document) -> Iterator[Mention]:
+def mentions_of_settings(document: Document) -> Iterator[Reference]:
     """Yield what another program's file names under keys of its own, or the address that a command has run elsewhere."""
     script = _text(document, "script")
     if script:
-        yield Mention(role="link", name=script, key="script", label="hf jobs uv run")
+        yield Reference(role="link", name=script, key="script", label="hf jobs uv run")
     yield from _model(document)
     yield from _dataset(document)
 
@@ -43,14 +43,14 @@ def _key(document: Document, part: str) -> str:
     return part if isinstance(document.values.get(part), str) else f"{part}.path"
 
 
-def _model(document: Document) -> Iterator[Mention]:
+def _model(document: Document) -> Iterator[Reference]:
     name = _text(document, "model.path")
     if name and may_be_repository(name) and not _hidden(document, "model.revision"):
         revision = _text(document, "model.revision")
-        yield Mention(role="model", name=name, key=_key(document, "model"), revision=revision, label="model")
+        yield Reference(role="model", name=name, key=_key(document, "model"), revision=revision, label="model")
 
 
-def _dataset(document: Document) -> Iterator[Mention]:
+def _dataset(document: Document) -> Iterator[Reference]:
     name, config = _text(document, "dataset.path"), _text(document, "dataset.config")
     if not name or not may_be_repository(name) or name in BUILDERS or _hidden(document, "dataset.config"):
         return
@@ -62,24 +62,24 @@ def _dataset(document: Document) -> Iterator[Mention]:
         yield _data("dataset", name, "dataset.eval_split", "eval_split", config, evaluated)
 
 
-def _data(role: Role, name: str, key: str, label: str, config: str | None, split: Any) -> Mention:
+def _data(role: Role, name: str, key: str, label: str, config: str | None, split: Any) -> Reference:
     said = split if isinstance(split, str) else None
-    return Mention(role=role, name=name, key=key, label=label, repo_kind="dataset", config=config, split=said)
+    return Reference(role=role, name=name, key=key, label=label, repo_kind="dataset", config=config, split=said)
 
 
-def _evaluations(document: Document) -> Iterator[Mention]:
+def _evaluations(document: Document) -> Iterator[Reference]:
     given = document.get("evaluate", None)
     for index in range(len(given) if isinstance(given, list) else 0):
         key = f"evaluate.{index}.dataset"
         name = _text(document, key)
         if name and may_be_repository(name):
-            yield Mention(role="dataset", name=name, key=key, label="evaluate", repo_kind="dataset")
+            yield Reference(role="dataset", name=name, key=key, label="evaluate", repo_kind="dataset")
 
 
-def _written(document: Document) -> Iterator[Mention]:
+def _written(document: Document) -> Iterator[Reference]:
     """Yield the repository that a job pushes to, and the Space that it reports to."""
     target, space = _text(document, "output.push_to"), _text(document, "track.space")
     if target and is_repository(target):
-        yield Mention(role="target", name=target, key="output.push_to", label="output.push_to")
+        yield Reference(role="target", name=target, key="output.push_to", label="output.push_to")
     if space and is_repository(space) and document.get("track.with", None) == "trackio":
-        yield Mention(role="space", name=space, key="track.space", label="track.space", repo_kind="space")
+        yield Reference(role="space", name=space, key="track.space", label="track.space", repo_kind="space")

@@ -162,7 +162,7 @@ TRAINER_POSITIONS: Final = ("model",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+class ReferenceField:
     """A field of a config class or a command that names a thing.
 
     Attributes:
@@ -178,14 +178,14 @@ class Setting:
     config: str = ""
 
 
-SETTINGS: Final[dict[str, Setting]] = {
-    "model_name_or_path": Setting(role="model", revision="model_revision"),
-    "teacher_model_name_or_path": Setting(role="model", revision="teacher_model_revision"),
-    "reward_model_name_or_path": Setting(role="model"),
-    "chat_template_path": Setting(role="tokenizer"),
-    "dataset_name": Setting(role="dataset", kind="dataset", config="dataset_config"),
-    "trackio_space_id": Setting(role="space", kind="space"),
-    "log_completions_hub_repo": Setting(role="target", kind="dataset"),
+SETTINGS: Final[dict[str, ReferenceField]] = {
+    "model_name_or_path": ReferenceField(role="model", revision="model_revision"),
+    "teacher_model_name_or_path": ReferenceField(role="model", revision="teacher_model_revision"),
+    "reward_model_name_or_path": ReferenceField(role="model"),
+    "chat_template_path": ReferenceField(role="tokenizer"),
+    "dataset_name": ReferenceField(role="dataset", kind="dataset", config="dataset_config"),
+    "trackio_space_id": ReferenceField(role="space", kind="space"),
+    "log_completions_hub_repo": ReferenceField(role="target", kind="dataset"),
 }
 """Fields of the classes of transformers and TRL that configure, and of TRL's commands, which are made of them."""
 

@@ -28,7 +28,7 @@ REMOVES: Final = frozenset({"delete_repo", "move_repo"})
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenPaths:
     """What a program writes.
 
     Attributes:
@@ -42,7 +42,7 @@ class Written:
     def holds(self, name: str) -> bool:
         """Tell whether a name is, or may be, that of something which the program writes first.
 
-        >>> Written(frozenset({"out"}), hidden=False).holds("out/final"), Written(frozenset(), hidden=True).holds("gpt2")
+        >>> WrittenPaths(frozenset({"out"}), hidden=False).holds("out/final"), WrittenPaths(frozenset(), hidden=True).holds("gpt2")
         (True, True)
         """
         if self.hidden and "/" not in name:
@@ -51,11 +51,11 @@ class Written:
         return any(plain == folder or plain.startswith(f"{folder}/") for folder in self.folders)
 
 
-def read_written(document: Document) -> Written:
+def read_written(document: Document) -> WrittenPaths:
     """Return what a program writes; a job file's script writes under names of its own."""
     values = list(_folders(document))
     named = frozenset(_plain(value) for value in values if isinstance(value, str) and value)
-    return Written(named - {""}, hidden=any(isinstance(value, Unknown) for value in values))
+    return WrittenPaths(named - {""}, hidden=any(isinstance(value, Unknown) for value in values))
 
 
 def _folders(document: Document) -> Iterator[Any]:

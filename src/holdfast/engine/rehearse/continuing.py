@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import isclose, isnan
 from typing import Any, Final
 
-from holdfast.core.rehearsal import Objection, Part, Played, StageName, StageResult, Status
+from holdfast.core.rehearsal import Objection, Part, PartResult, StageName, StageResult, Status
 
 STOPPED: Final = 143
 """Exit code of an attempt that was asked to stop and saved."""
@@ -19,7 +19,7 @@ Wrong = tuple[str, str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StageFindings:
     """What one of the two stages showed.
 
     Attributes:
@@ -29,7 +29,7 @@ class Found:
     """
 
     result: StageResult
-    failed: Played | None = None
+    failed: PartResult | None = None
     wrong: Wrong | None = None
 
 
@@ -45,7 +45,7 @@ class _Steps:
         return bool(common) and all(_close(self.losses[step], other.losses[step]) for step in common)
 
 
-def judge_stop(parts: Mapping[Part, Played]) -> Found:
+def judge_stop(parts: Mapping[Part, PartResult]) -> StageFindings:
     """Return whether the job saved a whole checkpoint when it was asked to stop amid a step."""
     played = parts.get("stop")
     if played is None:
@@ -63,7 +63,7 @@ def judge_stop(parts: Mapping[Part, Played]) -> Found:
     return _found("stop", "fail", played.elapsed_s, played.over or "it failed otherwise", failed=played)
 
 
-def judge_resume(parts: Mapping[Part, Played]) -> Found:
+def judge_resume(parts: Mapping[Part, PartResult]) -> StageFindings:
     """Return whether the job went on from its checkpoint with the loss that an uninterrupted one has."""
     played, stop = parts.get("resume"), parts.get("stop")
     if played is None or stop is None:
@@ -84,7 +84,7 @@ def judge_resume(parts: Mapping[Part, Played]) -> Found:
     return _found("resume", "pass", played.elapsed_s, because)
 
 
-def warn_of_restarts(parts: Mapping[Part, Played]) -> Iterator[Objection]:
+def warn_of_restarts(parts: Mapping[Part, PartResult]) -> Iterator[Objection]:
     """Yield what a training loses that is started again: by the script itself, or from a checkpoint that lacks something."""
     first, again = (parts[part].first("training") if part in parts else {} for part in ("stop", "resume"))
     before, after = (str(each.get("arguments", {}).get("output_dir", "")) for each in (first, again))
@@ -111,13 +111,13 @@ def _wrong(whole: _Steps, before: _Steps, after: _Steps) -> Wrong | None:
     return DIVERGES, because, {}
 
 
-def _steps(played: Played, number: int) -> _Steps:
+def _steps(played: PartResult, number: int) -> _Steps:
     """Return the steps of one of a part's trainings, the first one being 0."""
     told = _trainings(played)[number : number + 1]
     return _Steps({each["step"]: float(each["loss"]) for steps in told for each in steps})
 
 
-def _trainings(played: Played) -> list[list[Mapping[str, Any]]]:
+def _trainings(played: PartResult) -> list[list[Mapping[str, Any]]]:
     """Return the steps with a loss of each training of a part."""
     found: list[list[Mapping[str, Any]]] = []
     for each in played.events:
@@ -138,7 +138,7 @@ def _found(
     elapsed_s: float,
     because: str | None = None,
     *,
-    failed: Played | None = None,
+    failed: PartResult | None = None,
     wrong: Wrong | None = None,
-) -> Found:
-    return Found(StageResult(name=name, status=status, elapsed_s=elapsed_s, because=because), failed, wrong)
+) -> StageFindings:
+    return StageFindings(StageResult(name=name, status=status, elapsed_s=elapsed_s, because=because), failed, wrong)

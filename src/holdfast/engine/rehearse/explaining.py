@@ -9,7 +9,7 @@ from typing import Final
 from holdfast.core.diagnosis import Cause, Evidence
 from holdfast.core.document import Document
 from holdfast.core.log import Traceback
-from holdfast.core.rehearsal import Failure, Part, Played, Rehearsal
+from holdfast.core.rehearsal import Failure, Part, PartResult, Rehearsal
 from holdfast.engine.rehearse.advising import ROWS, Circumstances, advise
 from holdfast.engine.rehearse.formatting import advise_formatting, find_formatting
 from holdfast.engine.rehearse.job_keys import find_job_key, place_of
@@ -25,7 +25,7 @@ IN_FILE: Final = re.compile(r'^\s*File "[^"]+", line \d+')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class FailureContext:
     """What a rehearsal's failures are explained from.
 
     Attributes:
@@ -38,19 +38,19 @@ class Scene:
     """
 
     target: str
-    parts: Mapping[Part, Played]
+    parts: Mapping[Part, PartResult]
     tracebacks: Mapping[Part, Traceback] = field(default_factory=dict[Part, Traceback])
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
     cells: Cells = ()
     job: Document | None = None
 
 
-def explain_failures(found: Rehearsal, scene: Scene) -> Rehearsal:
+def explain_failures(found: Rehearsal, scene: FailureContext) -> Rehearsal:
     """Return a rehearsal whose failures name the user's own line, function and key, with the fix of each."""
     return replace(found, failures=tuple(_explained(each, scene) for each in found.failures))
 
 
-def _explained(failure: Failure, scene: Scene) -> Failure:
+def _explained(failure: Failure, scene: FailureContext) -> Failure:
     if failure.part is None or failure.over:
         return _told(_placed(failure, scene, "", None), scene)
     played, traceback = scene.parts[failure.part], scene.tracebacks.get(failure.part)
@@ -75,7 +75,7 @@ def _of_job(failure: Failure) -> Failure:
     return replace(failure, cause=replace(failure.cause, signature=signature))
 
 
-def _told(failure: Failure, scene: Scene) -> Failure:
+def _told(failure: Failure, scene: FailureContext) -> Failure:
     """Return a failure that no exception told, or a limit ended, with its fix in one sentence."""
     about = Circumstances(error="", target=scene.target, adapted=_makes_adapter(scene), place=failure.where)
     _, fix = advise(failure.cause, about)
@@ -83,7 +83,7 @@ def _told(failure: Failure, scene: Scene) -> Failure:
     return replace(failure, cause=replace(failure.cause, cause=cause[:1].upper() + cause[1:], fix=fix))
 
 
-def _makes_adapter(scene: Scene) -> bool:
+def _makes_adapter(scene: FailureContext) -> bool:
     """Return whether the job trains an adapter, as far as its text or its model tells."""
     named = (
         scene.job.get("peft", None) is not None
@@ -93,7 +93,7 @@ def _makes_adapter(scene: Scene) -> bool:
     return named or bool(scene.parts["whole"].facts("adapter"))
 
 
-def _placed(failure: Failure, scene: Scene, error: str, line: FailingLine | None) -> Failure:
+def _placed(failure: Failure, scene: FailureContext, error: str, line: FailingLine | None) -> Failure:
     """Return a failure with where it stands in what the user wrote: their line, else the key of their job file."""
     placed = _at_line(failure, line) if line else failure
     if scene.job is None:
@@ -116,7 +116,9 @@ def _of_formatting(failure: Failure, error: str, line: FailingLine) -> Failure:
     return replace(_at_line(failure, line), cause=cause, blame="code", blamed=shows)
 
 
-def _circumstances(failure: Failure, scene: Scene, played: Played, line: FailingLine | None) -> Circumstances:
+def _circumstances(
+    failure: Failure, scene: FailureContext, played: PartResult, line: FailingLine | None
+) -> Circumstances:
     training = played.first("training")
     kinds = training.get("trainer") or ("",)
     return Circumstances(
@@ -134,14 +136,14 @@ def _circumstances(failure: Failure, scene: Scene, played: Played, line: Failing
     )
 
 
-def _columns(played: Played) -> tuple[str, ...]:
+def _columns(played: PartResult) -> tuple[str, ...]:
     """Return the columns that a trainer was given, else those of the rows that were loaded last."""
     given = played.first("training").get("columns")
     loaded = next((each["columns"] for each in reversed(played.facts("dataset")) if each.get("columns")), ())
     return tuple(given if isinstance(given, list) else loaded)
 
 
-def _inspected(scene: Scene, played: Played, trainer: str) -> str:
+def _inspected(scene: FailureContext, played: PartResult, trainer: str) -> str:
     """Return the words after `holdfast inspect` that show what the rows are to a method; empty where nothing names the rows."""
     if scene.job is not None:
         return scene.target

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from holdfast.core.rehearsal import STAGES, Blame, Failure, Played
+from holdfast.core.rehearsal import STAGES, Blame, Failure, PartResult
 from holdfast.engine.rehearse.naming import because_of
 
 Instead = Literal["usual", "typed", "method", "model", "both"]
@@ -60,7 +60,7 @@ def is_asked(failure: Failure, *, machines: bool = False) -> bool:
     return failure.stage in TELLING and (machines or not (known or failure.cause.signature.phase in ELSEWHERE))
 
 
-def error_of(played: Played) -> str:
+def error_of(played: PartResult) -> str:
     """Return the kind of exception that ended a part; empty where none did."""
     return "" if played.code == 0 and not played.over else because_of(played).partition(":")[0].strip()
 

@@ -16,7 +16,7 @@ from holdfast.core.rehearsal import (
     Objection,
     Omitted,
     Part,
-    Played,
+    PartResult,
     Rehearsal,
     Shrunk,
     StageName,
@@ -27,7 +27,7 @@ from holdfast.engine.rehearse.continuing import judge_resume, judge_stop, warn_o
 from holdfast.engine.rehearse.naming import because_of, name_cause
 from holdfast.signatures import prevented_by
 
-Diagnose = Callable[[Played, StageName], Cause]
+Diagnose = Callable[[PartResult, StageName], Cause]
 """Says why a part failed at a stage."""
 
 ABOUT: Final[Mapping[str, StageName]] = {
@@ -90,7 +90,7 @@ BEYOND: Final = ("the rehearsal does not connect to", "no small twin of the mode
 
 
 def judge(
-    parts: Mapping[Part, Played],
+    parts: Mapping[Part, PartResult],
     objections: Sequence[Objection],
     diagnose: Diagnose,
     *,
@@ -137,7 +137,7 @@ def judge(
     )
 
 
-def _unasked(result: StageResult, parts: Mapping[Part, Played], failures: Sequence[Failure]) -> StageResult:
+def _unasked(result: StageResult, parts: Mapping[Part, PartResult], failures: Sequence[Failure]) -> StageResult:
     """Return what became of a stage; where no process was started for it, the failure that kept one from it is the reason."""
     raised = next((each for each in failures if each.part == "whole"), None)
     if raised is None or result.name in parts or result.status != "not_rehearsed":
@@ -163,11 +163,11 @@ def _names(cause: Cause) -> tuple[str, ...]:
 
 def judge_unstarted(cause: Cause) -> Rehearsal:
     """Return the verdict on a script that could not even be started."""
-    failure, nothing = Failure(stage="import", cause=cause, part="whole"), Played(part="whole", code=None)
+    failure, nothing = Failure(stage="import", cause=cause, part="whole"), PartResult(part="whole", code=None)
     return Rehearsal(stages=tuple(_result(stage, nothing, [failure], 0.0) for stage in STAGES), failures=(failure,))
 
 
-def _failure(whole: Played, diagnose: Diagnose) -> Iterator[Failure]:
+def _failure(whole: PartResult, diagnose: Diagnose) -> Iterator[Failure]:
     """Yield the failure that stopped the script, if one did."""
     if (whole.code == 0 and not whole.over) or _left_off(whole):
         return
@@ -178,7 +178,7 @@ def _failure(whole: Played, diagnose: Diagnose) -> Iterator[Failure]:
     yield Failure(stage=stage, cause=cause, part=whole.part, where=where, over=whole.over)
 
 
-def _left_off(whole: Played) -> str:
+def _left_off(whole: PartResult) -> str:
     """Return why a rehearsal did not go on where the job would: it was slow here, or went where no rehearsal goes; else nothing."""
     because = str(whole.end.get("because"))
     if whole.is_slow:
@@ -186,14 +186,14 @@ def _left_off(whole: Played) -> str:
     return because if any(words in because for words in BEYOND) else _too_few(whole) or _unmade(whole)
 
 
-def _too_few(whole: Played) -> str:
+def _too_few(whole: PartResult) -> str:
     """Return that a whole number came out as 0, by which the script divides: mostly of its few rows; else nothing."""
     because = because_of(whole)
     few = any(str(each["what"]).startswith(ROWS) for each in whole.told("shrunk"))
     return f"{because}: with so few rows a number of steps or batches is 0" if few and ZERO.search(because) else ""
 
 
-def _unmade(whole: Played) -> str:
+def _unmade(whole: PartResult) -> str:
     """Return why something is not there: a program that was not run, or was kept from the network, may make it; else nothing."""
     because = because_of(whole)
     if whole.over or not LACKING.search(because):
@@ -223,7 +223,7 @@ def _about(name: str, stage: StageName, *, own: bool) -> StageName:
     return ABOUT.get(name, stage) if stage == "model" else stage
 
 
-def failed_stage(played: Played) -> StageName:
+def failed_stage(played: PartResult) -> StageName:
     """Return the stage that a part ended in: the one that its last exception left, else the one that it was in."""
     if told := _raised(played):
         return cast(StageName, told[-1]["stage"])
@@ -234,7 +234,7 @@ def failed_stage(played: Played) -> StageName:
     return cast(StageName, last.get("stage", last.get("name", "import")))
 
 
-def _raised(played: Played) -> list[Told]:
+def _raised(played: PartResult) -> list[Told]:
     """Return what left a stage as the exception that the script ended with."""
     end = played.end
     return [each for each in played.told("failed") if not end or _same(each["error"], str(end.get("because")))]
@@ -265,7 +265,7 @@ def _warns(objection: Objection) -> bool:
     return not objection.fails or not prevented_by(objection.code)
 
 
-def _wrong(whole: Played) -> Iterator[Failure]:
+def _wrong(whole: PartResult) -> Iterator[Failure]:
     for each in whole.told("wrong"):
         cause = name_cause(each["class"], each["because"], each["evidence"], fix=each.get("fix", ""))
         yield Failure(stage=each["stage"], cause=cause)
@@ -282,12 +282,12 @@ def _together(raised: list[Failure], told: list[Failure]) -> list[Failure]:
     return [*raised, *told]
 
 
-def _doubts(whole: Played) -> Iterator[Objection]:
+def _doubts(whole: PartResult) -> Iterator[Objection]:
     for each in whole.told("doubt"):
         yield Objection(code=each["class"], message=each["because"], stage=each["stage"], fails=False)
 
 
-def _result(stage: StageName, whole: Played, failures: Sequence[Failure], imports_s: float) -> StageResult:
+def _result(stage: StageName, whole: PartResult, failures: Sequence[Failure], imports_s: float) -> StageResult:
     stretches = [each["elapsed_s"] for each in whole.told("stage") if each["name"] == stage]
     elapsed_s = sum(stretches) + (imports_s if stage == "import" else 0.0)
     failure = next((each for each in failures if each.stage == stage), None)
@@ -299,7 +299,7 @@ def _result(stage: StageName, whole: Played, failures: Sequence[Failure], import
     return StageResult(name=stage, status="not_rehearsed", because=_unseen(stage, whole, failures))
 
 
-def _unseen(stage: StageName, whole: Played, failures: Sequence[Failure]) -> str:
+def _unseen(stage: StageName, whole: PartResult, failures: Sequence[Failure]) -> str:
     """Return why nothing of a stage was gone through."""
     raised = [each for each in failures if each.part == "whole"]
     if raised and _before(raised[0].stage, stage):
@@ -311,7 +311,7 @@ def _unseen(stage: StageName, whole: Played, failures: Sequence[Failure]) -> str
     return UNSEEN[stage]
 
 
-def _worked(stage: StageName, whole: Played) -> bool:
+def _worked(stage: StageName, whole: PartResult) -> bool:
     """Whether there was anything to do in a stage that every script comes to, as far as it is one; two have parts of their own."""
     if stage in ("stop", "resume"):
         return False
@@ -326,7 +326,7 @@ def _before(one: StageName, other: StageName) -> bool:
     return STAGES.index(one) < STAGES.index(other)
 
 
-def _versions(whole: Played) -> Mapping[str, str]:
+def _versions(whole: PartResult) -> Mapping[str, str]:
     found: dict[str, str] = defaultdict(str)
     for each in whole.happened("start"):
         found |= each.get("versions", {})

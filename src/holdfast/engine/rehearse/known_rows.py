@@ -40,7 +40,7 @@ OFTEN: Final = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class RecordedRows:
     """What one line of the script got as it asked for rows.
 
     Attributes:
@@ -71,7 +71,7 @@ class _Column:
         return _Column(name, [each for each in values if each is not None], self.alone)
 
 
-def usual_rows(noted: Noted) -> list[Row] | None:
+def usual_rows(noted: RecordedRows) -> list[Row] | None:
     """Return those of the script's rows that are as most are, without the longest and the shortest; None: too few are."""
     rows = list(noted.rows or ())
     shapes = [{"": _alike(row), **{name: _shape(value) for name, value in row.items()}} for row in rows]
@@ -90,7 +90,7 @@ def usual_rows(noted: Noted) -> list[Row] | None:
     return kept[:COUNT] if len(kept) >= LEAST else None
 
 
-def typed_rows(noted: Noted, first: int = 0) -> list[Row] | None:
+def typed_rows(noted: RecordedRows, first: int = 0) -> list[Row] | None:
     """Return good rows with the columns and types that the script's own have; None where no good value is known for one.
 
     Args:
@@ -110,7 +110,7 @@ def typed_rows(noted: Noted, first: int = 0) -> list[Row] | None:
         return None
 
 
-def method_rows(noted: Noted, method: str, reads: Iterable[str] = (), first: int = 0) -> list[Row]:
+def method_rows(noted: RecordedRows, method: str, reads: Iterable[str] = (), first: int = 0) -> list[Row]:
     """Return good rows as a method's trainer takes them, with the script's other columns.
 
     Args:
@@ -154,7 +154,7 @@ def _numbers(first: int) -> range:
     return range(first, first + COUNT)
 
 
-def _needed(method: str, own: frozenset[str], noted: Noted, *, spoken: bool) -> Mapping[str, Kind]:
+def _needed(method: str, own: frozenset[str], noted: RecordedRows, *, spoken: bool) -> Mapping[str, Kind]:
     """Return the columns that a method takes, as near to the script's own as they can be."""
     taken = [row[name] for row in noted.rows or () for name in ANSWERED if row.get(name) is not None]
     spoken = any(isinstance(each, list) for each in taken) if taken else spoken

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Any, Final
 
-from holdfast.core.rehearsal import Played
+from holdfast.core.rehearsal import PartResult
 
 Fact = Mapping[str, Any]
 BYTES: Final = {"float32": 4, "bfloat16": 2, "float16": 2}
@@ -17,7 +17,7 @@ STATES: Final = {"adamw_torch": 2, "adamw_torch_fused": 2, "adamw": 2, "lion": 1
 """Numbers that an optimizer keeps for each that is trained, of the same type; for others no checkpoint is foretold."""
 
 
-def learn(whole: Played, tokens: Fact | None = None) -> dict[str, Any]:
+def learn(whole: PartResult, tokens: Fact | None = None) -> dict[str, Any]:
     """Return figures for `plan`; what was not seen is left out.
 
     Args:
@@ -97,6 +97,6 @@ def _of_checkpoint(asked: Fact, model: Fact, trained: Fact) -> dict[str, Any]:
     return told
 
 
-def _rows(whole: Played) -> int | None:
+def _rows(whole: PartResult) -> int | None:
     """Return how many rows the script trains on; None where nobody can say."""
     return next((each["rows"] for each in whole.facts("rows") if str(each["role"]).startswith("train")), None)

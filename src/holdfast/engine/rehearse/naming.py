@@ -7,7 +7,7 @@ from itertools import dropwhile
 from typing import Any, Final
 
 from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG, Cause, Diagnosis, Evidence, Signature
-from holdfast.core.rehearsal import Played, StageName
+from holdfast.core.rehearsal import PartResult, StageName
 from holdfast.engine.diagnose.hangs import find_hang
 from holdfast.signatures import all_signatures
 
@@ -42,7 +42,7 @@ OURS: Final = re.compile(r"(?<![\w.])/\S*?/(?:whole|stop|resume)/written(?=/)")
 """Before a path of the script's own: it has written there, and reads it where that lies in the rehearsal's folder."""
 
 
-def cause_of(found: Diagnosis, played: Played, stage: StageName) -> Cause:
+def cause_of(found: Diagnosis, played: PartResult, stage: StageName) -> Cause:
     """Return why a part failed.
 
     Args:
@@ -60,7 +60,7 @@ def cause_of(found: Diagnosis, played: Played, stage: StageName) -> Cause:
     return name_cause(CODE, OURS.sub("", because_of(played)), {})
 
 
-def _sharper(cause: Cause, played: Played, stage: StageName) -> Cause:
+def _sharper(cause: Cause, played: PartResult, stage: StageName) -> Cause:
     """Return what is known better here than from a log."""
     better = next(_better(cause.signature.name, played, stage), None)
     return name_cause(*better, {}) if better else _told_whole(cause, because_of(played))
@@ -74,7 +74,7 @@ def _told_whole(cause: Cause, because: str) -> Cause:
     return replace(cause, cause=f"{cause.cause} {first.rstrip('.')}.")
 
 
-def _better(name: str, played: Played, stage: StageName) -> Iterator[tuple[str, str]]:
+def _better(name: str, played: PartResult, stage: StageName) -> Iterator[tuple[str, str]]:
     """Yield class and cause where a log alone misleads: which columns there were, whose line raised, what was written before."""
     because = because_of(played)
     yield from _better_of_file(name, because, stage)
@@ -103,7 +103,7 @@ def _better_of_file(name: str, because: str, stage: StageName) -> Iterator[tuple
         yield CODE, OURS.sub("", because)
 
 
-def _better_of_column(name: str, column: str, played: Played, stage: StageName) -> Iterator[tuple[str, str]]:
+def _better_of_column(name: str, column: str, played: PartResult, stage: StageName) -> Iterator[tuple[str, str]]:
     """Yield class and cause of a key that something does not have, where it may be a column."""
     if name == "dataset-missing-column" and stage == "step" and column in _dropped(played):
         told = f"the column `{column}` is in the data; `remove_unused_columns` took it away before the collator"
@@ -116,44 +116,44 @@ def _better_of_column(name: str, column: str, played: Played, stage: StageName) 
         yield CODE, because_of(played)
 
 
-def _dropped(played: Played) -> set[str]:
+def _dropped(played: PartResult) -> set[str]:
     """Return the columns that trainers may have taken away as unused."""
     kept = (each for each in played.facts("training") if each["arguments"].get("remove_unused_columns"))
     return {name for each in kept for name in each.get("columns") or ()}
 
 
-def _is_not_given(name: str, played: Played, stage: StageName) -> bool:
+def _is_not_given(name: str, played: PartResult, stage: StageName) -> bool:
     """Return whether a trainer was given rows for a stage that have no such column: for an evaluation those of its own."""
     within = ([each["stage"] for each in played.told("failed")] or [stage])[-1]
     columns = played.first("training").get("eval_columns" if within == "evaluate" else "columns")
     return isinstance(columns, list) and name not in columns
 
 
-def _keeps_states(played: Played) -> bool:
+def _keeps_states(played: PartResult) -> bool:
     """Return whether it is known of each training that it checkpoints no activations; a loop has no arguments that say so."""
     told = played.facts("trains")
     return not any(each["checkpointing"] for each in told) if told else not played.facts("checkpoints")
 
 
-def _asks_for_column(name: str, played: Played) -> bool:
+def _asks_for_column(name: str, played: PartResult) -> bool:
     """Return whether a line asks for a key of what a reward function is given by name: the columns."""
     return bool(re.search(rf"\bkwargs\[['\"]{re.escape(name)}['\"]\]", played.logs.get("stderr.log", "")))
 
 
-def _is_own_line(played: Played) -> bool:
+def _is_own_line(played: PartResult) -> bool:
     """Return whether a line of the script itself raised, and nothing that it called."""
     frames = FRAME.findall(played.logs.get("stderr.log", ""))
     return bool(frames) and ":".join(frames[-1][:2]) == played.end.get("where")
 
 
-def _is_asked_by_own_line(played: Played) -> bool:
+def _is_asked_by_own_line(played: PartResult) -> bool:
     """Return whether a line of the script itself asked an object for what it has not."""
     frames = FRAME.findall(played.logs.get("stderr.log", ""))
     before = list(dropwhile(lambda frame: frame[2] in ASKING, reversed(frames)))
     return len(before) < len(frames) and bool(before) and ":".join(before[0][:2]) == played.end.get("where")
 
 
-def _passes_to_own_method(played: Played) -> bool:
+def _passes_to_own_method(played: PartResult) -> bool:
     """Return whether the script's own line that raised stands in a method of the same name as the one that it called."""
     frames = FRAME.findall(played.logs.get("stderr.log", ""))
     called = CALLED.search(because_of(played))
@@ -167,7 +167,7 @@ def _can_be(name: str, stage: StageName) -> bool:
     return name not in HARMLESS and not (too_late or too_early)
 
 
-def because_of(played: Played) -> str:
+def because_of(played: PartResult) -> str:
     """Return what a part said last of why it failed."""
     over = (event for event in played.happened("end") if event.get("status") != "finished")
     ends = [str(event["because"]) for event in over if event.get("because")]
@@ -195,7 +195,7 @@ def name_cause(name: str, because: str, evidence: Mapping[str, Any], *, fix: str
     )
 
 
-def _cause_of_limit(played: Played, stage: StageName) -> Cause:
+def _cause_of_limit(played: PartResult, stage: StageName) -> Cause:
     """Return why a part did not come to its end, by where it waited."""
     if hang := find_hang(played.stacks):
         return name_cause(hang.name, f"{played.over}; it was in `{hang.function}` then", {"stage": stage})

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.core.rehearsal import Played
+from holdfast.core.rehearsal import PartResult
 from holdfast.engine.rehearse.naming import because_of
 
 REFUSED: Final = 2
@@ -32,7 +32,7 @@ class UsageProblem:
     wanted: tuple[str, ...] = ()
 
 
-def find_usage_problem(played: Played, arguments: Sequence[str]) -> UsageProblem | None:
+def find_usage_problem(played: PartResult, arguments: Sequence[str]) -> UsageProblem | None:
     """Return why a script did not start with its arguments; None where it started, or something else is the matter.
 
     Args:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.catalog.api import FOLDER, load_history, made, packages
-from holdfast.core.requirement import Declared, Requirement
+from holdfast.core.requirement import ProjectRequirements, Requirement
 from holdfast.core.text import Place
 from holdfast.engine.resolve.doubt import between, capped, sources, spread
 from holdfast.engine.resolve.puzzle import Puzzle
-from holdfast.engine.resolve.resolution import USUAL_PYTHON, Resolution, Wish, choose_python, wishes
+from holdfast.engine.resolve.resolution import USUAL_PYTHON, Constraint, Resolution, choose_python, wishes
 from holdfast.engine.resolve.search import Domains, TooHardError
 from holdfast.engine.resolve.shelf import OUTSIDE
 
@@ -24,7 +24,7 @@ IMPORTANCE: Final = ("trl", "transformers", "peft", "accelerate", "datasets", "h
 """Where nothing is declared: whose newest release matters most."""
 
 
-def resolve(declared: Declared, *, python: str = USUAL_PYTHON, folder: Path = FOLDER) -> Resolution:
+def resolve(declared: ProjectRequirements, *, python: str = USUAL_PYTHON, folder: Path = FOLDER) -> Resolution:
     """Return which versions a project gets.
 
     Where it declares nothing at all, the newest of all packages that fit together.
@@ -56,7 +56,7 @@ def resolve(declared: Declared, *, python: str = USUAL_PYTHON, folder: Path = FO
 
 
 def resolved_by(
-    declared: Declared,
+    declared: ProjectRequirements,
     newest: Mapping[str, str],
     *,
     lowest: Mapping[str, str] | None = None,
@@ -106,12 +106,12 @@ def _with_lowest(answer: Resolution, puzzle: Puzzle) -> Resolution:
     return replace(answer, lowest=lowest) if lowest and lowest != answer.newest else answer
 
 
-def _everything(known: tuple[str, ...]) -> dict[str, Wish]:
+def _everything(known: tuple[str, ...]) -> dict[str, Constraint]:
     order = dict.fromkeys((*(name for name in IMPORTANCE if name in known), *known))
-    return {name: Wish((Requirement(name=name.replace("_", "-"), place=Place("")),)) for name in order}
+    return {name: Constraint((Requirement(name=name.replace("_", "-"), place=Place("")),)) for name in order}
 
 
-def _as_installed(wanted: Mapping[str, Wish], folder: Path, about: Resolution) -> Resolution:
+def _as_installed(wanted: Mapping[str, Constraint], folder: Path, about: Resolution) -> Resolution:
     """Return the versions that are named as they are, and why some of them are not known."""
     newest: dict[str, str] = {}
     unknown: dict[str, str] = {}

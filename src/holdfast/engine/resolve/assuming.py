@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.catalog.api import FOLDER, packages, released
-from holdfast.core.requirement import Declared, Requirement
+from holdfast.core.requirement import ProjectRequirements, Requirement
 from holdfast.core.text import Place
 from holdfast.core.versions import admits
 from holdfast.engine.resolve.puzzle import Puzzle
@@ -27,7 +27,7 @@ FIXED: Final = re.compile(r"[0-9a-f]{7,40}|v?\d[\w.]*|refs/.*")
 
 
 def assume_versions(
-    declared: Declared, resolution: Resolution, used: Iterable[str], *, folder: Path = FOLDER
+    declared: ProjectRequirements, resolution: Resolution, used: Iterable[str], *, folder: Path = FOLDER
 ) -> dict[str, str]:
     """Return the versions to assume of the libraries that a program uses and of which no version is known.
 
@@ -46,7 +46,7 @@ def assume_versions(
     return {name: found[name] for name in lacking if name in found}
 
 
-def _may_be_assumed(declared: Declared, package: str) -> bool:
+def _may_be_assumed(declared: ProjectRequirements, package: str) -> bool:
     """Tell whether nothing says which version of a package there will be, or the newest fits what does."""
     asked = declared.named(package)
     if asked is None or declared.unsure:
@@ -61,7 +61,7 @@ def _follows_a_branch(url: str) -> bool:
     return url.startswith(GIT) and not (at and FIXED.fullmatch(revision.partition("#")[0]))
 
 
-def _loosened(declared: Declared, lacking: Iterable[str]) -> Declared:
+def _loosened(declared: ProjectRequirements, lacking: Iterable[str]) -> ProjectRequirements:
     """Return the same requirements, where those of repositories are of any release, and what is lacking is asked for."""
     lacking = set(lacking)
     kept = () if declared.unsure else declared.requirements
@@ -79,7 +79,7 @@ def _is_elsewhere(each: Requirement, lacking: set[str]) -> bool:
 
 
 @lru_cache(maxsize=64)  # scripts of one project stand on the same few lines
-def _newest_together(declared: Declared, python: str, date: str, folder: Path) -> Mapping[str, str]:
+def _newest_together(declared: ProjectRequirements, python: str, date: str, folder: Path) -> Mapping[str, str]:
     """Return the newest releases that fit together, whatever doubt there is about them; none where none do."""
     puzzle = Puzzle(
         wishes=wishes(declared.requirements, python),

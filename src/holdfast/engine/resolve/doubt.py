@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from holdfast.core.versions import admits_newer, admits_older, bounds, spelled
-from holdfast.engine.resolve.resolution import Wish
+from holdfast.engine.resolve.resolution import Constraint
 from holdfast.engine.resolve.search import Domains, Search
-from holdfast.engine.resolve.shelf import OUTSIDE, Shelf
+from holdfast.engine.resolve.shelf import OUTSIDE, PackageReleases
 
 ALL: Final = frozenset({"trl", "transformers", "peft", "accelerate", "datasets", "huggingface_hub"})
 CAPPING: Final[Mapping[str, frozenset[str]]] = {
@@ -45,7 +45,7 @@ CAPPING: Final[Mapping[str, frozenset[str]]] = {
 """Packages that set an upper bound to some of ours, or did in some release: what they leave depends on their version."""
 
 
-def why_outside(package: str, wish: Wish, shelf: Shelf, date: str) -> str | None:
+def why_outside(package: str, wish: Constraint, shelf: PackageReleases, date: str) -> str | None:
     """Return why a declared package is none of the releases in the history; None if it may be one."""
     versions = shelf.history.versions
     if wish.url or wish.hidden:
@@ -60,13 +60,13 @@ def why_outside(package: str, wish: Wish, shelf: Shelf, date: str) -> str | None
     return f"{asked} names none of the releases of {package} known on {date}"
 
 
-def number_outside(wish: Wish) -> str:
+def number_outside(wish: Constraint) -> str:
     """Return the version that a requirement beyond the history asks for at least; empty where it names none."""
     lowest, _ = bounds(wish.specifier)
     return "" if wish.url or wish.hidden or lowest is None else spelled(lowest)
 
 
-def sources(found: Domains, wishes: Mapping[str, Wish], search: Search) -> Iterator[tuple[str, frozenset[str]]]:
+def sources(found: Domains, wishes: Mapping[str, Constraint], search: Search) -> Iterator[tuple[str, frozenset[str]]]:
     """Yield each package whose unknown needs may decide the versions of others, with those that it needs."""
     for package, choice in found.items():
         wish = wishes.get(package)
@@ -115,7 +115,7 @@ def spread(start: Iterable[str], found: Domains, search: Search, fixed: Iterable
     return frozenset(reached)
 
 
-def _needs_what_the_newest_does(wish: Wish, shelf: Shelf) -> bool:
+def _needs_what_the_newest_does(wish: Constraint, shelf: PackageReleases) -> bool:
     """Tell whether it is newer than the history: what it needs is then hardly less than what the newest does."""
     if wish.url or wish.hidden:
         return wish.follows

@@ -8,19 +8,19 @@ from pathlib import Path
 from holdfast.catalog.api import load_history, packages
 from holdfast.core.versions import can_meet
 from holdfast.engine.resolve.doubt import number_outside, why_outside
-from holdfast.engine.resolve.resolution import Wish
+from holdfast.engine.resolve.resolution import Constraint
 from holdfast.engine.resolve.search import Domains, Search
-from holdfast.engine.resolve.shelf import OUTSIDE, Choices, Shelf
+from holdfast.engine.resolve.shelf import OUTSIDE, Choices, PackageReleases
 
 
-class Shelves(Mapping[str, Shelf]):
+class ReleaseIndex(Mapping[str, PackageReleases]):
     """The shelves of all packages with a history, each filled when it is asked for."""
 
-    def __init__(self, names: Iterable[str], fill: Callable[[str], Shelf]) -> None:
+    def __init__(self, names: Iterable[str], fill: Callable[[str], PackageReleases]) -> None:
         self._names, self._fill = frozenset(names), fill
-        self._filled: dict[str, Shelf] = {}
+        self._filled: dict[str, PackageReleases] = {}
 
-    def __getitem__(self, name: str) -> Shelf:
+    def __getitem__(self, name: str) -> PackageReleases:
         if name not in self._filled:
             if name not in self._names:
                 raise KeyError(name)
@@ -51,18 +51,18 @@ class Puzzle:
         lowest: Whether the lowest release that a declared range admits is asked for.
     """
 
-    wishes: Mapping[str, Wish]
+    wishes: Mapping[str, Constraint]
     python: str
     date: str
     folder: Path
-    limits: Mapping[str, Wish] = field(default_factory=dict[str, Wish])
+    limits: Mapping[str, Constraint] = field(default_factory=dict[str, Constraint])
     before: str = ""
     lowest: bool = False
 
     @cached_property
-    def shelves(self) -> Mapping[str, Shelf]:
+    def shelves(self) -> Mapping[str, PackageReleases]:
         """What there is of each package with a history."""
-        return Shelves(packages(self.folder), self._shelf)
+        return ReleaseIndex(packages(self.folder), self._shelf)
 
     @cached_property
     def outside(self) -> Mapping[str, str]:
@@ -149,12 +149,12 @@ class Puzzle:
         """Return the release that a choice stands for."""
         return self.shelves[package].history.versions[choice.bit_length() - 2]
 
-    def _shelf(self, package: str) -> Shelf:
+    def _shelf(self, package: str) -> PackageReleases:
         history = load_history(package, self.folder)
         if history is None:
             raise KeyError(package)
         wish, limit = self.wishes.get(history.package), self.limits.get(history.package)
-        plain = Shelf(
+        plain = PackageReleases(
             history=history,
             python=self.python,
             limit=limit.specifier if limit else "",

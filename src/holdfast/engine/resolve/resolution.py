@@ -42,7 +42,7 @@ class Resolution:
     date: str = ""
 
 
-class Wish(NamedTuple):
+class Constraint(NamedTuple):
     """All that is declared of one package.
 
     Attributes:
@@ -102,7 +102,7 @@ class Wish(NamedTuple):
         return self.url.startswith(GIT) and "@" not in self.url.rpartition("/")[2]
 
 
-def wishes(requirements: Iterable[Requirement], python: str, *, limits: bool = False) -> dict[str, Wish]:
+def wishes(requirements: Iterable[Requirement], python: str, *, limits: bool = False) -> dict[str, Constraint]:
     """Return what is declared of each package, by importable name, in order; what does not count is left out.
 
     Args:
@@ -111,11 +111,11 @@ def wishes(requirements: Iterable[Requirement], python: str, *, limits: bool = F
         limits: Whether those are asked for that only limit what something else needs, or all others.
     """
     environment = environment_of(python)
-    found: dict[str, Wish] = {}
+    found: dict[str, Constraint] = {}
     for each in map(_of_release, requirements):
         if each.constraint is limits and counts(each.marker, environment):
             before = found[each.package].requirements if each.package in found else ()
-            found[each.package] = Wish((*before, each))
+            found[each.package] = Constraint((*before, each))
     return found
 
 

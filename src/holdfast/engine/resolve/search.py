@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from holdfast.core.versions import can_meet
-from holdfast.engine.resolve.shelf import OUTSIDE, Choices, Era, Need, Shelf
+from holdfast.engine.resolve.shelf import OUTSIDE, Choices, Era, Need, PackageReleases
 
 Domains = Mapping[str, Choices]
 MOST_STEPS: Final = 5_000
@@ -38,7 +38,7 @@ class Search:
         oldest: Packages of which the oldest release is to be taken; of all others the newest.
     """
 
-    shelves: Mapping[str, Shelf]
+    shelves: Mapping[str, PackageReleases]
     others: Mapping[str, str] = field(default_factory=dict[str, str])
     oldest: frozenset[str] = frozenset()
     _steps: int = 0
@@ -87,7 +87,7 @@ class Search:
             self._stretches[package] = tuple(self._find_possible(self.shelves[package]))
         return self._stretches[package]
 
-    def _find_possible(self, shelf: Shelf) -> Iterator[Stretch]:
+    def _find_possible(self, shelf: PackageReleases) -> Iterator[Stretch]:
         for era in shelf.eras:
             others = ((need.specifier, self.others[need.name]) for need in era.needs if need.name in self.others)
             if all(map(can_meet, others)):

@@ -13,7 +13,7 @@ from operator import or_
 from typing import Final, NamedTuple
 
 from holdfast.catalog.api.history import History, at, run_of
-from holdfast.core.requirement import Problem, parse_requirement
+from holdfast.core.requirement import RequirementProblem, parse_requirement
 from holdfast.core.text import Place
 from holdfast.core.versions import admits, admits_older, counts, normalized
 
@@ -63,7 +63,7 @@ class Era(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shelf:
+class PackageReleases:
     """The releases of one package, for one Python.
 
     Attributes:
@@ -162,6 +162,6 @@ def _parsed(text: str) -> tuple[Need | None, str]:
     """Return a requirement of a release with its marker; older ones put their versions in brackets."""
     wanted, _, marker = text.partition(";")
     found = parse_requirement(re.sub(r"\s*\(([^()]*)\)\s*$", r"\1", wanted.strip()), NOWHERE)
-    if isinstance(found, Problem) or found.url:
+    if isinstance(found, RequirementProblem) or found.url:
         return None, ""
     return Need(found.name, found.specifier, found.extras), marker.strip()

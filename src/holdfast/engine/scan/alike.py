@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from holdfast.catalog.formats.words import ANSWERS
-from holdfast.core.scan import Marked
+from holdfast.core.scan import DamagedRows
 from holdfast.engine.scan.reads import Reads
 
 ENOUGH: Final = 8
@@ -20,7 +20,7 @@ COPY: Final = "whole"
 
 
 @dataclass(slots=True)
-class Alike:
+class CommonTraits:
     """What all rows so far have.
 
     Attributes:
@@ -40,12 +40,12 @@ class Alike:
         for column, needles in self.found.items():
             self.found[column] = {each for each in needles if _is_everywhere(each, column, frame, reads)}
 
-    def marked(self) -> tuple[Marked, ...]:
+    def marked(self) -> tuple[DamagedRows, ...]:
         """Return it, where the rows are enough."""
         if self.rows < ENOUGH or self.found is None:
             return ()
         return tuple(
-            Marked("repeated-prompt" if each == COPY else "unfilled", column, self.rows, tuple(range(3)), each)
+            DamagedRows("repeated-prompt" if each == COPY else "unfilled", column, self.rows, tuple(range(3)), each)
             for column, needles in self.found.items()
             for each in sorted(needles)
         )

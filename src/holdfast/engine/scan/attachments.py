@@ -7,7 +7,7 @@ import polars as pl
 
 from holdfast.core.columns import ListOf, Scalar, Struct, Type
 from holdfast.engine.scan.reads import Reads
-from holdfast.engine.scan.tally import Sign, Tally
+from holdfast.engine.scan.tally import DamageSign, DamageTally
 
 NOT_JSON: Final = "not JSON"
 NO_LIST: Final = "no list of objects"
@@ -15,13 +15,13 @@ FEWER: Final = "fewer than the messages ask for"
 NONE: Final = "none"
 
 
-def judge_tools(numbers: pl.Series, frame: pl.DataFrame, reads: Reads, tally: Tally) -> None:
+def judge_tools(numbers: pl.Series, frame: pl.DataFrame, reads: Reads, tally: DamageTally) -> None:
     """Judge the column `tools` of one batch: a list of schemas, or its JSON; null where a row has none."""
     tools, kind = pl.col("tools"), reads.types["tools"]
     if kind == Scalar("string"):
         _judge_written(numbers, frame, reads, tally)
     elif not _may_be_tools(kind):
-        tally.judge(frame, numbers, "tools", [Sign("malformed-tools", tools.is_not_null(), NO_LIST)])
+        tally.judge(frame, numbers, "tools", [DamageSign("malformed-tools", tools.is_not_null(), NO_LIST)])
 
 
 def _may_be_tools(kind: Type) -> bool:
@@ -32,7 +32,7 @@ def _may_be_tools(kind: Type) -> bool:
             return False
 
 
-def _judge_written(numbers: pl.Series, frame: pl.DataFrame, reads: Reads, tally: Tally) -> None:
+def _judge_written(numbers: pl.Series, frame: pl.DataFrame, reads: Reads, tally: DamageTally) -> None:
     """Judge tools that are JSON; each spelling once, since rows often share theirs."""
     written = frame.get_column("tools")
     spellings = written.unique().drop_nulls().to_frame("text")
@@ -47,7 +47,7 @@ def _judge_written(numbers: pl.Series, frame: pl.DataFrame, reads: Reads, tally:
         tally.add("malformed-tools", "tools", numbers.filter(written.is_in(unlisted.implode())), NO_LIST)
 
 
-def judge_images(numbers: pl.Series, frame: pl.DataFrame, reads: Reads, tally: Tally) -> None:
+def judge_images(numbers: pl.Series, frame: pl.DataFrame, reads: Reads, tally: DamageTally) -> None:
     """Judge the columns of images of one batch against the places that the messages keep for them."""
     asked = _places(frame, reads)
     for column in reads.images:
@@ -59,9 +59,9 @@ def judge_images(numbers: pl.Series, frame: pl.DataFrame, reads: Reads, tally: T
         tally.judge(table, numbers, column, [*_signs(fewer)])
 
 
-def _signs(fewer: pl.Expr) -> Iterator[Sign]:
-    yield Sign("missing-image", fewer, FEWER)
-    yield Sign("missing-image", (pl.col("count") == 0) & ~fewer, NONE)
+def _signs(fewer: pl.Expr) -> Iterator[DamageSign]:
+    yield DamageSign("missing-image", fewer, FEWER)
+    yield DamageSign("missing-image", (pl.col("count") == 0) & ~fewer, NONE)
 
 
 def _count(dtype: pl.DataType, column: str) -> pl.Expr | None:

@@ -7,10 +7,10 @@ from typing import Final
 import polars as pl
 
 from holdfast.catalog.formats.words import ANSWERS
-from holdfast.core.scan import Mark, Marked
+from holdfast.core.scan import DamagedRows, Mark
 from holdfast.engine.scan.reads import Reads
 from holdfast.engine.scan.sameness import hash_of, hashes_of_turns
-from holdfast.engine.scan.tally import Sign, Tally
+from holdfast.engine.scan.tally import DamageSign, DamageTally
 
 REPEATED: Final[Mark] = "repeated-prompt"
 LONG_PROMPT: Final = 16
@@ -44,12 +44,12 @@ class Preferred:
         self.rows += len(hashes)
         self.differ, self.only = len(found) > 1, next(iter(found), None)
 
-    def marked(self) -> tuple[Marked, ...]:
+    def marked(self) -> tuple[DamagedRows, ...]:
         """Return whether all rows prefer the same answer, where they are enough for that to be no chance."""
-        return () if self.differ or self.rows < ALIKE else (Marked("one-answer", "chosen", self.rows),)
+        return () if self.differ or self.rows < ALIKE else (DamagedRows("one-answer", "chosen", self.rows),)
 
 
-def judge_pairs(numbers: pl.Series, frame: pl.DataFrame, reads: Reads, tally: Tally) -> None:
+def judge_pairs(numbers: pl.Series, frame: pl.DataFrame, reads: Reads, tally: DamageTally) -> None:
     """Judge the answers of one batch; `numbers` are those of its rows."""
     if reads.pair:
         for column, sign in _pair_signs(reads):
@@ -60,7 +60,7 @@ def judge_pairs(numbers: pl.Series, frame: pl.DataFrame, reads: Reads, tally: Ta
                 tally.judge(frame, numbers, column, [*_repeats(reads, column)])
 
 
-def _pair_signs(reads: Reads) -> Iterator[tuple[str, Sign]]:
+def _pair_signs(reads: Reads) -> Iterator[tuple[str, DamageSign]]:
     chosen, rejected = pl.col("chosen"), pl.col("rejected")
     if {"chosen", "rejected"} <= set(reads.turns):
         one, other = (hash_of(name, reads.types[name]) for name in ("chosen", "rejected"))
@@ -74,17 +74,17 @@ def _pair_signs(reads: Reads) -> Iterator[tuple[str, Sign]]:
         apart = (chosen != "") & (rejected != "") & (chosen.str.head(1) != rejected.str.head(1))
     else:
         return
-    yield "rejected", Sign("equal-pair", equal)
+    yield "rejected", DamageSign("equal-pair", equal)
     if not reads.prompted:
-        yield "chosen", Sign("no-prompt-prefix", apart)
+        yield "chosen", DamageSign("no-prompt-prefix", apart)
 
 
-def _repeats(reads: Reads, column: str) -> Iterator[Sign]:
+def _repeats(reads: Reads, column: str) -> Iterator[DamageSign]:
     """Yield the sign of an answer that begins with its prompt, which TRL puts before it once more."""
     if {"prompt", column} <= set(reads.turns):
         prompt, answer = (hashes_of_turns(name, reads.types[name]) for name in ("prompt", column))
-        yield Sign(REPEATED, (pl.col("prompt").list.len() > 0) & (answer.list.first() == prompt.list.first()))
+        yield DamageSign(REPEATED, (pl.col("prompt").list.len() > 0) & (answer.list.first() == prompt.list.first()))
     if {"prompt", column} <= set(reads.texts):
         prompt = pl.col("prompt")
         long = prompt.str.len_chars() >= LONG_PROMPT
-        yield Sign(REPEATED, long & pl.col(column).str.starts_with(prompt) & (pl.col(column) != prompt))
+        yield DamageSign(REPEATED, long & pl.col(column).str.starts_with(prompt) & (pl.col(column) != prompt))

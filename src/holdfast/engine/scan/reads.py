@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from holdfast.catalog.formats import DEFAULTS, Form, forms_of, read_columns
-from holdfast.catalog.formats.settings import Settings
+from holdfast.catalog.formats.settings import ColumnSettings
 from holdfast.catalog.formats.words import ANSWERS
 from holdfast.core.columns import NULL, ListOf, Scalar, Type
 from holdfast.core.methods import ONLINE
@@ -87,7 +87,7 @@ class Reads:
 
 
 def what_is_read(
-    columns: Mapping[str, Type], shape: Shape, method: str | None = None, settings: Settings = DEFAULTS
+    columns: Mapping[str, Type], shape: Shape, method: str | None = None, settings: ColumnSettings = DEFAULTS
 ) -> Reads:
     """Return what a method's trainer reads of a dataset; without a method, that which reads data of its type."""
     forms = forms_of(columns)
@@ -112,7 +112,7 @@ def what_is_read(
     )
 
 
-def _content(reader: str | None, columns: Mapping[str, Type], settings: Settings) -> tuple[str, ...]:
+def _content(reader: str | None, columns: Mapping[str, Type], settings: ColumnSettings) -> tuple[str, ...]:
     """Return the columns of words that are read, or those that look as if they were to be."""
     read = read_columns(reader, columns, settings) if reader else ()
     if ids_alone(read):

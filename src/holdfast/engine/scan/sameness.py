@@ -14,7 +14,7 @@ from typing import Final
 import polars as pl
 
 from holdfast.core.columns import Type
-from holdfast.core.scan import FIRST_ROWS, Marked
+from holdfast.core.scan import FIRST_ROWS, DamagedRows
 from holdfast.engine.scan.reads import Reads
 from holdfast.engine.scan.turns import fields_of
 
@@ -77,7 +77,7 @@ class Sameness:
         """Return all hashes in order."""
         return pl.concat(self.hashes) if self.hashes else pl.Series(dtype=pl.UInt64)
 
-    def marked(self, evaluated: "Sameness | None" = None) -> Iterator[Marked]:
+    def marked(self, evaluated: "Sameness | None" = None) -> Iterator[DamagedRows]:
         """Yield the rows that are there before, and those that the evaluation split has too."""
         every = self.together()
         again = repeated(every)
@@ -85,11 +85,11 @@ class Sameness:
             copies = every.is_in(again.unique().implode())
             later = every.to_frame("hash").with_row_index("at").filter(copies)  # null, where there is no hash, is no
             told = later.filter(~pl.col("hash").is_first_distinct()).get_column("at")
-            yield Marked("duplicate", "", count, self._numbers(told))
+            yield DamagedRows("duplicate", "", count, self._numbers(told))
         if evaluated is not None:
             leaked = every.is_in(evaluated.together().drop_nulls().unique().implode())
             if count := int(leaked.sum()):
-                yield Marked("leaked", "", count, self._numbers(leaked.arg_true()))
+                yield DamagedRows("leaked", "", count, self._numbers(leaked.arg_true()))
 
     def _numbers(self, positions: pl.Series) -> tuple[int, ...]:
         """Return the rows' numbers, which are not their positions where rows could not be read."""

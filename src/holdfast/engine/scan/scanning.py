@@ -5,17 +5,17 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from holdfast.catalog.formats import DEFAULTS
-from holdfast.catalog.formats.settings import Settings
+from holdfast.catalog.formats.settings import ColumnSettings
 from holdfast.catalog.formats.words import ANSWERS, CONVERSATIONS
 from holdfast.core.scan import Mark, Scan
 from holdfast.core.shape import Shape
-from holdfast.engine.scan.alike import Alike
+from holdfast.engine.scan.alike import CommonTraits
 from holdfast.engine.scan.attachments import judge_images, judge_tools
 from holdfast.engine.scan.labels import Labels
 from holdfast.engine.scan.pairs import Preferred, judge_pairs
 from holdfast.engine.scan.reads import Reads, what_is_read
 from holdfast.engine.scan.sameness import Sameness, hash_rows
-from holdfast.engine.scan.tally import Tally
+from holdfast.engine.scan.tally import DamageTally
 from holdfast.engine.scan.turns import judge_turns
 from holdfast.engine.scan.wording import damaged, encoding_signs, text_signs
 from holdfast.ports import Batch, Rows
@@ -27,7 +27,7 @@ def scan_rows(
     *,
     eval_rows: Rows | None = None,
     method: str | None = None,
-    settings: Settings = DEFAULTS,
+    settings: ColumnSettings = DEFAULTS,
     whole: bool = True,
 ) -> Scan:
     """Return what is wrong with the rows of a dataset, by what a trainer would read of them.
@@ -43,7 +43,7 @@ def scan_rows(
     Raises:
         SourceError: None of them can be read.
     """
-    judging = Judging(what_is_read(rows.columns, shape, method, settings))
+    judging = RowScanner(what_is_read(rows.columns, shape, method, settings))
     for batch in rows.batches():
         judging.judge(batch)
     evaluated = _hashes(eval_rows, shape, method, settings) if eval_rows is not None else None
@@ -64,7 +64,7 @@ def scan_rows(
     )
 
 
-def _hashes(rows: Rows, shape: Shape, method: str | None, settings: Settings) -> Sameness:
+def _hashes(rows: Rows, shape: Shape, method: str | None, settings: ColumnSettings) -> Sameness:
     reads, sameness = what_is_read(rows.columns, shape, method, settings), Sameness()
     for batch in rows.batches():
         sameness.add(hash_rows(batch.frame, reads), batch.start)
@@ -72,14 +72,14 @@ def _hashes(rows: Rows, shape: Shape, method: str | None, settings: Settings) ->
 
 
 @dataclass(slots=True)
-class Judging:
+class RowScanner:
     """Judges batch after batch, and keeps what was found."""
 
     reads: Reads
-    tally: Tally = field(default_factory=Tally)
+    tally: DamageTally = field(default_factory=DamageTally)
     labels: Labels = field(default_factory=Labels)
     preferred: Preferred = field(default_factory=Preferred)
-    alike: Alike = field(default_factory=Alike)
+    alike: CommonTraits = field(default_factory=CommonTraits)
     sameness: Sameness = field(default_factory=Sameness)
 
     def judge(self, batch: Batch) -> None:
@@ -115,7 +115,7 @@ class Judging:
                 judge_turns(numbers, column, reads.types[name], reads.place(name), tally)
 
 
-def _judge_text(numbers: pl.Series, column: pl.Series, blank: Mark, tally: Tally) -> None:
+def _judge_text(numbers: pl.Series, column: pl.Series, blank: Mark, tally: DamageTally) -> None:
     table = pl.DataFrame({"row": numbers, "text": column})
     tally.judge(table, numbers, column.name, text_signs(blank))
     suspects = damaged(table)

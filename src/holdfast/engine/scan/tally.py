@@ -6,7 +6,7 @@ from typing import Final
 
 import polars as pl
 
-from holdfast.core.scan import FIRST_ROWS, Mark, Marked
+from holdfast.core.scan import FIRST_ROWS, DamagedRows, Mark
 
 MOST_DETAILS: Final = 20
 """Of one kind of damage in one column, so many details are told apart; data may hold a new one in each row."""
@@ -14,7 +14,7 @@ OTHERS: Final = "others"
 
 
 @dataclass(frozen=True, slots=True)
-class Sign:
+class DamageSign:
     """What shows one kind of damage.
 
     Attributes:
@@ -29,7 +29,7 @@ class Sign:
 
 
 @dataclass(slots=True)
-class Tally:
+class DamageTally:
     """Counts of rows, and the first of their numbers, by damage, column and detail."""
 
     counts: dict[tuple[Mark, str, str], int] = field(default_factory=dict[tuple[Mark, str, str], int])
@@ -47,7 +47,7 @@ class Tally:
         told = self.first.setdefault(key, [])
         told += rows.head(FIRST_ROWS - len(told)).to_list()
 
-    def judge(self, table: pl.DataFrame, numbers: pl.Series, column: str, signs: Sequence[Sign]) -> None:
+    def judge(self, table: pl.DataFrame, numbers: pl.Series, column: str, signs: Sequence[DamageSign]) -> None:
         """Look for signs in a table.
 
         Args:
@@ -62,9 +62,9 @@ class Tally:
             if lines.any():
                 self.add(sign.mark, column, numbers.filter(lines), sign.detail)
 
-    def marked(self) -> tuple[Marked, ...]:
+    def marked(self) -> tuple[DamagedRows, ...]:
         """Return what was found, in the order in which it came up."""
         return tuple(
-            Marked(mark, column, count, tuple(self.first[mark, column, detail]), detail)
+            DamagedRows(mark, column, count, tuple(self.first[mark, column, detail]), detail)
             for (mark, column, detail), count in self.counts.items()
         )

@@ -12,7 +12,7 @@ import polars as pl
 from holdfast.catalog.formats.words import ROLES
 from holdfast.core.columns import ListOf, Scalar, Struct, Type
 from holdfast.engine.scan.reads import Place
-from holdfast.engine.scan.tally import Sign, Tally
+from holdfast.engine.scan.tally import DamageSign, DamageTally
 from holdfast.engine.scan.wording import damaged, encoding_signs, is_blank
 
 MEANT: Final = {
@@ -41,7 +41,7 @@ _LAST: Final = pl.col("row").ne_missing(pl.col("row").shift(-1))
 _BEFORE: Final = _ROLE.shift(1)
 
 
-def judge_turns(numbers: pl.Series, lists: pl.Series, kind: Type, place: Place, tally: Tally) -> None:
+def judge_turns(numbers: pl.Series, lists: pl.Series, kind: Type, place: Place, tally: DamageTally) -> None:
     """Judge the conversations of one batch.
 
     Args:
@@ -94,19 +94,21 @@ def fields_of(kind: Type) -> Mapping[str, Type]:
     return kind.of.fields if isinstance(kind, ListOf) and isinstance(kind.of, Struct) else {}
 
 
-def _order(place: Place) -> Iterator[Sign]:
+def _order(place: Place) -> Iterator[DamageSign]:
     """Yield the signs of roles out of order. An answer goes on where its prompt ended."""
     after = ~_FIRST
-    yield Sign("role-order", (_ROLE == "system") & (after if place != "answer" else True), LATE_SYSTEM)
-    yield Sign("role-order", (_ROLE == "user") & (_BEFORE == "user") & after, TWO_USERS)
-    yield Sign("role-order", (_ROLE == "assistant") & (_BEFORE == "assistant") & after, TWO_ASSISTANTS)
+    yield DamageSign("role-order", (_ROLE == "system") & (after if place != "answer" else True), LATE_SYSTEM)
+    yield DamageSign("role-order", (_ROLE == "user") & (_BEFORE == "user") & after, TWO_USERS)
+    yield DamageSign("role-order", (_ROLE == "assistant") & (_BEFORE == "assistant") & after, TWO_ASSISTANTS)
     unasked = after & _BEFORE.is_in(("system", "user"))
-    yield Sign("role-order", (_ROLE == "tool") & (unasked if place == "answer" else unasked | _FIRST), LONELY_TOOL)
+    yield DamageSign(
+        "role-order", (_ROLE == "tool") & (unasked if place == "answer" else unasked | _FIRST), LONELY_TOOL
+    )
     if place == "prompt":
-        yield Sign("role-order", (_ROLE == "assistant") & _LAST, ANSWERED_PROMPT)
+        yield DamageSign("role-order", (_ROLE == "assistant") & _LAST, ANSWERED_PROMPT)
 
 
-def _empty(turns: pl.DataFrame, kind: Type) -> Iterator[Sign]:
+def _empty(turns: pl.DataFrame, kind: Type) -> Iterator[DamageSign]:
     """Yield the signs of turns that say nothing. A blank system turn does no harm, one without any text may."""
     if "content" not in turns.columns:
         return
@@ -114,8 +116,8 @@ def _empty(turns: pl.DataFrame, kind: Type) -> Iterator[Sign]:
     excused = [_speaks(turns.get_column(name)) for name in (*CALLS, *THOUGHTS) if name in turns.columns]
     silent = ~pl.any_horizontal(excused) if excused else pl.lit(value=True)
     null, answers = pl.col("content").is_null() & silent, _ROLE.eq_missing(pl.lit("assistant"))
-    yield Sign("empty-turn", null & answers, NULL_ANSWER)
-    yield Sign("empty-turn", null & ~answers, "null")
+    yield DamageSign("empty-turn", null & answers, NULL_ANSWER)
+    yield DamageSign("empty-turn", null & ~answers, "null")
     if content.dtype == pl.String:
         blank = is_blank(pl.col("content"))
     elif content.dtype == pl.List:
@@ -123,9 +125,9 @@ def _empty(turns: pl.DataFrame, kind: Type) -> Iterator[Sign]:
     else:
         has = fields_of(kind)
         said = has["content"] if "content" in has else has["value"]
-        yield Sign("wrong-type", pl.col("content").is_not_null(), f"says {said}")
+        yield DamageSign("wrong-type", pl.col("content").is_not_null(), f"says {said}")
         return
-    yield Sign("empty-turn", blank & (_ROLE != "system") & silent, "blank")
+    yield DamageSign("empty-turn", blank & (_ROLE != "system") & silent, "blank")
 
 
 def _speaks(field: pl.Series) -> pl.Expr:
@@ -136,13 +138,13 @@ def _speaks(field: pl.Series) -> pl.Expr:
     return there.is_not_null() & (there != "") if field.dtype == pl.String else there.is_not_null()
 
 
-def _judge_names(turns: pl.DataFrame, column: str, tally: Tally) -> None:
+def _judge_names(turns: pl.DataFrame, column: str, tally: DamageTally) -> None:
     strange = turns.filter(~pl.col("name").is_in(ROLES, nulls_equal=True).fill_null(value=False))
     for (name,), lines in strange.group_by("name", maintain_order=True):
         tally.add("unknown-role", column, lines.get_column("row"), "null" if name is None else str(name))
 
 
-def _judge_presence(turns: pl.DataFrame, column: str, place: Place, tally: Tally) -> None:
+def _judge_presence(turns: pl.DataFrame, column: str, place: Place, tally: DamageTally) -> None:
     """Look at whole conversations: who speaks in them, and who last."""
     row = turns.get_column("row")
     role = turns.get_column("role").fill_null("")
@@ -161,16 +163,16 @@ def _judge_presence(turns: pl.DataFrame, column: str, place: Place, tally: Tally
         tally.add("role-order", column, early.filter(early.is_in(asked.implode())), ASSISTANT_FIRST)
 
 
-def _judge_calls(turns: pl.DataFrame, column: str, kind: Type, tally: Tally) -> None:
+def _judge_calls(turns: pl.DataFrame, column: str, kind: Type, tally: DamageTally) -> None:
     """Look at calls of tools. Those of a type that differs by row are let through."""
     call = fields_of(kind).get("tool_calls")
     made = pl.col("tool_calls")
-    signs: list[Sign] = []
+    signs: list[DamageSign] = []
     match call:
         case Scalar("string"):
-            signs.append(Sign("malformed-calls", made.is_not_null() & (made != ""), "text"))
+            signs.append(DamageSign("malformed-calls", made.is_not_null() & (made != ""), "text"))
         case ListOf(Scalar("string")):
-            signs.append(Sign("malformed-calls", made.list.len() > 0, "text"))
+            signs.append(DamageSign("malformed-calls", made.list.len() > 0, "text"))
         case ListOf(Struct(fields)):
             signs += _signs_of_calls(made, fields)
         case _:
@@ -178,7 +180,7 @@ def _judge_calls(turns: pl.DataFrame, column: str, kind: Type, tally: Tally) -> 
     tally.judge(turns, turns.get_column("row"), column, signs)
 
 
-def _signs_of_calls(made: pl.Expr, fields: Mapping[str, Type]) -> Iterator[Sign]:
+def _signs_of_calls(made: pl.Expr, fields: Mapping[str, Type]) -> Iterator[DamageSign]:
     """Yield the signs of calls without a name, and of arguments that are text."""
     call, inner = pl.element(), fields
     function = fields.get("function")
@@ -186,12 +188,14 @@ def _signs_of_calls(made: pl.Expr, fields: Mapping[str, Type]) -> Iterator[Sign]
         call, inner = call.struct.field("function"), function.fields
     if "name" in inner:
         nameless = call.struct.field("name").is_null() | (call.struct.field("name").cast(pl.String) == "")
-        yield Sign("malformed-calls", made.list.eval(nameless).list.any(), "no name")
+        yield DamageSign("malformed-calls", made.list.eval(nameless).list.any(), "no name")
     if inner.get("arguments") == Scalar("string"):
-        yield Sign("malformed-calls", made.list.eval(call.struct.field("arguments") != "").list.any(), "arguments")
+        yield DamageSign(
+            "malformed-calls", made.list.eval(call.struct.field("arguments") != "").list.any(), "arguments"
+        )
 
 
-def _judge_words(turns: pl.DataFrame, column: str, tally: Tally) -> None:
+def _judge_words(turns: pl.DataFrame, column: str, tally: DamageTally) -> None:
     if "content" not in turns.columns:
         return
     words = turns.select("row", text="content")

@@ -8,7 +8,7 @@ from typing import Final
 import polars as pl
 
 from holdfast.core.scan import Mark
-from holdfast.engine.scan.tally import Sign
+from holdfast.engine.scan.tally import DamageSign
 
 BLANK: Final = r"\A\s*\z"
 
@@ -53,21 +53,21 @@ def is_blank(text: pl.Expr) -> pl.Expr:
     return text.str.contains(BLANK)
 
 
-def encoding_signs() -> list[Sign]:
+def encoding_signs() -> list[DamageSign]:
     """Return the signs of broken encodings in a column `text`."""
     found = {what: pl.col("text").str.contains(pattern) for what, pattern in DAMAGE.items()}
     # What is JSON within a text has its escapes read when it is parsed.
     found[ESCAPED] &= ~pl.col("text").str.contains(QUOTED)
-    return [Sign("encoding", holds, what) for what, holds in found.items()]
+    return [DamageSign("encoding", holds, what) for what, holds in found.items()]
 
 
-def text_signs(empty: Mark) -> list[Sign]:
+def text_signs(empty: Mark) -> list[DamageSign]:
     """Return the signs of a column `text` that holds one text a row; `empty` is the mark of a blank one."""
     text = pl.col("text")
     return [
-        Sign(empty, is_blank(text)),
-        Sign("json-text", text.str.contains(AS_JSON), "JSON"),
-        Sign("json-text", text.str.contains(AS_PYTHON), "Python"),
+        DamageSign(empty, is_blank(text)),
+        DamageSign("json-text", text.str.contains(AS_JSON), "JSON"),
+        DamageSign("json-text", text.str.contains(AS_PYTHON), "Python"),
     ]
 
 

@@ -9,15 +9,15 @@ from typing import Any
 from holdfast.core.columns import Scalar, Type, scalars_of
 from holdfast.core.errors import SourceError
 from holdfast.core.methods import Method
-from holdfast.core.scan import FIRST_ROWS, Counted, Tokens
+from holdfast.core.scan import FIRST_ROWS, RowCount, Tokens
 from holdfast.engine.tokens.cutting import is_left_out, kept_span
 from holdfast.engine.tokens.lengths import count_lengths
 from holdfast.engine.tokens.packing import pack_lengths
 from holdfast.engine.tokens.preparing import Prepared, Sequenced, prepare_rows
-from holdfast.engine.tokens.reading import Row, Sight, columns_of, look_at
+from holdfast.engine.tokens.reading import Row, TokenizationContext, columns_of, look_at
 from holdfast.engine.tokens.recipe import Recipe
 from holdfast.engine.tokens.steps import count_steps
-from holdfast.engine.tokens.templating import Lost
+from holdfast.engine.tokens.templating import TemplateLoss
 from holdfast.engine.tokens.unpacking import unpackers
 from holdfast.ports import Batch, Rows, Tokenizer
 
@@ -48,7 +48,7 @@ def tokenize_rows(
     Raises:
         SourceError: There are no rows, or their tokens are not made by a tokenizer alone.
     """
-    tally: Tally | None = None
+    tally: TokenTally | None = None
     for numbered in sample_rows(rows, recipe, limit=limit, of=of):
         if tally is None:
             tally = _begun(numbered[0][1], recipe, tokenizer)
@@ -113,16 +113,16 @@ def _check_texts(columns: Sequence[str], known: Any) -> None:
         raise SourceError(f"a processor makes the tokens of `{media[0]}`, no tokenizer", where=media[0], fix=fix)
 
 
-def _begun(first: Row, recipe: Recipe, tokenizer: Tokenizer) -> "Tally":
+def _begun(first: Row, recipe: Recipe, tokenizer: Tokenizer) -> "TokenTally":
     try:
         sight = look_at(first, recipe)
     except Exception:  # noqa: BLE001 - TRL raises here too; the row is told of when it is read
-        sight = Sight(frozenset(first), adds_end=True, renames=False, learns_prompts=True)
-    return Tally(sight, recipe, tokenizer)
+        sight = TokenizationContext(frozenset(first), adds_end=True, renames=False, learns_prompts=True)
+    return TokenTally(sight, recipe, tokenizer)
 
 
 @dataclass(slots=True)
-class Several:
+class RowNumbers:
     """A number of rows, and the first of them."""
 
     count: int = 0
@@ -134,15 +134,15 @@ class Several:
         if len(self.rows) < FIRST_ROWS:
             self.rows.append(row)
 
-    def counted(self) -> Counted:
+    def counted(self) -> RowCount:
         """Return it as a fact."""
-        return Counted(self.count, tuple(sorted(self.rows)))
+        return RowCount(self.count, tuple(sorted(self.rows)))
 
 
-class Tally:
+class TokenTally:
     """What was seen of the tokens of the rows so far."""
 
-    def __init__(self, sight: Sight, recipe: Recipe, tokenizer: Tokenizer) -> None:
+    def __init__(self, sight: TokenizationContext, recipe: Recipe, tokenizer: Tokenizer) -> None:
         self.sight, self._recipe, self._tokenizer = sight, recipe, tokenizer
         self._specials = frozenset(tokenizer.special)
         self._stops = frozenset(tokenizer.stops)
@@ -152,11 +152,21 @@ class Tally:
         self.seen = self._truncated = self._kept = self._highest = 0
         self._lengths, self._units = array("I"), array("I")
         self._endings: Counter[int] = Counter()
-        self._masked, self._dropped, self._unended = Several(), Several(), Several()
-        self._diverged, self._omitted, self._omitted_last, self._spelled = Several(), Several(), Several(), Several()
+        self._masked, self._dropped, self._unended = RowNumbers(), RowNumbers(), RowNumbers()
+        self._diverged, self._omitted, self._omitted_last, self._spelled = (
+            RowNumbers(),
+            RowNumbers(),
+            RowNumbers(),
+            RowNumbers(),
+        )
         self._roles: Counter[str] = Counter()
-        self._positions, self._past = tokenizer.positions, Several()
-        self._doubled, self._beyond, self._unmarked, self._failed = Several(), Several(), Several(), Several()
+        self._positions, self._past = tokenizer.positions, RowNumbers()
+        self._doubled, self._beyond, self._unmarked, self._failed = (
+            RowNumbers(),
+            RowNumbers(),
+            RowNumbers(),
+            RowNumbers(),
+        )
         self._problem = ""
 
     def add(self, prepared: Prepared) -> None:
@@ -196,7 +206,7 @@ class Tally:
             self._add_labels(number, parts, longer=longer)
         self._add_left(number, parts)
 
-    def _add_lost(self, number: int, lost: Sequence[Lost]) -> None:
+    def _add_lost(self, number: int, lost: Sequence[TemplateLoss]) -> None:
         """Count what the chat template lost of a row."""
         if any(each.omitted for each in lost):
             self._omitted.add(number)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from holdfast.core.scan import MaskedRow, Piece, Tokens, render_share
+from holdfast.core.scan import MaskedRow, TokenPiece, Tokens, render_share
 from holdfast.engine.report import TEMPLATES
 
 SHOWN = 1500
@@ -31,7 +31,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class PieceRun:
     """Pieces in a row that are alike.
 
     Attributes:
@@ -44,7 +44,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class SamplePicture:
     """A sample row, ready to be drawn.
 
     Attributes:
@@ -58,7 +58,7 @@ class View:
 
     row: int
     part: str
-    runs: tuple[Run, ...]
+    runs: tuple[PieceRun, ...]
     learned: int
     kept: int
     left: int
@@ -78,23 +78,23 @@ def _bars(tokens: Tokens) -> Iterator[Bar]:
         low = bound + 1
 
 
-def role_of(piece: Piece) -> str:
+def role_of(piece: TokenPiece) -> str:
     """Return what becomes of a piece."""
     return ("learned" if piece.learned else "context") if piece.kept else "cut"
 
 
-def draw_row(row: MaskedRow) -> View:
+def draw_row(row: MaskedRow) -> SamplePicture:
     """Return a sample row as runs of one role each.
 
-    >>> draw_row(MaskedRow(0, "text", (Piece("a", True), Piece("b", True), Piece("c", False)))).runs
-    (Run(role='learned', text='ab'), Run(role='context', text='c'))
+    >>> draw_row(MaskedRow(0, "text", (TokenPiece("a", True), TokenPiece("b", True), TokenPiece("c", False)))).runs
+    (PieceRun(role='learned', text='ab'), PieceRun(role='context', text='c'))
     """
     shown = row.pieces[:SHOWN]
     grouped = groupby(shown, role_of)
-    return View(
+    return SamplePicture(
         row=row.row,
         part=row.part,
-        runs=tuple(Run(role, "".join(piece.text for piece in run)) for role, run in grouped),
+        runs=tuple(PieceRun(role, "".join(piece.text for piece in run)) for role, run in grouped),
         learned=sum(piece.learned and piece.kept for piece in row.pieces),
         kept=sum(piece.kept for piece in row.pieces),
         left=len(row.pieces) - len(shown),

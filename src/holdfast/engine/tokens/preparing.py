@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-from holdfast.engine.tokens.reading import Asked, Row, Sight, read_row, same_options
+from holdfast.engine.tokens.reading import Row, TokenizationContext, TokenizationRequest, read_row, same_options
 from holdfast.engine.tokens.recipe import Recipe
-from holdfast.engine.tokens.templating import Lost, find_lost
+from holdfast.engine.tokens.templating import TemplateLoss, find_lost
 from holdfast.ports import Tokenizer
 
 T = TypeVar("T")
 
-Made = tuple[list[int], list[int] | None, Lost | None]
+Made = tuple[list[int], list[int] | None, TemplateLoss | None]
 """The ids of a text, which of them are learned from where not all are, and what the template lost."""
 MADE = (("input_ids", ""), ("chosen_ids", "rejected_ids"), ("chosen_input_ids", "rejected_input_ids"))
 """Columns that hold ids already; a trainer takes them as they are."""
@@ -43,7 +43,7 @@ class Sequenced:
     mask: list[int] | None = None
     prompt: int = 0
     diverged: bool = False
-    lost: Lost | None = None
+    lost: TemplateLoss | None = None
 
     def labels(self, low: int, high: int) -> list[int]:
         """Return the ids between two places that are learned from."""
@@ -66,7 +66,9 @@ class Prepared:
     failed: dict[int, str] = field(default_factory=dict[int, str])
 
 
-def prepare_rows(numbered: Iterable[tuple[int, Row]], sight: Sight, recipe: Recipe, tokenizer: Tokenizer) -> Prepared:
+def prepare_rows(
+    numbered: Iterable[tuple[int, Row]], sight: TokenizationContext, recipe: Recipe, tokenizer: Tokenizer
+) -> Prepared:
     """Return the ids of some rows, as the trainer of a recipe makes them.
 
     Args:
@@ -76,7 +78,7 @@ def prepare_rows(numbered: Iterable[tuple[int, Row]], sight: Sight, recipe: Reci
         tokenizer: The model's.
     """
     done = Prepared()
-    asked: list[Asked] = []
+    asked: list[TokenizationRequest] = []
     for number, row in numbered:
         try:
             if made := list(_made(number, row)):
@@ -130,7 +132,11 @@ def _made_mask(row: Row, ids: list[int]) -> list[int] | None:
 
 
 def _encoded(
-    asked: Sequence[Asked], sight: Sight, recipe: Recipe, tokenizer: Tokenizer, failed: dict[int, str]
+    asked: Sequence[TokenizationRequest],
+    sight: TokenizationContext,
+    recipe: Recipe,
+    tokenizer: Tokenizer,
+    failed: dict[int, str],
 ) -> list[Sequenced]:
     """Return the ids of what is asked; a row that the template or the tokenizer raises on goes to `failed`."""
     chats = [each for each in asked if each.is_chat]
@@ -151,22 +157,24 @@ def _encoded(
     ]
 
 
-def _sequence(asked: Asked, made: Made, prompt: list[int] | None, *, learns: bool) -> Sequenced:
+def _sequence(asked: TokenizationRequest, made: Made, prompt: list[int] | None, *, learns: bool) -> Sequenced:
     ids, mask, lost = made
     begun = shared_prefix(prompt, ids) if prompt is not None else 0
     diverged = prompt is not None and begun < len(prompt)
     return Sequenced(asked.row, asked.part, ids, 0 if learns else begun, mask, begun, diverged, lost)
 
 
-def _texts(asked: Sequence[Asked], *, tokenizer: Tokenizer) -> list[Made]:
+def _texts(asked: Sequence[TokenizationRequest], *, tokenizer: Tokenizer) -> list[Made]:
     return [(ids, None, None) for ids in tokenizer.encode([each.whole for each in asked], special=True)]
 
 
-def _prompts(asked: Sequence[Asked], *, tokenizer: Tokenizer) -> list[list[int]]:
+def _prompts(asked: Sequence[TokenizationRequest], *, tokenizer: Tokenizer) -> list[list[int]]:
     return tokenizer.encode([each.prompt for each in asked], special=True)
 
 
-def _chats(asked: Sequence[Asked], *, options: Mapping[str, Any], recipe: Recipe, tokenizer: Tokenizer) -> list[Made]:
+def _chats(
+    asked: Sequence[TokenizationRequest], *, options: Mapping[str, Any], recipe: Recipe, tokenizer: Tokenizer
+) -> list[Made]:
     turns = [_spoken(each.whole) for each in asked]
     opens = {"add_generation_prompt": True} if asked and asked[0].opens else {}
     given = {**opens, **options}
@@ -181,7 +189,9 @@ def _chats(asked: Sequence[Asked], *, options: Mapping[str, Any], recipe: Recipe
     return [(ids, None, each) for ids, each in zip(tokenizer.encode(rendered, special=False), lost, strict=True)]
 
 
-def _openings(asked: Sequence[Asked], *, options: Mapping[str, Any], tokenizer: Tokenizer) -> list[list[int]]:
+def _openings(
+    asked: Sequence[TokenizationRequest], *, options: Mapping[str, Any], tokenizer: Tokenizer
+) -> list[list[int]]:
     rendered = tokenizer.render([_spoken(each.prompt) for each in asked], {"add_generation_prompt": True, **options})
     return tokenizer.encode(rendered, special=False)
 
@@ -194,7 +204,9 @@ def _spoken(turns: list[Any]) -> list[Any]:
 
 
 def _tried(
-    asked: Sequence[Asked], make: Callable[[Sequence[Asked]], Sequence[T]], failed: dict[int, str]
+    asked: Sequence[TokenizationRequest],
+    make: Callable[[Sequence[TokenizationRequest]], Sequence[T]],
+    failed: dict[int, str],
 ) -> dict[int, T]:
     """Return what is made of all, by identity; where that raises, of one after another, so that those are told."""
     if not asked:

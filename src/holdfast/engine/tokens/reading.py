@@ -31,7 +31,7 @@ READ = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class TokenizationRequest:
     """What is to be made tokens of, for one row or one half of a pair.
 
     Attributes:
@@ -57,7 +57,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class TokenizationContext:
     """What the first row tells a trainer of all.
 
     Attributes:
@@ -79,7 +79,7 @@ def columns_of(recipe: Recipe) -> tuple[str, ...]:
     return (*READ[recipe.method], *text)
 
 
-def look_at(first: Row, recipe: Recipe) -> Sight:
+def look_at(first: Row, recipe: Recipe) -> TokenizationContext:
     """Return what a trainer concludes from the first row.
 
     Raises:
@@ -88,7 +88,7 @@ def look_at(first: Row, recipe: Recipe) -> Sight:
     renames = recipe.method is Method.SFT and "input_ids" not in first and _is_from_value(first)
     seen = _renamed(first) if renames else first
     prompts = "prompt" in first and "completion" in first
-    return Sight(
+    return TokenizationContext(
         columns=frozenset(first),
         adds_end=not recipe.method.generates and not is_conversational(seen),
         renames=renames,
@@ -113,7 +113,9 @@ def is_conversational(row: Row) -> bool:
     return False
 
 
-def read_row(number: int, row: Row, sight: Sight, recipe: Recipe, eos: str | None) -> list[Asked]:
+def read_row(
+    number: int, row: Row, sight: TokenizationContext, recipe: Recipe, eos: str | None
+) -> list[TokenizationRequest]:
     """Return what the trainer makes tokens of for one row: two of a pair, else one.
 
     Args:
@@ -128,7 +130,7 @@ def read_row(number: int, row: Row, sight: Sight, recipe: Recipe, eos: str | Non
     """
     if recipe.method.generates:
         options = recipe.options
-        return [Asked(row=number, part="prompt", whole=row["prompt"], options=options, opens=True)]
+        return [TokenizationRequest(row=number, part="prompt", whole=row["prompt"], options=options, opens=True)]
     options = _options_of(row)
     if recipe.method is Method.SFT:
         return [_read_tuned(number, _renamed(row) if sight.renames else row, sight, recipe, eos)]
@@ -138,7 +140,10 @@ def read_row(number: int, row: Row, sight: Sight, recipe: Recipe, eos: str | Non
     parts = ("chosen", "rejected") if "chosen" in pair and "rejected" in pair else ("completion",)
     ended = {part: _ended(pair[part], eos) if sight.adds_end else pair[part] for part in parts}
     prompt = pair["prompt"]
-    return [Asked(row=number, part=part, whole=prompt + ended[part], prompt=prompt, options=options) for part in parts]
+    return [
+        TokenizationRequest(row=number, part=part, whole=prompt + ended[part], prompt=prompt, options=options)
+        for part in parts
+    ]
 
 
 def extract_prompt(chosen: Sequence[Any], rejected: Sequence[Any]) -> dict[str, Sequence[Any]]:
@@ -159,23 +164,25 @@ def extract_prompt(chosen: Sequence[Any], rejected: Sequence[Any]) -> dict[str, 
     return {"prompt": chosen[:at], "chosen": chosen[at:], "rejected": rejected[at:]}
 
 
-def _read_tuned(number: int, row: Row, sight: Sight, recipe: Recipe, eos: str | None) -> Asked:
+def _read_tuned(
+    number: int, row: Row, sight: TokenizationContext, recipe: Recipe, eos: str | None
+) -> TokenizationRequest:
     if "prompt" in row:
         answer = row["completion"]
         ends = sight.adds_end and (recipe.text_field not in row or row[recipe.text_field].endswith(eos))
         prompt, answer = row["prompt"], _ended(answer, eos) if ends else answer
         options = _options_of(row) if isinstance(row["prompt"], list) else {}
-        return Asked(row=number, part="completion", whole=prompt + answer, prompt=prompt, options=options)
+        return TokenizationRequest(row=number, part="completion", whole=prompt + answer, prompt=prompt, options=options)
     if is_conversational(row):
-        return Asked(row=number, part="messages", whole=row["messages"], options=_options_of(row))
+        return TokenizationRequest(row=number, part="messages", whole=row["messages"], options=_options_of(row))
     text = row[recipe.text_field]
-    return Asked(row=number, part=recipe.text_field, whole=_ended(text, eos) if sight.adds_end else text)
+    return TokenizationRequest(row=number, part=recipe.text_field, whole=_ended(text, eos) if sight.adds_end else text)
 
 
-def _read_judged(number: int, row: Row, part: str, sight: Sight, eos: str | None) -> Asked:
+def _read_judged(number: int, row: Row, part: str, sight: TokenizationContext, eos: str | None) -> TokenizationRequest:
     answer = _ended(row[part], eos) if sight.adds_end else row[part]
     whole = row["prompt"] + answer if "prompt" in row else answer
-    return Asked(row=number, part=part, whole=whole, options=_options_of(row))
+    return TokenizationRequest(row=number, part=part, whole=whole, options=_options_of(row))
 
 
 def _ended(text: Any, eos: str | None) -> str:
@@ -215,9 +222,9 @@ def _keyed(turn: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     return {name: value for name, value in turn.items() if name not in names} | moved
 
 
-def same_options(asked: Iterable[Asked]) -> list[tuple[Mapping[str, Any], list[Asked]]]:
+def same_options(asked: Iterable[TokenizationRequest]) -> list[tuple[Mapping[str, Any], list[TokenizationRequest]]]:
     """Return what is asked in groups that the chat template is given the same for."""
-    groups: dict[str, tuple[Mapping[str, Any], list[Asked]]] = {}
+    groups: dict[str, tuple[Mapping[str, Any], list[TokenizationRequest]]] = {}
     for each in asked:
         plain = not each.options or each.options == {"tools": None}
         key = "" if plain else json.dumps(each.options, sort_keys=True, default=repr)

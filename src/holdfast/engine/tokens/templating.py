@@ -15,7 +15,7 @@ Render = Callable[[Sequence[Any]], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class TemplateLoss:
     """What a chat template lost of a conversation.
 
     Attributes:
@@ -29,7 +29,7 @@ class Lost:
     spelled: bool = False
 
 
-def find_lost(turns: Sequence[Any], text: str, render: Render) -> Lost | None:
+def find_lost(turns: Sequence[Any], text: str, render: Render) -> TemplateLoss | None:
     """Return what a template lost of a conversation; None where every message is there.
 
     Args:
@@ -41,7 +41,7 @@ def find_lost(turns: Sequence[Any], text: str, render: Render) -> Lost | None:
     ...     return "".join(f"<{each['role']}>{each['content']}" for each in turns if each["role"] != "gpt")
     >>> turns = [{"role": "user", "content": "2 + 2?"}, {"role": "gpt", "content": "4"}]
     >>> find_lost(turns, render(turns), render)
-    Lost(omitted=('gpt',), last=True, spelled=False)
+    TemplateLoss(omitted=('gpt',), last=True, spelled=False)
     """
     turns = [each for each in turns if isinstance(each, Mapping)]
     whole = _stands_in_order([part for turn in turns for part in texts_of(turn)], text)
@@ -54,7 +54,7 @@ def find_lost(turns: Sequence[Any], text: str, render: Render) -> Lost | None:
     except Exception:  # noqa: BLE001 - templates are programs, and a mark may be what one refuses
         return None
     roles = tuple(dict.fromkeys(str(turns[at].get("role")) for at in omitted))
-    return Lost(roles, len(turns) - 1 in omitted, repeated) if omitted or repeated else None
+    return TemplateLoss(roles, len(turns) - 1 in omitted, repeated) if omitted or repeated else None
 
 
 def texts_of(turn: Mapping[str, Any]) -> list[str]:

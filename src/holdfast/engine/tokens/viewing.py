@@ -1,7 +1,7 @@
 """One row as the model is shown it: its tokens, which of them are learned from, and which are cut off."""
 
 from holdfast.core.errors import SourceError
-from holdfast.core.scan import MaskedRow, Piece
+from holdfast.core.scan import MaskedRow, TokenPiece
 from holdfast.engine.tokens.cutting import kept_span
 from holdfast.engine.tokens.preparing import Sequenced, prepare_rows
 from holdfast.engine.tokens.reading import Row, look_at
@@ -33,10 +33,10 @@ def show_row(
 def _masked(sequence: Sequenced, tokenizer: Tokenizer, recipe: Recipe) -> MaskedRow:
     low, high = kept_span(sequence, recipe)
     mask = sequence.mask or [1] * len(sequence.ids)
-    pieces: list[Piece] = []
+    pieces: list[TokenPiece] = []
     at = 0
     for text, count in tokenizer.pieces(sequence.ids):
         learned = not recipe.method.generates and at >= sequence.start and bool(mask[at])
-        pieces.append(Piece(text, learned=learned, kept=low <= at < high))
+        pieces.append(TokenPiece(text, learned=learned, kept=low <= at < high))
         at += count
     return MaskedRow(sequence.row, sequence.part, tuple(pieces))

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from .libraries import peft, safetensors, torch, transformers
-from .order import Order
-from .telling import Tell
+from .order import PartRequest
+from .telling import EventWriter
 
 FILE = "adapter_model.safetensors"
 LEAST = 1e-5
@@ -25,7 +25,7 @@ WRITES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
 HEAD = re.compile(r"\b(score|classifier)\b.*\bweight$")
 
 
-def look(final: Sequence[Path], trained: Mapping[str, Any], order: Order, tell: Tell) -> None:
+def look(final: Sequence[Path], trained: Mapping[str, Any], order: PartRequest, tell: EventWriter) -> None:
     """Tell of adapters without tensors or without training, and of merged models without their adapter.
 
     Args:
@@ -51,7 +51,7 @@ def look(final: Sequence[Path], trained: Mapping[str, Any], order: Order, tell: 
                 tell.wrong("user-code-error", "export", because)
 
 
-def is_of_another_task(folder: Path, trained: Mapping[str, Any], tell: Tell) -> bool:
+def is_of_another_task(folder: Path, trained: Mapping[str, Any], tell: EventWriter) -> bool:
     """Return whether an adapter of a language model says that it is one of a classifier, and tell of it: it holds no head.
 
     Args:
@@ -73,7 +73,7 @@ def is_of_another_task(folder: Path, trained: Mapping[str, Any], tell: Tell) -> 
     return True
 
 
-def merge(folder: Path, tell: Tell) -> Any:
+def merge(folder: Path, tell: EventWriter) -> Any:
     """Return a model that an adapter was merged into; tell where it says something else then."""
     config = peft.PeftConfig.from_pretrained(str(folder))
     task = getattr(config.task_type, "value", config.task_type)
@@ -127,7 +127,7 @@ def _embedded(model: Any, folder: Path) -> int | None:
     return next(own, None)
 
 
-def _compare(without: Any, before: Any, merged: Any, folder: Path, tell: Tell) -> None:
+def _compare(without: Any, before: Any, merged: Any, folder: Path, tell: EventWriter) -> None:
     """Tell of a merged model that is further from the adapted one than half of what the adapter does."""
     if before is None or merged is None or without is None or before.shape != merged.shape:
         return

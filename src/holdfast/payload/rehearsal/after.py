@@ -9,8 +9,8 @@ from typing import Any
 
 from . import adapted, loops
 from .libraries import torch
-from .order import Order
-from .telling import Tell
+from .order import PartRequest
+from .telling import EventWriter
 
 WORDS = 8
 """Tokens that a saved model is asked for."""
@@ -22,7 +22,7 @@ TOKENIZERS = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "voc
 ADDS_TOKENS = re.compile(r"\.add_(special_)?tokens\(|\bsetup_chat_format\(|\bclone_chat_template\(")
 
 
-def look(order: Order, tell: Tell) -> None:
+def look(order: PartRequest, tell: EventWriter) -> None:
     """Load what was saved at the end, merge what is an adapter, and have it write a few words."""
     folders = find_models(order.inside)
     tell.fact("saved", folders=[str(each.relative_to(order.inside)) for each in folders])
@@ -56,7 +56,7 @@ def find_models(base: Path) -> list[Path]:
     return sorted(found, key=lambda each: (each.name.startswith("checkpoint-"), -each.stat().st_mtime, str(each)))
 
 
-def read_facts(order: Order) -> list[Mapping[str, Any]]:
+def read_facts(order: PartRequest) -> list[Mapping[str, Any]]:
     """Return what this process has told of what the script asked for."""
     path = Path(order.folder, "rehearsal.jsonl")
     told = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
@@ -68,7 +68,7 @@ def _has_weights(base: Path) -> bool:
     return any(each.suffix in WEIGHTS and each.name not in NO_MODEL for each in base.rglob("*") if each.is_file())
 
 
-def look_at_bodies(final: Sequence[Path], trained: Mapping[str, Any], tell: Tell) -> None:
+def look_at_bodies(final: Sequence[Path], trained: Mapping[str, Any], tell: EventWriter) -> None:
     """Tell of a model that was saved without the head that it was trained with."""
     names = {str(folder): _architecture(folder) for folder in final if (folder / "config.json").is_file()}
     bare = [name for name in names.values() if name.endswith("Model") and not name.endswith("LMHeadModel")]
@@ -82,7 +82,7 @@ def _architecture(folder: Path) -> str:
     return str(names[0])
 
 
-def look_for_tokenizer(final: Sequence[Path], order: Order, tell: Tell) -> None:
+def look_for_tokenizer(final: Sequence[Path], order: PartRequest, tell: EventWriter) -> None:
     """Tell of a model that no tokenizer was saved for: an error where the script gave it tokens of its own."""
     whole = [each for each in final if (each / "config.json").is_file()]
     if any(next(order.inside.rglob(name), None) for name in TOKENIZERS):
@@ -97,7 +97,7 @@ def look_for_tokenizer(final: Sequence[Path], order: Order, tell: Tell) -> None:
         tell.doubt("model-files-missing", "save", because)
 
 
-def load(folder: Path, tell: Tell) -> Any:
+def load(folder: Path, tell: EventWriter) -> Any:
     """Load what was saved, as `from_pretrained` does; an adapter is put on a twin of its base, and merged."""
     transformers = sys.modules.get("transformers")
     if transformers is None:
@@ -114,7 +114,7 @@ def load(folder: Path, tell: Tell) -> Any:
     return model
 
 
-def look_at_names(model: Any, info: Mapping[str, Any], folder: Path, tell: Tell) -> None:
+def look_at_names(model: Any, info: Mapping[str, Any], folder: Path, tell: EventWriter) -> None:
     """Tell of saved tensors that the model they are to be loaded into does not know, and lacks others for.
 
     Args:
@@ -134,7 +134,7 @@ def look_at_names(model: Any, info: Mapping[str, Any], folder: Path, tell: Tell)
         tell.doubt("model-config-weights-mismatch", "export", because)
 
 
-def write_words(model: Any, folder: Path, tell: Tell) -> None:
+def write_words(model: Any, folder: Path, tell: EventWriter) -> None:
     """Have a model write; tell where it has no token that would end what it writes."""
     if not getattr(model, "can_generate", lambda: False)():
         return

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from .pushes.pretended import secret
-from .telling import Tell
+from .telling import EventWriter
 
 HOSTS = ("IPython", "ipywidgets", "google.colab", "kaggle_secrets")
 SECRETS = ("get", "get_secret")
@@ -84,7 +84,7 @@ class _Finder:
         """Leave it as it is."""
 
 
-def stand_in(source: str, tell: Tell) -> None:
+def stand_in(source: str, tell: EventWriter) -> None:
     """Have a notebook find what its host gives it."""
     own: Any = builtins
     own.display = print  # which IPython gives to every cell

@@ -14,7 +14,7 @@ NOTEBOOK = ".ipynb"
 
 
 @dataclass(frozen=True)
-class Order:
+class PartRequest:
     """One process' part of a rehearsal.
 
     Attributes:
@@ -63,7 +63,7 @@ class Order:
     def owns(self, path: str | os.PathLike[str]) -> bool:
         """Return whether a path is this rehearsal's own: in its folder, or in the checkpoint that it goes on from.
 
-        >>> Order(script="s", source="", folder="/r/resume", resume="/r/stop/checkpoint-3").owns("/r/stop/checkpoint-3/a")
+        >>> PartRequest(script="s", source="", folder="/r/resume", resume="/r/stop/checkpoint-3").owns("/r/stop/checkpoint-3/a")
         True
         """
         whole = os.path.abspath(path)  # noqa: PTH100 - a shadow is at the same place, links and all
@@ -76,14 +76,14 @@ class Order:
         return Path(self.folder, "written")
 
 
-def read_order(text: str) -> Order:
+def read_order(text: str) -> PartRequest:
     """Return an order from its JSON.
 
-    >>> order = Order(script="train.py", source="", folder="/tmp/r", argv=("--fast",))
+    >>> order = PartRequest(script="train.py", source="", folder="/tmp/r", argv=("--fast",))
     >>> read_order(order.written()) == order
     True
     """
     told = json.loads(text)
     told["argv"] = tuple(told["argv"])
     told |= {name: tuple((key, value) for key, value in told[name]) for name in ("writable", "variables")}
-    return Order(**told)
+    return PartRequest(**told)

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from .hosts import stand_in
-from .order import NOTEBOOK, Order, read_order
-from .telling import Tell
+from .order import NOTEBOOK, PartRequest, read_order
+from .telling import EventWriter
 
 OWN = "trl:"
 """What scripts of TRL's own are named with."""
@@ -25,7 +25,7 @@ def play(line: str) -> int:
     order = read_order(line)
     order.inside.mkdir(parents=True, exist_ok=True)
     order = find_what_was_left(order)
-    tell = Tell(str(Path(order.folder, "rehearsal.jsonl")))
+    tell = EventWriter(str(Path(order.folder, "rehearsal.jsonl")))
     os.environ["HOLDFAST_ATTEMPT"] = str(Path(order.folder, "attempt"))
     os.environ["HOLDFAST_RESUME"] = order.resume
     os.environ.pop("HOLDFAST_PROCESSES", None)
@@ -43,7 +43,7 @@ def play(line: str) -> int:
     return code
 
 
-def find_what_was_left(order: Order) -> Order:
+def find_what_was_left(order: PartRequest) -> PartRequest:
     """Have a process that goes on find what the one that was stopped has written, as on the disk of a job that is started again.
 
     Returns:
@@ -64,7 +64,7 @@ def free_port() -> int:
         return port
 
 
-def run(order: Order, tell: Tell) -> int:
+def run(order: PartRequest, tell: EventWriter) -> int:
     """Run the script to its end; return its exit code."""
     runtime: Any = sys.modules["holdfast_runtime_source"]
     sys.path[:] = [each for each in sys.path if not each.startswith(str(Path(__file__).parent))]
@@ -92,7 +92,7 @@ def _code(code: Any) -> int:
     return 1
 
 
-def find_script(order: Order) -> tuple[str, str, list[str]]:
+def find_script(order: PartRequest) -> tuple[str, str, list[str]]:
     """Return the path, the text and the arguments of the script; one of TRL's own is found where TRL is installed.
 
     Raises:
@@ -125,7 +125,7 @@ def _own_words(name: str, words: list[str]) -> list[str]:
     return handed[0] if handed else words
 
 
-def look_after(order: Order, tell: Tell) -> int:
+def look_after(order: PartRequest, tell: EventWriter) -> int:
     """Judge what the script has left behind; return 1 where it is of no use."""
     try:
         with tell.during("export"):

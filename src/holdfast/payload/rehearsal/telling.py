@@ -23,7 +23,7 @@ TAIL = "push"
 """The stage of what a script does after its training: what is left is to deliver."""
 
 
-class Tell:
+class EventWriter:
     """Says what happens, and knows the stage that the script is in."""
 
     def __init__(self, path: str) -> None:

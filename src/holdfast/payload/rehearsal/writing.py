@@ -3,20 +3,20 @@
 from typing import Any
 
 from .libraries import torch
-from .order import Order
-from .telling import Tell
+from .order import PartRequest
+from .telling import EventWriter
 from .wrapping import when_imported, wrap
 
 WORDS = 32
 """Tokens that a text may have; completions of trainers are shorter."""
 
 
-def install(_order: Order, tell: Tell) -> None:
+def install(_order: PartRequest, tell: EventWriter) -> None:
     """Have models stop early."""
     when_imported("transformers.generation.utils", lambda module: _watch(module.GenerationMixin, tell))
 
 
-def _watch(owner: Any, tell: Tell) -> None:
+def _watch(owner: Any, tell: EventWriter) -> None:
     def criteria(original: Any, model: Any, generation_config: Any, *args: Any, **kwargs: Any) -> Any:
         found = original(model, generation_config, *args, **kwargs)
         found.append(_Enough(generation_config.max_new_tokens or generation_config.max_length, tell))
@@ -28,7 +28,7 @@ def _watch(owner: Any, tell: Tell) -> None:
 class _Enough:
     """Says when texts are long enough."""
 
-    def __init__(self, asked: Any, tell: Tell) -> None:
+    def __init__(self, asked: Any, tell: EventWriter) -> None:
         self._asked, self._tell, self._start = asked, tell, -1
 
     def __call__(self, input_ids: Any, _scores: Any, **_: Any) -> Any:

@@ -15,7 +15,7 @@ There is no automatic fix: what stood there is not known. Mend the place, or lea
 from collections.abc import Iterator
 
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Broken, Scan
+from holdfast.core.scan import Scan, UnreadablePart
 
 TOLD = 3
 
@@ -30,7 +30,7 @@ def check(scan: Scan) -> Iterator[Finding]:
         yield Finding("dataset", f"{said}{others}")
 
 
-def _where(broken: Broken) -> str:
+def _where(broken: UnreadablePart) -> str:
     if broken.line is not None:
         return f"{broken.path}, line {broken.line:,}"
     return broken.path if broken.row is None else f"{broken.path}, row {broken.row:,}"
@@ -41,8 +41,8 @@ method: sft
 model: Qwen/Qwen2.5-0.5B
 dataset: data.jsonl
 """
-LINE = Broken("data.jsonl", "no JSON: a comma or a brace is missing", line=17, row=16)
-END = Broken("data.parquet", "the file ends before its footer")
+LINE = UnreadablePart("data.jsonl", "no JSON: a comma or a brace is missing", line=17, row=16)
+END = UnreadablePart("data.parquet", "the file ends before its footer")
 
 RULE = Rule(
     code="DAT201",

@@ -14,7 +14,7 @@ There is no automatic fix: look at the split, at the files, and at what filters 
 from collections.abc import Iterator
 
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Broken, Scan
+from holdfast.core.scan import Scan, UnreadablePart
 
 
 def check(scan: Scan) -> Iterator[Finding]:
@@ -39,7 +39,7 @@ RULE = Rule(
     bad=(Case(job=JOB, facts={"scan": Scan(rows=0)}, at="dataset"),),
     good=(
         Case(job=JOB, facts={"scan": Scan(rows=1)}),
-        Case(job=JOB, facts={"scan": Scan(rows=0, broken=(Broken("data.jsonl", "no JSON", line=1),))}),
+        Case(job=JOB, facts={"scan": Scan(rows=0, broken=(UnreadablePart("data.jsonl", "no JSON", line=1),))}),
     ),
     kinds=WITH_ROWS,
 )

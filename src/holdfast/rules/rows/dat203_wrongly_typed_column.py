@@ -20,7 +20,7 @@ from holdfast.catalog.scanned import damaged, found, holds_messages, tell
 from holdfast.core.columns import STRING, ListOf, Scalar, Struct
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 INSIDE = "says "
 """How the detail of a message begins that is no text."""
@@ -48,10 +48,10 @@ method: kto
 model: Qwen/Qwen2.5-0.5B
 dataset: data.jsonl
 """
-WORD = Marked("wrong-type", "label", 500, (0, 1, 2), "string")
-STARS = Marked("wrong-type", "label", 40, (3, 8), "number")
-NUMBER = Marked("wrong-type", "prompt", 500, (0, 1, 2), "integer")
-SAID = Marked("wrong-type", "prompt", 2, (4, 7), "says integer")
+WORD = DamagedRows("wrong-type", "label", 500, (0, 1, 2), "string")
+STARS = DamagedRows("wrong-type", "label", 40, (3, 8), "number")
+NUMBER = DamagedRows("wrong-type", "prompt", 500, (0, 1, 2), "integer")
+SAID = DamagedRows("wrong-type", "prompt", 2, (4, 7), "says integer")
 CHAT = {"prompt": ListOf(Struct({"role": STRING, "content": Scalar("integer")}))}
 
 RULE = Rule(

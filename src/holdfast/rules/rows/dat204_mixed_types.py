@@ -18,7 +18,7 @@ from holdfast.catalog.scanned import damaged, found, tell
 from holdfast.core.columns import STRING, Scalar
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
@@ -32,7 +32,7 @@ method: sft
 model: Qwen/Qwen2.5-0.5B
 dataset: data.jsonl
 """
-ODD = Marked("mixed-types", "text", 2, (41, 107))
+ODD = DamagedRows("mixed-types", "text", 2, (41, 107))
 
 RULE = Rule(
     code="DAT204",

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from holdfast.catalog.scanned import damaged, found, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
@@ -31,7 +31,7 @@ method: dpo
 model: Qwen/Qwen2.5-0.5B
 dataset: data.jsonl
 """
-NULL = Marked("null", "rejected", 3, (17, 99, 2045))
+NULL = DamagedRows("null", "rejected", 3, (17, 99, 2045))
 
 RULE = Rule(
     code="DAT206",

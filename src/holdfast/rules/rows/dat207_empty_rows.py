@@ -20,7 +20,7 @@ from holdfast.core.columns import STRING, ListOf, Struct
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.methods import ONLINE
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 NOTHING_LEFT = 0.5
 
@@ -33,7 +33,7 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
         yield found(marked, message, severity=_severity(job, scan, marked))
 
 
-def _severity(job: Document, scan: Scan, marked: Marked) -> Severity:
+def _severity(job: Document, scan: Scan, marked: DamagedRows) -> Severity:
     if holds_messages(scan, marked.column):
         return Severity.ERROR
     if marked.column == "prompt":  # an answer without a question is an answer still
@@ -47,8 +47,8 @@ model: Qwen/Qwen2.5-0.5B
 dataset: data.jsonl
 """
 CHAT = {"messages": ListOf(Struct({"role": STRING, "content": STRING}))}
-NO_MESSAGES = Marked("empty", "messages", 2, (17, 99))
-BLANK = Marked("empty", "text", 2, (17, 99))
+NO_MESSAGES = DamagedRows("empty", "messages", 2, (17, 99))
+BLANK = DamagedRows("empty", "text", 2, (17, 99))
 
 RULE = Rule(
     code="DAT207",

@@ -19,7 +19,7 @@ from holdfast.catalog.formats.words import CONVERSATIONS
 from holdfast.catalog.scanned import damaged, found, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 READERS = {"JSON": "json.loads", "Python": "ast.literal_eval"}
 
@@ -37,8 +37,8 @@ method: sft
 model: Qwen/Qwen2.5-0.5B
 dataset: data.csv
 """
-WRITTEN = Marked("json-text", "messages", 5000, (0, 1, 2), "JSON")
-PRINTED = Marked("json-text", "prompt", 5000, (0, 1, 2), "Python")
+WRITTEN = DamagedRows("json-text", "messages", 5000, (0, 1, 2), "JSON")
+PRINTED = DamagedRows("json-text", "prompt", 5000, (0, 1, 2), "Python")
 
 RULE = Rule(
     code="DAT208",

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from holdfast.catalog.scanned import damaged, found, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 MEANT = {"human": "user", "gpt": "assistant", "model": "assistant", "bot": "assistant", "function": "tool"}
 KNOWN = ("system", "user", "assistant", "tool")
@@ -40,8 +40,8 @@ method: sft
 model: Qwen/Qwen2.5-0.5B
 dataset: sharegpt.json
 """
-HUMAN = Marked("unknown-role", "conversations", 5000, (0, 1, 2), "human")
-CAPITAL = Marked("unknown-role", "messages", 3, (17, 99, 412), "User")
+HUMAN = DamagedRows("unknown-role", "conversations", 5000, (0, 1, 2), "human")
+CAPITAL = DamagedRows("unknown-role", "messages", 3, (17, 99, 412), "User")
 
 RULE = Rule(
     code="DAT209",

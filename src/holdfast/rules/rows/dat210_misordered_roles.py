@@ -19,7 +19,7 @@ from holdfast.catalog.scanned import damaged, found, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.methods import ONLINE
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 # Many datasets of roles to play begin so, and few templates mind.
 COMMON = "the assistant speaks first"
@@ -40,9 +40,9 @@ method: sft
 model: google/gemma-3-1b-it
 dataset: data.jsonl
 """
-TWO = Marked("role-order", "messages", 12, (17, 99, 412), "two user turns in a row")
-EARLY = Marked("role-order", "messages", 12, (17, 99, 412), COMMON)
-FILLED = Marked("role-order", "prompt", 12, (17, 99, 412), ANSWERED)
+TWO = DamagedRows("role-order", "messages", 12, (17, 99, 412), "two user turns in a row")
+EARLY = DamagedRows("role-order", "messages", 12, (17, 99, 412), COMMON)
+FILLED = DamagedRows("role-order", "prompt", 12, (17, 99, 412), ANSWERED)
 
 RULE = Rule(
     code="DAT210",

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from holdfast.catalog.scanned import damaged, found, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
@@ -40,7 +40,7 @@ dataset: data.jsonl
 train:
   assistant_only_loss: true
 """
-ALONE = Marked("no-assistant", "messages", 3, (3, 17, 99))
+ALONE = DamagedRows("no-assistant", "messages", 3, (3, 17, 99))
 
 RULE = Rule(
     code="DAT211",

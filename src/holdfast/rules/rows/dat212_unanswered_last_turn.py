@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from holdfast.catalog.scanned import damaged, found, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
@@ -32,8 +32,8 @@ method: sft
 model: Qwen/Qwen2.5-0.5B
 dataset: data.jsonl
 """
-ASKED = Marked("last-turn", "messages", 40, (3, 17, 99))
-ANSWER = Marked("last-turn", "chosen", 40, (3, 17, 99))
+ASKED = DamagedRows("last-turn", "messages", 40, (3, 17, 99))
+ANSWER = DamagedRows("last-turn", "chosen", 40, (3, 17, 99))
 
 RULE = Rule(
     code="DAT212",

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from holdfast.catalog.scanned import damaged, found, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
@@ -30,7 +30,7 @@ method: sft
 model: Qwen/Qwen3.5-0.8B
 dataset: data.jsonl
 """
-ALONE = Marked("no-user", "messages", 3, (3, 17, 99))
+ALONE = DamagedRows("no-user", "messages", 3, (3, 17, 99))
 
 RULE = Rule(
     code="DAT213",

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from holdfast.catalog.scanned import damaged, found, share, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 SPELLED = {
     "null answer": "null for the `content` of an answer",
@@ -43,9 +43,9 @@ method: sft
 model: Qwen/Qwen2.5-0.5B
 dataset: data.jsonl
 """
-NULL = Marked("empty-turn", "messages", 3, (3, 17, 99), "null")
-UNANSWERED = Marked("empty-turn", "messages", 20, (3, 17, 99), "null answer")
-BLANK = Marked("empty-turn", "messages", 3, (3, 17, 99), "blank")
+NULL = DamagedRows("empty-turn", "messages", 3, (3, 17, 99), "null")
+UNANSWERED = DamagedRows("empty-turn", "messages", 20, (3, 17, 99), "null answer")
+BLANK = DamagedRows("empty-turn", "messages", 3, (3, 17, 99), "blank")
 
 RULE = Rule(
     code="DAT214",

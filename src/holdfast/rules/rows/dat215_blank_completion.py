@@ -17,7 +17,7 @@ from holdfast.catalog.scanned import damaged, found, tell
 from holdfast.core.columns import STRING
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 COMPARING = (None, "dpo", "kto")
 
@@ -29,7 +29,7 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
         yield found(marked, message, severity=_severity(job, scan, marked))
 
 
-def _severity(job: Document, scan: Scan, marked: Marked) -> Severity:
+def _severity(job: Document, scan: Scan, marked: DamagedRows) -> Severity:
     if marked.column == "completion":
         return Severity.WARNING
     if "prompt" not in scan.columns and job.get("method", None) in COMPARING:
@@ -43,9 +43,9 @@ model: Qwen/Qwen2.5-0.5B
 dataset: data.jsonl
 """
 PAIR = {"chosen": STRING, "rejected": STRING}
-CHOSEN = Marked("blank-completion", "chosen", 3, (3, 17, 99))
-REJECTED = Marked("blank-completion", "rejected", 3, (3, 17, 99))
-COMPLETION = Marked("blank-completion", "completion", 3, (3, 17, 99))
+CHOSEN = DamagedRows("blank-completion", "chosen", 3, (3, 17, 99))
+REJECTED = DamagedRows("blank-completion", "rejected", 3, (3, 17, 99))
+COMPLETION = DamagedRows("blank-completion", "completion", 3, (3, 17, 99))
 
 RULE = Rule(
     code="DAT215",

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from holdfast.catalog.scanned import damaged, found, share, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 HALF = 0.5
 
@@ -34,8 +34,8 @@ method: dpo
 model: Qwen/Qwen2.5-0.5B
 dataset: data.jsonl
 """
-FEW = Marked("equal-pair", "rejected", 3, (3, 17, 99))
-MOST = Marked("equal-pair", "rejected", 480, (0, 1, 2))
+FEW = DamagedRows("equal-pair", "rejected", 3, (3, 17, 99))
+MOST = DamagedRows("equal-pair", "rejected", 480, (0, 1, 2))
 
 RULE = Rule(
     code="DAT216",

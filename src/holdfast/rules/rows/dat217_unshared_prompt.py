@@ -18,7 +18,7 @@ from holdfast.catalog.scanned import damaged, found, holds_messages, tell
 from holdfast.core.columns import STRING, ListOf, Struct
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
@@ -39,7 +39,7 @@ dataset: data.jsonl
 TURNS = ListOf(Struct({"role": STRING, "content": STRING}))
 CHATS = {"chosen": TURNS, "rejected": TURNS}
 TEXTS = {"chosen": STRING, "rejected": STRING}
-APART = Marked("no-prompt-prefix", "chosen", 3, (3, 17, 99))
+APART = DamagedRows("no-prompt-prefix", "chosen", 3, (3, 17, 99))
 
 RULE = Rule(
     code="DAT217",

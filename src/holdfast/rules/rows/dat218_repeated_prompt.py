@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from holdfast.catalog.scanned import damaged, found, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 COPY = "whole"
 """Detail of answers that are their prompts, in all rows."""
@@ -36,8 +36,8 @@ method: dpo
 model: Qwen/Qwen2.5-0.5B
 dataset: data.jsonl
 """
-COPIES = Marked("repeated-prompt", "completion", 500, (0, 1, 2), "whole")
-TWICE = Marked("repeated-prompt", "chosen", 500, (0, 1, 2))
+COPIES = DamagedRows("repeated-prompt", "completion", 500, (0, 1, 2), "whole")
+TWICE = DamagedRows("repeated-prompt", "chosen", 500, (0, 1, 2))
 
 RULE = Rule(
     code="DAT218",

@@ -17,7 +17,7 @@ from holdfast.catalog.scanned import damaged, found, share, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.methods import ONLINE
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 MANY = 0.1
 
@@ -36,8 +36,8 @@ method: sft
 model: Qwen/Qwen2.5-0.5B
 dataset: data.jsonl
 """
-FEW = Marked("duplicate", "", 3, (3, 17, 99))
-MOST = Marked("duplicate", "", 480, (1, 2, 3))
+FEW = DamagedRows("duplicate", "", 3, (3, 17, 99))
+MOST = DamagedRows("duplicate", "", 480, (1, 2, 3))
 SCORED = """
 method: grpo
 model: Qwen/Qwen2.5-0.5B

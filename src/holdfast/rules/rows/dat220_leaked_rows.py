@@ -18,7 +18,7 @@ from holdfast.catalog.scanned import damaged, found, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.methods import ONLINE
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
@@ -37,7 +37,7 @@ dataset:
   path: data
   eval_split: test
 """
-BOTH = Marked("leaked", "", 3, (3, 17, 99))
+BOTH = DamagedRows("leaked", "", 3, (3, 17, 99))
 
 RULE = Rule(
     code="DAT220",

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from holdfast.catalog.scanned import damaged, found
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
@@ -41,7 +41,7 @@ RULE = Rule(
     bad=(
         Case(
             job=JOB,
-            facts={"scan": Scan(rows=500, marked=(Marked("one-class", "label", 500, detail="true"),))},
+            facts={"scan": Scan(rows=500, marked=(DamagedRows("one-class", "label", 500, detail="true"),))},
             at="dataset",
         ),
     ),

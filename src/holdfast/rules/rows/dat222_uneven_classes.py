@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from holdfast.catalog.scanned import damaged, found
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 UNEVEN = 10.0
 """So many of one kind for each of the other. TRL warns from 1.33 on."""
@@ -40,8 +40,8 @@ method: kto
 model: Qwen/Qwen2.5-0.5B
 dataset: data.jsonl
 """
-FEW = Scan(rows=5000, marked=(Marked("uneven-classes", "label", 100, detail="false"),))
-SOME = Scan(rows=5000, marked=(Marked("uneven-classes", "label", 1000, detail="false"),))
+FEW = Scan(rows=5000, marked=(DamagedRows("uneven-classes", "label", 100, detail="false"),))
+SOME = Scan(rows=5000, marked=(DamagedRows("uneven-classes", "label", 1000, detail="false"),))
 
 RULE = Rule(
     code="DAT222",

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from holdfast.catalog.scanned import damaged, found, share, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 MANY = 0.01
 
@@ -34,8 +34,8 @@ method: sft
 model: Qwen/Qwen2.5-0.5B
 dataset: data.jsonl
 """
-MOJIBAKE = Marked("encoding", "text", 4000, (0, 3, 7), "UTF-8 read as another encoding")
-LOST = Marked("encoding", "text", 2, (17, 99), "U+FFFD, where a character was lost")
+MOJIBAKE = DamagedRows("encoding", "text", 4000, (0, 3, 7), "UTF-8 read as another encoding")
+LOST = DamagedRows("encoding", "text", 2, (17, 99), "U+FFFD, where a character was lost")
 
 RULE = Rule(
     code="DAT223",

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from holdfast.catalog.scanned import damaged, found, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
@@ -31,8 +31,8 @@ method: sft
 model: Qwen/Qwen2.5-0.5B
 dataset: data.jsonl
 """
-TEXT = Marked("malformed-tools", "tools", 3, (3, 17, 99), "not JSON")
-OBJECT = Marked("malformed-tools", "tools", 500, (0, 1, 2), "no list of objects")
+TEXT = DamagedRows("malformed-tools", "tools", 3, (3, 17, 99), "not JSON")
+OBJECT = DamagedRows("malformed-tools", "tools", 500, (0, 1, 2), "no list of objects")
 
 RULE = Rule(
     code="DAT225",

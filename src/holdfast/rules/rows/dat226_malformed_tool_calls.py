@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from holdfast.catalog.scanned import damaged, found, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 SPELLED = {
     "text": "`tool_calls` that are text, which no template writes",
@@ -39,9 +39,9 @@ method: sft
 model: Qwen/Qwen2.5-0.5B
 dataset: data.jsonl
 """
-TEXT = Marked("malformed-calls", "messages", 500, (0, 1, 2), "text")
-JSON = Marked("malformed-calls", "messages", 500, (0, 1, 2), "arguments")
-NAMELESS = Marked("malformed-calls", "messages", 2, (17, 99), "no name")
+TEXT = DamagedRows("malformed-calls", "messages", 500, (0, 1, 2), "text")
+JSON = DamagedRows("malformed-calls", "messages", 500, (0, 1, 2), "arguments")
+NAMELESS = DamagedRows("malformed-calls", "messages", 2, (17, 99), "no name")
 
 RULE = Rule(
     code="DAT226",

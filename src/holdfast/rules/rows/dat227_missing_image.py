@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from holdfast.catalog.scanned import damaged, found, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 FEWER = "fewer than the messages ask for"
 
@@ -40,8 +40,8 @@ method: sft
 model: Qwen/Qwen2.5-VL-3B-Instruct
 dataset: data.parquet
 """
-LACKING = Marked("missing-image", "images", 3, (3, 17, 99), FEWER)
-NONE = Marked("missing-image", "images", 3, (3, 17, 99), "none")
+LACKING = DamagedRows("missing-image", "images", 3, (3, 17, 99), FEWER)
+NONE = DamagedRows("missing-image", "images", 3, (3, 17, 99), "none")
 
 RULE = Rule(
     code="DAT227",

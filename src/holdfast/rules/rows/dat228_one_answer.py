@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from holdfast.catalog.scanned import damaged, found
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
@@ -47,7 +47,9 @@ RULE = Rule(
         "Tried with trl 1.16: `DPOTrainer` on 32 rows that all prefer `no` trains with a growing margin and "
         "`rewards/accuracies` of 1, and warns of nothing."
     ),
-    bad=(Case(job=JOB, facts={"scan": Scan(rows=500, marked=(Marked("one-answer", "chosen", 500),))}, at="dataset"),),
+    bad=(
+        Case(job=JOB, facts={"scan": Scan(rows=500, marked=(DamagedRows("one-answer", "chosen", 500),))}, at="dataset"),
+    ),
     good=(Case(job=JOB, facts={"scan": Scan(rows=500)}),),
     kinds=WITH_ROWS,
 )

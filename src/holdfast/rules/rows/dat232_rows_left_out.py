@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Counted, Lengths, Tokens
+from holdfast.core.scan import Lengths, RowCount, Tokens
 
 KEY = "train.max_length"
 WHY = {
@@ -53,7 +53,7 @@ train:
 
 def _told(dropped: int) -> dict[str, object]:
     lengths = Lengths(p50=300, p95=700, p99=900, max=1200, mean=333.0)
-    left_out = Counted(dropped, tuple(range(min(dropped, 3))))
+    left_out = RowCount(dropped, tuple(range(min(dropped, 3))))
     return {"tokens": Tokens(rows=40, lengths=lengths, max_length=512, dropped=left_out)}
 
 

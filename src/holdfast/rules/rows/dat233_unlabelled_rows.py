@@ -13,7 +13,7 @@ There is no automatic fix: look at those rows' completions, and at the masks or 
 from collections.abc import Iterator
 
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Counted, Lengths, Tokens
+from holdfast.core.scan import Lengths, RowCount, Tokens
 
 
 def check(tokens: Tokens) -> Iterator[Finding]:
@@ -40,7 +40,7 @@ train:
 
 def _told(masked: int) -> dict[str, object]:
     lengths = Lengths(p50=300, p95=700, p99=900, max=1200, mean=333.0)
-    none = Counted(masked, tuple(range(min(masked, 3))))
+    none = RowCount(masked, tuple(range(min(masked, 3))))
     return {"tokens": Tokens(rows=40, lengths=lengths, max_length=1024, masked=none, packed=0.9)}
 
 
@@ -65,8 +65,8 @@ RULE = Rule(
                     rows=40,
                     lengths=Lengths(p50=300, p95=700, max=1200, mean=333.0),
                     max_length=256,
-                    masked=Counted(4, (1, 2, 3)),
-                    dropped=Counted(4, (1, 2, 3)),
+                    masked=RowCount(4, (1, 2, 3)),
+                    dropped=RowCount(4, (1, 2, 3)),
                 )
             },
         ),

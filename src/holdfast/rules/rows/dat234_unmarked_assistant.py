@@ -17,7 +17,7 @@ which it says nothing.
 from collections.abc import Iterator
 
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Counted, Lengths, Tokens
+from holdfast.core.scan import Lengths, RowCount, Tokens
 
 KEY = "train.assistant_only_loss"
 
@@ -59,7 +59,7 @@ RULE = Rule(
         Case(job=JOB, facts={"tokens": Tokens(rows=40, lengths=LENGTHS, marks_assistant=False)}, at=KEY),
         Case(
             job=JOB,
-            facts={"tokens": Tokens(rows=40, lengths=LENGTHS, marks_assistant=True, unmarked=Counted(1, (7,)))},
+            facts={"tokens": Tokens(rows=40, lengths=LENGTHS, marks_assistant=True, unmarked=RowCount(1, (7,)))},
             at=KEY,
         ),
     ),

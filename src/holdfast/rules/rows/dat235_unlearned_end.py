@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from holdfast.catalog.train_arguments import arguments
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Counted, Lengths, Tokens
+from holdfast.core.scan import Lengths, RowCount, Tokens
 
 
 def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
@@ -50,7 +50,7 @@ def _told(without: int, stop: str) -> dict[str, object]:
             lengths=LENGTHS,
             max_length=1024,
             truncated=2,
-            without_end=Counted(without, tuple(range(min(without, 3)))),
+            without_end=RowCount(without, tuple(range(min(without, 3)))),
             stops=(stop,),
             turn_end="<|im_end|>",
         )

@@ -14,7 +14,7 @@ There is no automatic fix. Take the token out of the texts, or give the messages
 from collections.abc import Iterator
 
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Counted, Lengths, Tokens
+from holdfast.core.scan import Lengths, RowCount, Tokens
 
 
 def check(tokens: Tokens) -> Iterator[Finding]:
@@ -49,10 +49,12 @@ RULE = Rule(
     bad=(
         Case(
             job=JOB,
-            facts={"tokens": Tokens(rows=40, lengths=LENGTHS, doubled_start=Counted(40, (0, 1, 2)))},
+            facts={"tokens": Tokens(rows=40, lengths=LENGTHS, doubled_start=RowCount(40, (0, 1, 2)))},
             at="dataset",
         ),
-        Case(job=JOB, facts={"tokens": Tokens(rows=40, lengths=LENGTHS, doubled_start=Counted(1, (9,)))}, at="dataset"),
+        Case(
+            job=JOB, facts={"tokens": Tokens(rows=40, lengths=LENGTHS, doubled_start=RowCount(1, (9,)))}, at="dataset"
+        ),
     ),
     good=(Case(job=JOB, facts={"tokens": Tokens(rows=40, lengths=LENGTHS)}),),
     kinds=WITH_ROWS,

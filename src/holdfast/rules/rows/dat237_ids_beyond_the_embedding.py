@@ -15,7 +15,7 @@ There is no automatic fix. Take the model's own tokenizer, or resize the model's
 from collections.abc import Iterator
 
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Counted, Lengths, Tokens
+from holdfast.core.scan import Lengths, RowCount, Tokens
 
 
 def check(tokens: Tokens) -> Iterator[Finding]:
@@ -48,7 +48,7 @@ RULE = Rule(
     bad=(
         Case(
             job=JOB,
-            facts={"tokens": Tokens(rows=40, lengths=LENGTHS, beyond=Counted(2, (5, 8)), highest=512, embedding=512)},
+            facts={"tokens": Tokens(rows=40, lengths=LENGTHS, beyond=RowCount(2, (5, 8)), highest=512, embedding=512)},
             at="model",
         ),
     ),

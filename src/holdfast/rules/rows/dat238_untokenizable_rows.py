@@ -15,7 +15,7 @@ There is no automatic fix: correct the rows or take them out, or name another te
 from collections.abc import Iterator
 
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Counted, Lengths, Tokens
+from holdfast.core.scan import Lengths, RowCount, Tokens
 
 
 def check(tokens: Tokens) -> Iterator[Finding]:
@@ -45,7 +45,7 @@ RULE = Rule(
     bad=(
         Case(
             job=JOB,
-            facts={"tokens": Tokens(rows=40, lengths=LENGTHS, failed=Counted(2, (5, 8)), problem=WHY)},
+            facts={"tokens": Tokens(rows=40, lengths=LENGTHS, failed=RowCount(2, (5, 8)), problem=WHY)},
             at="dataset",
         ),
     ),

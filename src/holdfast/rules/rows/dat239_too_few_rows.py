@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.methods import ONLINE
-from holdfast.core.scan import Counted, Lengths, Tokens
+from holdfast.core.scan import Lengths, RowCount, Tokens
 
 
 def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
@@ -53,7 +53,7 @@ RULE = Rule(
         Case(job=JOB, facts={"tokens": Tokens(rows=40, lengths=LENGTHS)}),
         Case(
             job=JOB.replace("grpo", "dpo"),
-            facts={"tokens": Tokens(rows=3, lengths=LENGTHS, dropped=Counted(3, (0, 1, 2)), units=0, steps=0)},
+            facts={"tokens": Tokens(rows=3, lengths=LENGTHS, dropped=RowCount(3, (0, 1, 2)), units=0, steps=0)},
         ),
     ),
     kinds=WITH_ROWS,

@@ -17,7 +17,7 @@ template that renders a prompt alike in both cases.
 from collections.abc import Iterator
 
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Counted, Lengths, Tokens
+from holdfast.core.scan import Lengths, RowCount, Tokens
 
 
 def check(tokens: Tokens) -> Iterator[Finding]:
@@ -50,7 +50,7 @@ RULE = Rule(
     ),
     bad=(
         Case(
-            job=JOB, facts={"tokens": Tokens(rows=40, lengths=LENGTHS, diverged=Counted(40, (0, 1, 2)))}, at="dataset"
+            job=JOB, facts={"tokens": Tokens(rows=40, lengths=LENGTHS, diverged=RowCount(40, (0, 1, 2)))}, at="dataset"
         ),
     ),
     good=(Case(job=JOB, facts={"tokens": Tokens(rows=40, lengths=LENGTHS)}),),

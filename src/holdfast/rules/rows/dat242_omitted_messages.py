@@ -15,7 +15,7 @@ There is no automatic fix. Rename the roles to those that the template writes, o
 from collections.abc import Iterator
 
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Counted, Lengths, Tokens
+from holdfast.core.scan import Lengths, RowCount, Tokens
 
 
 def check(tokens: Tokens) -> Iterator[Finding]:
@@ -43,7 +43,7 @@ LENGTHS = Lengths(p50=300, p95=700, p99=900, max=1200, mean=333.0)
 
 
 def _omitting(count: int, last: int, role: str) -> dict[str, object]:
-    omitted, omitted_last = Counted(count, (0, 1, 2)), Counted(last)
+    omitted, omitted_last = RowCount(count, (0, 1, 2)), RowCount(last)
     return {
         "tokens": Tokens(rows=40, lengths=LENGTHS, omitted=omitted, omitted_last=omitted_last, omitted_roles=(role,))
     }

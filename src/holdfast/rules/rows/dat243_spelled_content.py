@@ -16,7 +16,7 @@ There is no automatic fix. Take the text out of each list or record in a functio
 from collections.abc import Iterator
 
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Counted, Lengths, Tokens
+from holdfast.core.scan import Lengths, RowCount, Tokens
 
 
 def check(tokens: Tokens) -> Iterator[Finding]:
@@ -50,7 +50,9 @@ RULE = Rule(
         "`content` is a text in one row and a list in the next; templates of vision models write the text of each part."
     ),
     bad=(
-        Case(job=JOB, facts={"tokens": Tokens(rows=40, lengths=LENGTHS, spelled=Counted(20, (1, 3, 5)))}, at="dataset"),
+        Case(
+            job=JOB, facts={"tokens": Tokens(rows=40, lengths=LENGTHS, spelled=RowCount(20, (1, 3, 5)))}, at="dataset"
+        ),
     ),
     good=(Case(job=JOB, facts={"tokens": Tokens(rows=40, lengths=LENGTHS)}),),
     kinds=WITH_ROWS,

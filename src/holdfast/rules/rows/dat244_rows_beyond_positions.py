@@ -14,7 +14,7 @@ There is no automatic fix. Set `max_length` to the number of positions at most, 
 from collections.abc import Iterator
 
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Counted, Lengths, Tokens
+from holdfast.core.scan import Lengths, RowCount, Tokens
 
 KEY = "train.max_length"
 
@@ -45,7 +45,7 @@ LENGTHS = Lengths(p50=300, p95=1700, p99=1900, max=2200, mean=533.0)
 
 
 def _past(count: int, *, raises: bool) -> dict[str, object]:
-    past = Counted(count, tuple(range(min(count, 3))))
+    past = RowCount(count, tuple(range(min(count, 3))))
     return {"tokens": Tokens(rows=40, lengths=LENGTHS, positions=1024, positions_raise=raises, beyond_positions=past)}
 
 

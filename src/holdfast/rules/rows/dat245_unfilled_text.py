@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from holdfast.catalog.scanned import damaged, found
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Marked, Scan
+from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
@@ -29,7 +29,7 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
             yield Finding("dataset", message, rows=marked.rows, severity=Severity.WARNING)
 
 
-def _said(marked: Marked) -> str:
+def _said(marked: DamagedRows) -> str:
     return f"`{marked.column}` says `{marked.detail}` in all {marked.count:,} rows"
 
 
@@ -38,8 +38,8 @@ method: sft
 model: Qwen/Qwen2.5-0.5B
 dataset: data.jsonl
 """
-BRACES = Marked("unfilled", "text", 64, (0, 1, 2), "{answer}")
-NOTHING = Marked("unfilled", "text", 64, (0, 1, 2), "None")
+BRACES = DamagedRows("unfilled", "text", 64, (0, 1, 2), "{answer}")
+NOTHING = DamagedRows("unfilled", "text", 64, (0, 1, 2), "None")
 
 RULE = Rule(
     code="DAT245",

@@ -18,12 +18,12 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, MissingFactError, Rule, Severity
-from holdfast.core.scan import Rewarded
+from holdfast.core.scan import RewardResult
 
 KEY = "rewards"
 
 
-def check(job: Document, rewarded: Sequence[Rewarded]) -> Iterator[Finding]:
+def check(job: Document, rewarded: Sequence[RewardResult]) -> Iterator[Finding]:
     """Object to each function that cannot be used."""
     named = job.get(KEY, None)
     for each in rewarded:
@@ -46,11 +46,11 @@ RAISES = "it raises KeyError: 'answer' (rewards.py, line 3)"
 
 
 def _told(problem: str) -> dict[str, object]:
-    fine = Rewarded(name="think_format_reward", rewards=(0.0, 1.0, 0.0))
+    fine = RewardResult(name="think_format_reward", rewards=(0.0, 1.0, 0.0))
     return {
         "rewarded": (
             fine,
-            Rewarded(name="rewards.py:correct", rewards=() if problem else (1.0, 0.0, 0.0), problem=problem),
+            RewardResult(name="rewards.py:correct", rewards=() if problem else (1.0, 0.0, 0.0), problem=problem),
         )
     }
 

@@ -17,12 +17,12 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Rewarded
+from holdfast.core.scan import RewardResult
 
 KEY = "rewards"
 
 
-def check(job: Document, rewarded: Sequence[Rewarded]) -> Iterator[Finding]:
+def check(job: Document, rewarded: Sequence[RewardResult]) -> Iterator[Finding]:
     """Object to each function that gives an infinite reward."""
     named = job.get(KEY, None)
     for each in rewarded:
@@ -42,7 +42,7 @@ rewards: [rewards.py:short]
 
 
 def _gives(*rewards: float | None) -> dict[str, object]:
-    return {"rewarded": (Rewarded(name="rewards.py:short", rewards=rewards),)}
+    return {"rewarded": (RewardResult(name="rewards.py:short", rewards=rewards),)}
 
 
 RULE = Rule(

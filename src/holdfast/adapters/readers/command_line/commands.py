@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Final
 
 from holdfast.adapters.readers.command_line.launchers import Launch, peel
-from holdfast.adapters.readers.command_line.programs import Program, read_program
+from holdfast.adapters.readers.command_line.programs import StartedCommand, read_program
 from holdfast.adapters.readers.command_line.words import Word, split_commands
 
 SHELLS: Final = frozenset({"bash", "sh", "zsh"})
@@ -29,7 +29,7 @@ class CommandLine:
 
     words: Sequence[Word]
     launch: Launch
-    program: Program | None
+    program: StartedCommand | None
     before: Sequence[Sequence[Word]] = field(default=())
 
 
@@ -64,7 +64,7 @@ def _programs(
         done.append(line.launch.words)
 
 
-def _handed_to_shell(program: Program) -> Word | None:
+def _handed_to_shell(program: StartedCommand) -> Word | None:
     """Return the word that holds the commands which a shell is given; None where it is none, or not known."""
     if program.name.text.rpartition("/")[2] not in SHELLS:
         return None

@@ -47,7 +47,7 @@ class Launch:
 
 
 @dataclass(frozen=True, slots=True)
-class Launcher:
+class LauncherCommand:
     """A program that starts another.
 
     Attributes:
@@ -160,38 +160,38 @@ ACCELERATE_KEYS = {
     "--zero-stage": "where.zero_stage",
 }
 LAUNCHERS: Final = (
-    Launcher(("torchrun",), TORCHRUN_FLAGS, TORCHRUN_KEYS, TORCHRUN_SAYS),
-    Launcher(("python", "-m", "torch.distributed.run"), TORCHRUN_FLAGS, TORCHRUN_KEYS, TORCHRUN_SAYS),
-    Launcher(
+    LauncherCommand(("torchrun",), TORCHRUN_FLAGS, TORCHRUN_KEYS, TORCHRUN_SAYS),
+    LauncherCommand(("python", "-m", "torch.distributed.run"), TORCHRUN_FLAGS, TORCHRUN_KEYS, TORCHRUN_SAYS),
+    LauncherCommand(
         ("python", "-m", "torch.distributed.launch"), TORCHRUN_FLAGS | {"--use-env"}, TORCHRUN_KEYS, TORCHRUN_SAYS
     ),
-    *(Launcher(words, ACCELERATE_FLAGS, ACCELERATE_KEYS) for words in ACCELERATE),
-    Launcher(
+    *(LauncherCommand(words, ACCELERATE_FLAGS, ACCELERATE_KEYS) for words in ACCELERATE),
+    LauncherCommand(
         ("deepspeed",),
         frozenset({"--no-ssh", "--module", "--no-python", "--no-local-rank", "--force-multi"}),
         {"--num-gpus": "where.processes", "--num-nodes": "where.nodes"},
     ),
-    Launcher(
+    LauncherCommand(
         ("srun",), frozenset({"--exclusive", "--label", "-l", "--unbuffered", "-u", "--overlap", "-v", "--verbose"})
     ),
-    Launcher(("uv", "run"), UV_FLAGS, UV_KEYS),
-    Launcher(("hf", "jobs", "uv", "run"), HUB_FLAGS, {**JOB_KEYS, **UV_KEYS}, ON_HUB),
-    Launcher(("hf", "jobs", "run"), HUB_FLAGS, JOB_KEYS, ON_HUB, "where.options.image"),
-    Launcher(("uvx",), UV_FLAGS, {**UV_KEYS, "--from": REQUIREMENTS}),
-    Launcher(("uv", "tool", "run"), UV_FLAGS, {**UV_KEYS, "--from": REQUIREMENTS}),
+    LauncherCommand(("uv", "run"), UV_FLAGS, UV_KEYS),
+    LauncherCommand(("hf", "jobs", "uv", "run"), HUB_FLAGS, {**JOB_KEYS, **UV_KEYS}, ON_HUB),
+    LauncherCommand(("hf", "jobs", "run"), HUB_FLAGS, JOB_KEYS, ON_HUB, "where.options.image"),
+    LauncherCommand(("uvx",), UV_FLAGS, {**UV_KEYS, "--from": REQUIREMENTS}),
+    LauncherCommand(("uv", "tool", "run"), UV_FLAGS, {**UV_KEYS, "--from": REQUIREMENTS}),
     *(
-        Launcher((word, "run"), frozenset({"--no-capture-output", "--live-stream"}))
+        LauncherCommand((word, "run"), frozenset({"--no-capture-output", "--live-stream"}))
         for word in ("conda", "mamba", "micromamba")
     ),
-    Launcher(("timeout",), frozenset({"--foreground", "--preserve-status", "-v", "--verbose"}), takes=PASSED),
-    Launcher(("numactl",)),
-    Launcher(("env",), frozenset({"-i", "--ignore-environment"})),
+    LauncherCommand(("timeout",), frozenset({"--foreground", "--preserve-status", "-v", "--verbose"}), takes=PASSED),
+    LauncherCommand(("numactl",)),
+    LauncherCommand(("env",), frozenset({"-i", "--ignore-environment"})),
     *(
-        Launcher((word,), frozenset({"-E", "-H", "-n", "-p", "-v", "-w", "-f"}))
+        LauncherCommand((word,), frozenset({"-E", "-H", "-n", "-p", "-v", "-w", "-f"}))
         for word in ("nohup", "time", "exec", "sudo", "command", "setsid")
     ),
-    *(Launcher((word,)) for word in ("if", "then", "else", "elif", "while", "until", "do", "!", "{")),
-    *(Launcher((word, "run")) for word in ("poetry", "pipenv", "pdm", "hatch", "rye")),
+    *(LauncherCommand((word,)) for word in ("if", "then", "else", "elif", "while", "until", "do", "!", "{")),
+    *(LauncherCommand((word, "run")) for word in ("poetry", "pipenv", "pdm", "hatch", "rye")),
 )
 PYTHON: Final = re.compile(r"(?:.*/)?python(?:3(?:\.\d+)?)?")
 PYTHON_FLAGS: Final = frozenset({"-u", "-O", "-OO", "-B", "-E", "-I", "-s", "-S", "-v", "-q"})
@@ -237,7 +237,7 @@ def _python(text: str) -> str:
     return "python" if PYTHON.fullmatch(text) else text.rpartition("/")[2] if text.startswith(("/", ".")) else text
 
 
-def _after_options(words: Sequence[Word], launcher: Launcher, launch: Launch) -> Sequence[Word]:
+def _after_options(words: Sequence[Word], launcher: LauncherCommand, launch: Launch) -> Sequence[Word]:
     """Note a launcher's options, and return what follows them."""
     while words and words[0].text.startswith("-") and words[0].text not in ("-", "-m", "--module"):
         option, _, inline = words[0].text.partition("=")

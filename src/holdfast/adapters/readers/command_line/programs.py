@@ -15,7 +15,7 @@ OPTION: Final = re.compile(r"-(?![\d.]|$)")
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class StartedCommand:
     """What is run.
 
     Attributes:
@@ -29,7 +29,7 @@ class Program:
     arguments: Sequence[Word]
 
 
-def read_program(words: Sequence[Word]) -> Program | None:
+def read_program(words: Sequence[Word]) -> StartedCommand | None:
     """Return what the words run, or None where there are none."""
     rest = list(words)
     if rest and PYTHON.fullmatch(rest[0].text):
@@ -37,13 +37,13 @@ def read_program(words: Sequence[Word]) -> Program | None:
         while rest and rest[0].text in PYTHON_FLAGS:
             rest = rest[1:]
     if len(rest) > 1 and rest[0].text in ("-m", "--module"):
-        return Program("module", rest[1], rest[2:])
+        return StartedCommand("module", rest[1], rest[2:])
     if not rest:
         return None
     name, arguments = rest[0], rest[1:]
     if name.text.endswith(".py") or name.text.startswith(("https://", "http://")) or name.text == "-":
-        return Program("script", name, arguments)
-    return Program("library" if name.text in LIBRARY_COMMANDS else "other", name, arguments)
+        return StartedCommand("script", name, arguments)
+    return StartedCommand("library" if name.text in LIBRARY_COMMANDS else "other", name, arguments)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from holdfast.adapters.readers.command_line.launchers import Launch, read_number
 from holdfast.adapters.readers.command_line.words import Word
-from holdfast.core.text import Lines
+from holdfast.core.text import LineIndex
 
 DIRECTIVE: Final = re.compile(
     r"^#SBATCH[ \t]+(?P<option>--?[\w-]+?)(?:[ \t]*=[ \t]*|[ \t]+|(?<=[ \t]-\w))(?P<value>[^\s#]+)", re.MULTILINE
@@ -40,7 +40,7 @@ DAY_S: Final = 86400
 
 def read_directives(text: str, path: str) -> Launch | None:
     """Return what a batch script's directives say; None where it has none."""
-    lines, launch = Lines(text), Launch((), by=("sbatch",))
+    lines, launch = LineIndex(text), Launch((), by=("sbatch",))
     for option, value, word in _directives(text, path, lines):
         if not launch.values:
             launch.say("where.backend", "slurm", word.place)
@@ -49,7 +49,7 @@ def read_directives(text: str, path: str) -> Launch | None:
     return launch if launch.values else None
 
 
-def _directives(text: str, path: str, lines: Lines) -> Iterator[tuple[str, str, Word]]:
+def _directives(text: str, path: str, lines: LineIndex) -> Iterator[tuple[str, str, Word]]:
     for found in DIRECTIVE.finditer(text):
         yield found["option"], found["value"], Word(found["value"], lines.place(path, *found.span("value")))
 

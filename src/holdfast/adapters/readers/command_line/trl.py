@@ -16,7 +16,7 @@ from holdfast.adapters.readers.command_line.accelerate import add_accelerate_con
 from holdfast.adapters.readers.command_line.commands import CommandLine
 from holdfast.adapters.readers.command_line.launched import with_launch
 from holdfast.adapters.readers.command_line.launchers import Launch, read_number
-from holdfast.adapters.readers.command_line.programs import Flag, Program, read_flags
+from holdfast.adapters.readers.command_line.programs import Flag, StartedCommand, read_flags
 from holdfast.adapters.readers.command_line.words import Word
 from holdfast.adapters.readers.settings import SettingsFiles, plain
 from holdfast.core.calls import Call
@@ -103,7 +103,7 @@ def command_document(line: CommandLine, text: str, path: str, files: SettingsFil
     return with_launch(document, _launch(line.launch, handed_on, files))
 
 
-def _method(program: Program) -> tuple[Word, Sequence[Word]] | None:
+def _method(program: StartedCommand) -> tuple[Word, Sequence[Word]] | None:
     """Return the method that a program of TRL's trains with, and its flags; None where it is another program."""
     if program.kind == "library" and program.name.text == "trl" and program.arguments:
         method, words = program.arguments[0], program.arguments[1:]

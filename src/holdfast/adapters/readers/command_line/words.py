@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.core.text import Lines, Place
+from holdfast.core.text import LineIndex, Place
 
 TOKEN = re.compile(
     r"""(?P<space>(?:[ \t]|\\\r?\n)+)
@@ -94,9 +94,9 @@ class Scanner:
     def __init__(self, text: str, path: str) -> None:
         self.variables: dict[str, str | None] = {}
         self.exported: dict[str, None] = {}  # names, in order
-        self._text, self._path, self._lines = text, path, Lines(text)
+        self._text, self._path, self._lines = text, path, LineIndex(text)
         self._command: Command = []
-        self._parts: list[Part] = []
+        self._parts: list[WordPart] = []
         self._start = 0
         self._redirected = False
 
@@ -146,7 +146,7 @@ class Scanner:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class WordPart:
     """A piece of a word: what it stands for, whether that is known, and whether it is quoted."""
 
     text: str
@@ -154,20 +154,20 @@ class Part:
     quoted: bool = False
 
 
-def _part(kind: str, text: str, variables: Mapping[str, str | None]) -> Part:
+def _part(kind: str, text: str, variables: Mapping[str, str | None]) -> WordPart:
     match kind:
         case "single":
-            return Part(text[1:-1], quoted=True)
+            return WordPart(text[1:-1], quoted=True)
         case "double":
             inner, known = _in_quotes(text[1:-1], variables)
-            return Part(inner, known, quoted=True)
+            return WordPart(inner, known, quoted=True)
         case "escape":
-            return Part(text[1:], quoted=True)
+            return WordPart(text[1:], quoted=True)
         case "variable":
             value = variables.get(text.strip("${}"))
-            return Part(text, known=False) if value is None else Part(value)
+            return WordPart(text, known=False) if value is None else WordPart(value)
         case _:
-            return Part(text, known=kind != "computed")
+            return WordPart(text, known=kind != "computed")
 
 
 def _in_quotes(text: str, variables: Mapping[str, str | None]) -> tuple[str, bool]:

@@ -20,8 +20,8 @@ from collections.abc import Callable, Sequence
 from holdfast.adapters.readers.script import calls, definitions, expressions, walk
 from holdfast.adapters.readers.script.documents import documents
 from holdfast.adapters.readers.script.functions import never_called
-from holdfast.adapters.readers.script.places import Cell, Places
-from holdfast.adapters.readers.script.reading import Frame, Reading
+from holdfast.adapters.readers.script.places import Cell, PlaceFinder
+from holdfast.adapters.readers.script.reading import ReadingState, Scope
 from holdfast.adapters.readers.script.source import parse
 from holdfast.adapters.readers.settings import SettingsFiles
 from holdfast.core.document import Document, Unknown
@@ -77,9 +77,11 @@ def read_program(  # noqa: PLR0913  a program's text, and what stands around it
     Raises:
         UsageError: The text is no Python.
     """
-    places = Places(path, text, cells)
+    places = PlaceFinder(path, text, cells)
     tree, parsed = parse(text, path, places.spot if cells else None)
-    reading = Reading(EXPRESSIONS, STATEMENTS, Frame(0, None, Places(path, parsed, cells)), beside, argv, files)
+    reading = ReadingState(
+        EXPRESSIONS, STATEMENTS, Scope(0, None, PlaceFinder(path, parsed, cells)), beside, argv, files
+    )
     reading.bind("__name__", "__main__")
     reading.block(tree.body)
     never_called(reading)

@@ -5,7 +5,7 @@ from typing import Any
 
 import libcst
 
-from holdfast.adapters.readers.script.rows import NOTHING, SPACE, Row, comma, written
+from holdfast.adapters.readers.script.rows import NOTHING, SPACE, ItemRow, comma, written
 from holdfast.core.document import Remove, Set, ValueEdit
 from holdfast.core.source import render_value
 
@@ -35,7 +35,7 @@ def change(source: str, edits: Iterable[ValueEdit]) -> str | None:
     return written(writer.put(node, row), source)
 
 
-def _changed(writer: Any, row: Row[Any], names: list[str], edit: ValueEdit) -> Row[Any]:
+def _changed(writer: Any, row: ItemRow[Any], names: list[str], edit: ValueEdit) -> ItemRow[Any]:
     """Return the row with one edit made; a new argument comes last, but before `**rest`."""
     name = edit.key.rpartition(".")[2]
     at = names.index(name) if name in names else -1
@@ -54,12 +54,12 @@ class CallWriter:
     """Takes a call apart, and puts it together."""
 
     @staticmethod
-    def take(call: libcst.Call) -> Row[libcst.Arg]:
+    def take(call: libcst.Call) -> ItemRow[libcst.Arg]:
         """Return its arguments."""
-        return Row.of(call.args, call.whitespace_before_args, lambda argument: argument.whitespace_after_arg)
+        return ItemRow.of(call.args, call.whitespace_before_args, lambda argument: argument.whitespace_after_arg)
 
     @staticmethod
-    def put(call: libcst.Call, row: Row[libcst.Arg]) -> libcst.Call:
+    def put(call: libcst.Call, row: ItemRow[libcst.Arg]) -> libcst.Call:
         """Return it with other arguments."""
         arguments = [
             argument.with_changes(comma=comma(gap), whitespace_after_arg=NOTHING)
@@ -94,12 +94,12 @@ class DictWriter:
     """Takes a literal dict apart, and puts it together."""
 
     @staticmethod
-    def take(node: libcst.Dict) -> Row[libcst.BaseDictElement]:
+    def take(node: libcst.Dict) -> ItemRow[libcst.BaseDictElement]:
         """Return its elements."""
-        return Row.of(node.elements, node.lbrace.whitespace_after, lambda _: node.rbrace.whitespace_before)
+        return ItemRow.of(node.elements, node.lbrace.whitespace_after, lambda _: node.rbrace.whitespace_before)
 
     @staticmethod
-    def put(node: libcst.Dict, row: Row[libcst.BaseDictElement]) -> libcst.Dict:
+    def put(node: libcst.Dict, row: ItemRow[libcst.BaseDictElement]) -> libcst.Dict:
         """Return it with other elements."""
         elements = [
             element.with_changes(comma=comma(gap) if parted else libcst.MaybeSentinel.DEFAULT)

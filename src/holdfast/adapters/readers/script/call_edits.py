@@ -20,7 +20,7 @@ from holdfast.adapters.readers.script.import_edits import (
     uses_of,
     without,
 )
-from holdfast.adapters.readers.script.parts import Part, end_of, read_parts, start_of
+from holdfast.adapters.readers.script.parts import SourcePart, end_of, read_parts, start_of
 from holdfast.core.calls import Call, Import
 from holdfast.core.document import CallAs, Document
 from holdfast.core.text import TextEdit
@@ -89,11 +89,11 @@ def _plan_import(document: Document, label: str, changes: Sequence[tuple[CallAs,
     return _replacing(statements, missing, goes=left == [])
 
 
-def _begins(part: Part, start: int) -> tuple[int | None, tuple[int, int]]:
+def _begins(part: SourcePart, start: int) -> tuple[int | None, tuple[int, int]]:
     return part.cell, part.lines.position(start)
 
 
-def _missing(document: Document, parts: Sequence[Part], paths: Iterable[str]) -> dict[str, list[str]] | None:
+def _missing(document: Document, parts: Sequence[SourcePart], paths: Iterable[str]) -> dict[str, list[str]] | None:
     """Return the names to be imported, by module; None where one of them stands for something else in this program."""
     there = {f"{each.module}.{each.name}" for each in document.imports if _is_plain(each)}
     homes: dict[str, list[str]] = {}

@@ -13,26 +13,33 @@ from holdfast.adapters.readers.script.known_calls import FUNCTIONS as PLAIN_CALL
 from holdfast.adapters.readers.script.known_calls import Known, installed_reason
 from holdfast.adapters.readers.script.objects import attribute_of, dotted, settled
 from holdfast.adapters.readers.script.parsers import FUNCTIONS as PARSERS
-from holdfast.adapters.readers.script.reading import Reading, Rule
+from holdfast.adapters.readers.script.reading import ReadingState, Rule
 from holdfast.adapters.readers.script.reads import expose
-from holdfast.adapters.readers.script.record import Given, Site, read_arguments, record, result_of, spread_entries
+from holdfast.adapters.readers.script.record import (
+    CallArguments,
+    Site,
+    read_arguments,
+    record,
+    result_of,
+    spread_entries,
+)
 from holdfast.adapters.readers.script.values import (
     CHANGED,
     INSTALLED,
-    Class,
-    Entries,
-    Function,
-    Method,
-    Part,
+    AnyOf,
+    BoundMethod,
+    KnownItems,
+    Member,
+    ObjectValue,
     Partial,
+    ProgramClass,
+    ProgramFunction,
     Ref,
     Slot,
-    Some,
     Super,
-    Thing,
     why,
 )
-from holdfast.core.calls import Named
+from holdfast.core.calls import LibraryName
 from holdfast.core.document import Unknown
 from holdfast.core.evaluate import FUNCTIONS, UNKNOWN, call_pure, pure_method
 
@@ -41,7 +48,7 @@ LEAVE_SETTINGS: Final = frozenset({"trl", "transformers", "peft", "accelerate", 
 KNOWN: Final[Mapping[str, Known]] = {**PLAIN_CALLS, **PARSERS}
 
 
-def _call(reading: Reading, node: ast.Call) -> Any:
+def _call(reading: ReadingState, node: ast.Call) -> Any:
     receiver: Any = None
     if isinstance(node.func, ast.Attribute):
         receiver = reading.value(node.func.value)
@@ -49,49 +56,49 @@ def _call(reading: Reading, node: ast.Call) -> Any:
     else:
         callee = reading.value(node.func)
     given = read_arguments(reading, node)
-    if not isinstance(callee, Function | Method):  # what those do is seen
+    if not isinstance(callee, ProgramFunction | BoundMethod):  # what those do is seen
         for path in patches(dotted(node.func).rpartition(".")[2], given.values):
             reading.patched[path] = "the script patches it"
     return apply(reading, Site(node, callee, receiver), given)
 
 
-def apply(reading: Reading, site: Site, given: Given) -> Any:
+def apply(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     """Return what a call gives."""
     rule = CALLEES.get(type(site.callee), _of_plain)
     return rule(reading, site, given)
 
 
-def _of_named(reading: Reading, site: Site, given: Given) -> Any:
+def _of_named(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     return _of_library(reading, site, site.callee.path, given)
 
 
-def _of_part(reading: Reading, site: Site, given: Given) -> Any:
+def _of_part(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     return _of_library(reading, site, site.callee.path, given, site.receiver or site.callee.thing)
 
 
-def _of_thing(reading: Reading, site: Site, given: Given) -> Any:
+def _of_thing(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     return _of_library(reading, site, f"{site.callee.base}.__call__", given, site.callee)
 
 
-def _of_function(reading: Reading, site: Site, given: Given) -> Any:
+def _of_function(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     return enter(reading, site.callee, given)
 
 
-def _of_method(reading: Reading, site: Site, given: Given) -> Any:
+def _of_method(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     return enter(reading, site.callee.function, given, site.callee.receiver)
 
 
-def _of_class(reading: Reading, site: Site, given: Given) -> Any:
+def _of_class(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     return construct(reading, site.callee, site, given)
 
 
-def _of_library(reading: Reading, site: Site, path: str, given: Given, receiver: Any = None) -> Any:
+def _of_library(reading: ReadingState, site: Site, path: str, given: CallArguments, receiver: Any = None) -> Any:
     package, _, name = path.partition(".")
     if package == "builtins":
         return _of_builtin(reading, site, name, given)
     if isinstance(site.receiver, Super):
         return initialise_base(reading, site.receiver, site, given) if path.endswith(".__init__") else UNKNOWN
-    held = receiver if isinstance(receiver, Thing | Part) else None
+    held = receiver if isinstance(receiver, ObjectValue | Member) else None
     draft = record(reading, site, path, given, receiver=held)
     if package not in sys.stdlib_module_names and package not in LEAVE_SETTINGS:
         expose(reading, given.values)
@@ -102,7 +109,7 @@ def _of_library(reading: Reading, site: Site, path: str, given: Given, receiver:
     return known(reading, replace(site, draft=draft), given) if known else result_of(reading, draft)
 
 
-def _of_builtin(reading: Reading, site: Site, name: str, given: Given) -> Any:
+def _of_builtin(reading: ReadingState, site: Site, name: str, given: CallArguments) -> Any:
     known = KNOWN.get(f"builtins.{name}")
     if known:
         return known(reading, site, given)
@@ -112,16 +119,16 @@ def _of_builtin(reading: Reading, site: Site, name: str, given: Given) -> Any:
     return call_pure(FUNCTIONS[name], values)
 
 
-def _of_partial(reading: Reading, site: Site, given: Given) -> Any:
+def _of_partial(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     partial: Partial = site.callee
     positional = [*(Slot(value) for value in partial.positional), *given.positional]
-    merged = Given(positional, partial.given.merged(given.named), given.more)
+    merged = CallArguments(positional, partial.given.merged(given.named), given.more)
     if partial.draft is not None:  # what is called is told with all its arguments instead
         reading.drafts.pop((id(partial.draft.node), partial.draft.path, "partial"), None)
     return apply(reading, Site(site.node, partial.target), merged)
 
 
-def _of_plain(reading: Reading, site: Site, given: Given) -> Any:
+def _of_plain(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     """Return what a method of a plain value or a dict gives; anything else may change the dicts that it is handed."""
     name = site.node.func.attr if isinstance(site.node.func, ast.Attribute) else ""
     if isinstance(site.receiver, Ref):
@@ -141,7 +148,7 @@ def _of_plain(reading: Reading, site: Site, given: Given) -> Any:
     return why([site.receiver, site.callee, *(value for value in given.values if value in INSTALLED)])
 
 
-def _of_list(reading: Reading, site: Site, name: str, given: Given) -> Any:
+def _of_list(reading: ReadingState, site: Site, name: str, given: CallArguments) -> Any:
     """Read a method of a list; one that changes it gives its name another value."""
     func = site.node.func
     if name in {"index", "count", "copy"} or not isinstance(func, ast.Attribute):
@@ -155,7 +162,7 @@ def _of_list(reading: Reading, site: Site, name: str, given: Given) -> Any:
     return None if name in {"append", "extend"} else UNKNOWN
 
 
-def _of_dict(reading: Reading, ref: Ref, name: str, given: Given) -> Any:
+def _of_dict(reading: ReadingState, ref: Ref, name: str, given: CallArguments) -> Any:
     rule = DICT_METHODS.get(name)
     if rule is not None:
         return rule(reading, ref, given)
@@ -163,7 +170,7 @@ def _of_dict(reading: Reading, ref: Ref, name: str, given: Given) -> Any:
     return call_pure(method, []) if method and not given.values else UNKNOWN
 
 
-def _update(reading: Reading, ref: Ref, given: Given) -> Any:
+def _update(reading: ReadingState, ref: Ref, given: CallArguments) -> Any:
     entries = reading.entries(ref.address)
     for slot in given.positional:
         entries = entries.merged(spread_entries(reading, slot.value))
@@ -171,14 +178,14 @@ def _update(reading: Reading, ref: Ref, given: Given) -> Any:
     return None
 
 
-def _pop(reading: Reading, ref: Ref, given: Given) -> Any:
+def _pop(reading: ReadingState, ref: Ref, given: CallArguments) -> Any:
     entries, key = reading.entries(ref.address), given.argument(0, "")
     known = isinstance(key, str | int)
     reading.store[ref.address] = entries.without(key) if known else entries.opened(CHANGED)
     return entries.slots[key].value if known and key in entries.slots else UNKNOWN
 
 
-def _set_default(reading: Reading, ref: Ref, given: Given) -> Any:
+def _set_default(reading: ReadingState, ref: Ref, given: CallArguments) -> Any:
     entries, key = reading.entries(ref.address), given.argument(0, "")
     if not isinstance(key, str) or not given.positional:
         reading.store[ref.address] = entries.opened(CHANGED)
@@ -190,23 +197,23 @@ def _set_default(reading: Reading, ref: Ref, given: Given) -> Any:
     return entries.slots[key].value
 
 
-def _get(reading: Reading, ref: Ref, given: Given) -> Any:
+def _get(reading: ReadingState, ref: Ref, given: CallArguments) -> Any:
     entries, key = reading.entries(ref.address), given.argument(0, "")
     if isinstance(key, str) and key in entries.slots:
         return entries.slots[key].value
     return given.argument(1, "") if isinstance(key, str) and not entries.open else UNKNOWN
 
 
-def _copied(reading: Reading, ref: Ref, _: Given) -> Any:
+def _copied(reading: ReadingState, ref: Ref, _: CallArguments) -> Any:
     return reading.fresh(reading.entries(ref.address))
 
 
-def _emptied(reading: Reading, ref: Ref, _: Given) -> Any:
-    reading.store[ref.address] = Entries(open=True)
+def _emptied(reading: ReadingState, ref: Ref, _: CallArguments) -> Any:
+    reading.store[ref.address] = KnownItems(open=True)
     return UNKNOWN
 
 
-DICT_METHODS: Final[Mapping[str, Callable[[Reading, Ref, Given], Any]]] = {
+DICT_METHODS: Final[Mapping[str, Callable[[ReadingState, Ref, CallArguments], Any]]] = {
     "clear": _emptied,
     "copy": _copied,
     "get": _get,
@@ -215,14 +222,14 @@ DICT_METHODS: Final[Mapping[str, Callable[[Reading, Ref, Given], Any]]] = {
     "setdefault": _set_default,
     "update": _update,
 }
-CALLEES: Final[Mapping[type[Any], Callable[[Reading, Site, Given], Any]]] = {
-    Class: _of_class,
-    Function: _of_function,
-    Method: _of_method,
-    Named: _of_named,
-    Part: _of_part,
+CALLEES: Final[Mapping[type[Any], Callable[[ReadingState, Site, CallArguments], Any]]] = {
+    ProgramClass: _of_class,
+    ProgramFunction: _of_function,
+    BoundMethod: _of_method,
+    LibraryName: _of_named,
+    Member: _of_part,
     Partial: _of_partial,
-    Some: _of_named,
-    Thing: _of_thing,
+    AnyOf: _of_named,
+    ObjectValue: _of_thing,
 }
 RULES: Final[Mapping[type[ast.AST], Rule]] = {ast.Call: _call}

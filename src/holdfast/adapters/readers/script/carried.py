@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from holdfast.adapters.readers.script.parts import Node, Part, read_parts, source_at, start_of
+from holdfast.adapters.readers.script.parts import Node, SourcePart, read_parts, source_at, start_of
 from holdfast.core.document import Document, Set, ValueEdit, parse_key
-from holdfast.core.source import Source
+from holdfast.core.source import SourceExpression
 from holdfast.core.text import Place
 
 SIMPLE: Final = (
@@ -48,7 +48,7 @@ def _as_written(document: Document, edit: Set, home: Place) -> Set:
     source = source_at(document, place)
     if "\n" in source or not _means_the_same(document, source, place, home):
         return edit
-    return replace(edit, value=Source(source))
+    return replace(edit, value=SourceExpression(source))
 
 
 def _means_the_same(document: Document, source: str, place: Place, home: Place) -> bool:
@@ -69,7 +69,7 @@ def _means_the_same(document: Document, source: str, place: Place, home: Place) 
     return all(_is_settled(parts, around, name, home) for name in names) and all(at < _start(home) for at in changes)
 
 
-def _is_settled(parts: Sequence[Part], around: Function | None, name: str, home: Place) -> bool:
+def _is_settled(parts: Sequence[SourcePart], around: Function | None, name: str, home: Place) -> bool:
     """Tell whether a name has one value in a scope, or in the program around it, and got it before a place."""
     if around is not None:
         part = next(part for part in parts if part.cell == home.cell)
@@ -79,7 +79,7 @@ def _is_settled(parts: Sequence[Part], around: Function | None, name: str, home:
     return len(bound) == 1 and bound[0] <= _start(home)
 
 
-def _function(parts: Sequence[Part], place: Place) -> Function | None:
+def _function(parts: Sequence[SourcePart], place: Place) -> Function | None:
     """Return the innermost function around a place; None at the top."""
     found: Function | None = None
     for part in parts:
@@ -116,11 +116,11 @@ def _targets(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Iterator[ast.N
         yield from (each for each in found if isinstance(each.ctx, ast.Store))
 
 
-def _end(part: Part, node: Node) -> At:
+def _end(part: SourcePart, node: Node) -> At:
     return part.cell or 0, part.lines.position(part.span(node)[1])
 
 
-def _position(part: Part, node: Node) -> At:
+def _position(part: SourcePart, node: Node) -> At:
     return part.cell or 0, part.lines.position(part.span(node)[0])
 
 
@@ -132,7 +132,7 @@ def _bound_by(node: ast.arg | ast.alias) -> str:
     return (node.asname or node.name).partition(".")[0] if isinstance(node, ast.alias) else node.arg
 
 
-def _changed(part: Part, names: Collection[str], attributes: Collection[str]) -> Iterator[Node]:
+def _changed(part: SourcePart, names: Collection[str], attributes: Collection[str]) -> Iterator[Node]:
     """Yield what gives something inside of one of these objects another value."""
     for node in ast.walk(part.tree):
         if not isinstance(node, ast.Attribute | ast.Subscript) or isinstance(node.ctx, ast.Load):

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from holdfast.adapters.readers.script.objects import dotted
-from holdfast.adapters.readers.script.places import Places
-from holdfast.adapters.readers.script.reading import Frame, Reading, either, note_patcher
+from holdfast.adapters.readers.script.places import PlaceFinder
+from holdfast.adapters.readers.script.reading import ReadingState, Scope, either, note_patcher
 from holdfast.adapters.readers.script.source import parse
-from holdfast.adapters.readers.script.values import Class, Function, Sibling, Slot
-from holdfast.core.calls import Import, Named
+from holdfast.adapters.readers.script.values import ProgramClass, ProgramFunction, Sibling, Slot
+from holdfast.core.calls import Import, LibraryName
 from holdfast.core.document import Unknown
 from holdfast.core.errors import UsageError
 from holdfast.core.evaluate import UNKNOWN
@@ -39,7 +39,7 @@ KINDS: Final[Mapping[str, Any]] = {
 ELSEWHERE: Final = Unknown("it is defined in another file")
 
 
-def _import(reading: Reading, node: ast.Import) -> bool:
+def _import(reading: ReadingState, node: ast.Import) -> bool:
     for alias in node.names:
         top = alias.name.partition(".")[0]
         _note(
@@ -56,11 +56,11 @@ def _import(reading: Reading, node: ast.Import) -> bool:
         if sibling is not None:
             reading.bind(alias.asname or top, Sibling(sibling))
         else:
-            reading.bind(alias.asname or top, Named(alias.name if alias.asname else top))
+            reading.bind(alias.asname or top, LibraryName(alias.name if alias.asname else top))
     return False
 
 
-def _import_from(reading: Reading, node: ast.ImportFrom) -> bool:
+def _import_from(reading: ReadingState, node: ast.ImportFrom) -> bool:
     module = "." * node.level + (node.module or "")
     sibling = beside(reading, node.module or "") if node.level <= 1 and node.module else None
     for alias in node.names:
@@ -79,18 +79,18 @@ def _import_from(reading: Reading, node: ast.ImportFrom) -> bool:
             reading.bind(bound, Sibling(inner) if inner else ELSEWHERE)
         else:
             inner = beside(reading, f"{module}.{alias.name}")
-            reading.bind(bound, Sibling(inner) if inner else Named(f"{module}.{alias.name}"))
+            reading.bind(bound, Sibling(inner) if inner else LibraryName(f"{module}.{alias.name}"))
     return False
 
 
-def _note(reading: Reading, entry: Import) -> None:
+def _note(reading: ReadingState, entry: Import) -> None:
     note_patcher(reading, entry.module.partition(".")[0])
     if reading.frame.module.number == 0:
         known = reading.imports.get(entry.place)  # come upon before, perhaps under another guard
         reading.imports[entry.place] = replace(entry, guard=either(known.guard, entry.guard)) if known else entry
 
 
-def _import_all(reading: Reading, module: str, sibling: Frame | None) -> None:
+def _import_all(reading: ReadingState, module: str, sibling: Scope | None) -> None:
     """Bind every name of a module that stands beside the script; of any other it is not known which there are."""
     if sibling is None:
         reading.frame.module.stars.append("" if module.startswith(".") else module)
@@ -100,7 +100,7 @@ def _import_all(reading: Reading, module: str, sibling: Frame | None) -> None:
             reading.bind(key[1], value)
 
 
-def beside(reading: Reading, module: str) -> Frame | None:
+def beside(reading: ReadingState, module: str) -> Scope | None:
     """Return the names of a module that stands beside the script; None where there is no such file, or it is no Python."""
     if module in reading.modules or reading.beside is None:
         return reading.modules.get(module)
@@ -115,7 +115,7 @@ def beside(reading: Reading, module: str) -> Frame | None:
         tree, text = parse(text, path)
     except UsageError:
         return None
-    frame = Frame(next(reading.numbers), None, Places(path, text))
+    frame = Scope(next(reading.numbers), None, PlaceFinder(path, text))
     reading.modules[module] = frame
     reading.trees.append(tree)
     with reading.within(frame):
@@ -124,12 +124,12 @@ def beside(reading: Reading, module: str) -> Frame | None:
     return frame
 
 
-def _function(reading: Reading, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def _function(reading: ReadingState, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     names = []
     for decorator in node.decorator_list:
         reading.value(decorator)
         names.append(dotted(decorator).removesuffix("()").rpartition(".")[2])
-    function = Function(
+    function = ProgramFunction(
         node.name,
         node,
         reading.frame,
@@ -146,7 +146,7 @@ def _function(reading: Reading, node: ast.FunctionDef | ast.AsyncFunctionDef) ->
     return False
 
 
-def _defaults(reading: Reading, arguments: ast.arguments) -> dict[str, Slot]:
+def _defaults(reading: ReadingState, arguments: ast.arguments) -> dict[str, Slot]:
     by_position = [*arguments.posonlyargs, *arguments.args]
     pairs = [*zip(reversed(by_position), reversed(arguments.defaults), strict=False)]
     pairs += [
@@ -155,7 +155,7 @@ def _defaults(reading: Reading, arguments: ast.arguments) -> dict[str, Slot]:
     return {name.arg: Slot(reading.value(default), reading.place(default)) for name, default in pairs}
 
 
-def _class(reading: Reading, node: ast.ClassDef) -> bool:
+def _class(reading: ReadingState, node: ast.ClassDef) -> bool:
     bases = [reading.value(base) for base in node.bases]
     for keyword in node.keywords:
         reading.value(keyword.value)
@@ -164,7 +164,7 @@ def _class(reading: Reading, node: ast.ClassDef) -> bool:
         reading.value(decorator)
         names.append(dotted(decorator).removesuffix("()").rpartition(".")[2])
     frame = reading.child("class")
-    cls = Class(node.name, node, frame.number, bases, is_dataclass="dataclass" in names)
+    cls = ProgramClass(node.name, node, frame.number, bases, is_dataclass="dataclass" in names)
     frame.owner = (cls, None)
     with reading.within(frame):
         reading.block(node.body)
@@ -179,7 +179,7 @@ def _class(reading: Reading, node: ast.ClassDef) -> bool:
     return False
 
 
-def _field_default(reading: Reading, frame: Frame, node: ast.AnnAssign) -> Slot | None:
+def _field_default(reading: ReadingState, frame: Scope, node: ast.AnnAssign) -> Slot | None:
     if node.value is None:
         return None
     if not isinstance(node.value, ast.Call):
@@ -189,13 +189,13 @@ def _field_default(reading: Reading, frame: Frame, node: ast.AnnAssign) -> Slot 
     return Slot(given.value if isinstance(given, ast.Constant) else UNKNOWN, reading.place(node.value))
 
 
-def _global(reading: Reading, node: ast.Global) -> bool:
+def _global(reading: ReadingState, node: ast.Global) -> bool:
     for name in node.names:
         reading.frame.elsewhere[name] = reading.frame.module
     return False
 
 
-def _nonlocal(reading: Reading, node: ast.Nonlocal) -> bool:
+def _nonlocal(reading: ReadingState, node: ast.Nonlocal) -> bool:
     for name in node.names:
         frame = reading.frame.parent
         while frame is not None and frame.parent is not None and (frame.number, name) not in reading.store:
@@ -205,7 +205,7 @@ def _nonlocal(reading: Reading, node: ast.Nonlocal) -> bool:
     return False
 
 
-STATEMENTS: Final[Mapping[type[ast.AST], Callable[[Reading, Any], bool]]] = {
+STATEMENTS: Final[Mapping[type[ast.AST], Callable[[ReadingState, Any], bool]]] = {
     ast.AsyncFunctionDef: _function,
     ast.ClassDef: _class,
     ast.FunctionDef: _function,

@@ -9,38 +9,38 @@ from holdfast.adapters.readers.script.functions import parameters_of
 from holdfast.adapters.readers.script.header import read_environment
 from holdfast.adapters.readers.script.objects import DEEPEST
 from holdfast.adapters.readers.script.overrides import overrides
-from holdfast.adapters.readers.script.reading import Reading
+from holdfast.adapters.readers.script.reading import ReadingState
 from holdfast.adapters.readers.script.returned import keys_returned, kind_returned
-from holdfast.adapters.readers.script.roles import Cast, cast, trainers
+from holdfast.adapters.readers.script.roles import JobCalls, cast, trainers
 from holdfast.adapters.readers.script.values import (
     CHANGED,
     ITEMS,
-    AttributeRead,
-    Class,
-    Draft,
-    Function,
-    Method,
-    Part,
+    BoundMethod,
+    LibraryCall,
+    Member,
+    ObjectValue,
     Partial,
+    PendingRead,
+    ProgramClass,
+    ProgramFunction,
     Ref,
-    Thing,
     is_class,
 )
 from holdfast.adapters.readers.settings import plain
-from holdfast.core.calls import Call, Guard, Import, Local, Made, Named, Override, Read
+from holdfast.core.calls import AttributeRead, Call, CallResult, Guard, Import, LibraryName, LocalName, OverriddenMethod
 from holdfast.core.document import Document, Key, Kind, Unknown
 from holdfast.core.evaluate import UNKNOWN
 from holdfast.core.text import Place
 
 MOST_JOBS: Final = 12
 """Trainers of one file that are told of as jobs: where there are more, it is a test suite. Every call is told all the same."""
-PLAIN: Final = (str, int, float, complex, bytes, set, frozenset, type(None), Named, Unknown)
+PLAIN: Final = (str, int, float, complex, bytes, set, frozenset, type(None), LibraryName, Unknown)
 HIDDEN: Final = Unknown("it may be given where the script does not show it")
 REPLACED: Final = frozenset({"trl", "transformers", "peft"})
 """Packages whose classes a patcher may replace."""
 
 
-class Partly(dict[str, Any]):
+class PartialSettings(dict[str, Any]):
     """Settings of which some may not be seen: any other name is there too, with a value that is not known."""
 
     def __contains__(self, key: object) -> bool:
@@ -51,7 +51,7 @@ class Partly(dict[str, Any]):
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Draughtsman:
+class DocumentBuilder:
     """Makes one Document.
 
     Attributes:
@@ -59,7 +59,7 @@ class Draughtsman:
         keys: The key of each call, by its identity.
     """
 
-    reading: Reading
+    reading: ReadingState
     keys: Mapping[int, str]
     values: dict[str, Any] = field(default_factory=dict[str, Any])
     places: dict[Key, Place] = field(default_factory=dict[Key, Place])
@@ -76,32 +76,32 @@ class Draughtsman:
             if entries.open or depth > DEEPEST:  # a dict may hold itself
                 return UNKNOWN
             return {name: self.plain(slot.value, depth + 1) for name, slot in entries.slots.items()}
-        if isinstance(value, Thing | Part):
+        if isinstance(value, ObjectValue | Member):
             return self._made(value)
         return _own(value)
 
-    def _made(self, value: Thing | Part) -> Made | Unknown:
+    def _made(self, value: ObjectValue | Member) -> CallResult | Unknown:
         """Return what a call gave, or an item of it; of what else is reached from there, nothing is known."""
-        thing = value.thing if isinstance(value, Part) else value
+        thing = value.thing if isinstance(value, Member) else value
         known = thing.draft is not None and id(thing.draft) in self.keys
-        item = value.item if isinstance(value, Part) and value.path.endswith("()[]") else None
+        item = value.item if isinstance(value, Member) and value.path.endswith("()[]") else None
         if not known or (item is None and value is not thing):
             return UNKNOWN
         if ITEMS in self.reading.entries(thing.address).slots:
             return CHANGED
-        return Made(value.path, self.keys[id(thing.draft)], item or "")
+        return CallResult(value.path, self.keys[id(thing.draft)], item or "")
 
-    def _receiver(self, draft: Draft) -> Made | None:
+    def _receiver(self, draft: LibraryCall) -> CallResult | None:
         """Return what a method is called on, if it is what a call gave."""
         made = self._made(draft.receiver) if draft.receiver else None
-        return made if isinstance(made, Made) else None
+        return made if isinstance(made, CallResult) else None
 
-    def call(self, draft: Draft) -> Call:
+    def call(self, draft: LibraryCall) -> Call:
         """Return a call as a Document holds it, and put its arguments under its key."""
         key = self.keys[id(draft)]
         arguments = {name: self.plain(slot.value) for name, slot in draft.arguments.items()}
         under: Key = tuple(int(part) if part.isdigit() else part for part in key.split("."))
-        self._put(under, Partly(arguments) if draft.open else dict(arguments), draft)
+        self._put(under, PartialSettings(arguments) if draft.open else dict(arguments), draft)
         return Call(
             path=draft.path,
             label=draft.label,
@@ -123,19 +123,19 @@ class Draughtsman:
             changed=self._changed(draft),
         )
 
-    def _changed(self, draft: Draft) -> frozenset[str]:
+    def _changed(self, draft: LibraryCall) -> frozenset[str]:
         """Return the names of the attributes that are given to what a call made."""
         every = [self.reading.entries(address) for address in draft.made]
         return frozenset(str(name) for entries in every for name in (*entries.slots, *("*",) * entries.open))
 
-    def read(self, read: AttributeRead, number: int) -> Read:
+    def read(self, read: PendingRead, number: int) -> AttributeRead:
         """Return an attribute that is read as a Document holds it, and put its place under its key."""
         paths = {thing.path for thing in read.things}
         path = paths.pop() if len(paths) == 1 else ""
         self.key_places["reads", number, read.name] = read.place
         makers = dict.fromkeys(id(thing.draft) for thing in read.things)
         because = read.guard.because or _patched(self.reading.patched, f"{path}.{read.name}")
-        return Read(
+        return AttributeRead(
             path=path,
             name=read.name,
             key=f"reads.{number}",
@@ -145,12 +145,12 @@ class Draughtsman:
             exposed=any(thing.address in self.reading.exposed for thing in read.things),
         )
 
-    def override(self, override: Override) -> Override:
+    def override(self, override: OverriddenMethod) -> OverriddenMethod:
         """Return a method that is defined anew, with what is known of the library's own."""
         because = override.guard.because or _patched(self.reading.patched, override.path)
         return replace(override, guard=Guard(override.guard.catches, because))
 
-    def _put(self, under: Key, values: dict[str, Any], draft: Draft) -> None:
+    def _put(self, under: Key, values: dict[str, Any], draft: LibraryCall) -> None:
         if draft.via == "parser":
             values = {name: plain(value) for name, value in values.items()}
         if len(under) == 1:
@@ -167,7 +167,7 @@ class Draughtsman:
             if slot.key_place:
                 self.key_places[*under, name] = slot.key_place
 
-    def _guard(self, draft: Draft) -> Guard:
+    def _guard(self, draft: LibraryCall) -> Guard:
         because = draft.guard.because or _patched(self.reading.patched, draft.path)
         return Guard(draft.guard.catches, because)
 
@@ -176,16 +176,16 @@ def _own(value: Any) -> Any:
     """Return a function or a class of the program as a Document holds it; of anything else nothing is known."""
     if isinstance(value, Partial):
         return _own(value.target)
-    if isinstance(value, Class):
-        return Local(value.name, "class")
-    function = value.function if isinstance(value, Method) else value
-    if not isinstance(function, Function):
-        return value if isinstance(value, Named) else UNKNOWN
+    if isinstance(value, ProgramClass):
+        return LocalName(value.name, "class")
+    function = value.function if isinstance(value, BoundMethod) else value
+    if not isinstance(function, ProgramFunction):
+        return value if isinstance(value, LibraryName) else UNKNOWN
     names, more = parameters_of(function)
     if function.decorated:
-        return Local(function.name, "function", tuple(names), more)
+        return LocalName(function.name, "function", tuple(names), more)
     returns, keys = kind_returned(function.node), keys_returned(function.node)
-    return Local(function.name, "function", tuple(names), more, returns, keys)
+    return LocalName(function.name, "function", tuple(names), more, returns, keys)
 
 
 def _patched(patched: Mapping[str, str], path: str) -> str:
@@ -200,22 +200,26 @@ def _patched(patched: Mapping[str, str], path: str) -> str:
     return next((patched[prefix] for prefix in prefixes if prefix in patched), "")
 
 
-def documents(reading: Reading, text: str, path: str, kind: Kind = "script") -> tuple[Document, ...]:
+def documents(reading: ReadingState, text: str, path: str, kind: Kind = "script") -> tuple[Document, ...]:
     """Return one Document for each trainer, up to twelve; one in all if there is none."""
     ordered = sorted(reading.drafts.values(), key=lambda draft: (not draft.main, draft.order))
     environment = read_environment(text, path, reading.variables)
-    jobs = [cast(reading, trainer) for trainer in islice(trainers(reading), MOST_JOBS)] or [Cast({}, {})]
+    jobs = [cast(reading, trainer) for trainer in islice(trainers(reading), MOST_JOBS)] or [JobCalls({}, {})]
     return tuple(_document(reading, (text, path, kind), ordered, job, environment) for job in jobs)
 
 
 def _document(
-    reading: Reading, source: tuple[str, str, Kind], ordered: Sequence[Draft], job: Cast, environment: Any
+    reading: ReadingState,
+    source: tuple[str, str, Kind],
+    ordered: Sequence[LibraryCall],
+    job: JobCalls,
+    environment: Any,
 ) -> Document:
     text, path, kind = source
     roles = {id(draft): part for part, draft in job.parts.items()}
     shown = [draft for draft in ordered if draft.main or id(draft) in roles]
     keys = {id(draft): roles.get(id(draft), f"calls.{index}") for index, draft in enumerate(shown)}
-    page = Draughtsman(reading, keys)
+    page = DocumentBuilder(reading, keys)
     calls = tuple(page.call(draft) for draft in shown)
     reads = tuple(page.read(read, number) for number, read in enumerate(_shown_reads(reading, keys)))
     said, places, key_places = environment
@@ -237,7 +241,7 @@ def _document(
     )
 
 
-def _shown_reads(reading: Reading, keys: Mapping[int, str]) -> Iterator[AttributeRead]:
+def _shown_reads(reading: ReadingState, keys: Mapping[int, str]) -> Iterator[PendingRead]:
     """Yield the reads of libraries' settings: those in the script itself, and what is read elsewhere of what it made.
 
     An attribute that the program sets, on whatever, may be one of its own.
@@ -253,7 +257,7 @@ def _written(entry: Import) -> tuple[int, int, int]:
     return entry.place.cell or 0, entry.place.line or 0, entry.place.column or 0
 
 
-def _add_job(page: Draughtsman, job: Cast, calls: Mapping[str, Call]) -> None:
+def _add_job(page: DocumentBuilder, job: JobCalls, calls: Mapping[str, Call]) -> None:
     """Add what the parts say together: method, model, dataset; and hide what cannot be relied on."""
     trainer = calls.get("trainer")
     if trainer is None:
@@ -273,7 +277,7 @@ def _add_job(page: Draughtsman, job: Cast, calls: Mapping[str, Call]) -> None:
             page.values[part] = Unknown(because)
 
 
-def _apply_changes(page: Draughtsman, part: str, thing: Thing) -> None:
+def _apply_changes(page: DocumentBuilder, part: str, thing: ObjectValue) -> None:
     """Hide the settings that are changed after the config was made."""
     entries = page.reading.entries(thing.address)
     settings = page.values[part]
@@ -283,13 +287,13 @@ def _apply_changes(page: Draughtsman, part: str, thing: Thing) -> None:
         page.values[part] = Unknown(CHANGED.because)
 
 
-def _add_model(page: Draughtsman, calls: Mapping[str, Call]) -> None:
+def _add_model(page: DocumentBuilder, calls: Mapping[str, Call]) -> None:
     """Add what is said of the model: by the call that loads it, or by the trainer's config, which then has it loaded."""
     trainer, call = calls["trainer"], calls.get("model")
     given = trainer.arguments.get("model", next(iter(trainer.positional), None))
     settings = _model_settings(page, trainer)
     hidden = not isinstance(settings, Mapping) if isinstance(given, str | None) else call is None or call.open
-    model = page.values["model"] = (Partly if hidden else dict)(call.arguments if call else {})
+    model = page.values["model"] = (PartialSettings if hidden else dict)(call.arguments if call else {})
     if call is not None and call.positional:
         model["path"] = call.positional[0]
         page.places["model", "path"] = call.place
@@ -304,7 +308,7 @@ def _add_model(page: Draughtsman, calls: Mapping[str, Call]) -> None:
     _alias(page, "model", "torch_dtype", "dtype")
 
 
-def _model_settings(page: Draughtsman, trainer: Call) -> Any:
+def _model_settings(page: DocumentBuilder, trainer: Call) -> Any:
     """Return the arguments with which a trainer loads its model itself; `Unknown` where they cannot be seen."""
     if "model_init_kwargs" in trainer.arguments:  # up to TRL 0.12
         return trainer.arguments["model_init_kwargs"] or {}
@@ -314,7 +318,7 @@ def _model_settings(page: Draughtsman, trainer: Call) -> Any:
     return (train["model_init_kwargs"] if "model_init_kwargs" in train else None) or {}  # noqa: SIM401  Partly holds any
 
 
-def _alias(page: Draughtsman, part: str, name: str, other: str) -> None:
+def _alias(page: DocumentBuilder, part: str, name: str, other: str) -> None:
     """Give a setting its usual name too."""
     if other in page.values[part].keys() or name not in page.values[part].keys():  # noqa: SIM118  Partly holds any
         return
@@ -323,7 +327,7 @@ def _alias(page: Draughtsman, part: str, name: str, other: str) -> None:
         page.places[part, other] = page.places[part, name]
 
 
-def _add_dataset(page: Draughtsman, calls: Mapping[str, Call]) -> None:
+def _add_dataset(page: DocumentBuilder, calls: Mapping[str, Call]) -> None:
     call = calls.get("dataset")
     if call is None:
         return

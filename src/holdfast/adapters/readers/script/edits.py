@@ -31,7 +31,7 @@ from holdfast.core.document import (
 from holdfast.core.errors import Spot, UsageError
 from holdfast.core.notebook import is_notebook
 from holdfast.core.source import is_plain, render_value
-from holdfast.core.text import Lines, Place, TextEdit
+from holdfast.core.text import LineIndex, Place, TextEdit
 
 QUOTES = "\"'"
 IMPORTS = "imports."
@@ -266,7 +266,7 @@ def _rewriting(document: Document, place: Place, edits: Sequence[ValueEdit]) -> 
         if new is None:
             raise _refusal(document, edits[0].key, "the call is not written out there")
         start, end, text = least(old, new)
-        at = Lines(source_of(document, place.cell)).offset(start_of(place))
+        at = LineIndex(source_of(document, place.cell)).offset(start_of(place))
         yield edit_between(document, place.cell, at + start, at + end, text)
 
     return rewrite
@@ -285,7 +285,7 @@ def _is_written_out(source: str, edits: Iterable[ValueEdit]) -> bool:
 
 def edit_between(document: Document, cell: int | None, start: int, end: int, text: str) -> TextEdit:
     """Return the replacement of the characters of a script or a cell from one offset up to another."""
-    lines = Lines(source_of(document, cell))
+    lines = LineIndex(source_of(document, cell))
     return TextEdit(lines.position(start), lines.position(end), text, cell)
 
 

@@ -8,9 +8,9 @@ from holdfast.adapters.readers.script.functions import enter
 from holdfast.adapters.readers.script.guards import IN_VERSION_BRANCH, INTROSPECTION, named_reason, note_rivals
 from holdfast.adapters.readers.script.join import joined
 from holdfast.adapters.readers.script.objects import attribute_of, known_not_none, settled
-from holdfast.adapters.readers.script.reading import DEAD, Reading, Rule
+from holdfast.adapters.readers.script.reading import DEAD, ReadingState, Rule
 from holdfast.adapters.readers.script.reads import note_read, settings_in
-from holdfast.adapters.readers.script.record import Given
+from holdfast.adapters.readers.script.record import CallArguments
 from holdfast.adapters.readers.script.values import (
     BRANCHES,
     COMMAND_LINE,
@@ -18,16 +18,16 @@ from holdfast.adapters.readers.script.values import (
     INSTALLED,
     PARAMETER,
     VERSION,
-    Entries,
-    Function,
-    Method,
-    Part,
+    BoundMethod,
+    KnownItems,
+    Member,
+    ObjectValue,
+    ProgramFunction,
     Ref,
     Slot,
-    Thing,
     why,
 )
-from holdfast.core.calls import Guard, Named
+from holdfast.core.calls import Guard, LibraryName
 from holdfast.core.document import Unknown
 from holdfast.core.evaluate import CONVERSIONS, UNKNOWN, apply_operator, call_pure, compare, reason_among, truth
 
@@ -35,37 +35,37 @@ CONSTANTS: Final[Mapping[str, Any]] = {"os.sep": "/", "os.path.sep": "/"}
 """Names of libraries whose value is known."""
 
 
-def _constant(_: Reading, node: ast.Constant) -> Any:
+def _constant(_: ReadingState, node: ast.Constant) -> Any:
     return UNKNOWN if node.value is ... else node.value
 
 
-def _name(reading: Reading, node: ast.Name) -> Any:
+def _name(reading: ReadingState, node: ast.Name) -> Any:
     return reading_of(reading.lookup(node.id), node.id)
 
 
 def reading_of(value: Any, name: str) -> Any:
     """Return the value of a name or an attribute; what is said of a version by name alone is of unknown value."""
-    if name == "TYPE_CHECKING" and isinstance(value, Named | Unknown):
+    if name == "TYPE_CHECKING" and isinstance(value, LibraryName | Unknown):
         return False  # no run of the program has it otherwise
-    if isinstance(value, Named):
+    if isinstance(value, LibraryName):
         return VERSION if value.path.rpartition(".")[2] in INTROSPECTION else CONSTANTS.get(value.path, value)
     if isinstance(value, Unknown) and value not in INSTALLED:
         return named_reason(name) or value
     return value
 
 
-def _attribute(reading: Reading, node: ast.Attribute) -> Any:
+def _attribute(reading: ReadingState, node: ast.Attribute) -> Any:
     owner = reading.value(node.value)
     note_read(reading, owner, node)
     found = reading_of(attribute_of(reading, owner, node.attr), node.attr)
-    if isinstance(found, Method) and found.function.kind == "property":
-        return enter(reading, found.function, Given(), found.receiver)
-    if isinstance(found, Named) and found.path == "sys.argv":
+    if isinstance(found, BoundMethod) and found.function.kind == "property":
+        return enter(reading, found.function, CallArguments(), found.receiver)
+    if isinstance(found, LibraryName) and found.path == "sys.argv":
         return COMMAND_LINE if reading.argv is None else [reading.frame.module.places.path, *reading.argv]
     return found
 
 
-def _elements(reading: Reading, nodes: Sequence[ast.expr]) -> list[Any] | Unknown:
+def _elements(reading: ReadingState, nodes: Sequence[ast.expr]) -> list[Any] | Unknown:
     values: list[Any] = []
     hidden: Unknown | None = None
     for node in nodes:
@@ -79,27 +79,29 @@ def _elements(reading: Reading, nodes: Sequence[ast.expr]) -> list[Any] | Unknow
     return values if hidden is None else hidden
 
 
-def _list(reading: Reading, node: ast.List) -> Any:
+def _list(reading: ReadingState, node: ast.List) -> Any:
     return _elements(reading, node.elts)
 
 
-def _tuple(reading: Reading, node: ast.Tuple) -> Any:
+def _tuple(reading: ReadingState, node: ast.Tuple) -> Any:
     values = _elements(reading, node.elts)
     return values if isinstance(values, Unknown) else tuple(values)
 
 
-def _set(reading: Reading, node: ast.Set) -> Any:
+def _set(reading: ReadingState, node: ast.Set) -> Any:
     values = _elements(reading, node.elts)
     plain = not isinstance(values, Unknown) and all(isinstance(value, str | int | float) for value in values)
     return set(values) if plain and not isinstance(values, Unknown) else reason_among([values])
 
 
-def _dict(reading: Reading, node: ast.Dict) -> Any:
-    entries = Entries()
+def _dict(reading: ReadingState, node: ast.Dict) -> Any:
+    entries = KnownItems()
     for key, value in zip(node.keys, node.values, strict=True):
         given = reading.value(value)
         if key is None:
-            entries = entries.merged(reading.entries(given.address) if isinstance(given, Ref) else Entries(open=True))
+            entries = entries.merged(
+                reading.entries(given.address) if isinstance(given, Ref) else KnownItems(open=True)
+            )
             continue
         name = reading.value(key)
         if isinstance(name, str | int | float | None):
@@ -109,14 +111,18 @@ def _dict(reading: Reading, node: ast.Dict) -> Any:
     return reading.fresh(entries)
 
 
-def _unary(reading: Reading, node: ast.UnaryOp) -> Any:
+def _unary(reading: ReadingState, node: ast.UnaryOp) -> Any:
     value = reading.value(node.operand)
-    if isinstance(node.op, ast.Not) and known_not_none(value) and isinstance(value, Thing | Function | Named):
+    if (
+        isinstance(node.op, ast.Not)
+        and known_not_none(value)
+        and isinstance(value, ObjectValue | ProgramFunction | LibraryName)
+    ):
         return UNKNOWN
     return apply_operator(node.op, settled(reading, value))
 
 
-def _binary(reading: Reading, node: ast.BinOp) -> Any:
+def _binary(reading: ReadingState, node: ast.BinOp) -> Any:
     left, right = reading.value(node.left), reading.value(node.right)
     if isinstance(left, Ref) and isinstance(right, Ref) and isinstance(node.op, ast.BitOr):
         return reading.fresh(reading.entries(left.address).merged(reading.entries(right.address)))
@@ -125,7 +131,7 @@ def _binary(reading: Reading, node: ast.BinOp) -> Any:
     return apply_operator(node.op, settled(reading, left), settled(reading, right))
 
 
-def _boolean(reading: Reading, node: ast.BoolOp) -> Any:
+def _boolean(reading: ReadingState, node: ast.BoolOp) -> Any:
     """Return the operand that decides. What follows it is not reached; what follows a version may not be."""
     decides = isinstance(node.op, ast.Or)
     unsure: list[Any] = []
@@ -149,7 +155,7 @@ def _guard_after(operands: Sequence[Any]) -> Guard:
     return IN_VERSION_BRANCH if why(operands) in INSTALLED else Guard()
 
 
-def _comparison(reading: Reading, node: ast.Compare) -> Any:
+def _comparison(reading: ReadingState, node: ast.Compare) -> Any:
     values = [reading.value(operand) for operand in (node.left, *node.comparators)]
     if len(values) == 2 and None in values and isinstance(node.ops[0], ast.Is | ast.IsNot | ast.Eq | ast.NotEq):  # noqa: PLR2004
         other = values[1] if values[0] is None else values[0]
@@ -162,7 +168,7 @@ def _comparison(reading: Reading, node: ast.Compare) -> Any:
     return reason if reason in INSTALLED else compare(node.ops, plain)
 
 
-def _asks_for_an_attribute(reading: Reading, node: ast.Compare) -> bool:
+def _asks_for_an_attribute(reading: ReadingState, node: ast.Compare) -> bool:
     """Tell whether it is asked which attributes settings have: `"max_length" in vars(args)`."""
     match node:
         case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Attribute(value=owner, attr="__dict__")]):
@@ -176,7 +182,7 @@ def _asks_for_an_attribute(reading: Reading, node: ast.Compare) -> bool:
     return any(True for _ in settings_in(reading.value(owner)))
 
 
-def _conditional(reading: Reading, node: ast.IfExp) -> Any:
+def _conditional(reading: ReadingState, node: ast.IfExp) -> Any:
     holds = truth(settled(reading, reading.value(node.test)))
     around = IN_VERSION_BRANCH if holds in INSTALLED else Guard()
     values, logs = [], []
@@ -191,12 +197,12 @@ def _conditional(reading: Reading, node: ast.IfExp) -> Any:
     return joined(values[0], values[1], holds if holds in INSTALLED else BRANCHES)
 
 
-def _f_string(reading: Reading, node: ast.JoinedStr) -> Any:
+def _f_string(reading: ReadingState, node: ast.JoinedStr) -> Any:
     parts = [reading.value(part) for part in node.values]
     return "".join(parts) if all(isinstance(part, str) for part in parts) else reason_among(parts)
 
 
-def _formatted(reading: Reading, node: ast.FormattedValue) -> Any:
+def _formatted(reading: ReadingState, node: ast.FormattedValue) -> Any:
     value = settled(reading, reading.value(node.value))
     spec = reading.value(node.format_spec) if node.format_spec else ""
     convert = CONVERSIONS.get(node.conversion)
@@ -204,37 +210,37 @@ def _formatted(reading: Reading, node: ast.FormattedValue) -> Any:
     return call_pure(format, [given, spec])
 
 
-def _subscript(reading: Reading, node: ast.Subscript) -> Any:
+def _subscript(reading: ReadingState, node: ast.Subscript) -> Any:
     value, index = reading.value(node.value), reading.value(node.slice)
     if isinstance(value, Ref):
         entries = reading.entries(value.address)
         slot = entries.slots.get(index) if isinstance(index, str | int | float | None) else None
         return slot.value if slot else reason_among([index])
-    if isinstance(value, Named):
+    if isinstance(value, LibraryName):
         return ENVIRONMENT if value.path == "os.environ" else UNKNOWN
-    if isinstance(value, Thing | Part):
+    if isinstance(value, ObjectValue | Member):
         return item_of(value, index if isinstance(index, str) else "")
     if isinstance(value, str | list | tuple) and isinstance(index, int):
         return value[index] if -len(value) <= index < len(value) else UNKNOWN
     return reason_among([value, index])
 
 
-def item_of(value: Thing | Part, item: str = "") -> Part:
+def item_of(value: ObjectValue | Member, item: str = "") -> Member:
     """Return an item of a thing, or of a part of one."""
-    if isinstance(value, Part):
-        return Part(f"{value.path}[]", value.thing, item)
-    return Part(f"{value.base}[]", value, item)
+    if isinstance(value, Member):
+        return Member(f"{value.path}[]", value.thing, item)
+    return Member(f"{value.base}[]", value, item)
 
 
-def _slice(reading: Reading, node: ast.Slice) -> Any:
+def _slice(reading: ReadingState, node: ast.Slice) -> Any:
     for part in (node.lower, node.upper, node.step):
         if part is not None:
             reading.value(part)
     return UNKNOWN
 
 
-def _lambda(reading: Reading, node: ast.Lambda) -> Any:
-    function = Function("<lambda>", node, reading.frame, {}, guard=reading.standing())
+def _lambda(reading: ReadingState, node: ast.Lambda) -> Any:
+    function = ProgramFunction("<lambda>", node, reading.frame, {}, guard=reading.standing())
     reading.functions.append(function)
     for default in (*node.args.defaults, *node.args.kw_defaults):
         if default is not None:
@@ -242,7 +248,7 @@ def _lambda(reading: Reading, node: ast.Lambda) -> Any:
     return function
 
 
-def _comprehension(reading: Reading, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Any:
+def _comprehension(reading: ReadingState, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Any:
     """Read what a comprehension does once, for any item. Nothing is known of what it yields."""
     values: list[Any] = []
     with reading.within(reading.child("function")):
@@ -255,23 +261,23 @@ def _comprehension(reading: Reading, node: ast.ListComp | ast.SetComp | ast.Gene
     return why(value for value in values if value in INSTALLED)
 
 
-def _await(reading: Reading, node: ast.Await) -> Any:
+def _await(reading: ReadingState, node: ast.Await) -> Any:
     return reading.value(node.value)
 
 
-def _yield(reading: Reading, node: ast.Yield | ast.YieldFrom) -> Any:
+def _yield(reading: ReadingState, node: ast.Yield | ast.YieldFrom) -> Any:
     if node.value is not None:
         reading.value(node.value)
     return PARAMETER
 
 
-def _walrus(reading: Reading, node: ast.NamedExpr) -> Any:
+def _walrus(reading: ReadingState, node: ast.NamedExpr) -> Any:
     value = reading.value(node.value)
     reading.statements[ast.Store](reading, (node.target, value))
     return value
 
 
-def _starred(reading: Reading, node: ast.Starred) -> Any:
+def _starred(reading: ReadingState, node: ast.Starred) -> Any:
     reading.value(node.value)
     return UNKNOWN
 

@@ -7,18 +7,18 @@ from typing import Any, Final
 
 from holdfast.adapters.readers.script.join import joined
 from holdfast.adapters.readers.script.objects import default_places, find_init, library_base, lineage, own_fields
-from holdfast.adapters.readers.script.reading import Frame, Reading
-from holdfast.adapters.readers.script.record import Given, Site, record
+from holdfast.adapters.readers.script.reading import ReadingState, Scope
+from holdfast.adapters.readers.script.record import CallArguments, Site, record
 from holdfast.adapters.readers.script.values import (
     BRANCHES,
     CHANGED,
     PARAMETER,
-    Class,
-    Entries,
-    Function,
+    KnownItems,
+    ObjectValue,
+    ProgramClass,
+    ProgramFunction,
     Slot,
     Super,
-    Thing,
 )
 from holdfast.core.calls import Guard
 from holdfast.core.evaluate import UNKNOWN
@@ -29,7 +29,7 @@ DEEPEST: Final = 12
 """Calls within calls."""
 
 
-def enter(reading: Reading, function: Function, given: Given | None, receiver: Any = None) -> Any:
+def enter(reading: ReadingState, function: ProgramFunction, given: CallArguments | None, receiver: Any = None) -> Any:
     """Read a function's body with the arguments of a call, and return what it gives back.
 
     Args:
@@ -53,7 +53,7 @@ def enter(reading: Reading, function: Function, given: Given | None, receiver: A
         reading.stack.pop()
 
 
-def _body(reading: Reading, function: Function, frame: Frame) -> Any:
+def _body(reading: ReadingState, function: ProgramFunction, frame: Scope) -> Any:
     if isinstance(function.node, ast.Lambda):
         return reading.value(function.node.body)
     if not reading.block(function.node.body):
@@ -64,13 +64,13 @@ def _body(reading: Reading, function: Function, frame: Frame) -> Any:
     return UNKNOWN if function.decorated else result
 
 
-def _bind(reading: Reading, function: Function, given: Given | None, receiver: Any) -> None:
+def _bind(reading: ReadingState, function: ProgramFunction, given: CallArguments | None, receiver: Any) -> None:
     """Give the parameters their values."""
     arguments = function.node.args
     names = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
     if function.owner is not None and function.kind != "static" and names:
         reading.bind(names.pop(0), receiver)
-    values = given or Given(named=Entries(open=True), more=True)
+    values = given or CallArguments(named=KnownItems(open=True), more=True)
     by_position = dict(zip(names, values.positional, strict=False))
     every = [*names, *(each.arg for each in arguments.kwonlyargs)]
     for name in every:
@@ -83,10 +83,10 @@ def _bind(reading: Reading, function: Function, given: Given | None, receiver: A
         reading.bind(arguments.vararg.arg, PARAMETER if values.more else tuple(rest))
     if arguments.kwarg:
         others = {name: slot for name, slot in values.named.slots.items() if name not in every}
-        reading.bind(arguments.kwarg.arg, reading.fresh(Entries(others, values.named.open)))
+        reading.bind(arguments.kwarg.arg, reading.fresh(KnownItems(others, values.named.open)))
 
 
-def construct(reading: Reading, cls: Class, site: Site, given: Given) -> Any:
+def construct(reading: ReadingState, cls: ProgramClass, site: Site, given: CallArguments) -> Any:
     """Return an instance of a class of the program.
 
     Where it adds nothing but fields to a library's class, a call of it is a call of that class. Where it has an `__init__`
@@ -95,7 +95,7 @@ def construct(reading: Reading, cls: Class, site: Site, given: Given) -> Any:
     if cls.opaque:
         return UNKNOWN
     base, init = library_base(cls), find_init(reading, cls)
-    thing = Thing(base, None, next(reading.numbers), cls)
+    thing = ObjectValue(base, None, next(reading.numbers), cls)
     cls.instance = thing
     reading.constructed[cls] = None
     if init is not None:
@@ -109,7 +109,7 @@ def construct(reading: Reading, cls: Class, site: Site, given: Given) -> Any:
     return thing
 
 
-def _set_fields(reading: Reading, cls: Class, thing: Thing, given: Given) -> None:
+def _set_fields(reading: ReadingState, cls: ProgramClass, thing: ObjectValue, given: CallArguments) -> None:
     """Give the instance of a dataclass its attributes."""
     fields = own_fields(cls)
     slots: dict[str, Slot] = {}
@@ -117,33 +117,33 @@ def _set_fields(reading: Reading, cls: Class, thing: Thing, given: Given) -> Non
         by_position = given.positional[position] if position < len(given.positional) else None
         slot = by_position or given.named.slots.get(name)
         slots[name] = slot or (default if default and not given.open else Slot(PARAMETER))
-    reading.store[thing.address] = Entries(slots)
+    reading.store[thing.address] = KnownItems(slots)
     for each in lineage(cls):
         after = reading.store.get((each.number, "__post_init__"))
-        if isinstance(after, Function):
-            enter(reading, after, Given(), thing)
+        if isinstance(after, ProgramFunction):
+            enter(reading, after, CallArguments(), thing)
             return
 
 
-def initialise_base(reading: Reading, parent: Super, site: Site, given: Given) -> Any:
+def initialise_base(reading: ReadingState, parent: Super, site: Site, given: CallArguments) -> Any:
     """Read `super().__init__(...)`, which is a call of the library's class that the program's own derives from."""
     path = library_base(parent.cls)
     if path:
         draft = record(reading, site, path, given, via="super", own=frozenset())
-        if isinstance(parent.receiver, Thing):
+        if isinstance(parent.receiver, ObjectValue):
             parent.receiver.draft = draft
     return None
 
 
-def instance_of(reading: Reading, cls: Class) -> Thing:
+def instance_of(reading: ReadingState, cls: ProgramClass) -> ObjectValue:
     """Return an instance of a class, for the methods that nothing in the program calls."""
     if cls.instance is None:
-        cls.instance = Thing(library_base(cls), None, next(reading.numbers), cls)
-        reading.store[cls.instance.address] = Entries(open=True)
+        cls.instance = ObjectValue(library_base(cls), None, next(reading.numbers), cls)
+        reading.store[cls.instance.address] = KnownItems(open=True)
     return cls.instance
 
 
-def never_called(reading: Reading) -> None:
+def never_called(reading: ReadingState) -> None:
     """Read the functions that nothing called, for what they call: with any arguments."""
     position = 0
     while position < len(reading.functions):
@@ -159,7 +159,7 @@ def never_called(reading: Reading) -> None:
         reading.rest = rest  # a check in one of them says nothing of the others
 
 
-def _forget_changes(reading: Reading, receiver: Thing, cls: Class) -> None:
+def _forget_changes(reading: ReadingState, receiver: ObjectValue, cls: ProgramClass) -> None:
     """Take away what is known of attributes that methods set: which of them ran before, nobody knows."""
     entries = reading.entries(receiver.address)
     for name in _set_by_methods(cls.node) & entries.slots.keys():
@@ -180,7 +180,7 @@ def _set_by_methods(node: ast.ClassDef) -> frozenset[str]:
     )
 
 
-def parameters_of(function: Function) -> tuple[Sequence[str], bool]:
+def parameters_of(function: ProgramFunction) -> tuple[Sequence[str], bool]:
     """Return the names of a function's parameters, without `self`, and whether it takes any other keyword too."""
     arguments = function.node.args
     names = [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]

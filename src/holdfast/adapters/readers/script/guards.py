@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from holdfast.adapters.readers.script.values import AVAILABLE, VERSION, Draft
-from holdfast.core.calls import Guard, Named
+from holdfast.adapters.readers.script.values import AVAILABLE, VERSION, LibraryCall
+from holdfast.core.calls import Guard, LibraryName
 from holdfast.core.document import Unknown
 
 IN_VERSION_BRANCH: Final = Guard(because="in a branch on a library's version")
@@ -58,13 +58,13 @@ def patches(name: str, values: Iterable[object]) -> tuple[str, ...]:
     """
     if "patch" not in name.lower() or not re.fullmatch(PATCH, name):
         return ()
-    handed = tuple(value.path for value in values if isinstance(value, Named))
+    handed = tuple(value.path for value in values if isinstance(value, LibraryName))
     return handed or (("*",) if re.search(PATCHED, name) else ())
 
 
-def note_rivals(branches: Iterable[Sequence[Draft]]) -> None:
+def note_rivals(branches: Iterable[Sequence[LibraryCall]]) -> None:
     """Guard the calls of one thing that branches make with other arguments: each may be for another version."""
-    made: dict[str, list[Draft]] = {}
+    made: dict[str, list[LibraryCall]] = {}
     for branch in branches:
         for path, draft in {draft.path: draft for draft in branch if draft.via == "call"}.items():
             made.setdefault(path, []).append(draft)
@@ -90,13 +90,13 @@ def ends(statements: Sequence[ast.stmt]) -> bool:
     return isinstance(last, ast.Raise) or (isinstance(last, ast.Expr) and leaves_program(last.value))
 
 
-def only_report(handlers: Sequence[ast.ExceptHandler], log: Sequence[Draft]) -> bool:
+def only_report(handlers: Sequence[ast.ExceptHandler], log: Sequence[LibraryCall]) -> bool:
     """Tell whether handlers do nothing but say what happened: then there is no other way to what was tried."""
     quiet = all(isinstance(each, ast.Expr | ast.Pass | ast.Return) for handler in handlers for each in handler.body)
     return quiet and not any(draft.path.startswith(("trl.", "transformers.", "peft.")) for draft in log)
 
 
-def trains(log: Iterable[Draft]) -> bool:
+def trains(log: Iterable[LibraryCall]) -> bool:
     """Tell whether the training itself is among some calls."""
     return any(draft.path.endswith("Trainer.train") for draft in log)
 

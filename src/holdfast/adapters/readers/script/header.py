@@ -9,7 +9,7 @@ from holdfast.adapters.readers.script.values import Slot
 from holdfast.core.document import Key, Unknown
 from holdfast.core.errors import UsageError
 from holdfast.core.script_header import find_header, read_header
-from holdfast.core.text import LINE_BREAK, Lines, Place
+from holdfast.core.text import LINE_BREAK, LineIndex, Place
 
 PYTHON_LINE: Final = r"requires-python\s*=\s*"
 QUOTED: Final = r"\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'"
@@ -37,7 +37,7 @@ def _read_header(text: str, path: str, values: dict[str, Any], places: dict[Key,
     first = header.partition("\n")[0]
     if not header:
         return
-    lines = Lines(text)
+    lines = LineIndex(text)
     begin = next(start for start in lines.starts if text.startswith(first, start))
     end = min(begin + len(header) + header.count("\n"), len(text))
     places["environment",] = lines.place(path, begin, begin + len(first))
@@ -58,7 +58,7 @@ def _read_header(text: str, path: str, values: dict[str, Any], places: dict[Key,
 
 
 def _place_texts(
-    wanted: list[str], header: str, begin: int, source: tuple[Lines, str], places: dict[Key, Place]
+    wanted: list[str], header: str, begin: int, source: tuple[LineIndex, str], places: dict[Key, Place]
 ) -> None:
     """Find where each requirement is quoted, in order."""
     lines, path = source

@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from typing import Any, Final
 
 from holdfast.core.script_header import BLOCK
-from holdfast.core.text import Lines, TextEdit
+from holdfast.core.text import LineIndex, TextEdit
 
 DEPENDENCIES: Final = re.compile(
     r"^[ \t]*(?:dependencies|\"dependencies\"|'dependencies')[ \t]*=[ \t]*(?P<open>\[)", re.MULTILINE
@@ -60,7 +60,7 @@ class Header:
 
     def edit(self, start: int, end: int, text: str) -> TextEdit:
         """Return the replacement of some of the TOML; its line ends become those of comments."""
-        lines = Lines(self.script)
+        lines = LineIndex(self.script)
         span = lines.position(self.offsets[start]), lines.position(self.offsets[end])
         return TextEdit(*span, text.replace("\n", f"{self.newline}# "))
 

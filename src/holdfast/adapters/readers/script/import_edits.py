@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, takewhile
 
-from holdfast.adapters.readers.script.parts import Part, least, read_parts
+from holdfast.adapters.readers.script.parts import SourcePart, least, read_parts
 from holdfast.core.document import Document
 from holdfast.core.text import TextEdit
 
-Span = tuple[Part, int, int]
+Span = tuple[SourcePart, int, int]
 
 
 @dataclass(slots=True, eq=False)
@@ -30,7 +30,7 @@ class Statement:
         names: What each name that changes becomes: its new module and its new name.
     """
 
-    part: Part
+    part: SourcePart
     node: ast.ImportFrom
     body: Sequence[ast.stmt]
     names: Mapping[ast.alias, tuple[str, str]]
@@ -65,7 +65,7 @@ def plan_imports(document: Document, moves: Mapping[str, str]) -> Callable[[], I
     return lambda: [*uses, *chain.from_iterable(_moved(each) for each in statements)]
 
 
-def statements_of(document: Document, part: Part, moves: Mapping[str, str]) -> Iterator[Statement]:
+def statements_of(document: Document, part: SourcePart, moves: Mapping[str, str]) -> Iterator[Statement]:
     """Yield the import statements that change."""
     places = [
         each.place
@@ -100,7 +100,7 @@ def _parted(path: str) -> tuple[str, str]:
     return module, name
 
 
-def _renamed_uses(parts: Sequence[Part], statements: Sequence[Statement]) -> list[TextEdit]:
+def _renamed_uses(parts: Sequence[SourcePart], statements: Sequence[Statement]) -> list[TextEdit]:
     """Return the edits of each use of a name that is called otherwise; where they are not certain, it gets an alias."""
     edits: list[TextEdit] = []
     renamed = {
@@ -120,7 +120,7 @@ def _renamed_uses(parts: Sequence[Part], statements: Sequence[Statement]) -> lis
     return edits
 
 
-def uses_of(parts: Sequence[Part], name: str, ours: set[ast.alias]) -> list[Span] | None:
+def uses_of(parts: Sequence[SourcePart], name: str, ours: set[ast.alias]) -> list[Span] | None:
     """Return where a name is read; None where it is bound otherwise too, or told in a text."""
     found: list[Span] = []
     for part in parts:
@@ -191,7 +191,7 @@ def without(statement: Statement, gone: Sequence[ast.alias]) -> Iterator[TextEdi
     yield part.edit(start, below, "")
 
 
-def rewritten(part: Part, node: ast.ImportFrom, gone: Sequence[str], new: Sequence[str]) -> TextEdit:
+def rewritten(part: SourcePart, node: ast.ImportFrom, gone: Sequence[str], new: Sequence[str]) -> TextEdit:
     """Return the edit by which a statement imports some names no longer, and others besides."""
     old, start = part.source(node), part.span(node)[0]
     from holdfast.adapters.readers.script.imported_names import change_names

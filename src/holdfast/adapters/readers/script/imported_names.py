@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import libcst
 
-from holdfast.adapters.readers.script.rows import NOTHING, Row, comma, written
+from holdfast.adapters.readers.script.rows import NOTHING, ItemRow, comma, written
 
 
 def change_names(source: str, gone: Iterable[str], new: Sequence[str] = ()) -> str:
@@ -47,13 +47,13 @@ def _alias(name: str) -> libcst.ImportAlias:
     return libcst.ImportAlias(libcst.Name(old), asname=libcst.AsName(libcst.Name(new)) if new else None)
 
 
-def _take(statement: libcst.ImportFrom, names: Sequence[libcst.ImportAlias]) -> Row[libcst.ImportAlias]:
+def _take(statement: libcst.ImportFrom, names: Sequence[libcst.ImportAlias]) -> ItemRow[libcst.ImportAlias]:
     first = statement.lpar.whitespace_after if statement.lpar else NOTHING
     last = statement.rpar.whitespace_before if statement.rpar else NOTHING
-    return Row.of(names, first, lambda _: last)
+    return ItemRow.of(names, first, lambda _: last)
 
 
-def _put(statement: libcst.ImportFrom, row: Row[libcst.ImportAlias]) -> libcst.ImportFrom:
+def _put(statement: libcst.ImportFrom, row: ItemRow[libcst.ImportAlias]) -> libcst.ImportFrom:
     names = [
         alias.with_changes(comma=comma(gap) if parted else libcst.MaybeSentinel.DEFAULT)
         for alias, gap, parted in row.spaced()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
-from holdfast.adapters.readers.script.values import INSTALLED, Entries, Part, Ref, Slot, Some, Thing, why
+from holdfast.adapters.readers.script.values import INSTALLED, AnyOf, KnownItems, Member, ObjectValue, Ref, Slot, why
 from holdfast.core.document import Unknown
 
 MISSING: Final = object()
@@ -35,29 +35,34 @@ def joined(one: Any, other: Any, because: Unknown) -> Any:
     """Return the value that is one or the other."""
     if one is other or (type(one) is type(other) and one == other):
         return one
-    if isinstance(one, Entries) and isinstance(other, Entries):
+    if isinstance(one, KnownItems) and isinstance(other, KnownItems):
         return joined_entries(one, other, because)
-    if isinstance(one, Thing | Some) and isinstance(other, Thing | Some) and one.path == other.path:
-        same = isinstance(one, Thing) and isinstance(other, Thing) and one.draft is other.draft and one.cls is other.cls
-        return one if same else Some(one.path, tuple(dict.fromkeys((*_things(one), *_things(other))))[:MOST_THINGS])
-    if isinstance(one, Part) and isinstance(other, Part) and one.path == other.path:
+    if isinstance(one, ObjectValue | AnyOf) and isinstance(other, ObjectValue | AnyOf) and one.path == other.path:
+        same = (
+            isinstance(one, ObjectValue)
+            and isinstance(other, ObjectValue)
+            and one.draft is other.draft
+            and one.cls is other.cls
+        )
+        return one if same else AnyOf(one.path, tuple(dict.fromkeys((*_things(one), *_things(other))))[:MOST_THINGS])
+    if isinstance(one, Member) and isinstance(other, Member) and one.path == other.path:
         return one
     reasons = [value for value in (one, other) if isinstance(value, Unknown)]
     reason = why([*reasons, because])
     return reason if reason in INSTALLED else because
 
 
-def _things(value: Thing | Some) -> tuple[Thing, ...]:
-    return (value,) if isinstance(value, Thing) else value.things
+def _things(value: ObjectValue | AnyOf) -> tuple[ObjectValue, ...]:
+    return (value,) if isinstance(value, ObjectValue) else value.things
 
 
-def joined_entries(one: Entries, other: Entries, because: Unknown) -> Entries:
+def joined_entries(one: KnownItems, other: KnownItems, because: Unknown) -> KnownItems:
     """Return what a dict holds that holds one or the other; what only one has may be there."""
     slots = {
         name: _joined_slot(slot, other.slots[name], because) for name, slot in one.slots.items() if name in other.slots
     }
     alike = len(slots) == len(one.slots) == len(other.slots)
-    return Entries(slots, one.open or other.open or not alike)
+    return KnownItems(slots, one.open or other.open or not alike)
 
 
 def _joined_slot(one: Slot, other: Slot, because: Unknown) -> Slot:
@@ -70,6 +75,6 @@ def _joined(one: Any, other: Any, stores: tuple[Store, Store, Store], because: U
         return joined(one, other, because)
     mine, theirs, result = stores
     ref = Ref(next(numbers))
-    held = (mine.get(one.address, Entries()), theirs.get(other.address, Entries()))
+    held = (mine.get(one.address, KnownItems()), theirs.get(other.address, KnownItems()))
     result[ref.address] = joined_entries(*held, because)
     return ref

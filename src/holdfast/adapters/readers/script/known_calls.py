@@ -6,29 +6,29 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from holdfast.adapters.readers.script.objects import SETTINGS, attribute_of, library_base, set_attribute, settled
-from holdfast.adapters.readers.script.reading import Reading, note_patcher
+from holdfast.adapters.readers.script.reading import ReadingState, note_patcher
 from holdfast.adapters.readers.script.reads import note_getattr
-from holdfast.adapters.readers.script.record import Given, Site, record, result_of, spread_entries
+from holdfast.adapters.readers.script.record import CallArguments, Site, record, result_of, spread_entries
 from holdfast.adapters.readers.script.values import (
     AVAILABLE,
     ENVIRONMENT,
     INSTALLED,
     VERSION,
-    Class,
-    Draft,
-    Entries,
+    KnownItems,
+    LibraryCall,
+    ObjectValue,
     Partial,
+    ProgramClass,
     Ref,
     Slot,
     Super,
-    Thing,
     why,
 )
-from holdfast.core.calls import Guard, Named
+from holdfast.core.calls import Guard, LibraryName
 from holdfast.core.document import Unknown
 from holdfast.core.evaluate import UNKNOWN, call_pure, reason_among
 
-Known = Callable[[Reading, Site, Given], Any]
+Known = Callable[[ReadingState, Site, CallArguments], Any]
 
 VERSION_CALLS: Final = re.compile(
     r"(inspect\.(signature|getfullargspec|getargspec|getsource|isclass)|dataclasses\.fields"
@@ -53,27 +53,27 @@ def installed_reason(path: str, values: Iterable[Any]) -> Unknown | None:
     return reason if reason in INSTALLED else None
 
 
-def _dict(reading: Reading, _: Site, given: Given) -> Any:
-    entries = Entries(open=given.open)
+def _dict(reading: ReadingState, _: Site, given: CallArguments) -> Any:
+    entries = KnownItems(open=given.open)
     for slot in given.positional:
         entries = entries.merged(spread_entries(reading, slot.value))
     return reading.fresh(entries.merged(given.named))
 
 
-def _setattr(reading: Reading, _: Site, given: Given) -> Any:
+def _setattr(reading: ReadingState, _: Site, given: CallArguments) -> Any:
     if len(given.positional) == 3:  # noqa: PLR2004  setattr(target, name, value)
         target, name, slot = given.positional
         reading.written.add(
-            name.value if isinstance(name.value, str) else "" if isinstance(target.value, Thing) else "*"
+            name.value if isinstance(name.value, str) else "" if isinstance(target.value, ObjectValue) else "*"
         )
         set_attribute(reading, target.value, name.value if isinstance(name.value, str) else None, slot)
     return None
 
 
-def _getattr(reading: Reading, site: Site, given: Given) -> Any:
+def _getattr(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     target, name = given.argument(0, ""), given.argument(1, "")
     note_getattr(reading, target, site.node)
-    if isinstance(target, Thing) and isinstance(name, str) and name in reading.entries(target.address).slots:
+    if isinstance(target, ObjectValue) and isinstance(name, str) and name in reading.entries(target.address).slots:
         return attribute_of(reading, target, name)
     if not isinstance(name, str):
         return UNKNOWN
@@ -82,94 +82,100 @@ def _getattr(reading: Reading, site: Site, given: Given) -> Any:
     return attribute_of(reading, target, name)
 
 
-def _hasattr(_: Reading, __: Site, given: Given) -> Any:
+def _hasattr(_: ReadingState, __: Site, given: CallArguments) -> Any:
     return VERSION if _of_a_version(given.argument(0, "")) else UNKNOWN
 
 
 def _of_a_version(target: Any) -> bool:
     """Tell whether it depends on a library's version which attributes something has: of a model, that is its own affair."""
-    if isinstance(target, Thing):
+    if isinstance(target, ObjectValue):
         return target.path.endswith((*SETTINGS, "Trainer"))
-    return isinstance(target, Named) or target in INSTALLED
+    return isinstance(target, LibraryName) or target in INSTALLED
 
 
-def _super(reading: Reading, _: Site, __: Given) -> Any:
+def _super(reading: ReadingState, _: Site, __: CallArguments) -> Any:
     frame = reading.frame
     while frame.owner is None and frame.parent is not None:
         frame = frame.parent
     return Super(*frame.owner) if frame.owner else UNKNOWN
 
 
-def _execute(reading: Reading, _: Site, given: Given) -> Any:
+def _execute(reading: ReadingState, _: Site, given: CallArguments) -> Any:
     if len(given.positional) < 2:  # noqa: PLR2004  no namespace of its own
         reading.rest = Guard(because="after `exec`, which may do anything")
     return UNKNOWN
 
 
-def _none(_: Reading, __: Site, ___: Given) -> Any:
+def _none(_: ReadingState, __: Site, ___: CallArguments) -> Any:
     return None
 
 
-def _type(_: Reading, __: Site, given: Given) -> Any:
+def _type(_: ReadingState, __: Site, given: CallArguments) -> Any:
     value = given.argument(0, "")
-    one = len(given.positional) == 1 and isinstance(value, Thing) and value.is_instance and value.cls is None
-    return Named(value.path) if one else UNKNOWN
+    one = len(given.positional) == 1 and isinstance(value, ObjectValue) and value.is_instance and value.cls is None
+    return LibraryName(value.path) if one else UNKNOWN
 
 
-def _import(reading: Reading, site: Site, given: Given) -> Any:
+def _import(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     name = given.argument(0, "name")
     if isinstance(name, str) and not name.startswith("."):
         package = name.partition(".")[0]
         note_patcher(reading, package)
-        return Named(name if site.draft else package)
+        return LibraryName(name if site.draft else package)
     return UNKNOWN
 
 
-def _partial(reading: Reading, site: Site, given: Given) -> Any:
+def _partial(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     if not given.positional:
         return UNKNOWN
-    target, rest = given.positional[0].value, Given(given.positional[1:], given.named, given.more)
-    noted: Draft | None = None
-    path = target.path if isinstance(target, Named) else library_base(target) if isinstance(target, Class) else ""
+    target, rest = given.positional[0].value, CallArguments(given.positional[1:], given.named, given.more)
+    noted: LibraryCall | None = None
+    path = (
+        target.path
+        if isinstance(target, LibraryName)
+        else library_base(target)
+        if isinstance(target, ProgramClass)
+        else ""
+    )
     if path and not path.startswith("builtins."):
         noted = record(reading, site, path, rest, via="partial", label=path.rpartition(".")[2])
-    named = Entries(rest.named.slots, rest.open)
+    named = KnownItems(rest.named.slots, rest.open)
     return Partial(target, [slot.value for slot in rest.positional], named, noted)
 
 
-def _replace(reading: Reading, site: Site, given: Given) -> Any:
+def _replace(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     """`dataclasses.replace(args, x=1)` makes another, of which it gives what is written here, and the rest."""
     thing = given.argument(0, "obj")
-    if not isinstance(thing, Thing) or not thing.path or not thing.is_instance:
+    if not isinstance(thing, ObjectValue) or not thing.path or not thing.is_instance:
         return UNKNOWN
-    changed = Given([], Entries(given.named.slots, open=True), more=True)
+    changed = CallArguments([], KnownItems(given.named.slots, open=True), more=True)
     again = record(reading, site, thing.path, changed, label=thing.path.rpartition(".")[2])
-    return Thing(thing.path, again, next(reading.numbers), thing.cls)
+    return ObjectValue(thing.path, again, next(reading.numbers), thing.cls)
 
 
-def _copy(reading: Reading, _: Site, given: Given) -> Any:
+def _copy(reading: ReadingState, _: Site, given: CallArguments) -> Any:
     value = given.argument(0, "x")
     if isinstance(value, Ref):
         return reading.fresh(reading.entries(value.address))
-    if isinstance(value, Thing):
+    if isinstance(value, ObjectValue):
         address = next(reading.numbers)
         reading.store[address] = reading.entries(value.address)
-        return Thing(value.path, value.draft, address, value.cls)
+        return ObjectValue(value.path, value.draft, address, value.cls)
     return value if isinstance(value, list | str | int | float | tuple | Unknown) else UNKNOWN
 
 
-def _from_environment(_: Reading, __: Site, ___: Given) -> Any:
+def _from_environment(_: ReadingState, __: Site, ___: CallArguments) -> Any:
     return ENVIRONMENT
 
 
-def _set_variable(reading: Reading, _: Site, given: Given) -> Any:
+def _set_variable(reading: ReadingState, _: Site, given: CallArguments) -> Any:
     name = given.argument(0, "key")
     if isinstance(name, str) and len(given.positional) > 1:
         set_variable(reading, name, given.positional[1], given.positional[0])
     return ENVIRONMENT
 
 
-def _update_variables(reading: Reading, _: Site, given: Given) -> Any:
+def _update_variables(reading: ReadingState, _: Site, given: CallArguments) -> Any:
     entries = given.named
     for slot in given.positional:
         entries = entries.merged(spread_entries(reading, slot.value))
@@ -179,14 +185,14 @@ def _update_variables(reading: Reading, _: Site, given: Given) -> Any:
     return None
 
 
-def set_variable(reading: Reading, name: str, slot: Slot, key: Slot) -> None:
+def set_variable(reading: ReadingState, name: str, slot: Slot, key: Slot) -> None:
     """Note that the program sets an environment variable; in a branch, or twice, its value is not known."""
     value = settled(reading, slot.value)
     unsure = name in reading.variables or bool(reading.standing().because)
     reading.variables[name] = Slot(UNKNOWN if unsure else value, slot.place, key.key_place or key.place)
 
 
-def _join_path(reading: Reading, site: Site, given: Given) -> Any:
+def _join_path(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     values = [slot.value for slot in given.positional]
     if values and not given.open and all(isinstance(value, str) for value in values):
         return call_pure(posixpath.join, values)

@@ -5,22 +5,22 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from holdfast.adapters.readers.script.guards import named_reason
-from holdfast.adapters.readers.script.reading import Reading
+from holdfast.adapters.readers.script.reading import ReadingState
 from holdfast.adapters.readers.script.values import (
     CHANGED,
     COMMAND_LINE,
-    Class,
-    Function,
-    Method,
-    Part,
+    AnyOf,
+    BoundMethod,
+    Member,
+    ObjectValue,
+    ProgramClass,
+    ProgramFunction,
     Ref,
     Sibling,
     Slot,
-    Some,
     Super,
-    Thing,
 )
-from holdfast.core.calls import Named
+from holdfast.core.calls import LibraryName
 from holdfast.core.document import Unknown
 from holdfast.core.evaluate import UNKNOWN, reason_among
 from holdfast.core.text import Place
@@ -31,7 +31,7 @@ SETTINGS: Final = ("Config", "Arguments", "Args")
 """Endings of the names of classes whose instances have an attribute for each argument."""
 
 
-def settled(reading: Reading, value: Any, depth: int = 0) -> Any:
+def settled(reading: ReadingState, value: Any, depth: int = 0) -> Any:
     """Return a value as plain data where all of it is known, to compute with; else `Unknown`, with the reason."""
     if isinstance(value, Ref):
         entries = reading.entries(value.address)
@@ -42,19 +42,19 @@ def settled(reading: Reading, value: Any, depth: int = 0) -> Any:
         return type(value)(settled(reading, part, depth) for part in value)
     if isinstance(value, str | int | float | complex | bytes | set | dict | None):
         return value
-    if isinstance(value, Named):
+    if isinstance(value, LibraryName):
         return named_reason(value.path.rpartition(".")[2]) or UNKNOWN
     return reason_among([value])
 
 
 def known_not_none(value: Any) -> bool:
     """Tell whether a value is certainly something: not None, and not what a library's function may give."""
-    if isinstance(value, Thing):
+    if isinstance(value, ObjectValue):
         return value.is_instance
-    return not isinstance(value, Unknown | Part | Some | None)
+    return not isinstance(value, Unknown | Member | AnyOf | None)
 
 
-def attribute_of(reading: Reading, value: Any, name: str) -> Any:
+def attribute_of(reading: ReadingState, value: Any, name: str) -> Any:
     """Return what an attribute of a value is."""
     rule = ATTRIBUTES.get(type(value))
     if rule is not None:
@@ -62,27 +62,27 @@ def attribute_of(reading: Reading, value: Any, name: str) -> Any:
     return value if isinstance(value, Unknown) else UNKNOWN
 
 
-def _of_named(_: Reading, named: Named, name: str) -> Any:
-    return Named(f"{named.path}.{name}")
+def _of_named(_: ReadingState, named: LibraryName, name: str) -> Any:
+    return LibraryName(f"{named.path}.{name}")
 
 
-def _of_part(_: Reading, part: Part, name: str) -> Any:
-    return Part(f"{part.path}.{name}", part.thing)
+def _of_part(_: ReadingState, part: Member, name: str) -> Any:
+    return Member(f"{part.path}.{name}", part.thing)
 
 
-def _of_some(_: Reading, some: Some, name: str) -> Any:
-    return Some(f"{some.path}.{name}")
+def _of_some(_: ReadingState, some: AnyOf, name: str) -> Any:
+    return AnyOf(f"{some.path}.{name}")
 
 
-def _of_class(reading: Reading, cls: Class, name: str) -> Any:
+def _of_class(reading: ReadingState, cls: ProgramClass, name: str) -> Any:
     return class_attribute(reading, cls, name, cls)
 
 
-def _of_sibling(reading: Reading, sibling: Sibling, name: str) -> Any:
+def _of_sibling(reading: ReadingState, sibling: Sibling, name: str) -> Any:
     return reading.store.get((sibling.frame.number, name), UNKNOWN)
 
 
-def _of_thing(reading: Reading, thing: Thing, name: str) -> Any:
+def _of_thing(reading: ReadingState, thing: ObjectValue, name: str) -> Any:
     entries = reading.entries(thing.address)
     if name in entries.slots:
         return entries.slots[name].value
@@ -95,62 +95,62 @@ def _of_thing(reading: Reading, thing: Thing, name: str) -> Any:
     if entries.open and thing.path.endswith(SETTINGS):
         return UNKNOWN
     given = thing.draft.arguments.get(name) if thing.draft and thing.path.endswith(SETTINGS) else None
-    return given.value if given else Part(f"{thing.base}.{name}", thing)
+    return given.value if given else Member(f"{thing.base}.{name}", thing)
 
 
-def _of_super(reading: Reading, parent: Super, name: str) -> Any:
+def _of_super(reading: ReadingState, parent: Super, name: str) -> Any:
     for base in parent.cls.bases:
-        if isinstance(base, Class):
+        if isinstance(base, ProgramClass):
             found = class_attribute(reading, base, name, parent.receiver)
-            if isinstance(found, Method):
+            if isinstance(found, BoundMethod):
                 return found
     path = library_base(parent.cls)
-    return Part(f"{path}.{name}", parent.receiver) if path and isinstance(parent.receiver, Thing) else UNKNOWN
+    return Member(f"{path}.{name}", parent.receiver) if path and isinstance(parent.receiver, ObjectValue) else UNKNOWN
 
 
-ATTRIBUTES: Final[Mapping[type[Any], Callable[[Reading, Any, str], Any]]] = {
-    Class: _of_class,
-    Named: _of_named,
-    Part: _of_part,
+ATTRIBUTES: Final[Mapping[type[Any], Callable[[ReadingState, Any, str], Any]]] = {
+    ProgramClass: _of_class,
+    LibraryName: _of_named,
+    Member: _of_part,
     Sibling: _of_sibling,
-    Some: _of_some,
+    AnyOf: _of_some,
     Super: _of_super,
-    Thing: _of_thing,
+    ObjectValue: _of_thing,
 }
 
 
-def class_attribute(reading: Reading, cls: Class, name: str, receiver: Any) -> Any:
+def class_attribute(reading: ReadingState, cls: ProgramClass, name: str, receiver: Any) -> Any:
     """Return an attribute that a class of the program has itself, or by a base that is in the program too."""
     for each in lineage(cls):
         found = reading.store.get((each.number, name), None)
-        if isinstance(found, Function):
-            return found if found.kind == "static" else Method(found, cls if found.kind == "class" else receiver)
+        if isinstance(found, ProgramFunction):
+            return found if found.kind == "static" else BoundMethod(found, cls if found.kind == "class" else receiver)
         if found is not None or (each.number, name) in reading.store:
             return found
     return UNKNOWN
 
 
-def lineage(cls: Class) -> Iterator[Class]:
+def lineage(cls: ProgramClass) -> Iterator[ProgramClass]:
     """Yield a class and its bases in the program, nearest first."""
     yield cls
     for base in cls.bases:
-        if isinstance(base, Class) and base is not cls:
+        if isinstance(base, ProgramClass) and base is not cls:
             yield from lineage(base)
 
 
-def library_base(cls: Class) -> str:
+def library_base(cls: ProgramClass) -> str:
     """Return the library's class that a class of the program derives from; empty where it is none, or not clear."""
-    paths = {base.path for each in lineage(cls) for base in each.bases if isinstance(base, Named)}
+    paths = {base.path for each in lineage(cls) for base in each.bases if isinstance(base, LibraryName)}
     paths = {
         path
         for path in paths
         if path.partition(".")[0] not in {"builtins", "abc", "typing", "enum", "typing_extensions"}
     }
-    unclear = any(not isinstance(base, Named | Class) for each in lineage(cls) for base in each.bases)
+    unclear = any(not isinstance(base, LibraryName | ProgramClass) for each in lineage(cls) for base in each.bases)
     return paths.pop() if len(paths) == 1 and not unclear else ""
 
 
-def own_fields(cls: Class) -> dict[str, Slot | None]:
+def own_fields(cls: ProgramClass) -> dict[str, Slot | None]:
     """Return the parameters that dataclasses of the program add, the most basic class's first."""
     fields: dict[str, Slot | None] = {}
     for each in reversed(list(lineage(cls))):
@@ -163,27 +163,27 @@ def default_places(fields: Mapping[str, Slot | None]) -> dict[str, Place]:
     return {name: slot.place for name, slot in fields.items() if slot and slot.place}
 
 
-def find_init(reading: Reading, cls: Class) -> Function | None:
+def find_init(reading: ReadingState, cls: ProgramClass) -> ProgramFunction | None:
     """Return the `__init__` that a class of the program, or a base in the program, defines."""
     for each in lineage(cls):
         found = reading.store.get((each.number, "__init__"))
-        if isinstance(found, Function):
+        if isinstance(found, ProgramFunction):
             return found
     return None
 
 
-def set_attribute(reading: Reading, target: Any, name: str | None, slot: Slot) -> None:
+def set_attribute(reading: ReadingState, target: Any, name: str | None, slot: Slot) -> None:
     """Give an attribute of a value another value; without a name, any of them."""
-    if isinstance(target, Named):
+    if isinstance(target, LibraryName):
         owner = (
             target.path
             if name is None or name.startswith("_") or target.path[:1].isupper()
             else f"{target.path}.{name}"
         )
         reading.patched[owner] = "the script gives it another value"
-    if isinstance(target, Class) and name is not None:
+    if isinstance(target, ProgramClass) and name is not None:
         reading.store[target.number, name] = slot.value
-    if isinstance(target, Thing):
+    if isinstance(target, ObjectValue):
         entries = reading.entries(target.address)
         reading.store[target.address] = entries.opened(CHANGED) if name is None else entries.with_slot(name, slot)
 

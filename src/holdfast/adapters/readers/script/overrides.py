@@ -5,49 +5,54 @@ from collections.abc import Iterator
 from typing import Final
 
 from holdfast.adapters.readers.script.objects import library_base, lineage
-from holdfast.adapters.readers.script.places import Places
-from holdfast.adapters.readers.script.reading import Reading
-from holdfast.adapters.readers.script.values import Class, Function
-from holdfast.core.calls import Override
+from holdfast.adapters.readers.script.places import PlaceFinder
+from holdfast.adapters.readers.script.reading import ReadingState
+from holdfast.adapters.readers.script.values import ProgramClass, ProgramFunction
+from holdfast.core.calls import OverriddenMethod
 from holdfast.core.text import Place
 
 TRAINER: Final = "Trainer"
 
 
-def overrides(reading: Reading) -> Iterator[Override]:
+def overrides(reading: ReadingState) -> Iterator[OverriddenMethod]:
     """Yield the methods that the program's own trainers have in place of the library's."""
     methods = {each: cls for cls in reading.constructed if _is_trainer(cls) for each in _methods(reading, cls)}
     for number, (method, cls) in enumerate(methods.items()):
         yield _override(cls, method, number)
 
 
-def _is_trainer(cls: Class) -> bool:
+def _is_trainer(cls: ProgramClass) -> bool:
     """Tell whether a class derives from a library's trainer and from nothing else, which could have methods before it."""
     alone = all(len(each.bases) <= 1 and not each.opaque for each in lineage(cls))
     return alone and library_base(cls).endswith(TRAINER)
 
 
-def _methods(reading: Reading, cls: Class) -> Iterator[Function]:
+def _methods(reading: ReadingState, cls: ProgramClass) -> Iterator[ProgramFunction]:
     """Yield the methods that an instance of a class has, as they are written: the nearest of each name."""
     for name, owner in _owners(cls).items():
         found = reading.store.get((owner.number, name))
-        if isinstance(found, Function) and found.owner is owner and found.kind == "function" and not found.decorated:
+        if (
+            isinstance(found, ProgramFunction)
+            and found.owner is owner
+            and found.kind == "function"
+            and not found.decorated
+        ):
             yield found
 
 
-def _owners(cls: Class) -> dict[str, Class]:
+def _owners(cls: ProgramClass) -> dict[str, ProgramClass]:
     """Return which class defines each method."""
-    found: dict[str, Class] = {}
+    found: dict[str, ProgramClass] = {}
     for each in reversed(list(lineage(cls))):
         found |= {node.name: each for node in each.node.body if isinstance(node, ast.FunctionDef)}
     return found
 
 
-def _override(cls: Class, method: Function, number: int) -> Override:
+def _override(cls: ProgramClass, method: ProgramFunction, number: int) -> OverriddenMethod:
     arguments = method.node.args
     positional = tuple(each.arg for each in (*arguments.posonlyargs, *arguments.args))
     keywords = (*arguments.args, *arguments.kwonlyargs)
-    return Override(
+    return OverriddenMethod(
         path=f"{library_base(cls)}.{method.name}",
         label=f"{cls.name}.{method.name}",
         key=f"overrides.{number}",
@@ -61,8 +66,8 @@ def _override(cls: Class, method: Function, number: int) -> Override:
     )
 
 
-def _name_place(method: Function) -> Place:
+def _name_place(method: ProgramFunction) -> Place:
     """Return where a method's name is written."""
     node, start = method.node, method.node.col_offset + len("def ")
-    places: Places = method.frame.places
+    places: PlaceFinder = method.frame.places
     return places.between(node.lineno, start, node.lineno, start + len(method.name.encode()))

@@ -6,13 +6,13 @@ from typing import Any, Final
 
 from holdfast.adapters.readers.script.known_calls import Known
 from holdfast.adapters.readers.script.objects import default_places, library_base, own_fields, settled
-from holdfast.adapters.readers.script.reading import Reading
+from holdfast.adapters.readers.script.reading import ReadingState
 from holdfast.adapters.readers.script.reads import expose
-from holdfast.adapters.readers.script.record import Given, Site, record
-from holdfast.adapters.readers.script.values import COMMAND_LINE, Class, Entries, Ref, Slot, Thing
+from holdfast.adapters.readers.script.record import CallArguments, Site, record
+from holdfast.adapters.readers.script.values import COMMAND_LINE, KnownItems, ObjectValue, ProgramClass, Ref, Slot
 from holdfast.adapters.readers.settings import ENDINGS
 from holdfast.catalog.parsed_fields import ever_takes, newest_names
-from holdfast.core.calls import Named
+from holdfast.core.calls import LibraryName
 from holdfast.core.document import Unknown
 from holdfast.core.evaluate import call_pure
 
@@ -44,13 +44,13 @@ class Spec:
     classes: tuple[Any, ...] = ()
 
 
-def _spec(reading: Reading, thing: Any) -> Spec:
-    address = thing.address if isinstance(thing, Thing) else -1
+def _spec(reading: ReadingState, thing: Any) -> Spec:
+    address = thing.address if isinstance(thing, ObjectValue) else -1
     spec: Spec = reading.specs.setdefault(address, Spec())
     return spec
 
 
-def _add_argument(reading: Reading, site: Site, given: Given) -> Any:
+def _add_argument(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     flags = tuple(slot.value for slot in given.positional if isinstance(slot.value, str))
     long = next((flag for flag in flags if flag.startswith("--")), flags[0] if flags else "")
     name = given.argument(len(flags), "dest")
@@ -59,17 +59,17 @@ def _add_argument(reading: Reading, site: Site, given: Given) -> Any:
     default = settled(reading, given.argument(99, "default"))
     if isinstance(action, str) and action == "store_true" and default is None:
         default = False
-    convert = str if kind is None else TYPES.get(kind.path) if isinstance(kind, Named) else None
+    convert = str if kind is None else TYPES.get(kind.path) if isinstance(kind, LibraryName) else None
     _spec(reading, site.receiver).options[attribute] = Option(flags, default, convert, action)
     return None
 
 
-def _parse_args(reading: Reading, site: Site, given: Given) -> Any:
+def _parse_args(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     argv = reading.argv if given.argument(0, "args") is None else None
     spec = _spec(reading, site.receiver)
     slots = {name: Slot(_option_value(option, argv)) for name, option in spec.options.items()}
-    thing = Thing("", None, next(reading.numbers))
-    reading.store[thing.address] = Entries(
+    thing = ObjectValue("", None, next(reading.numbers))
+    reading.store[thing.address] = KnownItems(
         {name: slot for name, slot in slots.items() if slot.value is not COMMAND_LINE}
     )
     reading.specs[thing.address] = Spec()
@@ -100,19 +100,19 @@ def _option_value(option: Option, words: Argv | None) -> Any:
     return call_pure(option.convert, [text]) if usable and option.convert else COMMAND_LINE
 
 
-def _parse_known_args(reading: Reading, site: Site, given: Given) -> Any:
+def _parse_known_args(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     return (_parse_args(reading, site, given), COMMAND_LINE)
 
 
-def _make_parser(reading: Reading, site: Site, given: Given) -> Any:
-    thing = Thing(site.draft.path if site.draft else "", site.draft, next(reading.numbers))
+def _make_parser(reading: ReadingState, site: Site, given: CallArguments) -> Any:
+    thing = ObjectValue(site.draft.path if site.draft else "", site.draft, next(reading.numbers))
     classes = given.argument(0, "dataclass_types")
     found = tuple(classes) if isinstance(classes, list | tuple) else (classes,)
     reading.specs[thing.address] = Spec(classes=found)
     return thing
 
 
-def _parse_dataclasses(reading: Reading, site: Site, given: Given) -> Any:
+def _parse_dataclasses(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     spec = _spec(reading, site.receiver)
     argv = _argv(reading, given.argument(0, "args"))
     said = _said(reading, argv) if argv is not None and given.argument(1, "args_filename") is None else None
@@ -122,7 +122,7 @@ def _parse_dataclasses(reading: Reading, site: Site, given: Given) -> Any:
     return (*made, COMMAND_LINE) if remaining else made
 
 
-def _parse_file(reading: Reading, site: Site, given: Given) -> Any:
+def _parse_file(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     spec = _spec(reading, site.receiver)
     name = given.argument(0, "json_file") or given.argument(0, "yaml_file")
     said = _file_slots(reading, name) if isinstance(name, str) else None
@@ -130,16 +130,16 @@ def _parse_file(reading: Reading, site: Site, given: Given) -> Any:
     return _made(reading, site, spec, share_flags(_paths(spec), said, strict=not loose))
 
 
-def _parse_dict(reading: Reading, site: Site, _: Given) -> Any:
+def _parse_dict(reading: ReadingState, site: Site, _: CallArguments) -> Any:
     spec = _spec(reading, site.receiver)
     return _made(reading, site, spec, share_flags(_paths(spec), None))
 
 
-def _made(reading: Reading, site: Site, spec: Spec, shares: Sequence[Entries]) -> tuple[Any, ...]:
+def _made(reading: ReadingState, site: Site, spec: Spec, shares: Sequence[KnownItems]) -> tuple[Any, ...]:
     return tuple(_parsed(reading, site, each, share) for each, share in zip(spec.classes, shares, strict=True))
 
 
-def _argv(reading: Reading, args: Any) -> Argv | None:
+def _argv(reading: ReadingState, args: Any) -> Argv | None:
     """Return the words that a parser is given: a list in the program, or without one the command line's."""
     if args is None:
         return reading.argv
@@ -147,7 +147,7 @@ def _argv(reading: Reading, args: Any) -> Argv | None:
     return [word if isinstance(word, str) else Unknown() for word in words] if isinstance(words, list | tuple) else None
 
 
-def _said(reading: Reading, argv: Argv) -> dict[str, Slot] | None:
+def _said(reading: ReadingState, argv: Argv) -> dict[str, Slot] | None:
     """Return what words say by name, with what the file says that they name; None where that is not known."""
     if len(argv) == 1 and isinstance(argv[0], str) and argv[0].endswith(ENDINGS):
         return _file_slots(reading, argv[0])
@@ -162,7 +162,7 @@ def _said(reading: Reading, argv: Argv) -> dict[str, Slot] | None:
     return None if settings is None else {**settings, **slots}
 
 
-def _file_slots(reading: Reading, name: str) -> dict[str, Slot] | None:
+def _file_slots(reading: ReadingState, name: str) -> dict[str, Slot] | None:
     document = reading.files(name) if reading.files else None
     if document is None:
         return None
@@ -177,9 +177,9 @@ def _paths(spec: Spec) -> list[tuple[str, frozenset[str]]]:
     """Return the path of each dataclass, or of the library's that it extends, and the fields that it adds."""
     return [
         (cls.path, frozenset())
-        if isinstance(cls, Named)
+        if isinstance(cls, LibraryName)
         else (library_base(cls) or OWN, frozenset(own_fields(cls)))
-        if isinstance(cls, Class)
+        if isinstance(cls, ProgramClass)
         else ("", frozenset())
         for cls in spec.classes
     ]
@@ -187,7 +187,7 @@ def _paths(spec: Spec) -> list[tuple[str, frozenset[str]]]:
 
 def share_flags(
     classes: Sequence[tuple[str, frozenset[str]]], said: Mapping[str, Slot] | None, *, strict: bool = True
-) -> list[Entries]:
+) -> list[KnownItems]:
     """Return the arguments that each dataclass gets; all may get more where it is not known what is given.
 
     Whose a flag is, the releases tell: the class that has it in any of them. What none ever had is asked of the one class
@@ -199,7 +199,7 @@ def share_flags(
         strict: Whether the program ends where a flag is nobody's.
     """
     if said is None:
-        return [Entries(open=True) for _ in classes]
+        return [KnownItems(open=True) for _ in classes]
     shares = [dict[str, Slot]() for _ in classes]
     unsure: set[int] = set()
     for name, slot in said.items():
@@ -209,7 +209,7 @@ def share_flags(
         elif not owners and strict and (rest := _rest(classes)) is not None:
             shares[rest][name] = slot
         unsure.update(owners if len(owners) > 1 else ())
-    return [Entries(share, open=index in unsure) for index, share in enumerate(shares)]
+    return [KnownItems(share, open=index in unsure) for index, share in enumerate(shares)]
 
 
 def _owners(name: str, classes: Sequence[tuple[str, frozenset[str]]]) -> list[int]:
@@ -268,27 +268,27 @@ def read_flags(argv: Argv) -> dict[str, Any]:
     return result
 
 
-def _parsed(reading: Reading, site: Site, cls: Any, share: Entries) -> Any:
+def _parsed(reading: ReadingState, site: Site, cls: Any, share: KnownItems) -> Any:
     """Return what a parser makes of one dataclass, with its share of the command line."""
-    path = cls.path if isinstance(cls, Named) else library_base(cls) if isinstance(cls, Class) else ""
-    own = own_fields(cls) if isinstance(cls, Class) else {}
+    path = cls.path if isinstance(cls, LibraryName) else library_base(cls) if isinstance(cls, ProgramClass) else ""
+    own = own_fields(cls) if isinstance(cls, ProgramClass) else {}
     address = next(reading.numbers)
-    if isinstance(cls, Class) and not path:
-        reading.store[address] = Entries({name: Slot(COMMAND_LINE) for name in own})
-        return Thing("", None, address, cls)
+    if isinstance(cls, ProgramClass) and not path:
+        reading.store[address] = KnownItems({name: Slot(COMMAND_LINE) for name in own})
+        return ObjectValue("", None, address, cls)
     if not path:
         return COMMAND_LINE
-    label = cls.name if isinstance(cls, Class) else path.rpartition(".")[2]
-    draft = record(reading, site, path, Given([], share), via="parser", label=label, own=frozenset(own))
+    label = cls.name if isinstance(cls, ProgramClass) else path.rpartition(".")[2]
+    draft = record(reading, site, path, CallArguments([], share), via="parser", label=label, own=frozenset(own))
     draft.own_places = default_places(own)
-    return Thing(path, draft, address, cls if isinstance(cls, Class) else None)
+    return ObjectValue(path, draft, address, cls if isinstance(cls, ProgramClass) else None)
 
 
-def _vars(reading: Reading, _: Site, given: Given) -> Any:
+def _vars(reading: ReadingState, _: Site, given: CallArguments) -> Any:
     value = given.argument(0, "")
     hidden = value if isinstance(value, Unknown) else COMMAND_LINE
     expose(reading, [value])
-    return reading.fresh(Entries(open=True)) if isinstance(value, Thing | Ref) else hidden
+    return reading.fresh(KnownItems(open=True)) if isinstance(value, ObjectValue | Ref) else hidden
 
 
 OWN: Final = "."

@@ -11,13 +11,13 @@ from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
 from holdfast.core.lately import lately
 from holdfast.core.notebook import is_notebook, read_cells
-from holdfast.core.text import LINE_BREAK, Lines, Place, TextEdit
+from holdfast.core.text import LINE_BREAK, LineIndex, Place, TextEdit
 
 Node = ast.stmt | ast.expr | ast.alias | ast.keyword | ast.arg
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Part:
+class SourcePart:
     """One text.
 
     Attributes:
@@ -31,10 +31,10 @@ class Part:
     cell: int | None
     tree: ast.Module
     indent: int = 0
-    lines: Lines = field(init=False)
+    lines: LineIndex = field(init=False)
 
     def __post_init__(self) -> None:
-        self.lines = Lines(self.text)
+        self.lines = LineIndex(self.text)
 
     def span(self, node: Node) -> tuple[int, int]:
         """Return the offsets at which a node begins and ends."""
@@ -73,17 +73,17 @@ class Part:
 
 
 @lately
-def read_parts(document: Document) -> Iterator[Part]:
+def read_parts(document: Document) -> Iterator[SourcePart]:
     """Yield the texts of a program, but those cells that are no Python."""
     if not is_notebook(document.path):
-        yield Part(document.text, None, parse(document.text, document.path)[0])
+        yield SourcePart(document.text, None, parse(document.text, document.path)[0])
         return
     from holdfast.adapters.readers.script.notebook_cells import clean_cell, indent_of
 
     for cell in read_cells(document.text):
         text = "".join(line.text for line in source_lines(document.text, cell))
         try:
-            yield Part(text, cell, parse(clean_cell(text), document.path)[0], len(indent_of(text)))
+            yield SourcePart(text, cell, parse(clean_cell(text), document.path)[0], len(indent_of(text)))
         except UsageError:
             continue
 
@@ -118,5 +118,5 @@ def source_of(document: Document, cell: int | None) -> str:
 def source_at(document: Document, place: Place) -> str:
     """Return the text that stands at a place of a document, or of one cell of a notebook."""
     text = source_of(document, place.cell)
-    lines = Lines(text)
+    lines = LineIndex(text)
     return text[lines.offset(start_of(place)) : lines.offset(end_of(place))]

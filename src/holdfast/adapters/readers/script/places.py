@@ -25,7 +25,7 @@ class Cell:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Places:
+class PlaceFinder:
     """Turns nodes into places.
 
     Attributes:

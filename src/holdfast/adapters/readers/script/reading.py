@@ -1,6 +1,6 @@
 """The state of reading a program: its names and dicts, what stands around the current line, and what was found.
 
-The rooms beside this one are tables of rules, one rule for each kind of node; `Reading.value` and `Reading.block` look them
+The rooms beside this one are tables of rules, one rule for each kind of node; `ReadingState.value` and `ReadingState.block` look them
 up. A program is read in the order in which it would run. Where a condition is not known, both branches are read, each on
 its own copy of the store, and what differs after them is `Unknown`.
 """
@@ -15,22 +15,31 @@ from typing import Any, Final, Literal
 
 from holdfast.adapters.readers.script.guards import PATCHERS
 from holdfast.adapters.readers.script.join import joined_stores
-from holdfast.adapters.readers.script.places import Places
-from holdfast.adapters.readers.script.values import BRANCHES, AttributeRead, Class, Draft, Entries, Function, Ref, Slot
+from holdfast.adapters.readers.script.places import PlaceFinder
+from holdfast.adapters.readers.script.values import (
+    BRANCHES,
+    KnownItems,
+    LibraryCall,
+    PendingRead,
+    ProgramClass,
+    ProgramFunction,
+    Ref,
+    Slot,
+)
 from holdfast.adapters.readers.settings import SettingsFiles
-from holdfast.core.calls import Guard, Import, Named
+from holdfast.core.calls import Guard, Import, LibraryName
 from holdfast.core.document import Unknown
 from holdfast.core.evaluate import UNKNOWN
 from holdfast.core.text import Place
 
-Rule = Callable[["Reading", Any], Any]
+Rule = Callable[["ReadingState", Any], Any]
 BUILTINS: Final = frozenset(dir(builtins))
 OPEN: Final = Guard()
 DEAD: Final = Guard(because="in code that never runs")
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Frame:
+class Scope:
     """The names of one module, or of one call of a function.
 
     Attributes:
@@ -45,10 +54,10 @@ class Frame:
     """
 
     number: int
-    parent: "Frame | None"
-    places: Places
+    parent: "Scope | None"
+    places: PlaceFinder
     kind: Literal["module", "function", "class"] = "module"
-    elsewhere: dict[str, "Frame"] = field(default_factory=dict[str, "Frame"])
+    elsewhere: dict[str, "Scope"] = field(default_factory=dict[str, "Scope"])
     returns: list[Any] = field(default_factory=list[Any])
     guard: Guard = OPEN
     stars: list[str] = field(default_factory=list[str])
@@ -56,7 +65,7 @@ class Frame:
     branches: int = 0
 
     @property
-    def module(self) -> "Frame":
+    def module(self) -> "Scope":
         """The frame of the module it stands in."""
         frame = self
         while frame.parent is not None:
@@ -65,7 +74,7 @@ class Frame:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Reading:
+class ReadingState:
     """Everything that is known so far.
 
     Attributes:
@@ -99,28 +108,28 @@ class Reading:
     """
 
     expressions: Mapping[type[ast.AST], Rule]
-    statements: Mapping[type[ast.AST], Callable[["Reading", Any], bool]]
-    frame: Frame
+    statements: Mapping[type[ast.AST], Callable[["ReadingState", Any], bool]]
+    frame: Scope
     beside: Callable[[str], str | None] | None = None
     argv: Sequence[str | Unknown] | None = None
     files: SettingsFiles | None = None
     store: dict[Any, Any] = field(default_factory=dict[Any, Any])
     guard: Guard = OPEN
     rest: Guard = OPEN
-    drafts: dict[Any, Draft] = field(default_factory=dict[Any, Draft])
-    log: list[Draft] = field(default_factory=list[Draft])
+    drafts: dict[Any, LibraryCall] = field(default_factory=dict[Any, LibraryCall])
+    log: list[LibraryCall] = field(default_factory=list[LibraryCall])
     imports: dict[Place, Import] = field(default_factory=dict[Place, Import])
     fallbacks: dict[tuple[tuple[Place, ...], ...], None] = field(
         default_factory=dict[tuple[tuple[Place, ...], ...], None]
     )
-    reads: dict[int, AttributeRead] = field(default_factory=dict[int, AttributeRead])
+    reads: dict[int, PendingRead] = field(default_factory=dict[int, PendingRead])
     written: set[str] = field(default_factory=set[str])
     exposed: set[int] = field(default_factory=set[int])
-    functions: list[Function] = field(default_factory=list[Function])
+    functions: list[ProgramFunction] = field(default_factory=list[ProgramFunction])
     reached: dict[Any, int] = field(default_factory=dict[Any, int])
-    constructed: dict[Class, None] = field(default_factory=dict[Class, None])
-    stack: list[Function] = field(default_factory=list[Function])
-    modules: dict[str, Frame | None] = field(default_factory=dict[str, Frame | None])
+    constructed: dict[ProgramClass, None] = field(default_factory=dict[ProgramClass, None])
+    stack: list[ProgramFunction] = field(default_factory=list[ProgramFunction])
+    modules: dict[str, Scope | None] = field(default_factory=dict[str, Scope | None])
     variables: dict[str, Slot] = field(default_factory=dict[str, Slot])
     patched: dict[str, str] = field(default_factory=dict[str, str])
     specs: dict[int, Any] = field(default_factory=dict[int, Any])
@@ -145,20 +154,20 @@ class Reading:
         """Return where a node stands."""
         return self.frame.places.of(node)
 
-    def fresh(self, entries: Entries) -> Ref:
+    def fresh(self, entries: KnownItems) -> Ref:
         """Return a new dict."""
         ref = Ref(next(self.numbers))
         self.store[ref.address] = entries
         return ref
 
-    def entries(self, address: int) -> Entries:
+    def entries(self, address: int) -> KnownItems:
         """Return what is held under an address."""
-        held: Entries = self.store.get(address) or Entries()
+        held: KnownItems = self.store.get(address) or KnownItems()
         return held
 
     def lookup(self, name: str) -> Any:
         """Return the value of a name, as Python would find it."""
-        frame: Frame | None = self.frame.elsewhere.get(name, self.frame)
+        frame: Scope | None = self.frame.elsewhere.get(name, self.frame)
         while frame is not None:
             if (frame.number, name) in self.store:
                 return self.store[frame.number, name]
@@ -166,9 +175,9 @@ class Reading:
             while frame is not None and frame.kind == "class":
                 frame = frame.parent
         if name in BUILTINS:
-            return Named(f"builtins.{name}")
+            return LibraryName(f"builtins.{name}")
         stars = self.frame.module.stars
-        return Named(f"{stars[0]}.{name}") if len(stars) == 1 and stars[0] else UNKNOWN
+        return LibraryName(f"{stars[0]}.{name}") if len(stars) == 1 and stars[0] else UNKNOWN
 
     def bind(self, name: str, value: Any) -> None:
         """Give a name a value, in the frame it belongs to."""
@@ -190,7 +199,7 @@ class Reading:
             self.guard = before
 
     @contextmanager
-    def within(self, frame: Frame) -> Iterator[Frame]:
+    def within(self, frame: Scope) -> Iterator[Scope]:
         """Read something in another frame, under all that stands around the current line."""
         before, guard = self.frame, self.guard
         self.guard = self.standing()
@@ -200,10 +209,10 @@ class Reading:
         finally:
             self.frame, self.guard = before, guard
 
-    def child(self, kind: Literal["function", "class"], parent: Frame | None = None) -> Frame:
+    def child(self, kind: Literal["function", "class"], parent: Scope | None = None) -> Scope:
         """Return a new frame that sees another's names: by default, the current one's."""
         seen = parent or self.frame
-        return Frame(next(self.numbers), seen, seen.places, kind, branches=self.branches)
+        return Scope(next(self.numbers), seen, seen.places, kind, branches=self.branches)
 
     def fork(self, branches: Sequence[Callable[[], bool]], because: Unknown = BRANCHES) -> bool:
         """Read branches of which any may be taken; tell whether none of them goes on."""
@@ -223,7 +232,7 @@ class Reading:
         return False
 
 
-def note_patcher(reading: Reading, package: str) -> None:
+def note_patcher(reading: ReadingState, package: str) -> None:
     """Note that a package which replaces TRL's classes is imported; in a branch of a function, that is so from there on.
 
     What never runs replaces nothing; and what a helper does in one of its branches says nothing of the whole program.

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from holdfast.adapters.readers.script.objects import SETTINGS, lineage
-from holdfast.adapters.readers.script.reading import Reading, either
-from holdfast.adapters.readers.script.values import AttributeRead, Class, Part, Some, Thing
+from holdfast.adapters.readers.script.reading import ReadingState, either
+from holdfast.adapters.readers.script.values import AnyOf, Member, ObjectValue, PendingRead, ProgramClass
 from holdfast.core.calls import Guard
 
 TRAINER: Final = "Trainer"
@@ -18,7 +18,7 @@ TRAINERS_OWN: Final = frozenset({"tokenizer"})
 """Attributes of a trainer itself, of its many, that are noted: those that trainers lost."""
 
 
-def note_read(reading: Reading, owner: Any, node: ast.Attribute) -> None:
+def note_read(reading: ReadingState, owner: Any, node: ast.Attribute) -> None:
     """Note that an attribute is read, where it is one of settings."""
     for settings in settings_in(owner):
         if node.attr == "__dict__":
@@ -28,7 +28,7 @@ def note_read(reading: Reading, owner: Any, node: ast.Attribute) -> None:
             _note(reading, thing, node.attr, node)
 
 
-def note_getattr(reading: Reading, owner: Any, node: ast.Call) -> None:
+def note_getattr(reading: ReadingState, owner: Any, node: ast.Call) -> None:
     """Note that `getattr(settings, "name")` reads an attribute; with a default, nothing raises where it is not there."""
     match node.args:
         case [_, ast.Constant(value=str(name)) as written, *default]:
@@ -40,32 +40,37 @@ def note_getattr(reading: Reading, owner: Any, node: ast.Call) -> None:
             pass
 
 
-def expose(reading: Reading, values: Iterable[Any]) -> None:
+def expose(reading: ReadingState, values: Iterable[Any]) -> None:
     """Note that code which is not seen is handed some values, and may give them attributes."""
     for value in values:
-        things = (value,) if isinstance(value, Thing) else value.things if isinstance(value, Some) else ()
+        things = (value,) if isinstance(value, ObjectValue) else value.things if isinstance(value, AnyOf) else ()
         reading.exposed.update(thing.address for thing in things)
 
 
-def settings_in(owner: Any) -> Iterator[Thing]:
+def settings_in(owner: Any) -> Iterator[ObjectValue]:
     """Yield the settings that a value may be: instances of a config's class, or what a trainer was given as `args`."""
-    if isinstance(owner, Part) and owner.path.endswith(TRAINERS_SETTINGS):
+    if isinstance(owner, Member) and owner.path.endswith(TRAINERS_SETTINGS):
         yield from _given_settings(owner)
-    elif isinstance(owner, Some):
+    elif isinstance(owner, AnyOf):
         yield from (settings for thing in owner.things for settings in settings_in(thing))
-    elif isinstance(owner, Thing) and owner.is_instance and (owner.path.endswith(SETTINGS) or not owner.path):
+    elif isinstance(owner, ObjectValue) and owner.is_instance and (owner.path.endswith(SETTINGS) or not owner.path):
         yield owner
 
 
-def _readable(owner: Any, name: str) -> Iterator[Thing]:
+def _readable(owner: Any, name: str) -> Iterator[ObjectValue]:
     """Yield what an attribute is read of, if that is noted: settings, and of trainers what they lost."""
     yield from settings_in(owner)
-    for thing in owner.things if isinstance(owner, Some) else (owner,):
-        if isinstance(thing, Thing) and thing.is_instance and thing.path.endswith(TRAINER) and name in TRAINERS_OWN:
+    for thing in owner.things if isinstance(owner, AnyOf) else (owner,):
+        if (
+            isinstance(thing, ObjectValue)
+            and thing.is_instance
+            and thing.path.endswith(TRAINER)
+            and name in TRAINERS_OWN
+        ):
             yield thing
 
 
-def _given_settings(part: Part) -> Iterator[Thing]:
+def _given_settings(part: Member) -> Iterator[ObjectValue]:
     """Yield the config that a trainer was given; of plain TrainingArguments TRL makes one of its own."""
     draft = part.thing.draft
     slot = draft.arguments.get("args") if draft else None
@@ -74,21 +79,21 @@ def _given_settings(part: Part) -> Iterator[Thing]:
             yield settings
 
 
-def _note(reading: Reading, settings: Thing, name: str, node: ast.expr) -> None:
+def _note(reading: ReadingState, settings: ObjectValue, name: str, node: ast.expr) -> None:
     """Note a read; of what has attributes of its own that nobody can tell of, or this one, it is one of something else."""
     own = settings.cls is not None and _defines(reading, settings.cls, name)
     if own or reading.entries(settings.address).open:
-        settings = Thing("", settings.draft, settings.address)
+        settings = ObjectValue("", settings.draft, settings.address)
     known = reading.reads.get(id(node))
     if known is None:
-        known = AttributeRead(name, reading.frame.places.last_name(node), reading.standing())
+        known = PendingRead(name, reading.frame.places.last_name(node), reading.standing())
         reading.reads[id(node)] = known
     else:
         known.guard = either(known.guard, reading.standing())
     known.things.append(settings)
 
 
-def _defines(reading: Reading, cls: Class, name: str) -> bool:
+def _defines(reading: ReadingState, cls: ProgramClass, name: str) -> bool:
     """Tell whether a class of the program, or a base of it in the program, has an attribute itself, or makes any up."""
     names = (name, "__getattr__", "__getattribute__")
     return any(

@@ -6,14 +6,24 @@ from typing import Any
 
 from holdfast.adapters.readers.script.join import joined
 from holdfast.adapters.readers.script.objects import dotted
-from holdfast.adapters.readers.script.reading import Reading, either
-from holdfast.adapters.readers.script.values import BRANCHES, Draft, Entries, Part, Ref, Slot, Thing, Via, is_class
-from holdfast.core.calls import Named
+from holdfast.adapters.readers.script.reading import ReadingState, either
+from holdfast.adapters.readers.script.values import (
+    BRANCHES,
+    KnownItems,
+    LibraryCall,
+    Member,
+    ObjectValue,
+    Ref,
+    Slot,
+    Via,
+    is_class,
+)
+from holdfast.core.calls import LibraryName
 from holdfast.core.text import Place
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Given:
+class CallArguments:
     """The arguments of one call.
 
     Attributes:
@@ -23,7 +33,7 @@ class Given:
     """
 
     positional: list[Slot] = field(default_factory=list[Slot])
-    named: Entries = field(default_factory=Entries)
+    named: KnownItems = field(default_factory=KnownItems)
     more: bool = False
 
     @property
@@ -58,17 +68,20 @@ class Site:
     node: ast.Call
     callee: Any
     receiver: Any = None
-    draft: Draft | None = None
+    draft: LibraryCall | None = None
 
 
-def read_arguments(reading: Reading, node: ast.Call) -> Given:
+def read_arguments(reading: ReadingState, node: ast.Call) -> CallArguments:
     """Return the arguments of a call."""
-    given = Given()
+    given = CallArguments()
     for argument in node.args:
         if isinstance(argument, ast.Starred):
             _spread(given, reading.value(argument.value), argument, reading)
         elif isinstance(argument, ast.Constant) and argument.value is ...:
-            given.more, given.named = True, Entries(open=True)  # the rest is left to the reader, as documentation does
+            given.more, given.named = (
+                True,
+                KnownItems(open=True),
+            )  # the rest is left to the reader, as documentation does
         else:
             given.positional.append(Slot(reading.value(argument), reading.place(argument)))
     for keyword in node.keywords:
@@ -81,16 +94,16 @@ def read_arguments(reading: Reading, node: ast.Call) -> Given:
     return given
 
 
-def spread_entries(reading: Reading, value: Any) -> Entries:
+def spread_entries(reading: ReadingState, value: Any) -> KnownItems:
     """Return what `**value` gives."""
     if not isinstance(value, Ref):
-        return Entries(open=True)
+        return KnownItems(open=True)
     entries = reading.entries(value.address)
     slots = {name: slot for name, slot in entries.slots.items() if isinstance(name, str)}
-    return Entries(slots, entries.open or len(slots) < len(entries.slots))
+    return KnownItems(slots, entries.open or len(slots) < len(entries.slots))
 
 
-def _spread(given: Given, value: Any, node: ast.Starred, reading: Reading) -> None:
+def _spread(given: CallArguments, value: Any, node: ast.Starred, reading: ReadingState) -> None:
     if isinstance(value, list | tuple) and not given.more:
         given.positional += [Slot(part, reading.place(node)) for part in value]
     else:
@@ -98,20 +111,20 @@ def _spread(given: Given, value: Any, node: ast.Starred, reading: Reading) -> No
 
 
 def record(  # noqa: PLR0913  what a call is, in six parts
-    reading: Reading,
+    reading: ReadingState,
     site: Site,
     path: str,
-    given: Given,
+    given: CallArguments,
     *,
     via: Via = "call",
     label: str = "",
     own: frozenset[str] = frozenset(),
-    receiver: Thing | Part | None = None,
-) -> Draft:
+    receiver: ObjectValue | Member | None = None,
+) -> LibraryCall:
     """Note a call of something that a library provides; come upon again, what differs in it is not known."""
     node = site.node
     name_place = reading.frame.places.last_name(node.func)
-    draft = Draft(
+    draft = LibraryCall(
         node=node,
         path=path,
         label=label or dotted(node.func),
@@ -124,7 +137,7 @@ def record(  # noqa: PLR0913  what a call is, in six parts
         guard=reading.standing(),
         via=via,
         receiver=receiver,
-        unbound=isinstance(site.callee, Named) and is_class(path.rpartition(".")[0]),
+        unbound=isinstance(site.callee, LibraryName) and is_class(path.rpartition(".")[0]),
         main=reading.frame.module.number == 0,
         order=(node.func.end_lineno or node.lineno, node.func.end_col_offset or node.col_offset),
         positional_places=_places(node, given),
@@ -162,12 +175,12 @@ def _is_item(node: ast.expr) -> bool:
             return False
 
 
-def _places(node: ast.Call, given: Given) -> tuple[Place | None, ...]:
+def _places(node: ast.Call, given: CallArguments) -> tuple[Place | None, ...]:
     spread = any(isinstance(argument, ast.Starred) for argument in node.args)
     return () if spread else tuple(slot.place for slot in given.positional)
 
 
-def _merge(known: Draft, again: Draft) -> None:
+def _merge(known: LibraryCall, again: LibraryCall) -> None:
     """Make of two visits to one call what is true of both; what only one of them gives is given, but not its value."""
     merged: dict[str, Slot] = {}
     for name, slot in {**known.arguments, **again.arguments}.items():
@@ -188,8 +201,8 @@ def _merge(known: Draft, again: Draft) -> None:
     known.receiver = known.receiver if known.receiver is again.receiver else known.receiver or again.receiver
 
 
-def result_of(reading: Reading, draft: Draft) -> Thing:
+def result_of(reading: ReadingState, draft: LibraryCall) -> ObjectValue:
     """Return what a call made."""
-    made = Thing(draft.path, draft, next(reading.numbers))
+    made = ObjectValue(draft.path, draft, next(reading.numbers))
     draft.made.append(made.address)
     return made

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from holdfast.adapters.readers.script.reading import Reading
-from holdfast.adapters.readers.script.values import Draft, Part, Ref, Thing
+from holdfast.adapters.readers.script.reading import ReadingState
+from holdfast.adapters.readers.script.values import LibraryCall, Member, ObjectValue, Ref
 
 TRAINERS: Final = frozenset({"trl", "transformers", "unsloth"})
 """Packages whose classes called `…Trainer` train a model, whatever they are given."""
@@ -26,7 +26,7 @@ DEEPEST: Final = 20
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Cast:
+class JobCalls:
     """The calls of one job, by part; and the thing that each made, for what is set on it afterwards.
 
     Attributes:
@@ -35,12 +35,12 @@ class Cast:
         hidden: Parts that are given, but by what cannot be seen.
     """
 
-    parts: Mapping[str, Draft]
-    things: Mapping[str, Thing]
+    parts: Mapping[str, LibraryCall]
+    things: Mapping[str, ObjectValue]
     hidden: frozenset[str] = frozenset()
 
 
-def trainers(reading: Reading) -> Iterator[Draft]:
+def trainers(reading: ReadingState) -> Iterator[LibraryCall]:
     """Yield the calls that construct a trainer, in order."""
     for draft in sorted(reading.drafts.values(), key=lambda draft: draft.order):
         name = draft.path.rpartition(".")[2]
@@ -50,7 +50,7 @@ def trainers(reading: Reading) -> Iterator[Draft]:
             yield draft
 
 
-def cast(reading: Reading, trainer: Draft) -> Cast:
+def cast(reading: ReadingState, trainer: LibraryCall) -> JobCalls:
     """Return the calls that belong to a trainer."""
     config, model = _config_of(trainer), _find_model(trainer)
     adapter = _adapter(_given(trainer, ("peft_config",)))
@@ -66,14 +66,16 @@ def cast(reading: Reading, trainer: Draft) -> Cast:
     }
     things = {part: thing for part, thing in found.items() if thing is not None}
     parts = {part: thing.draft for part, thing in things.items() if thing.draft}
-    return Cast({"trainer": trainer, **parts}, things, frozenset(_hidden(trainer) - things.keys()))
+    return JobCalls({"trainer": trainer, **parts}, things, frozenset(_hidden(trainer) - things.keys()))
 
 
-def _hidden(trainer: Draft) -> set[str]:
+def _hidden(trainer: LibraryCall) -> set[str]:
     """Return the parts that are given, as far as can be seen, whatever they are."""
     hidden = {"peft"} if trainer.open or _given(trainer, ("peft_config",)) is not None else set[str]()
     model = _given(trainer, ("model",)) or next(iter(trainer.positional), None)
-    if not isinstance(model, str | None) and not (isinstance(model, Thing) and model.path.endswith(".from_pretrained")):
+    if not isinstance(model, str | None) and not (
+        isinstance(model, ObjectValue) and model.path.endswith(".from_pretrained")
+    ):
         hidden |= {"peft", "quantization"}  # it may be made with either
     if trainer.open or trainer.positional[2:] or _given(trainer, ("train_dataset",)) is not None:
         hidden.add("dataset")
@@ -82,24 +84,24 @@ def _hidden(trainer: Draft) -> set[str]:
     return hidden
 
 
-def _adapter(value: Any) -> Thing | None:
+def _adapter(value: Any) -> ObjectValue | None:
     """Return the config of an adapter; what a function gives may be none, or any."""
     thing = _thing(value)
     return thing if thing and thing.is_instance and thing.path.endswith("Config") else None
 
 
-def _given(draft: Draft, names: tuple[str, ...]) -> Any:
+def _given(draft: LibraryCall, names: tuple[str, ...]) -> Any:
     found = (draft.arguments[name].value for name in names if name in draft.arguments)
     return next(found, None)
 
 
-def _thing(value: Any) -> Thing | None:
-    return value if isinstance(value, Thing) and value.draft else None
+def _thing(value: Any) -> ObjectValue | None:
+    return value if isinstance(value, ObjectValue) and value.draft else None
 
 
-def _unclear(trainer: Draft) -> bool:
+def _unclear(trainer: LibraryCall) -> bool:
     """Tell whether a config may be among the arguments by position."""
-    return any(not isinstance(value, Thing | str | None) for value in trainer.positional[1:])
+    return any(not isinstance(value, ObjectValue | str | None) for value in trainer.positional[1:])
 
 
 def _is_config(value: Any) -> bool:
@@ -109,24 +111,26 @@ def _is_config(value: Any) -> bool:
     return mine and name.endswith(CONFIG_ENDINGS) and name not in NO_CONFIGS
 
 
-def _config_of(trainer: Draft) -> Thing | None:
+def _config_of(trainer: LibraryCall) -> ObjectValue | None:
     given = [trainer.arguments[name].value for name in CONFIG_NAMES if name in trainer.arguments]
     return next((value for value in (*given, *trainer.positional) if _is_config(value)), None)
 
 
-def _first_config(draft: Draft) -> Thing | None:
+def _first_config(draft: LibraryCall) -> ObjectValue | None:
     values = (*draft.positional[1:], *(slot.value for slot in draft.arguments.values()))
     return next((thing for thing in map(_thing, values) if thing and thing.path.startswith("peft.")), None)
 
 
-def _find_model(trainer: Draft) -> Thing | None:
+def _find_model(trainer: LibraryCall) -> ObjectValue | None:
     value = _given(trainer, ("model",))
     if value is None and trainer.positional:
         value = trainer.positional[0]
-    return _thing(value.thing if isinstance(value, Part) else value)
+    return _thing(value.thing if isinstance(value, Member) else value)
 
 
-def _quantization(reading: Reading, trainer: Draft, config: Thing | None, model: Thing | None) -> Thing | None:
+def _quantization(
+    reading: ReadingState, trainer: LibraryCall, config: ObjectValue | None, model: ObjectValue | None
+) -> ObjectValue | None:
     candidates = [trainer.arguments.get("quantization_config")]
     if model is not None and model.draft:
         candidates.append(model.draft.arguments.get("quantization_config"))
@@ -138,12 +142,12 @@ def _quantization(reading: Reading, trainer: Draft, config: Thing | None, model:
     return next((thing for thing in things if thing and thing.path.endswith("Config")), None)
 
 
-def _dataset(value: Any) -> Thing | None:
+def _dataset(value: Any) -> ObjectValue | None:
     """Return the call that loads a dataset, behind everything that is done to it since."""
     for _ in range(DEEPEST):
-        if isinstance(value, Part):
+        if isinstance(value, Member):
             value = value.thing
-        if not isinstance(value, Thing) or value.draft is None:
+        if not isinstance(value, ObjectValue) or value.draft is None:
             return None
         if value.path == "datasets.load_dataset":
             return value

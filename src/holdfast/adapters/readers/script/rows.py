@@ -15,7 +15,7 @@ LINE = libcst.TrailingWhitespace(whitespace=NOTHING)
 
 
 @dataclass(frozen=True, slots=True)
-class Row(Generic[Item]):
+class ItemRow(Generic[Item]):
     """Items, apart from what stands between them.
 
     Attributes:
@@ -29,7 +29,7 @@ class Row(Generic[Item]):
     trailing: bool
 
     @classmethod
-    def of(cls, items: Iterable[Any], first: Gap, last: Callable[[Any], Gap]) -> "Row[Any]":
+    def of(cls, items: Iterable[Any], first: Gap, last: Callable[[Any], Gap]) -> "ItemRow[Any]":
         """Take items apart.
 
         Args:
@@ -41,16 +41,16 @@ class Row(Generic[Item]):
         gaps = ((_in_comma(each) or last(each)) if each is found[-1] else each.comma.whitespace_after for each in found)
         return cls(items=found, gaps=(first, *gaps), trailing=bool(found) and _has_comma(found[-1]))
 
-    def with_item(self, at: int, item: Item) -> "Row[Item]":
+    def with_item(self, at: int, item: Item) -> "ItemRow[Item]":
         """Return the row with another item in a place."""
         return replace(self, items=(*self.items[:at], item, *self.items[at + 1 :]))
 
-    def insert(self, at: int, item: Item) -> "Row[Item]":
+    def insert(self, at: int, item: Item) -> "ItemRow[Item]":
         """Return the row with a new item before the one in a place, laid out like its neighbours."""
         gaps = (*self.gaps[:at], *self._split(at), *self.gaps[at + 1 :])
         return replace(self, items=(*self.items[:at], item, *self.items[at:]), gaps=gaps)
 
-    def drop(self, at: int, *, remarks: bool = False) -> "Row[Item]":
+    def drop(self, at: int, *, remarks: bool = False) -> "ItemRow[Item]":
         """Return the row without an item and the comment on its line.
 
         Args:

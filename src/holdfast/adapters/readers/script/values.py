@@ -2,7 +2,7 @@
 
 Plain values stand for themselves, `Unknown` for what the text does not decide, and `Named` for a library's names. The
 rest is here: dicts, whose entries remember where they were written; things that calls made; and the program's own
-functions and classes. Nothing here is changed in place but `Thing.draft`, `Class` and `Draft`: what a program changes lies
+functions and classes. Nothing here is changed in place but `ObjectValue.draft`, `ProgramClass` and `LibraryCall`: what a program changes lies
 in the reading's store, under an address, so that the two branches of an `if` can be told apart and joined.
 
 Frozen dataclasses with comparison would say so too, but take a quarter of the time that the whole reader takes to import.
@@ -44,28 +44,28 @@ class Slot:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Entries:
+class KnownItems:
     """What a dict holds, or which attributes were set: by name, and whether there may be more than can be seen."""
 
     slots: Mapping[Any, Slot] = field(default_factory=dict[Any, Slot])
     open: bool = False
 
-    def with_slot(self, name: Any, slot: Slot) -> "Entries":
+    def with_slot(self, name: Any, slot: Slot) -> "KnownItems":
         """Return a copy with one entry set."""
-        return Entries({**self.slots, name: slot}, self.open)
+        return KnownItems({**self.slots, name: slot}, self.open)
 
-    def without(self, name: Any) -> "Entries":
+    def without(self, name: Any) -> "KnownItems":
         """Return a copy that lacks an entry."""
-        return Entries({other: slot for other, slot in self.slots.items() if other != name}, self.open)
+        return KnownItems({other: slot for other, slot in self.slots.items() if other != name}, self.open)
 
-    def merged(self, other: "Entries") -> "Entries":
+    def merged(self, other: "KnownItems") -> "KnownItems":
         """Return what `{**self, **other}` holds."""
-        return Entries({**self.slots, **other.slots}, self.open or other.open)
+        return KnownItems({**self.slots, **other.slots}, self.open or other.open)
 
-    def opened(self, because: Unknown | None = None) -> "Entries":
+    def opened(self, because: Unknown | None = None) -> "KnownItems":
         """Return a copy that may hold more, and, for a reason, whose values may all be others."""
         slots = {name: Slot(because, slot.place, slot.key_place) for name, slot in self.slots.items()}
-        return Entries(slots if because else self.slots, open=True)
+        return KnownItems(slots if because else self.slots, open=True)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -76,7 +76,7 @@ class Ref:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Draft:
+class LibraryCall:
     """A call of something that a library provides, while the program is read.
 
     Attributes:
@@ -102,7 +102,7 @@ class Draft:
     name_place: Place
     guard: Guard
     via: Via
-    receiver: "Thing | Part | None" = None
+    receiver: "ObjectValue | Member | None" = None
     unbound: bool = False
     main: bool = True
     order: tuple[int, int] = (0, 0)
@@ -113,7 +113,7 @@ class Draft:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class AttributeRead:
+class PendingRead:
     """An attribute of settings that the program reads, while it is read itself.
 
     Attributes:
@@ -126,11 +126,11 @@ class AttributeRead:
     name: str
     place: Place
     guard: Guard
-    things: "list[Thing]" = field(default_factory=list["Thing"])
+    things: "list[ObjectValue]" = field(default_factory=list["ObjectValue"])
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Thing:
+class ObjectValue:
     """What a call made: an instance of a library's class or of one of the program's own, or what a function gave.
 
     Attributes:
@@ -141,9 +141,9 @@ class Thing:
     """
 
     path: str
-    draft: Draft | None
+    draft: LibraryCall | None
     address: int
-    cls: "Class | None" = None
+    cls: "ProgramClass | None" = None
 
     @property
     def base(self) -> str:
@@ -157,7 +157,7 @@ class Thing:
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Part:
+class Member:
     """Something reached from a thing, by attribute or index: `trainer.model`, `dataset["train"]`.
 
     Attributes:
@@ -167,12 +167,12 @@ class Part:
     """
 
     path: str
-    thing: Thing
+    thing: ObjectValue
     item: str = ""
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Some:
+class AnyOf:
     """What one of several calls of the same name made.
 
     Attributes:
@@ -181,11 +181,11 @@ class Some:
     """
 
     path: str
-    things: "tuple[Thing, ...]" = ()
+    things: "tuple[ObjectValue, ...]" = ()
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Function:
+class ProgramFunction:
     """A function of the program, or a lambda.
 
     Attributes:
@@ -201,13 +201,13 @@ class Function:
     frame: Any
     defaults: Mapping[str, Slot]
     decorated: bool = False
-    owner: "Class | None" = None
+    owner: "ProgramClass | None" = None
     kind: Literal["function", "static", "class", "property"] = "function"
     guard: Guard = field(default_factory=Guard)
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Class:
+class ProgramClass:
     """A class of the program.
 
     Attributes:
@@ -226,14 +226,14 @@ class Class:
     fields: Mapping[str, Slot | None] = field(default_factory=dict[str, Slot | None])
     is_dataclass: bool = False
     opaque: bool = False
-    instance: Thing | None = None
+    instance: ObjectValue | None = None
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class Method:
+class BoundMethod:
     """A method of the program, bound to an instance or a class."""
 
-    function: Function
+    function: ProgramFunction
     receiver: Any
 
 
@@ -241,7 +241,7 @@ class Method:
 class Super:
     """`super()` in a method."""
 
-    cls: Class
+    cls: ProgramClass
     receiver: Any
 
 
@@ -251,8 +251,8 @@ class Partial:
 
     target: Any
     positional: Sequence[Any]
-    given: Entries
-    draft: Draft | None
+    given: KnownItems
+    draft: LibraryCall | None
 
 
 @dataclass(slots=True, eq=False, repr=False)

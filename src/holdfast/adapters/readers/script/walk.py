@@ -20,19 +20,19 @@ from holdfast.adapters.readers.script.guards import (
 from holdfast.adapters.readers.script.join import joined_stores
 from holdfast.adapters.readers.script.known_calls import set_variable
 from holdfast.adapters.readers.script.objects import set_attribute, settled
-from holdfast.adapters.readers.script.reading import DEAD, Reading, both
+from holdfast.adapters.readers.script.reading import DEAD, ReadingState, both
 from holdfast.adapters.readers.script.values import (
     AVAILABLE,
     CHANGED,
     INSTALLED,
     ITEMS,
     VERSION,
-    Part,
+    Member,
+    ObjectValue,
     Ref,
     Slot,
-    Thing,
 )
-from holdfast.core.calls import Guard, Named
+from holdfast.core.calls import Guard, LibraryName
 from holdfast.core.document import Unknown
 from holdfast.core.evaluate import UNKNOWN, apply_operator, reason_among, truth
 
@@ -40,7 +40,7 @@ MOST_LOOPS: Final = 2
 """Loops within loops that are read twice, to see what a second round changes; deeper ones are read once."""
 
 
-def _block(reading: Reading, statements: Sequence[ast.stmt]) -> bool:
+def _block(reading: ReadingState, statements: Sequence[ast.stmt]) -> bool:
     """Read statements; what follows one that ends the block never runs."""
     before, ended = reading.guard, False
     left: list[list[Any]] = []
@@ -64,7 +64,7 @@ def _leaves(node: ast.If) -> bool:
     return isinstance(node.body[-1], ast.Return | ast.Raise | ast.Continue | ast.Break) and not node.orelse
 
 
-def _if(reading: Reading, node: ast.If) -> bool:
+def _if(reading: ReadingState, node: ast.If) -> bool:
     holds = truth(settled(reading, reading.value(node.test)))
     if not isinstance(holds, Unknown):
         return _certain(reading, node, taken=holds)
@@ -91,7 +91,7 @@ def _if(reading: Reading, node: ast.If) -> bool:
     return stopped
 
 
-def _note_check(reading: Reading, node: ast.If, holds: Unknown) -> None:
+def _note_check(reading: ReadingState, node: ast.If, holds: Unknown) -> None:
     """Guard what follows an `if` on what is installed that leaves the function, or on a version that ends the program."""
     final = ends(node.body) or ends(node.orelse)
     if holds == VERSION and final:
@@ -100,7 +100,7 @@ def _note_check(reading: Reading, node: ast.If, holds: Unknown) -> None:
         reading.frame.guard = both(reading.frame.guard, AFTER_VERSION_CHECK)
 
 
-def _certain(reading: Reading, node: ast.If, *, taken: bool) -> bool:
+def _certain(reading: ReadingState, node: ast.If, *, taken: bool) -> bool:
     """Read an `if` of which one branch is certain; what the other would do to the store is dropped."""
     before = reading.store
     reading.store = dict(before)
@@ -110,9 +110,9 @@ def _certain(reading: Reading, node: ast.If, *, taken: bool) -> bool:
     return reading.block(node.body if taken else node.orelse)
 
 
-def _for(reading: Reading, node: ast.For | ast.AsyncFor) -> bool:
+def _for(reading: ReadingState, node: ast.For | ast.AsyncFor) -> bool:
     source = reading.value(node.iter)
-    item = item_of(source) if isinstance(source, Thing | Part) else reason_among([settled(reading, source)])
+    item = item_of(source) if isinstance(source, ObjectValue | Member) else reason_among([settled(reading, source)])
 
     def body() -> bool:
         store_value(reading, (node.target, item))
@@ -121,7 +121,7 @@ def _for(reading: Reading, node: ast.For | ast.AsyncFor) -> bool:
     return _loop(reading, node, body)
 
 
-def _while(reading: Reading, node: ast.While) -> bool:
+def _while(reading: ReadingState, node: ast.While) -> bool:
     def body() -> bool:
         reading.value(node.test)
         return reading.block(node.body)
@@ -129,7 +129,7 @@ def _while(reading: Reading, node: ast.While) -> bool:
     return _loop(reading, node, body)
 
 
-def _loop(reading: Reading, node: ast.For | ast.AsyncFor | ast.While, body: Callable[[], bool]) -> bool:
+def _loop(reading: ReadingState, node: ast.For | ast.AsyncFor | ast.While, body: Callable[[], bool]) -> bool:
     """Read a loop's body as often as shows what one round leaves to the next; then its `else`, which `break` passes by."""
     reading.loops += 1
     for _ in range(2 if reading.loops <= MOST_LOOPS else 1):
@@ -144,7 +144,7 @@ def _loop(reading: Reading, node: ast.For | ast.AsyncFor | ast.While, body: Call
     return reading.fork([lambda: reading.block(node.orelse), lambda: False])
 
 
-def _try(reading: Reading, node: ast.Try) -> bool:
+def _try(reading: ReadingState, node: ast.Try) -> bool:
     before, begin = reading.store, len(reading.log)
     reading.store = dict(before)
     takes = frozenset[str]().union(*(caught(handler.type) for handler in node.handlers if not ends(handler.body)))
@@ -173,7 +173,7 @@ def _try(reading: Reading, node: ast.Try) -> bool:
     return reading.block(node.finalbody) or not living
 
 
-def _note_fallbacks(reading: Reading, arms: Sequence[Sequence[ast.stmt]]) -> None:
+def _note_fallbacks(reading: ReadingState, arms: Sequence[Sequence[ast.stmt]]) -> None:
     """Note imports of which the program needs those of one arm, where each arm has some and nothing else catches them."""
     imports = [[each for each in arm if isinstance(each, ast.Import | ast.ImportFrom)] for arm in arms]
     if (
@@ -186,7 +186,7 @@ def _note_fallbacks(reading: Reading, arms: Sequence[Sequence[ast.stmt]]) -> Non
         reading.fallbacks[places] = None
 
 
-def _handler(reading: Reading, handler: ast.ExceptHandler) -> bool:
+def _handler(reading: ReadingState, handler: ast.ExceptHandler) -> bool:
     if handler.type is not None:
         reading.value(handler.type)
     if handler.name:
@@ -195,12 +195,13 @@ def _handler(reading: Reading, handler: ast.ExceptHandler) -> bool:
         return reading.block(handler.body)
 
 
-def _with(reading: Reading, node: ast.With | ast.AsyncWith) -> bool:
+def _with(reading: ReadingState, node: ast.With | ast.AsyncWith) -> bool:
     for item in node.items:
         value = reading.value(item.context_expr)
         if item.optional_vars is not None:
             store_value(
-                reading, (item.optional_vars, value if isinstance(value, Thing) and value.is_instance else UNKNOWN)
+                reading,
+                (item.optional_vars, value if isinstance(value, ObjectValue) and value.is_instance else UNKNOWN),
             )
     catches = frozenset[str]()
     for item in node.items:
@@ -212,7 +213,7 @@ def _with(reading: Reading, node: ast.With | ast.AsyncWith) -> bool:
     return stopped and not catches
 
 
-def _match(reading: Reading, node: ast.Match) -> bool:
+def _match(reading: ReadingState, node: ast.Match) -> bool:
     reading.value(node.subject)
 
     def branch(case: ast.match_case) -> Callable[[], bool]:
@@ -230,34 +231,34 @@ def _match(reading: Reading, node: ast.Match) -> bool:
     return reading.fork([*(branch(case) for case in node.cases), lambda: False])
 
 
-def _expression(reading: Reading, node: ast.Expr) -> bool:
+def _expression(reading: ReadingState, node: ast.Expr) -> bool:
     reading.value(node.value)
     return leaves_program(node.value)
 
 
-def _return(reading: Reading, node: ast.Return) -> bool:
+def _return(reading: ReadingState, node: ast.Return) -> bool:
     value = reading.value(node.value) if node.value is not None else None
     if reading.standing().because != DEAD.because:
         reading.frame.returns.append(value)
     return True
 
 
-def _raise(reading: Reading, node: ast.Raise) -> bool:
+def _raise(reading: ReadingState, node: ast.Raise) -> bool:
     for part in (node.exc, node.cause):
         if part is not None:
             reading.value(part)
     return True
 
 
-def _jump(_: Reading, __: ast.stmt) -> bool:
+def _jump(_: ReadingState, __: ast.stmt) -> bool:
     return True
 
 
-def _nothing(_: Reading, __: ast.stmt) -> bool:
+def _nothing(_: ReadingState, __: ast.stmt) -> bool:
     return False
 
 
-def _assert(reading: Reading, node: ast.Assert) -> bool:
+def _assert(reading: ReadingState, node: ast.Assert) -> bool:
     holds = truth(settled(reading, reading.value(node.test)))
     if node.msg is not None:
         reading.value(node.msg)
@@ -266,20 +267,20 @@ def _assert(reading: Reading, node: ast.Assert) -> bool:
     return False
 
 
-def _assign(reading: Reading, node: ast.Assign) -> bool:
+def _assign(reading: ReadingState, node: ast.Assign) -> bool:
     value = reading.value(node.value)
     for target in node.targets:
         store_value(reading, (target, value), node.value)
     return False
 
 
-def _annotated(reading: Reading, node: ast.AnnAssign) -> bool:
+def _annotated(reading: ReadingState, node: ast.AnnAssign) -> bool:
     if node.value is not None:
         store_value(reading, (node.target, reading.value(node.value)), node.value)
     return False
 
 
-def _augmented(reading: Reading, node: ast.AugAssign) -> bool:
+def _augmented(reading: ReadingState, node: ast.AugAssign) -> bool:
     added = reading.value(node.value)
     if isinstance(node.target, ast.Name | ast.Attribute | ast.Subscript):
         load = ast.copy_location(_loaded(node.target), node.target)
@@ -304,7 +305,7 @@ def _loaded(node: ast.Name | ast.Attribute | ast.Subscript) -> ast.expr:
     return ast.Subscript(node.value, node.slice, ast.Load())
 
 
-def _delete(reading: Reading, node: ast.Delete) -> bool:
+def _delete(reading: ReadingState, node: ast.Delete) -> bool:
     for target in node.targets:
         if isinstance(target, ast.Name):
             reading.bind(target.id, UNKNOWN)
@@ -317,7 +318,7 @@ def _delete(reading: Reading, node: ast.Delete) -> bool:
     return False
 
 
-def store_value(reading: Reading, pair: tuple[ast.expr, Any], node: ast.expr | None = None) -> None:
+def store_value(reading: ReadingState, pair: tuple[ast.expr, Any], node: ast.expr | None = None) -> None:
     """Give a target a value.
 
     Args:
@@ -343,40 +344,40 @@ def store_value(reading: Reading, pair: tuple[ast.expr, Any], node: ast.expr | N
             pass
 
 
-def _unpack(reading: Reading, parts: Sequence[ast.expr], value: Any) -> None:
+def _unpack(reading: ReadingState, parts: Sequence[ast.expr], value: Any) -> None:
     counted = isinstance(value, list | tuple) and len(value) == len(parts)
     if counted and not any(isinstance(part, ast.Starred) for part in parts):
         for part, each in zip(parts, value, strict=True):
             store_value(reading, (part, each))
         return
-    each = item_of(value) if isinstance(value, Thing | Part) else reason_among([value])
+    each = item_of(value) if isinstance(value, ObjectValue | Member) else reason_among([value])
     for part in parts:
         store_value(reading, (part, each))
 
 
-def _store_item(reading: Reading, target: ast.Subscript, value: Any, node: ast.expr | None) -> None:
+def _store_item(reading: ReadingState, target: ast.Subscript, value: Any, node: ast.expr | None) -> None:
     held, name = reading.value(target.value), reading.value(target.slice)
     slot = Slot(value, reading.place(node) if node else None, reading.place(target.slice))
     if isinstance(held, Ref):
         entries = reading.entries(held.address)
         known = isinstance(name, str | int | float | None)
         reading.store[held.address] = entries.with_slot(name, slot) if known else entries.opened(CHANGED)
-    elif isinstance(held, Named) and held.path == "os.environ" and isinstance(name, str):
+    elif isinstance(held, LibraryName) and held.path == "os.environ" and isinstance(name, str):
         set_variable(reading, name, slot, slot)
-    elif isinstance(held, Named) and held.path == "sys.modules" and isinstance(name, str):
+    elif isinstance(held, LibraryName) and held.path == "sys.modules" and isinstance(name, str):
         reading.patched[name] = "the script puts another module in its place"
     elif isinstance(held, list):
         store_value(reading, (target.value, UNKNOWN))
-    elif isinstance(held, Thing):
+    elif isinstance(held, ObjectValue):
         reading.store[held.address] = reading.entries(held.address).with_slot(ITEMS, Slot(CHANGED))
 
 
-def _store(reading: Reading, pair: tuple[ast.expr, Any]) -> bool:
+def _store(reading: ReadingState, pair: tuple[ast.expr, Any]) -> bool:
     store_value(reading, pair)
     return False
 
 
-STATEMENTS: Final[Mapping[type[ast.AST], Callable[[Reading, Any], bool]]] = {
+STATEMENTS: Final[Mapping[type[ast.AST], Callable[[ReadingState, Any], bool]]] = {
     ast.AnnAssign: _annotated,
     ast.Assert: _assert,
     ast.Assign: _assign,

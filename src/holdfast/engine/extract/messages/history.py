@@ -6,7 +6,7 @@ from typing import Final
 
 from packaging.version import Version
 
-from holdfast.catalog.messages.templates import Message, key_of
+from holdfast.catalog.messages.templates import MessageTemplate, key_of
 from holdfast.engine.extract.ranges import Column, read_ranges, write_ranges
 
 ABOUT: Final = "@"
@@ -18,9 +18,9 @@ class MessageHistory:
     def __init__(self, package: str, made: str = "") -> None:
         self.package, self.made = package, made
         self.versions: list[str] = []
-        self.columns: dict[Message, Column] = {}
+        self.columns: dict[MessageTemplate, Column] = {}
 
-    def add(self, version: str, messages: Iterable[Message]) -> None:
+    def add(self, version: str, messages: Iterable[MessageTemplate]) -> None:
         """Add a release that is not yet there, at its place among the versions."""
         index = sum(Version(each) < Version(version) for each in self.versions)
         if index < len(self.versions):
@@ -59,5 +59,5 @@ def parse_messages(text: str) -> MessageHistory:
         for each in places.split(" "):
             place, _, ranges = each.partition("=")
             runs = [(low, high, True) for low, high in read_ranges(ranges, newest)]
-            history.columns[Message(kind, template, place)] = Column(runs)
+            history.columns[MessageTemplate(kind, template, place)] = Column(runs)
     return history

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from holdfast.catalog.messages.templates import Message
+from holdfast.catalog.messages.templates import MessageTemplate
 from holdfast.engine.extract.messages.coverage import tells
 from holdfast.engine.extract.messages.templates import templates_of
-from holdfast.engine.extract.modules import Constant, Package
+from holdfast.engine.extract.modules import Constant, PackageModules
 from holdfast.engine.extract.values import dotted
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -34,19 +34,19 @@ WARNING: Final = "UserWarning"
 """What `warnings.warn` warns of where nothing else is said."""
 
 
-def read_messages(package: str, sources: Mapping[str, bytes]) -> set[Message]:
+def read_messages(package: str, sources: Mapping[str, bytes]) -> set[MessageTemplate]:
     """Return every message that a release raises, warns of, or logs as a warning or an error.
 
     Args:
         package: Its import name.
         sources: The bytes of each of its modules by path, `trl/trainer/sft_config.py`.
     """
-    modules = Package(package, sources)
-    found: set[Message] = set()
+    modules = PackageModules(package, sources)
+    found: set[MessageTemplate] = set()
     for module in modules.files:
         read = modules.module(module) if tells(package, module) else None
         if read and read.tree:
-            found.update(_Reader(modules, module).read(read.tree.body, _Place()))
+            found.update(_StatementReader(modules, module).read(read.tree.body, _Place()))
     return found
 
 
@@ -65,13 +65,13 @@ class _Place:
     error: str = ""
 
 
-class _Reader:
+class _StatementReader:
     """Reads the statements of a module."""
 
-    def __init__(self, package: Package, module: str) -> None:
+    def __init__(self, package: PackageModules, module: str) -> None:
         self.package, self.module = package, module
 
-    def read(self, body: Iterable[ast.stmt], place: _Place) -> Iterator[Message]:
+    def read(self, body: Iterable[ast.stmt], place: _Place) -> Iterator[MessageTemplate]:
         for statement in body:
             match statement:
                 case ast.ClassDef(name=name):
@@ -84,11 +84,11 @@ class _Reader:
                     for block in _blocks(statement):
                         yield from self.read(block, place)
 
-    def _said(self, statement: ast.stmt, place: _Place) -> Iterator[Message]:
+    def _said(self, statement: ast.stmt, place: _Place) -> Iterator[MessageTemplate]:
         for kind, node, percent in _tellings(statement, place.error):
             for template in templates_of(node, lambda name: self._values(name, place), percent=percent):
                 home = self.module.partition(".")[2]
-                yield Message(kind, template, f"{home}:{'.'.join(place.names)}")
+                yield MessageTemplate(kind, template, f"{home}:{'.'.join(place.names)}")
 
     def _values(self, name: str, place: _Place) -> Iterable[ast.expr]:
         """Return what a name may stand for: what the function puts into it, or a constant of the module."""

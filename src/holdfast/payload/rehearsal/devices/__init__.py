@@ -16,12 +16,12 @@ from types import FrameType, SimpleNamespace
 from typing import Any
 
 from ..guards import own_lines
-from ..order import Order
-from ..telling import Tell
+from ..order import PartRequest
+from ..telling import EventWriter
 from ..wrapping import replace_everywhere, when_imported, wrap
 from . import ranks, settings
-from .halves import Halves
-from .places import Places
+from .halves import Float16State
+from .places import UntouchedPlaces
 
 NAME = "NVIDIA A100-SXM4-80GB"
 CAPABILITY = (8, 0)
@@ -36,7 +36,7 @@ Own = Callable[[FrameType], bool]
 _kernels: list[Any] = []  # torch forgets a kernel when its library is collected
 
 
-def install(order: Order, tell: Tell) -> None:
+def install(order: PartRequest, tell: EventWriter) -> None:
     """Have the script find the GPU that its job will have; nothing where it has none, or this machine has it."""
     ranks.install(tell)
     if order.gpu == "here":
@@ -44,25 +44,25 @@ def install(order: Order, tell: Tell) -> None:
     if order.gpu != "assumed":
         return
     count = ranks.alone(tell)
-    halves = Halves()
-    when_imported("torch", lambda torch: Assumed(torch, own_lines(order), tell, halves).take_over(count))
+    halves = Float16State()
+    when_imported("torch", lambda torch: AssumedDevice(torch, own_lines(order), tell, halves).take_over(count))
     ranks.do_without_gpus(tell, SHOWN_BY)
     settings.install(tell, halves)
 
 
-def _tell_memory(torch: Any, tell: Tell) -> None:
+def _tell_memory(torch: Any, tell: EventWriter) -> None:
     if torch.cuda.is_available():
         tell.fact(
             "gpu", name=torch.cuda.get_device_name(0), memory_bytes=torch.cuda.get_device_properties(0).total_memory
         )
 
 
-class Assumed:
+class AssumedDevice:
     """What takes the place of torch's functions."""
 
-    def __init__(self, torch: Any, own: Own, tell: Tell, halves: Halves) -> None:
+    def __init__(self, torch: Any, own: Own, tell: EventWriter, halves: Float16State) -> None:
         self._torch, self._own, self._tell, self._halves = torch, own, tell, halves
-        self._places = Places(torch, own, tell)
+        self._places = UntouchedPlaces(torch, own, tell)
         self._pid, self._touched = os.getpid(), False
 
     def take_over(self, count: int) -> None:
@@ -114,7 +114,7 @@ class Assumed:
         for name in MEMORY_FIGURES:
             wrap(accelerator, name, lambda *_, **__: 0)
         wrap(accelerator, "reset_peak_memory_stats", lambda *_, **__: None)
-        wrap(accelerator, "current_stream", lambda *_, **__: Stream())
+        wrap(accelerator, "current_stream", lambda *_, **__: FinishedStream())
 
     def _see(self, value: Any, original: Any, *args: Any, **kwargs: Any) -> Any:
         if not self._own(sys._getframe(2)):  # noqa: SLF001 - the frame that asks decides
@@ -222,10 +222,10 @@ class Assumed:
 
     def _take_events(self) -> None:
         cuda = self._torch.cuda
-        cuda.Event, cuda.Stream = Event, Stream
-        wrap(cuda, "current_stream", lambda *_, **__: Stream())
-        wrap(cuda, "default_stream", lambda *_, **__: Stream())
-        wrap(cuda, "stream", lambda _original, *_, **__: Stream())
+        cuda.Event, cuda.Stream = Event, FinishedStream
+        wrap(cuda, "current_stream", lambda *_, **__: FinishedStream())
+        wrap(cuda, "default_stream", lambda *_, **__: FinishedStream())
+        wrap(cuda, "stream", lambda _original, *_, **__: FinishedStream())
 
     def _autocast(
         self, original: Any, this: Any, device_type: Any = "cuda", dtype: Any = None, *args: Any, **kwargs: Any
@@ -259,14 +259,14 @@ class Assumed:
             raise RuntimeError(FORKED)
 
 
-class Stream:
+class FinishedStream:
     """A stream that everything has gone through already."""
 
     device_index, cuda_stream, priority = 0, 0, 0
 
     def __init__(self, *_: Any, **__: Any) -> None: ...
 
-    def __enter__(self) -> "Stream":  # noqa: PYI034 - Self came with Python 3.11
+    def __enter__(self) -> "FinishedStream":  # noqa: PYI034 - Self came with Python 3.11
         return self
 
     def __exit__(self, *_: object) -> None: ...
@@ -312,7 +312,7 @@ class Event:
         return 1.0
 
 
-def _generator(torch: Any, assumed: Assumed) -> Any:
+def _generator(torch: Any, assumed: AssumedDevice) -> Any:
     """Return a class that makes generators of the processor; those of torch are instances of it."""
     real = torch._C.Generator  # noqa: SLF001 - it has no other name
 

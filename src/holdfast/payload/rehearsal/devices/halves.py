@@ -15,7 +15,7 @@ SHARDING = ("ACCELERATE_USE_DEEPSPEED", "ACCELERATE_USE_FSDP")
 REFUSED = "Attempting to unscale FP16 gradients."
 
 
-class Halves:
+class Float16State:
     """What is known of float16 in this process.
 
     Attributes:

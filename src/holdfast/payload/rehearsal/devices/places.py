@@ -12,7 +12,7 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
-from ..telling import Tell
+from ..telling import EventWriter
 from ..wrapping import when_imported, wrap
 
 AT = "_holdfast_at"
@@ -34,14 +34,14 @@ WEIGHED = {"cross_entropy": "nll_loss_forward", "nll_loss": "nll_loss_forward"}
 """Losses that take weights of classes as their third argument, and what of torch complains."""
 
 
-class Places:
+class UntouchedPlaces:
     """Knows where untouched models and batches lie.
 
     Attributes:
         crowded: Whether the script has put anything but models on the GPU, so that a loader's rows may come from there.
     """
 
-    def __init__(self, torch: Any, own: Callable[[FrameType], bool], tell: Tell) -> None:
+    def __init__(self, torch: Any, own: Callable[[FrameType], bool], tell: EventWriter) -> None:
         self._torch, self._own, self._tell = torch, own, tell
         self.crowded = False
 

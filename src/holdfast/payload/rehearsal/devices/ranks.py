@@ -13,7 +13,7 @@ from multiprocessing.reduction import ForkingPickler
 from types import SimpleNamespace
 from typing import Any
 
-from ..telling import Tell
+from ..telling import EventWriter
 from ..wrapping import when_imported, wrap, wrap_everywhere
 
 WHAT = "several processes"
@@ -21,7 +21,7 @@ GROUPS = "torch.distributed.distributed_c10d"
 SHOWN_BY = "a run of a few steps on the machines of the job"
 
 
-def alone(tell: Tell) -> int:
+def alone(tell: EventWriter) -> int:
     """Make of several processes one; return how many GPUs each machine is said to have."""
     ranks = {name: os.environ.get(name, "") for name in ("WORLD_SIZE", "LOCAL_WORLD_SIZE")}
     sizes = [int(size) for size in ranks.values() if size.isdigit()]
@@ -32,7 +32,7 @@ def alone(tell: Tell) -> int:
     return sizes[-1] if sizes else 1
 
 
-def install(tell: Tell) -> None:
+def install(tell: EventWriter) -> None:
     """Play the first of the processes that the script starts itself."""
     for module, name, around in (
         ("torch.multiprocessing.spawn", "spawn", _play_first),
@@ -42,7 +42,7 @@ def install(tell: Tell) -> None:
         when_imported(module, partial(wrap_everywhere, name=name, around=partial(around, tell)))
 
 
-def do_without_gpus(tell: Tell, shown_by: str) -> None:
+def do_without_gpus(tell: EventWriter, shown_by: str) -> None:
     """Let groups of processes, and models in them, do without NCCL and without GPUs."""
 
     def begin(original: Any, backend: Any = None, *args: Any, **kwargs: Any) -> Any:
@@ -63,7 +63,7 @@ def do_without_gpus(tell: Tell, shown_by: str) -> None:
     )
 
 
-def _play_first(tell: Tell, original: Any, *args: Any, **kwargs: Any) -> Any:
+def _play_first(tell: EventWriter, original: Any, *args: Any, **kwargs: Any) -> Any:
     """Take the place of `spawn`: call what each process would, with its number."""
     given = inspect.signature(original).bind(*args, **kwargs)
     given.apply_defaults()
@@ -75,7 +75,7 @@ def _play_first(tell: Tell, original: Any, *args: Any, **kwargs: Any) -> Any:
     return None if asked["join"] else SimpleNamespace(processes=[], join=lambda *_, **__: True)
 
 
-def _launch(tell: Tell, original: Any, *args: Any, **kwargs: Any) -> Any:
+def _launch(tell: EventWriter, original: Any, *args: Any, **kwargs: Any) -> Any:
     """Take the place of `notebook_launcher`: with one process it calls the function here."""
     given = inspect.signature(original).bind(*args, **kwargs)
     started = sys.modules["accelerate.state"].AcceleratorState._shared_state  # noqa: SLF001 - it refuses where there is one
@@ -85,7 +85,7 @@ def _launch(tell: Tell, original: Any, *args: Any, **kwargs: Any) -> Any:
     return original(*given.args, **given.kwargs)
 
 
-def _gather(tell: Tell, original: Any, *args: Any, **kwargs: Any) -> Any:
+def _gather(tell: EventWriter, original: Any, *args: Any, **kwargs: Any) -> Any:
     """Take the place of `init_process_group`: a group of one where the script says how many there are."""
     given = inspect.signature(original).bind(*args, **kwargs)
     size = given.arguments.get("world_size", -1)

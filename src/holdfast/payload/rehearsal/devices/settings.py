@@ -11,9 +11,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..telling import Tell
+from ..telling import EventWriter
 from ..wrapping import when_imported, wrap
-from .halves import Halves
+from .halves import Float16State
 
 SHOWN_BY = "a machine with a GPU: holdfast rehearse --gpu there"
 PLAIN_OPTIMIZER = "adamw_torch"
@@ -39,13 +39,13 @@ SWITCHES = (
 """Settings, the package that they need, and what they become where they are set."""
 
 
-def install(tell: Tell, halves: Halves) -> None:
+def install(tell: EventWriter, halves: Float16State) -> None:
     """Have settings of a GPU pass."""
     when_imported("transformers.training_args", lambda module: _take_over(module, tell, halves))
     when_imported("accelerate.accelerator", lambda module: _take_over_accelerator(module, tell, halves))
 
 
-def _take_over(module: Any, tell: Tell, halves: Halves) -> None:
+def _take_over(module: Any, tell: EventWriter, halves: Float16State) -> None:
     if hasattr(module, "is_torch_bf16_gpu_available"):
         wrap(module, "is_torch_bf16_gpu_available", lambda *_, **__: True)
     wrap(
@@ -55,7 +55,7 @@ def _take_over(module: Any, tell: Tell, halves: Halves) -> None:
     )
 
 
-def _take_over_accelerator(module: Any, tell: Tell, halves: Halves) -> None:
+def _take_over_accelerator(module: Any, tell: EventWriter, halves: Float16State) -> None:
     def make(original: Any, this: Any, *args: Any, **kwargs: Any) -> None:
         if kwargs.get("mixed_precision") == "fp16" and not kwargs.get("cpu"):
             kwargs["mixed_precision"] = "bf16"
@@ -66,7 +66,7 @@ def _take_over_accelerator(module: Any, tell: Tell, halves: Halves) -> None:
     wrap(module.Accelerator, "__init__", make)
 
 
-def replace(this: Any, tell: Tell, halves: Halves) -> bool:
+def replace(this: Any, tell: EventWriter, halves: Float16State) -> bool:
     """Replace settings of a trainer's arguments that this machine has no use of, before they are validated; return True."""
     if getattr(this, "use_cpu", False) or getattr(this, "no_cuda", False):
         return True
@@ -85,7 +85,7 @@ def replace(this: Any, tell: Tell, halves: Halves) -> bool:
     return True
 
 
-def _replace_optimizer(this: Any, tell: Tell) -> None:
+def _replace_optimizer(this: Any, tell: EventWriter) -> None:
     name = str(getattr(this.optim, "value", this.optim))
     known = {each.value for each in _optimizers()}
     package = next((package for part, package in OPTIMIZERS if part in name), None)
@@ -97,7 +97,7 @@ def _optimizers() -> Any:
     return importlib.import_module("transformers.training_args").OptimizerNames
 
 
-def _replace_sharding(this: Any, tell: Tell) -> None:
+def _replace_sharding(this: Any, tell: EventWriter) -> None:
     """Read configurations of DeepSpeed and FSDP, then do without."""
     if getattr(this, "deepspeed", None) and _is_installed("deepspeed"):
         accelerate = importlib.import_module("accelerate.utils.deepspeed")
@@ -111,7 +111,7 @@ def _replace_sharding(this: Any, tell: Tell) -> None:
         object.__setattr__(this, "fsdp_config", None)
 
 
-def _set(this: Any, name: str, plain: Any, tell: Tell) -> None:
+def _set(this: Any, name: str, plain: Any, tell: EventWriter) -> None:
     asked = getattr(this, name)
     tell.fact("replaced", setting=name, asked=str(getattr(asked, "value", asked)), given=plain)
     tell.not_rehearsed(f"{name}={getattr(asked, 'value', asked)!r}", SHOWN_BY)

@@ -21,8 +21,8 @@ from types import FrameType
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..order import Order
-from ..telling import Tell
+from ..order import PartRequest
+from ..telling import EventWriter
 from ..wrapping import when_imported, wrap
 from . import children, files, shell_lines, trackers
 
@@ -44,7 +44,7 @@ class OutOfReachError(ConnectionError):
     """A rehearsal reaches nothing but the Hub."""
 
 
-def install(order: Order, tell: Tell) -> None:
+def install(order: PartRequest, tell: EventWriter) -> None:
     """Guard the process of a script."""
     files.install(order, tell)
     guard_network(order, tell)
@@ -58,7 +58,7 @@ def install(order: Order, tell: Tell) -> None:
     trackers.install(tell)
 
 
-def own_lines(order: Order) -> Callable[[FrameType], bool]:
+def own_lines(order: PartRequest) -> Callable[[FrameType], bool]:
     """Return what tells whether a frame is one of the script, or of a module beside it."""
     script = str(Path(order.script).absolute())
     folder = f"{Path(script).parent}/"
@@ -73,7 +73,7 @@ def own_lines(order: Order) -> Callable[[FrameType], bool]:
     return own
 
 
-def guard_network(order: Order, tell: Tell) -> None:
+def guard_network(order: PartRequest, tell: EventWriter) -> None:
     """Refuse connections to anything but the Hub, the proxies on the way to it, and this machine."""
     network = Network(hosts(order), tell)
     wrap(socket, "getaddrinfo", network.look_up)
@@ -85,7 +85,7 @@ def guard_network(order: Order, tell: Tell) -> None:
 class Network:
     """Hosts that may be asked, and their addresses as they become known."""
 
-    def __init__(self, allowed: tuple[str, ...], tell: Tell) -> None:
+    def __init__(self, allowed: tuple[str, ...], tell: EventWriter) -> None:
         self._allowed, self._tell = allowed, tell
         self._numbers: set[str] = set()
 
@@ -109,7 +109,7 @@ class Network:
             raise OutOfReachError(f"the rehearsal does not connect to {host}: it only reads from the Hub")
 
 
-def hosts(order: Order) -> tuple[str, ...]:
+def hosts(order: PartRequest) -> tuple[str, ...]:
     """Return the hosts that may be asked: the Hub's, those below its domain, and proxies."""
     proxies = tuple(urlsplit(each).hostname or "" for each in urllib.request.getproxies().values() if "//" in each)
     if order.offline:
@@ -129,7 +129,7 @@ def is_allowed(host: str, allowed: tuple[str, ...]) -> bool:
     return any(host == each or host.endswith(f".{each}") for each in allowed if each)
 
 
-def guard_people(tell: Tell) -> None:
+def guard_people(tell: EventWriter) -> None:
     """Answer for nobody: what waits for a person ends as it does where there is no terminal."""
 
     def nobody(_original: Any, prompt: Any = "", *_: Any, **__: Any) -> str:
@@ -164,7 +164,7 @@ def _who_asks(frame: FrameType | None) -> str:
     return ""
 
 
-def guard_exits(tell: Tell) -> None:
+def guard_exits(tell: EventWriter) -> None:
     """Tell of programs that the script would become, which it does not, and of exits that skip everything."""
 
     def become(_original: Any, *args: Any, **_: Any) -> None:
@@ -186,7 +186,7 @@ def guard_exits(tell: Tell) -> None:
     wrap(os, "_exit", leave)
 
 
-def guard_waiting(own: Callable[[FrameType], bool], tell: Tell) -> None:
+def guard_waiting(own: Callable[[FrameType], bool], tell: EventWriter) -> None:
     """Shorten what the script itself sleeps."""
 
     def sleep(original: Any, seconds: float) -> None:

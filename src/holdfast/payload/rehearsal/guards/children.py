@@ -17,8 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ..order import Order
-from ..telling import Tell
+from ..order import PartRequest
+from ..telling import EventWriter
 from ..wrapping import wrap
 from . import spawned
 from .files import where
@@ -60,7 +60,7 @@ ENVIRONMENT = 10
 QUIET = "true" if os.name == "posix" else "ver"
 
 
-def install(order: Order, tell: Tell) -> None:
+def install(order: PartRequest, tell: EventWriter) -> None:
     """Watch what the script starts."""
     own = os.getpid()
     guard = make_guard(order)
@@ -98,7 +98,7 @@ def install(order: Order, tell: Tell) -> None:
     spawned.install(order, guard)
 
 
-def _is_run(args: Any, line: str, kwargs: dict[str, Any], order: Order, tell: Tell) -> bool:
+def _is_run(args: Any, line: str, kwargs: dict[str, Any], order: PartRequest, tell: EventWriter) -> bool:
     """Return whether a command is run, and tell of one that is not; folders that it only makes are made here."""
     is_shell = bool(kwargs.get("shell"))
     because = why_not(args, order, is_shell=is_shell)
@@ -137,7 +137,7 @@ def split_shell(text: str) -> list[list[str]]:
     return [_split(part) for part in re.split(r"&&|\|\||[;|\n]", text)]
 
 
-def why_not(args: Any, order: Order, *, is_shell: bool) -> str:
+def why_not(args: Any, order: PartRequest, *, is_shell: bool) -> str:
     """Return what would show what a command does, if it is not run in a rehearsal; else nothing."""
     if is_shell and _redirects(os.fsdecode(_words(args)[0])):
         return "running it: it writes a file"
@@ -205,7 +205,7 @@ def _bare(words: Sequence[str]) -> Sequence[str]:
     return words
 
 
-def _of_one(words: Sequence[str], order: Order) -> str:
+def _of_one(words: Sequence[str], order: PartRequest) -> str:
     words = _bare(words)
     name, rest = Path(words[0]).name, list(words[1:])
     if re.fullmatch(r"python[\d.]*", name) or words[0] == sys.executable:
@@ -219,14 +219,14 @@ def _of_one(words: Sequence[str], order: Order) -> str:
     return next((because for programs, because in NOT_RUN if name in programs.split()), "")
 
 
-def _of_shell(rest: list[str], order: Order) -> str:
+def _of_shell(rest: list[str], order: PartRequest) -> str:
     """Return what would show what a shell runs: one line is read, a file of many is not run."""
     if rest[:1] in (["-c"], ["-lc"]) and len(rest) > 1:
         return why_not(rest[1], order, is_shell=True)
     return "running it: it may change more than the rehearsal's folder"
 
 
-def _of_python(rest: list[str], order: Order) -> str:
+def _of_python(rest: list[str], order: PartRequest) -> str:
     """Return what would show what Python runs: a module or a script of the user's that trains is rehearsed by itself."""
     if rest[:1] == ["-m"] and len(rest) > 1:
         top = rest[1].partition(".")[0]

@@ -23,8 +23,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..order import Order
-from ..telling import Tell
+from ..order import PartRequest
+from ..telling import EventWriter
 from ..wrapping import replace_everywhere, wrap
 from .library_files import LibraryFiles
 from .overlay import Overlay
@@ -44,7 +44,7 @@ _installed: list[Overlay] = []
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-def install(order: Order, tell: Tell) -> Overlay:
+def install(order: PartRequest, tell: EventWriter) -> Overlay:
     """Put the rehearsal's folder over the file system; return what maps paths."""
     _own_temporary_folder(order)
     home = Path.home()
@@ -56,7 +56,7 @@ def install(order: Order, tell: Tell) -> Overlay:
     guarded = [script, os.getcwd(), *tokens]
     overlay = Overlay(str(order.inside), free, guarded)
     _installed.append(overlay)
-    files = Files(overlay, tell)
+    files = GuardedFunctions(overlay, tell)
     files.take_over()
     LibraryFiles(files, overlay).take_over()
     _keep_bytecode_at_home()
@@ -69,7 +69,7 @@ def where(path: Any) -> Any:
     return _installed[-1].reading(path) if _installed else path
 
 
-def _own_temporary_folder(order: Order) -> None:
+def _own_temporary_folder(order: PartRequest) -> None:
     """Have temporary files made in the rehearsal's folder, if the names of sockets in it are not too long."""
     folder = Path(order.folder, "tmp")
     if len(str(folder)) <= LONGEST_SOCKET:
@@ -88,7 +88,7 @@ def _keep_bytecode_at_home() -> None:
     wrap(importlib.machinery.SourceFileLoader, "_cache_bytecode", cache)
 
 
-def _observe(overlay: Overlay, tell: Tell, told: set[str], event: str, arguments: tuple[Any, ...]) -> None:
+def _observe(overlay: Overlay, tell: EventWriter, told: set[str], event: str, arguments: tuple[Any, ...]) -> None:
     """Tell of files that are opened for writing outside, whoever does it."""
     if event != "open" or not isinstance(arguments[0], str) or not (arguments[2] or 0) & WRITES:
         return
@@ -100,10 +100,10 @@ def _observe(overlay: Overlay, tell: Tell, told: set[str], event: str, arguments
         tell.fact("wrote", path=whole)
 
 
-class Files:
+class GuardedFunctions:
     """Functions that take the place of those that read and write files."""
 
-    def __init__(self, overlay: Overlay, tell: Tell) -> None:
+    def __init__(self, overlay: Overlay, tell: EventWriter) -> None:
         self._overlay, self._tell = overlay, tell
         self._reach = overlay.reading
 
@@ -194,7 +194,7 @@ class Files:
     def _scandir(self, original: Any, path: Any = ".") -> Any:
         if path is None or isinstance(path, int | bytes) or self.passes(path):
             return original("." if path is None else path)
-        return Entries(os.fspath(path), self._names(path))
+        return DirectoryEntries(os.fspath(path), self._names(path))
 
     def _names(self, path: Any) -> list[str]:
         try:
@@ -298,22 +298,22 @@ class Files:
         return self._place(path, keep=False, new=False)
 
 
-class Entries:
+class DirectoryEntries:
     """What `os.scandir` gives: entries of a folder, to be gone through once."""
 
     def __init__(self, folder: str, names: list[str]) -> None:
-        self._entries = iter([Entry(name, os.path.join(folder, name)) for name in names])
+        self._entries = iter([DirectoryEntry(name, os.path.join(folder, name)) for name in names])
 
-    def __enter__(self) -> "Entries":  # noqa: PYI034 - Self came with Python 3.11
+    def __enter__(self) -> "DirectoryEntries":  # noqa: PYI034 - Self came with Python 3.11
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __iter__(self) -> Iterator["Entry"]:
+    def __iter__(self) -> Iterator["DirectoryEntry"]:
         return self._entries
 
-    def __next__(self) -> "Entry":
+    def __next__(self) -> "DirectoryEntry":
         return next(self._entries)
 
     def close(self) -> None:
@@ -321,7 +321,7 @@ class Entries:
         self._entries = iter(())
 
 
-class Entry:
+class DirectoryEntry:
     """A file or folder in another one, with what `os.DirEntry` tells."""
 
     def __init__(self, name: str, path: str) -> None:

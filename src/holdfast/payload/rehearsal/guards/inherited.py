@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..order import Order
+from ..order import PartRequest
 
 NAME = "sitecustomize.py"
 REHEARSAL = Path(__file__).absolute().parent.parent
@@ -31,7 +31,7 @@ def guard():
     server.load(server.HERE.parent / "runtime.py", server.RUNTIME)
     server.load(server.HERE / "__init__.py", server.PACKAGE)
     order = importlib.import_module(server.PACKAGE + ".order").read_order({order!r})
-    tell = importlib.import_module(server.PACKAGE + ".telling").Tell({told!r})
+    tell = importlib.import_module(server.PACKAGE + ".telling").EventWriter({told!r})
     for name in ("guards", "pushes"):
         importlib.import_module(server.PACKAGE + "." + name).install(order, tell)
 
@@ -42,7 +42,7 @@ if own := importlib.machinery.PathFinder.find_spec("sitecustomize"):
 '''
 
 
-def make_guard(order: Order) -> Path:
+def make_guard(order: PartRequest) -> Path:
     """Write the module that guards a process; return the folder to look for it in."""
     folder = Path(order.folder, "guarded")
     folder.mkdir(exist_ok=True)

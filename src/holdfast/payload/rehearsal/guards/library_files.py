@@ -13,7 +13,7 @@ from ..wrapping import replace_everywhere, when_imported, wrap, wrap_everywhere
 from .overlay import Overlay
 
 
-class Places(Protocol):
+class WriteDestinations(Protocol):
     """What knows where files are written to."""
 
     def passes(self, path: Any) -> bool:
@@ -28,7 +28,7 @@ class Places(Protocol):
 class LibraryFiles:
     """Functions that take the place of those of libraries."""
 
-    def __init__(self, files: Places, overlay: Overlay) -> None:
+    def __init__(self, files: WriteDestinations, overlay: Overlay) -> None:
         self._files, self._overlay = files, overlay
         self._reach = overlay.reading
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..order import NOTEBOOK, Order
-from ..telling import Tell
+from ..order import NOTEBOOK, PartRequest
+from ..telling import EventWriter
 from .children import make_folders, may_make, split_shell
 
 SHELL_CELL = re.compile(r"\s*%%\s*(?:bash|sh)\b.*\n")
@@ -19,7 +19,7 @@ LINE = re.compile(r"^[ \t]*(?:!|%run\s)(.*)", re.MULTILINE)
 SHOWN_BY = "running the notebook: lines of the shell are no part of its program"
 
 
-def install(order: Order, tell: Tell) -> None:
+def install(order: PartRequest, tell: EventWriter) -> None:
     """Tell of the lines of a notebook's cells that may make files or modules, and make their folders."""
     for command in commands(order) if order.script.endswith(NOTEBOOK) else ():
         lines = split_shell(command)
@@ -27,7 +27,7 @@ def install(order: Order, tell: Tell) -> None:
             tell.not_run(command, SHOWN_BY, makes=True)
 
 
-def commands(order: Order) -> Iterator[str]:
+def commands(order: PartRequest) -> Iterator[str]:
     """Yield the lines of the shell in a notebook's cells, and the first lines of cells that are files."""
     for source in _sources(Path(order.script)):
         if file := FILE_CELL.match(source):

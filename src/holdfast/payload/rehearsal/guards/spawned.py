@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ..order import NOTEBOOK, Order
+from ..order import NOTEBOOK, PartRequest
 from ..wrapping import wrap
 from .inherited import guarded
 
@@ -20,7 +20,7 @@ STARTING = ("multiprocessing.popen_spawn_posix", "multiprocessing.popen_forkserv
 MAIN = "init_main_from_path"
 
 
-def install(order: Order, guard: Path) -> None:
+def install(order: PartRequest, guard: Path) -> None:
     """Have new processes begin with the guards, and with the script's own file."""
 
     def launch(original: Any, popen: Any, process: Any) -> None:
@@ -49,7 +49,7 @@ def _variables(guard: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _main(order: Order) -> Iterator[None]:
+def _main(order: PartRequest) -> Iterator[None]:
     """Have new processes import the script's file; a notebook has none, and its functions are nowhere to be found."""
     own: Any = multiprocessing.spawn
     before = own.get_preparation_data

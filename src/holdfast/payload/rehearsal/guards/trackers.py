@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from ..telling import Tell
+from ..telling import EventWriter
 from ..wrapping import when_imported, wrap
 
 ELSEWHERE = "the tracker itself: a run with its key"
@@ -68,7 +68,7 @@ class Harmless:
         return os.devnull
 
 
-def install(tell: Tell) -> None:
+def install(tell: EventWriter) -> None:
     """Silence trackers as they are imported."""
     os.environ["WANDB_MODE"] = "disabled"
     os.environ["WANDB_SILENT"] = "true"
@@ -79,7 +79,7 @@ def install(tell: Tell) -> None:
     when_imported("transformers.integrations.integration_utils", lambda module: _silence_callbacks(module, tell))
 
 
-def _switch_off_wandb(module: Any, tell: Tell) -> None:
+def _switch_off_wandb(module: Any, tell: EventWriter) -> None:
     def begin(original: Any, *args: Any, **kwargs: Any) -> Any:
         _tell_of("wandb", tell)
         os.environ["WANDB_MODE"] = "disabled"
@@ -95,7 +95,7 @@ def _switch_off_wandb(module: Any, tell: Tell) -> None:
         wrap(module, name, nothing)
 
 
-def _silence(functions: list[str], tell: Tell, module: Any) -> None:
+def _silence(functions: list[str], tell: EventWriter, module: Any) -> None:
     name = getattr(module, "__name__", "a tracker").partition(".")[0]
 
     def nothing(*_: Any, **__: Any) -> Harmless:
@@ -106,7 +106,7 @@ def _silence(functions: list[str], tell: Tell, module: Any) -> None:
         wrap(module, each, nothing)
 
 
-def _silence_callbacks(module: Any, tell: Tell) -> None:
+def _silence_callbacks(module: Any, tell: EventWriter) -> None:
     for name in CALLBACKS.split():
         callback = getattr(module, name, None)
         for method in vars(callback) if callback is not None else ():
@@ -114,12 +114,12 @@ def _silence_callbacks(module: Any, tell: Tell) -> None:
                 wrap(callback, method, _ignoring(name.removesuffix("Callback").lower(), tell))
 
 
-def _ignoring(name: str, tell: Tell) -> Any:
+def _ignoring(name: str, tell: EventWriter) -> Any:
     def ignore(*_: Any, **__: Any) -> None:
         _tell_of(name, tell)
 
     return ignore
 
 
-def _tell_of(name: str, tell: Tell) -> None:
+def _tell_of(name: str, tell: EventWriter) -> None:
     tell.not_rehearsed(f"tracking with {name}", ELSEWHERE)

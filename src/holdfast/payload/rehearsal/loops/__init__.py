@@ -9,13 +9,13 @@ import re
 from functools import partial
 from typing import Any
 
-from ..order import Order
-from ..telling import Tell
+from ..order import PartRequest
+from ..telling import EventWriter
 from ..wrapping import when_imported, wrap
 from . import judging
-from .losses import Losses
-from .schedules import Schedules
-from .updates import Updates
+from .losses import LossRecord
+from .schedules import ScheduleWatch
+from .updates import OptimizerWatch
 
 SAVES = re.compile(r"save|push|upload|dump|write|export|checkpoint|to_|\.log\(|wandb|mlflow|trackio", re.IGNORECASE)
 """What a script says that keeps its model, or its figures, in whatever way."""
@@ -31,11 +31,11 @@ _loops: list["Loops"] = []
 class Loops:
     """Watches the loops of the script's own lines: what they compute, what they update, and by which schedule."""
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, tell: EventWriter) -> None:
         self._tell = tell
-        self.updates = Updates(tell)
-        self.losses = Losses(tell, self.updates)
-        self.schedules = Schedules(tell, self.losses, self.updates)
+        self.updates = OptimizerWatch(tell)
+        self.losses = LossRecord(tell, self.updates)
+        self.schedules = ScheduleWatch(tell, self.losses, self.updates)
 
     def watch_loaders(self, module: Any) -> None:
         """Take it that a loop begins where rows are asked for after an optimizer was made."""
@@ -60,7 +60,7 @@ class Loops:
         return bool(self.updates.seen) or bool(self.updates.made and self.losses.count)
 
 
-def install(_order: Order, tell: Tell) -> None:
+def install(_order: PartRequest, tell: EventWriter) -> None:
     """Watch loops of the script's own."""
     loops = Loops(tell)
     _loops[:] = [loops]
@@ -81,7 +81,7 @@ def _watch_saving(module: Any, *, owner: str, names: tuple[str, ...], loops: Loo
         wrap(getattr(module, owner), name, loops.saving)
 
 
-def judge(order: Order, tell: Tell, *, saved: bool) -> None:
+def judge(order: PartRequest, tell: EventWriter, *, saved: bool) -> None:
     """Judge the loops of a script that has come to its end.
 
     Args:

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..libraries import torch
-from ..telling import Tell
+from ..telling import EventWriter
 from ..trainers import rates
-from .losses import Losses
-from .schedules import Schedules
-from .updates import Updates
+from .losses import LossRecord
+from .schedules import ScheduleWatch
+from .updates import OptimizerWatch
 
 ENOUGH = 3
 """Steps after which a learning rate that was 0 in all of them is no warm-up."""
@@ -30,7 +30,9 @@ OPTIMIZER = re.compile(r"opt|scaler|adam|sgd", re.IGNORECASE)
 SCHEDULE = re.compile(r"sched|lr|prof|bar|env", re.IGNORECASE)
 
 
-def judge(losses: Losses, updates: Updates, schedules: Schedules, source: str, tell: Tell) -> None:
+def judge(
+    losses: LossRecord, updates: OptimizerWatch, schedules: ScheduleWatch, source: str, tell: EventWriter
+) -> None:
     """Tell what is wrong with a loop, and what may be.
 
     Args:
@@ -50,7 +52,7 @@ def judge(losses: Losses, updates: Updates, schedules: Schedules, source: str, t
         tell.doubt(ORDER, "step", "; ".join(doubts))
 
 
-def _judge_numbers(losses: Losses, updates: Updates, tell: Tell) -> None:
+def _judge_numbers(losses: LossRecord, updates: OptimizerWatch, tell: EventWriter) -> None:
     """Tell of labels that leave nothing to learn, and of losses or weights that are no numbers."""
     if losses.labels and losses.masked == losses.labels:
         tell.wrong(
@@ -78,7 +80,7 @@ def _judge_numbers(losses: Losses, updates: Updates, tell: Tell) -> None:
         rates.judge_losses(losses.own, rate, tell)
 
 
-def _judge_updates(losses: Losses, updates: Updates, source: str, tell: Tell) -> None:
+def _judge_updates(losses: LossRecord, updates: OptimizerWatch, source: str, tell: EventWriter) -> None:
     """Tell of a loop that changes no weight."""
     if not updates.seen and losses.count >= LEAST:
         if any(not SCHEDULE.search(name) for name in STEPS.findall(source)):
@@ -91,7 +93,7 @@ def _judge_updates(losses: Losses, updates: Updates, source: str, tell: Tell) ->
         tell.wrong(UNCHANGED, "step", because, fix=fix)
 
 
-def _missing_gradients(losses: Losses, updates: Updates) -> tuple[str, str]:
+def _missing_gradients(losses: LossRecord, updates: OptimizerWatch) -> tuple[str, str]:
     """Return why an optimizer never had a gradient, and what to do."""
     none = f"the optimizer has no gradient in any of its {updates.steps} steps"
     weights = [each for each in losses.leaves if each.numel() > 1]
@@ -122,7 +124,7 @@ def _other_weights(trained: int, held: Sequence[Any]) -> str:
     return f"{none}, and the {len(held)} that it holds are frozen: it was made before the model got its adapter"
 
 
-def _judge_rates(updates: Updates, schedules: Schedules, tell: Tell) -> None:
+def _judge_rates(updates: OptimizerWatch, schedules: ScheduleWatch, tell: EventWriter) -> None:
     """Tell of a learning rate that is 0 in each step."""
     seen = [each for _, each in updates.seen.values()]
     if not seen or updates.steps < ENOUGH or any(each.moves or not each.reached for each in seen):
@@ -139,7 +141,7 @@ def _judge_rates(updates: Updates, schedules: Schedules, tell: Tell) -> None:
         tell.wrong(FLAT, "step", f"the schedule is over before it begins: {because}")
 
 
-def _doubts(losses: Losses, updates: Updates, schedules: Schedules, source: str) -> Iterator[str]:
+def _doubts(losses: LossRecord, updates: OptimizerWatch, schedules: ScheduleWatch, source: str) -> Iterator[str]:
     """Yield what may be wrong with the order of a loop's calls, with what to do."""
     if updates.kept >= LEAST:
         yield "gradients are not cleared between steps, so each step adds up those of all before: call `optimizer.zero_grad()` after each step"

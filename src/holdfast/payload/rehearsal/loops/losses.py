@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..libraries import torch
-from ..telling import Tell
+from ..telling import EventWriter
 from ..wrapping import wrap
-from .updates import Updates, held_by
+from .updates import OptimizerWatch, held_by
 
 IGNORED = -100
 """The label of tokens that no loss counts."""
@@ -26,7 +26,7 @@ MOST = 100_000
 """Operations of a loss that are gone through."""
 
 
-class Losses:
+class LossRecord:
     """What was seen of the losses that `backward` was called on in the script's own lines.
 
     Attributes:
@@ -42,7 +42,7 @@ class Losses:
         whole: Whether a loss was not divided by that number, by accelerate's `backward` or otherwise.
     """
 
-    def __init__(self, tell: Tell, updates: Updates) -> None:
+    def __init__(self, tell: EventWriter, updates: OptimizerWatch) -> None:
         self._tell, self._updates = tell, updates
         self._divides = False  # whether accelerate's own `backward` is under way
         self.count = 0

@@ -5,13 +5,13 @@ Source: `torch.optim.lr_scheduler.LRScheduler`, of torch since 2.0: making one t
 
 from typing import Any
 
-from ..telling import Tell
+from ..telling import EventWriter
 from ..wrapping import every_class, wrap
-from .losses import Losses
-from .updates import Updates
+from .losses import LossRecord
+from .updates import OptimizerWatch
 
 
-class Schedules:
+class ScheduleWatch:
     """Watches the schedules of the script's own lines.
 
     Attributes:
@@ -20,7 +20,7 @@ class Schedules:
         early: Whether one moved after `backward` and before the first step of an optimizer.
     """
 
-    def __init__(self, tell: Tell, losses: Losses, updates: Updates) -> None:
+    def __init__(self, tell: EventWriter, losses: LossRecord, updates: OptimizerWatch) -> None:
         self._tell, self._losses, self._updates = tell, losses, updates
         self._making = False
         self.made = self.moves = 0

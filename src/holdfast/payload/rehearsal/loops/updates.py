@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..telling import Tell
+from ..telling import EventWriter
 from ..wrapping import wrap
 
 
 @dataclass
-class Stepped:
+class OptimizerRecord:
     """What was seen of one optimizer.
 
     Attributes:
@@ -33,7 +33,7 @@ class Stepped:
     size: float = 0.0
 
 
-class Updates:
+class OptimizerWatch:
     """Watches the optimizers of the script's own lines.
 
     Attributes:
@@ -42,12 +42,12 @@ class Updates:
         kept: How often `backward` was called when all optimizers had the gradients of their last step still.
     """
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, tell: EventWriter) -> None:
         self._tell = tell
         self._is_fresh = False  # whether `backward` was called since the last step
         self._cleared = False  # whether gradients were cleared since then
         self.made: list[Any] = []
-        self.seen: dict[int, tuple[Any, Stepped]] = {}
+        self.seen: dict[int, tuple[Any, OptimizerRecord]] = {}
         self.kept = 0
 
     def watch(self, module: Any) -> None:
@@ -100,7 +100,7 @@ class Updates:
             return
         self._tell.go_on("step")
         if id(optimizer) not in self.seen:
-            self.seen[id(optimizer)] = optimizer, Stepped(size=_size(optimizer))
+            self.seen[id(optimizer)] = optimizer, OptimizerRecord(size=_size(optimizer))
         _, seen = self.seen[id(optimizer)]
         rates = [_rate(group.get("lr")) for group in optimizer.param_groups]
         begun = [_rate(group.get("initial_lr", group.get("lr"))) for group in optimizer.param_groups]

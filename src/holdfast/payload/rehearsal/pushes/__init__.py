@@ -13,11 +13,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from ..order import NOTEBOOK, Order
-from ..telling import Tell
+from ..order import NOTEBOOK, PartRequest
+from ..telling import EventWriter
 from ..wrapping import when_imported, wrap
 from . import pretended
-from .dry_hub import REFUSED, Answer, DryHub, Request
+from .dry_hub import REFUSED, DryHub, DryRequest, DryResponse
 
 HTTPX = ("httpx", "httpx2")
 RAISERS = (
@@ -30,13 +30,13 @@ TIMEOUT_S = 10.0
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
 
-def install(order: Order, tell: Tell) -> None:
+def install(order: PartRequest, tell: EventWriter) -> None:
     """Have writes to the Hub answered here."""
     os.environ["HF_HUB_DISABLE_XET"] = os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     when_imported("huggingface_hub.constants", _switch_off_xet)
     if order.script.endswith(NOTEBOOK):
         pretended.install(tell)
-    doors = Doors(order, tell)
+    doors = RequestInterceptor(order, tell)
     for name in HTTPX:
         when_imported(name, doors.take_httpx)
     when_imported("requests", doors.take_requests)
@@ -48,7 +48,7 @@ def _switch_off_xet(constants: Any) -> None:
     constants.HF_HUB_DISABLE_XET = constants.HF_HUB_DISABLE_TELEMETRY = True
 
 
-def _stage_refusals(module: Any, tell: Tell) -> None:
+def _stage_refusals(module: Any, tell: EventWriter) -> None:
     """Have what the dry Hub refuses told as a failure of the push, wherever the script is."""
 
     def judge(original: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
@@ -64,7 +64,7 @@ def _stage_refusals(module: Any, tell: Tell) -> None:
 class in_push:  # noqa: N801 - a context manager
     """Go through a part of a push amid another stage, which goes on afterwards; other threads have no stage."""
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, tell: EventWriter) -> None:
         is_main = threading.current_thread() is threading.main_thread()
         self._tell, self._outside = tell, tell.outside
         self._during: Any = tell.during("push") if is_main else nullcontext()
@@ -80,10 +80,10 @@ class in_push:  # noqa: N801 - a context manager
                 self._tell.outside = self._outside
 
 
-class Doors:
+class RequestInterceptor:
     """Where requests leave this process."""
 
-    def __init__(self, order: Order, tell: Tell) -> None:
+    def __init__(self, order: PartRequest, tell: EventWriter) -> None:
         self._order, self._tell = order, tell
         self._hub: DryHub | None = None
 
@@ -96,28 +96,28 @@ class Doors:
             self._hub = DryHub(endpoint, folder, self._order, self._ask, self._tell)
         return self._hub
 
-    def _ask(self, path: str, token: str) -> Answer:
+    def _ask(self, path: str, token: str) -> DryResponse:
         """Ask the real Hub, as the client does."""
         if self._order.offline:
-            return Answer(0)
+            return DryResponse(0)
         constants = importlib.import_module("huggingface_hub.constants")
         session = importlib.import_module("huggingface_hub.utils").get_session()
         said = {"authorization": f"Bearer {token}"} if token not in ("", pretended.TOKEN) else {}
         response = session.get(constants.ENDPOINT + path, headers=said, timeout=TIMEOUT_S)
-        return Answer(response.status_code, response.content)
+        return DryResponse(response.status_code, response.content)
 
-    def _answer(self, method: str, url: str, headers: Any, read: Callable[[], bytes]) -> Answer | None:
+    def _answer(self, method: str, url: str, headers: Any, read: Callable[[], bytes]) -> DryResponse | None:
         if method in WRITES and self._is_offline():
             return None  # the client refuses that itself
-        asked = Request(method, url, {str(name).lower(): str(value) for name, value in headers.items()}, read)
+        asked = DryRequest(method, url, {str(name).lower(): str(value) for name, value in headers.items()}, read)
         if asked.token == pretended.TOKEN and asked.path.endswith("/whoami-v2"):
-            return Answer(200, pretended.USER, {"Content-Type": "application/json"})
+            return DryResponse(200, pretended.USER, {"Content-Type": "application/json"})
         if method not in WRITES:
             return self._unnamed(self.hub.answer(asked), asked, headers)
         with in_push(self._tell):
             return self.hub.answer(asked)
 
-    def _unnamed(self, answer: Answer | None, asked: Request, headers: Any) -> Answer | None:
+    def _unnamed(self, answer: DryResponse | None, asked: DryRequest, headers: Any) -> DryResponse | None:
         """Return an answer; without one the real Hub is asked, which is to see no token that is made up."""
         if answer is None and asked.token == pretended.TOKEN:
             del headers["authorization"]

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-from ..order import ANY, Order
-from ..telling import Tell
+from ..order import ANY, PartRequest
+from ..telling import EventWriter
 from . import pretended
 
 LARGE_BYTES = 10 * 2**20
@@ -32,11 +32,11 @@ REFUSED = "X-Holdfast-Refused"
 PASSED_ON = ("paths-info", "validate-yaml", "whoami-v2")
 """What is asked with POST, and changes nothing."""
 FOUND, UNAUTHORIZED, FORBIDDEN = 200, 401, 403
-Ask = Callable[[str, str], "Answer"]
+Ask = Callable[[str, str], "DryResponse"]
 
 
 @dataclass
-class Request:
+class DryRequest:
     """What is asked."""
 
     method: str
@@ -60,7 +60,7 @@ class Request:
 
 
 @dataclass
-class Answer:
+class DryResponse:
     """What is answered."""
 
     status: int
@@ -69,7 +69,7 @@ class Answer:
 
 
 @dataclass
-class Repository:
+class DryRepository:
     """A repository that the script made, or wrote to."""
 
     kind: str
@@ -92,13 +92,13 @@ class DryHub:
         tell: Where it is told.
     """
 
-    def __init__(self, endpoint: str, folder: Path, order: Order, ask: Ask, tell: Tell) -> None:
+    def __init__(self, endpoint: str, folder: Path, order: PartRequest, ask: Ask, tell: EventWriter) -> None:
         self._endpoint, self._folder, self._ask, self._tell = endpoint, folder, ask, tell
         self._writable, self._token = dict(order.writable), order.token
-        self._known: dict[tuple[str, str], Repository] = {}
+        self._known: dict[tuple[str, str], DryRepository] = {}
         self._users: dict[str, str] = {}
 
-    def answer(self, request: Request) -> Answer | None:
+    def answer(self, request: DryRequest) -> DryResponse | None:
         """Return what is answered to a request; None: the real Hub answers."""
         if not request.url.startswith(self._endpoint):
             return None
@@ -106,7 +106,7 @@ class DryHub:
             return self._read(request)
         last = request.path.rstrip("/").split("/")
         if request.path.startswith("/api/telemetry") or "telemetry" in last:
-            return Answer(200)
+            return DryResponse(200)
         if set(last) & set(PASSED_ON):
             return self._paths_info(request) if "paths-info" in last else None
         try:
@@ -114,7 +114,7 @@ class DryHub:
         except RefusedError as refused:
             return refused.answer
 
-    def _write(self, request: Request, parts: list[str]) -> Answer:
+    def _write(self, request: DryRequest, parts: list[str]) -> DryResponse:
         if parts[:1] == [UPLOADS]:
             return self._upload(request, parts[1])
         if not request.token:
@@ -125,7 +125,7 @@ class DryHub:
             return self._batch(request)
         return self._of_repository(request, parts) or self._anything(request, parts)
 
-    def _of_repository(self, request: Request, parts: list[str]) -> Answer | None:
+    def _of_repository(self, request: DryRequest, parts: list[str]) -> DryResponse | None:
         if parts[:2] in ([["api", kind] for kind in KINDS]) and len(parts) > 3:  # noqa: PLR2004 - a name, and what is done
             repo, rest = self._of_path(parts[1:], request)
             if rest[:1] == ["preupload"]:
@@ -136,14 +136,14 @@ class DryHub:
                 repo.branches.add("/".join(rest[1:]))
         return None
 
-    def _anything(self, request: Request, parts: list[str]) -> Answer:
+    def _anything(self, request: DryRequest, parts: list[str]) -> DryResponse:
         named = "/".join(parts[2:4]) if parts[1:2] != ["repos"] else str(request.json().get("name") or "")
         self._tell.fact("push", action=f"{request.method} {request.path}", repository=named)
         if not re.search(r"/(branch|tag|settings|super-squash)/?|/repos/(delete|move)$", request.path):
             self._tell.not_rehearsed(f"{request.method} {request.path}", "the Hub itself")
-        return Answer(200, b"{}", {"Content-Type": "application/json"})
+        return DryResponse(200, b"{}", {"Content-Type": "application/json"})
 
-    def _create(self, request: Request) -> Answer:
+    def _create(self, request: DryRequest) -> DryResponse:
         asked = request.json()
         kind = asked.get("type") or "model"
         name = asked["name"]
@@ -154,12 +154,12 @@ class DryHub:
         private = bool(asked.get("private")) or asked.get("visibility") == "private"
         if self._find(kind, name, request) is not None:
             said = {"X-Error-Message": f"You already created this {kind} repo"}
-            return Answer(409, told, said | {"Content-Type": "application/json"})
-        self._known[kind, name] = Repository(kind, name, private=private, is_new=True)
+            return DryResponse(409, told, said | {"Content-Type": "application/json"})
+        self._known[kind, name] = DryRepository(kind, name, private=private, is_new=True)
         self._tell.fact("push", action="create", repository=name, kind=kind, private=private)
-        return Answer(200, told, {"Content-Type": "application/json"})
+        return DryResponse(200, told, {"Content-Type": "application/json"})
 
-    def _user(self, request: Request) -> str:
+    def _user(self, request: DryRequest) -> str:
         """Return the name that a token belongs to."""
         if request.token == pretended.TOKEN:
             return "you"
@@ -170,7 +170,7 @@ class DryHub:
             self._users[request.token] = str(json.loads(seen.body)["name"]) if seen.status == FOUND else "you"
         return self._users[request.token]
 
-    def _allow(self, name: str, request: Request) -> None:
+    def _allow(self, name: str, request: DryRequest) -> None:
         """Raise RefusedError if a repository may not be written to."""
         known = self._known_of(name, request.token)
         if known.startswith("no"):
@@ -190,7 +190,7 @@ class DryHub:
         """Whether the real Hub says that a repository of its own may not be written to."""
         return self._ask(f"/api/{kind}s/{name}/auth-check/write", token).status == FORBIDDEN
 
-    def _find(self, kind: str, name: str, request: Request) -> Repository | None:
+    def _find(self, kind: str, name: str, request: DryRequest) -> DryRepository | None:
         """Return a repository, of here or of the real Hub."""
         if (kind, name) in self._known:
             return self._known[kind, name]
@@ -200,21 +200,21 @@ class DryHub:
         if seen.status == FOUND:
             if self._is_refused(kind, name, request.token):
                 raise RefusedError(FORBIDDEN, f"the Hub does not let this token write to `{name}`")
-            self._known[kind, name] = Repository(kind, name, private=bool(json.loads(seen.body).get("private")))
+            self._known[kind, name] = DryRepository(kind, name, private=bool(json.loads(seen.body).get("private")))
         if seen.status == 0:
             self._tell.not_rehearsed(f"whether {name} is there", "a rehearsal with the Hub")
         return self._known.get((kind, name))
 
-    def _of_path(self, parts: list[str], request: Request) -> tuple[Repository, list[str]]:
+    def _of_path(self, parts: list[str], request: DryRequest) -> tuple[DryRepository, list[str]]:
         """Return the repository that is written to, and what stands behind its name. Raises RefusedError."""
         kind, name = KINDS[parts[0]], "/".join(parts[1:3])
         self._allow(name, request)
         repo = self._find(kind, name, request)
         if repo is None and self._ask("", "").status != 0:
             raise RefusedError(404, "Repository not found", "RepoNotFound")
-        return repo or self._known.setdefault((kind, name), Repository(kind, name)), parts[3:]
+        return repo or self._known.setdefault((kind, name), DryRepository(kind, name)), parts[3:]
 
-    def _preupload(self, request: Request) -> Answer:
+    def _preupload(self, request: DryRequest) -> DryResponse:
         told = [
             {
                 "path": each["path"],
@@ -226,7 +226,7 @@ class DryHub:
         ]
         return _as_json({"files": told, "commitOid": "0" * 40})
 
-    def _batch(self, request: Request) -> Answer:
+    def _batch(self, request: DryRequest) -> DryResponse:
         objects = [
             {
                 "oid": each["oid"],
@@ -238,12 +238,12 @@ class DryHub:
         ]
         return _as_json({"transfer": "basic", "objects": objects})
 
-    def _upload(self, request: Request, oid: str) -> Answer:
+    def _upload(self, request: DryRequest, oid: str) -> DryResponse:
         self._folder.mkdir(parents=True, exist_ok=True)
         (self._folder / re.sub(r"\W", "", oid)).write_bytes(request.read())
-        return Answer(200)
+        return DryResponse(200)
 
-    def _commit(self, request: Request, repo: Repository) -> Answer:
+    def _commit(self, request: DryRequest, repo: DryRepository) -> DryResponse:
         body = request.read()
         added: dict[str, int] = {}
         for line in (json.loads(line) for line in body.splitlines() if line.strip()):
@@ -278,7 +278,7 @@ class DryHub:
     def _page(self, kind: str, name: str) -> str:
         return f"{self._endpoint}/{'' if kind == 'model' else kind + 's/'}{quote(name)}"
 
-    def _read(self, request: Request) -> Answer | None:
+    def _read(self, request: DryRequest) -> DryResponse | None:
         """Return what is in a repository that was made here; of others, files that were pushed."""
         parts = [unquote(part) for part in request.path.split("/") if part]
         is_api = parts[:1] == ["api"]
@@ -300,7 +300,7 @@ class DryHub:
                 return _missing(repo, f"{path} is not in {repo.name}", "EntryNotFound")
         return None
 
-    def _read_api(self, repo: Repository, rest: list[str]) -> Answer:
+    def _read_api(self, repo: DryRepository, rest: list[str]) -> DryResponse:
         if rest[:1] == ["tree"]:
             folder = "/".join(rest[2:])
             below = [path for path in _paths(repo) if not folder or path.startswith(f"{folder}/")]
@@ -327,7 +327,7 @@ class DryHub:
         told |= {"siblings": siblings, "tags": [], "downloads": 0, "likes": 0, "gated": False, "disabled": False}
         return _as_json(told | {"lastModified": "2026-01-01T00:00:00.000Z", "createdAt": "2026-01-01T00:00:00.000Z"})
 
-    def _paths_info(self, request: Request) -> Answer | None:
+    def _paths_info(self, request: DryRequest) -> DryResponse | None:
         parts = [unquote(part) for part in request.path.split("/") if part]
         repo = self._known.get((KINDS.get(parts[1], ""), "/".join(parts[2:4])))
         if repo is None or not repo.is_new:
@@ -344,7 +344,7 @@ class RefusedError(Exception):
     def __init__(self, status: int, because: str, code: str = "") -> None:
         super().__init__(because)
         said = {"X-Error-Message": because, "Content-Type": "application/json", REFUSED: "1"}
-        self.answer = Answer(
+        self.answer = DryResponse(
             status, json.dumps({"error": because}).encode(), said | ({"X-Error-Code": code} if code else {})
         )
 
@@ -353,16 +353,16 @@ def _is_large(path: str, size: int) -> bool:
     return size > LARGE_BYTES or path.endswith(tuple(LARGE_NAMES.split()))
 
 
-def _as_json(told: Any) -> Answer:
-    return Answer(200, json.dumps(told).encode(), {"Content-Type": "application/json"})
+def _as_json(told: Any) -> DryResponse:
+    return DryResponse(200, json.dumps(told).encode(), {"Content-Type": "application/json"})
 
 
-def _missing(repo: Repository, because: str, code: str) -> Answer:
+def _missing(repo: DryRepository, because: str, code: str) -> DryResponse:
     said = {"X-Error-Message": because, "X-Error-Code": code, "X-Repo-Commit": repo.sha}
-    return Answer(404, b"", said)
+    return DryResponse(404, b"", said)
 
 
-def _send(repo: Repository, kept: Path, request: Request) -> Answer:
+def _send(repo: DryRepository, kept: Path, request: DryRequest) -> DryResponse:
     content = kept.read_bytes()
     said = {"X-Repo-Commit": repo.sha, "ETag": f'"{kept.name}"', "Accept-Ranges": "bytes"}
     ranged = re.fullmatch(r"bytes=(\d+)-(\d*)", request.headers.get("range", ""))
@@ -372,17 +372,17 @@ def _send(repo: Repository, kept: Path, request: Request) -> Answer:
         said["Content-Range"] = f"bytes {first}-{last}/{len(content)}"
         content, status = content[first : last + 1], 206
     said["Content-Length"] = str(len(content))
-    return Answer(status, b"" if request.method == "HEAD" else content, said)
+    return DryResponse(status, b"" if request.method == "HEAD" else content, said)
 
 
-def _paths(repo: Repository) -> list[str]:
+def _paths(repo: DryRepository) -> list[str]:
     return [
         *sorted({path.rsplit("/", n)[0] for path in repo.files for n in range(1, path.count("/") + 1)}),
         *repo.files,
     ]
 
 
-def _entries(repo: Repository, paths: list[str]) -> Iterator[dict[str, Any]]:
+def _entries(repo: DryRepository, paths: list[str]) -> Iterator[dict[str, Any]]:
     for path in paths:
         kept = repo.files.get(path)
         if kept is None:

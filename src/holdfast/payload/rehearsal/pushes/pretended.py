@@ -8,7 +8,7 @@ import os
 from typing import Any
 
 from ..libraries import hub
-from ..telling import Tell
+from ..telling import EventWriter
 from ..wrapping import when_imported, wrap
 
 TOKEN = f"hf_{'Pretended' * 4}"
@@ -17,7 +17,7 @@ ASKING = ("notebook_login", "interpreter_login")
 """What asks for a token, of `huggingface_hub`."""
 
 
-def install(tell: Tell) -> None:
+def install(tell: EventWriter) -> None:
     """Have logins that ask the user of a notebook be answered."""
 
     def answered(_original: Any, *_: Any, **__: Any) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..libraries import datasets
-from ..telling import Tell
+from ..telling import EventWriter
 from .choosing import choose_rows, first_rows
 from .part import as_part, is_mixed, whole_rows
 
@@ -17,7 +17,7 @@ LOOKED_AT_S = 2.0
 LOOKED_AT_BYTES = 8 << 20
 
 
-def few(dataset: Any, count: int, tell: Tell, role: str = "train") -> Any:
+def few(dataset: Any, count: int, tell: EventWriter, role: str = "train") -> Any:
     """Return a dataset for a trainer with `count` of its rows at most, of the same kind as it was.
 
     Args:
@@ -47,7 +47,7 @@ def _like(before: Any, cut: dict[Any, Any]) -> Any:
     return cut if type(before) is dict else type(before)(cut)
 
 
-def _few_rows(dataset: Any, count: int, tell: Tell, role: str) -> Any:
+def _few_rows(dataset: Any, count: int, tell: EventWriter, role: str) -> Any:
     if not is_mixed(dataset):
         tell.fact("rows", role=role, rows=_number(dataset))
     if len(dataset) <= count:
@@ -62,7 +62,7 @@ def _number(dataset: Any) -> Any:
     return int(rows) if rows != float("inf") else None
 
 
-def _few_of_stream(stream: Any, count: int, tell: Tell, role: str) -> Any:
+def _few_of_stream(stream: Any, count: int, tell: EventWriter, role: str) -> Any:
     """Return a stream of a few of the rows that come first, the extreme ones among them; it is read once."""
     kept = list(_for_a_while(stream.with_format(None)))
     if not kept:
@@ -95,7 +95,7 @@ def _for_a_while(rows: Any) -> Iterator[Any]:
             return
 
 
-def _few_items(dataset: Any, count: int, tell: Tell, role: str) -> Any:
+def _few_items(dataset: Any, count: int, tell: EventWriter, role: str) -> Any:
     """Return a few items of a list, or of a dataset of torch: of the same class, with the rest of it as it was."""
     try:
         rows = len(dataset)

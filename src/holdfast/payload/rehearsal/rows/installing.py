@@ -6,37 +6,37 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..order import Order
-from ..telling import Tell
+from ..order import PartRequest
+from ..telling import EventWriter
 from ..wrapping import replace_everywhere, when_imported, wrap_everywhere
 from . import draws, schedules
 from .known import KnownRows
-from .loading import Loading, each_dataset
-from .noting import Noting
+from .loading import BuilderMethods, each_dataset
+from .noting import RowRecorder
 from .part import install_parts, whole_rows
-from .places import Places
+from .places import SavedDatasets
 from .stages import install_stages
 from .streams import install_streams
-from .working import Working
+from .working import FunctionRunner
 
 ASKED = ("path", "name", "data_dir", "data_files", "split", "revision", "streaming", "features", "num_proc", "field")
 
 
-def install(order: Order, tell: Tell) -> None:
+def install(order: PartRequest, tell: EventWriter) -> None:
     """Have datasets give the script a few of its rows from now on."""
-    when_imported("datasets", lambda module: Rows(order, tell).install(module))
+    when_imported("datasets", lambda module: DatasetHooks(order, tell).install(module))
     draws.install()
     schedules.install(tell)
 
 
-class Rows:
+class DatasetHooks:
     """The doors of `datasets` that scripts go through."""
 
-    def __init__(self, order: Order, tell: Tell) -> None:
+    def __init__(self, order: PartRequest, tell: EventWriter) -> None:
         self._order, self._tell = order, tell
-        self._places = Places(order)
-        self._loading = Loading(order, tell)
-        self._noting = Noting(order, tell)
+        self._places = SavedDatasets(order)
+        self._loading = BuilderMethods(order, tell)
+        self._noting = RowRecorder(order, tell)
         self._known = KnownRows(order.known_rows, tell) if order.known_rows else None
 
     def install(self, module: Any) -> None:
@@ -47,7 +47,7 @@ class Rows:
         for name, original in combining.items():
             replace_everywhere(name, original, getattr(module, name))
         install_streams(module, self._tell)
-        Working(self._order, self._tell).install(module)
+        FunctionRunner(self._order, self._tell).install(module)
         self._loading.install(module)
         self._places.install(module)
         self._noting.install(module)

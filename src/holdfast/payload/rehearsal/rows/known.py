@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from ..telling import Tell
+from ..telling import EventWriter
 from ..wrapping import wrap
 from .asking import asked_by_script, asking_line
 from .bounds import files_of
@@ -24,7 +24,7 @@ class KnownRows:
     columns are those in `NAME-12.features.json`, if that is.
     """
 
-    def __init__(self, path: str, tell: Tell) -> None:
+    def __init__(self, path: str, tell: EventWriter) -> None:
         self._path, self._tell = Path(path), tell
 
     def install(self, module: Any) -> None:

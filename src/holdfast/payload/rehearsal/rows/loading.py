@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ..libraries import datasets
-from ..order import Order
-from ..telling import Tell
+from ..order import PartRequest
+from ..telling import EventWriter
 from ..wrapping import wrap
 from .bounds import BYTES, ROWS, Bound, is_small, rows_of, small_blocks
 from .part import as_part, part_of, scaled, whole_rows
@@ -28,10 +28,10 @@ TRAINS = re.compile(r"Trainer\b")
 UNKNOWN = 2**40  # rows, where their number is not known
 
 
-class Loading:
+class BuilderMethods:
     """Takes the place of the methods of builders that write and read Arrow files."""
 
-    def __init__(self, order: Order, tell: Tell) -> None:
+    def __init__(self, order: PartRequest, tell: EventWriter) -> None:
         self._order, self._tell = order, tell
         self._loops = bool(order.source) and not TRAINS.search(order.source)
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..telling import Tell
+from ..telling import EventWriter
 
 KIND = "Json"
 """The type of a column whose rows differ."""
@@ -19,7 +19,9 @@ APART = 2
 """Kinds of values that make a column mixed."""
 
 
-def look_at_types(rows: Sequence[Mapping[str, Any]], features: Mapping[str, Any], source: str, tell: Tell) -> None:
+def look_at_types(
+    rows: Sequence[Mapping[str, Any]], features: Mapping[str, Any], source: str, tell: EventWriter
+) -> None:
     """Tell of columns that the script reads and that are a text in one row and something else in the next.
 
     Args:

@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..order import Order
-from ..telling import Tell
+from ..order import PartRequest
+from ..telling import EventWriter
 from ..wrapping import wrap
 from .asking import asked_by_script, asking_line
 from .choosing import first_rows
@@ -36,10 +36,10 @@ FEW = 16
 """Rows of a stream, which are read for this alone."""
 
 
-class Noting:
+class RowRecorder:
     """Writes down what datasets held."""
 
-    def __init__(self, order: Order, tell: Tell) -> None:
+    def __init__(self, order: PartRequest, tell: EventWriter) -> None:
         self._tell, self._source = tell, order.source
         self._folder = Path(order.folder, FOLDER)
         self._wanted = order.part == "whole" and not order.known_rows

@@ -20,7 +20,7 @@ _wholes: dict[int, float] = {}  # rows that datasets have, by the rows that were
 
 
 @dataclass(frozen=True)
-class Part:
+class DatasetPart:
     """What a dataset stands for.
 
     Attributes:
@@ -34,25 +34,25 @@ class Part:
     mixed: bool = False
     spare: Any = None
 
-    def __deepcopy__(self, memory: dict[int, Any]) -> "Part":
+    def __deepcopy__(self, memory: dict[int, Any]) -> "DatasetPart":
         return self
 
 
-def part_of(dataset: Any) -> Part | None:
+def part_of(dataset: Any) -> DatasetPart | None:
     """Return what a dataset stands for, None if it is whole."""
     found = getattr(dataset, "__dict__", {}).get(MARK)
-    return found if isinstance(found, Part) else None
+    return found if isinstance(found, DatasetPart) else None
 
 
 def as_part(dataset: Any, whole: float, *, mixed: bool = False, spare: Any = None) -> Any:
     """Return a dataset, marked as a part of that many rows if it has fewer."""
     vars(dataset).pop(MARK, None)
     if whole > len(dataset) or mixed:
-        _mark(dataset, Part(max(whole, len(dataset)), mixed=mixed, spare=spare))
+        _mark(dataset, DatasetPart(max(whole, len(dataset)), mixed=mixed, spare=spare))
     return dataset
 
 
-def _mark(dataset: Any, part: Part) -> None:
+def _mark(dataset: Any, part: DatasetPart) -> None:
     setattr(dataset, MARK, part)
     _wholes[len(dataset)] = max(part.whole, most_rows(len(dataset)))
 

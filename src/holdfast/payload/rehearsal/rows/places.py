@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..order import Order
+from ..order import PartRequest
 from ..wrapping import wrap
 from .part import as_part, part_of
 
@@ -15,10 +15,10 @@ PART = ".holdfast-part.json"
 KERNELS = (("proc",), ("sys",))  # folders in which root may write, it is said, and cannot
 
 
-class Places:
+class SavedDatasets:
     """Redirects `save_to_disk` and what loads from there."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: PartRequest) -> None:
         self._order = order
 
     def install(self, module: Any) -> None:

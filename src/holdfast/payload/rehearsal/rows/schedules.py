@@ -2,17 +2,17 @@
 
 from typing import Any
 
-from ..telling import Tell
+from ..telling import EventWriter
 from ..wrapping import when_imported, wrap
 from .part import any_part
 
 
-def install(tell: Tell) -> None:
+def install(tell: EventWriter) -> None:
     """Have such schedules fit into the steps that there are."""
     when_imported("peft.tuners.adalora.config", lambda module: _fit_adalora(module.AdaLoraConfig, tell))
 
 
-def _fit_adalora(owner: Any, tell: Tell) -> None:
+def _fit_adalora(owner: Any, tell: EventWriter) -> None:
     """Have AdaLora warm up and settle in a quarter of its steps each, where these are too few for what it was given."""
 
     def fit(original: Any, config: Any) -> None:

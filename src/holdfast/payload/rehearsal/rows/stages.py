@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..telling import Tell
+from ..telling import EventWriter
 from ..wrapping import wrap
 from .noting import MADE
 
@@ -24,7 +24,7 @@ WORKED = ("map", "filter")
 """Those that call one."""
 
 
-def install_stages(module: Any, tell: Tell) -> None:
+def install_stages(module: Any, tell: EventWriter) -> None:
     """Have what goes wrong with rows be told as of its stage."""
 
     def around(original: Any, *args: Any, **kwargs: Any) -> Any:

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from ..telling import Tell
+from ..telling import EventWriter
 from ..wrapping import wrap
 
 BUFFER = 256  # rows
 
 
-def install_streams(module: Any, tell: Tell) -> None:
+def install_streams(module: Any, tell: EventWriter) -> None:
     """Have streams collect and pass over few rows before they give the first."""
 
     def shuffle(

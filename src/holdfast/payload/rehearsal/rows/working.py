@@ -8,8 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from ..order import Order
-from ..telling import Tell
+from ..order import PartRequest
+from ..telling import EventWriter
 from ..wrapping import wrap
 from .choosing import choose_rows, first_rows
 from .part import as_part, at_least, carry, is_mixed, part_of, whole_rows
@@ -28,10 +28,10 @@ class TooSlowError(Exception):
     """A script's function would take too long for all rows that are at hand."""
 
 
-class Working:
+class FunctionRunner:
     """Runs functions of the script on rows, within a time for all of them."""
 
-    def __init__(self, order: Order, tell: Tell) -> None:
+    def __init__(self, order: PartRequest, tell: EventWriter) -> None:
         self._order, self._tell = order, tell
         self._left_s = ALL_CALLS_S
         self._inside = False  # `filter` maps
@@ -69,7 +69,7 @@ class Working:
         size = given.get("batch_size", 1000) if given.get("batched") else 1
         calls = -(-len(dataset) // (size or len(dataset)) // (given.get("num_proc") or 1))
         try:
-            timed = given | {"function": Watched(function, calls, limit_s)}
+            timed = given | {"function": BoundedFunction(function, calls, limit_s)}
             return carry(dataset, self._call(original, dataset, timed))
         except TooSlowError:
             self._tell.shrunk(f"rows given to {_name(function)}", whole_rows(dataset), FEW)
@@ -90,7 +90,7 @@ class Working:
         part = part_of(dataset)
         spare = part.spare if part else None
         if spare is not None and spare.features == dataset.features:
-            limited = given | {"function": Watched(given["function"], 0, ONE_CALL_S)}
+            limited = given | {"function": BoundedFunction(given["function"], 0, ONE_CALL_S)}
             with suppress(TooSlowError):
                 left = carry(spare, self._call(original, spare, limited))
                 if len(left) or part_of(spare) is None:  # all have been looked at
@@ -111,7 +111,7 @@ class Working:
         return given
 
 
-class Watched:
+class BoundedFunction:
     """A script's function that gives up where all rows would take too long."""
 
     def __init__(self, function: Callable[..., Any], calls: int, limit_s: float) -> None:

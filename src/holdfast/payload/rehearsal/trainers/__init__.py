@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from ..guards.files import where
-from ..order import Order
+from ..order import PartRequest
 from ..pushes import in_push
 from ..rows import few
-from ..telling import TAIL, Tell
+from ..telling import TAIL, EventWriter
 from ..wrapping import every_class, when_imported, wrap
 from . import configs, gradients, green, tokens
 from .arguments import few_of, outside, shrink
@@ -66,20 +66,20 @@ LOADING = (
 """How names of classes begin whose `from_pretrained` loads something, by their module, and the stage that it belongs to."""
 
 
-def install(order: Order, tell: Tell) -> None:
+def install(order: PartRequest, tell: EventWriter) -> None:
     """Have trainers take a few steps, and tell what they do."""
     configs.install(order, tell)
-    when_imported("transformers.trainer", lambda module: Trainers(order, tell).watch(module))
+    when_imported("transformers.trainer", lambda module: TrainerHooks(order, tell).watch(module))
     for name, owner, stage in LOADING:
         when_imported(name, functools.partial(_watch_loading, owner=owner, stage=stage, tell=tell))
     for name, owner in SAVING:
         when_imported(name, functools.partial(_watch_saving, owner=owner, tell=tell))
 
 
-class Trainers:
+class TrainerHooks:
     """What the trainers of a script do beside their own."""
 
-    def __init__(self, order: Order, tell: Tell) -> None:
+    def __init__(self, order: PartRequest, tell: EventWriter) -> None:
         self._order, self._tell, self._rewards = order, tell, Rewards(tell)
         self._periodic = Periodic(order, tell)
         self._making: Any = None  # the trainer whose `__init__` is under way
@@ -244,7 +244,7 @@ class Trainers:
         return step(trainer, model, cut(inputs, model, self._tell), *args, **kwargs)
 
 
-def _watch_loading(module: Any, owner: str, stage: str, tell: Tell) -> None:
+def _watch_loading(module: Any, owner: str, stage: str, tell: EventWriter) -> None:
     def load(original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
         with tell.loading(stage):
             loaded = original(cls, *args, **kwargs)
@@ -257,7 +257,7 @@ def _watch_loading(module: Any, owner: str, stage: str, tell: Tell) -> None:
             wrap(each, "from_pretrained", load)
 
 
-def _watch_saving(module: Any, owner: str, tell: Tell) -> None:
+def _watch_saving(module: Any, owner: str, tell: EventWriter) -> None:
     def save(original: Any, *args: Any, **kwargs: Any) -> Any:
         with tell.during("save"):
             return original(*args, **kwargs)

@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from ..order import Order
-from ..telling import Tell
+from ..order import PartRequest
+from ..telling import EventWriter
 
 EVERY = 2
 """Steps between two evaluations, and between two saves."""
@@ -32,7 +32,7 @@ SMALL = {
 """Settings whose values are brought down to these; smaller ones stay."""
 
 
-def shrink(settings: Any, order: Order, tell: Tell) -> None:
+def shrink(settings: Any, order: PartRequest, tell: EventWriter) -> None:
     """Bring the arguments of a trainer down to a few steps, in place; those of a trainer before it stay as they are."""
     if not order.owns(settings.output_dir) and (because := _closed(Path(settings.output_dir).absolute())):
         tell.wrong("output-path-not-writable", "save", f"nothing can be written to {settings.output_dir}: {because}")
@@ -44,7 +44,7 @@ def shrink(settings: Any, order: Order, tell: Tell) -> None:
             object.__setattr__(settings, name, value)
 
 
-def few_of(role: str, settings: Any, order: Order) -> int:
+def few_of(role: str, settings: Any, order: PartRequest) -> int:
     """Return how many rows a trainer gets: for an evaluation half of those to train on, and half of these where texts are made.
 
     Args:
@@ -57,27 +57,27 @@ def few_of(role: str, settings: Any, order: Order) -> int:
     return max(1, order.rows // (4 if getattr(settings, "num_generations", None) else 2))
 
 
-def inside(order: Order, path: str | os.PathLike[str]) -> Path:
+def inside(order: PartRequest, path: str | os.PathLike[str]) -> Path:
     """Return where a path of the script's own lies in the rehearsal's folder.
 
-    >>> str(inside(Order(script="s", source="", folder="/r"), "/data/out"))
+    >>> str(inside(PartRequest(script="s", source="", folder="/r"), "/data/out"))
     '/r/written/data/out'
     """
     whole = Path(path).absolute()
     return whole if whole.is_relative_to(order.folder) else order.inside / whole.relative_to(whole.anchor)
 
 
-def outside(order: Order, path: str | os.PathLike[str]) -> Path:
+def outside(order: PartRequest, path: str | os.PathLike[str]) -> Path:
     """Return a path as the script would know it in a real run: the inverse of `inside`.
 
-    >>> str(outside(Order(script="s", source="", folder="/r"), "/r/written/data/out"))
+    >>> str(outside(PartRequest(script="s", source="", folder="/r"), "/r/written/data/out"))
     '/data/out'
     """
     whole = Path(path).absolute()
     return Path(whole.anchor, whole.relative_to(order.inside)) if whole.is_relative_to(order.inside) else whole
 
 
-def _small(settings: Any, order: Order) -> dict[str, Any]:
+def _small(settings: Any, order: PartRequest) -> dict[str, Any]:
     """Return the settings that are brought down, with their values: names of attributes to numbers and strategies."""
     given: dict[str, Any] = {
         name: _as_it_is(value, least)
@@ -95,7 +95,7 @@ def _closed(folder: Path) -> str:
     return "" if os.access(place, os.W_OK) else f"{place} is closed to this user, or read-only"
 
 
-def _steps(settings: Any, order: Order) -> dict[str, Any]:
+def _steps(settings: Any, order: PartRequest) -> dict[str, Any]:
     """Return the steps to take; none where what they come of is no number, of which the library is to complain."""
     asked = settings.max_steps
     if not _is_number(asked) or not _is_number(settings.num_train_epochs) or 0 < asked <= order.steps:

@@ -9,13 +9,13 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from ..order import Order
+from ..order import PartRequest
 from .real_steps import BOUND
 
 NAMED = re.compile(r"\bcheckpoint-(\d+)")
 
 
-def as_asked(trainer: Any, shown: Any, order: Order) -> Any:
+def as_asked(trainer: Any, shown: Any, order: PartRequest) -> Any:
     """Name the last checkpoint and the last step as the whole training would.
 
     Args:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..libraries import torch
-from ..telling import Tell
+from ..telling import EventWriter
 
 MATRIX = 2
 """Dimensions of rows of tokens."""
@@ -16,7 +16,7 @@ LOGITS = 2**25
 """Numbers that the logits of a batch are at most; longer batches are cut."""
 
 
-def cut(inputs: Any, model: Any, tell: Tell) -> Any:
+def cut(inputs: Any, model: Any, tell: EventWriter) -> Any:
     """Return a batch whose logits fit: its rows are cut at a length where they would not.
 
     Args:

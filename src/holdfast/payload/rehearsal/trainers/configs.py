@@ -6,8 +6,8 @@ Covered: the arguments of trainers, the configs of adapters (peft) and of quanti
 import functools
 from typing import Any
 
-from ..order import Order
-from ..telling import TAIL, Tell
+from ..order import PartRequest
+from ..telling import TAIL, EventWriter
 from ..wrapping import every_class, when_imported
 
 ARGUMENTS = ("transformers.training_args", "TrainingArguments")
@@ -20,18 +20,18 @@ CONFIGS = (
 NO_GPU = "a machine with a GPU; transformers refuses it on one without, where `use_cpu=True` or `bf16=False` trains"
 
 
-def install(order: Order, tell: Tell) -> None:
+def install(order: PartRequest, tell: EventWriter) -> None:
     """Have errors in settings told as of their stage."""
     arguments, base = ARGUMENTS
-    when_imported(arguments, lambda module: Settings(order, tell).watch(getattr(module, base)))
+    when_imported(arguments, lambda module: ConfigHooks(order, tell).watch(getattr(module, base)))
     for name, owner in CONFIGS:
         when_imported(name, functools.partial(_watch_configs, owner=owner, tell=tell))
 
 
-class Settings:
+class ConfigHooks:
     """The arguments of trainers."""
 
-    def __init__(self, order: Order, tell: Tell) -> None:
+    def __init__(self, order: PartRequest, tell: EventWriter) -> None:
         self._order, self._tell = order, tell
 
     def watch(self, base: Any) -> None:
@@ -48,7 +48,7 @@ class Settings:
             init(settings, *args, **kwargs)
 
 
-def _watch_configs(module: Any, owner: str, tell: Tell) -> None:
+def _watch_configs(module: Any, owner: str, tell: EventWriter) -> None:
     def make(init: Any, *args: Any, **kwargs: Any) -> None:
         if not tell.is_outside or tell.outside == TAIL:  # a library makes it, or it is one of what is delivered
             init(*args, **kwargs)

@@ -6,7 +6,7 @@ of transformers 5.23, which masks every token that is padding's; the attention m
 
 from typing import Any
 
-from ..telling import Tell
+from ..telling import EventWriter
 
 NEAR = 3
 """Tokens at the end of a text among which its end is: chat templates write a line break after it."""
@@ -36,7 +36,7 @@ def look_at_ends(inputs: Any, trained: Any, trainer: Any) -> None:
             _count(trainer, CUT)
 
 
-def tell_ends(trainer: Any, tell: Tell) -> None:
+def tell_ends(trainer: Any, tell: EventWriter) -> None:
     """Tell of a training that masked the end of every text."""
     cut, learnt = vars(trainer).get(CUT, 0), vars(trainer).get(LEARNT, 0)
     if cut and not learnt:

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from ..telling import Tell
+from ..telling import EventWriter
 
 ONE_ROW = (0, 17)
 """The release of TRL since which the function is called with one row. Source: the wheels of 0.16.1 and 0.17.0."""
@@ -12,7 +12,7 @@ MADE = "input_ids"
 """A column of rows that are tokens already: the function is not called."""
 
 
-def look_at_formatting(trainer: Any, given: Mapping[str, Any], tell: Tell) -> None:
+def look_at_formatting(trainer: Any, given: Mapping[str, Any], tell: EventWriter) -> None:
     """Tell of a function that does not make one text of one row, by its name.
 
     Args:

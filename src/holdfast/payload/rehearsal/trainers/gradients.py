@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from ..telling import Tell
+from ..telling import EventWriter
 
 LORA = re.compile(r"\.lora_(A|B|embedding_A|embedding_B)\.")
 REACHED = "_holdfast_reached"
@@ -25,7 +25,7 @@ def look_at_step(trainer: Any) -> None:
             reached.add(name)
 
 
-def judge(trainer: Any, tell: Tell) -> None:
+def judge(trainer: Any, tell: EventWriter) -> None:
     """Tell of a training that reaches none of its weights, or not its adapter."""
     reached: set[str] | None = vars(trainer).get(REACHED)
     if reached is None or hasattr(trainer, "reward_funcs"):  # where rewards are all the same, no gradient is to be

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..adapted import largest_moved, lora_of
 from ..libraries import torch
-from ..telling import Tell
+from ..telling import EventWriter
 from . import gradients, rates
 from .batches import MATRIX
 from .ends import look_at_ends, tell_ends
@@ -25,7 +25,7 @@ STILL = 1e-9
 """A learning rate that changes nothing of a weight as floats hold it."""
 
 
-def look_at_trainer(trainer: Any, tell: Tell) -> None:
+def look_at_trainer(trainer: Any, tell: EventWriter) -> None:
     """Tell of a model that is about to be trained and cannot learn."""
     model, settings = getattr(trainer, "model", None), getattr(trainer, "args", None)
     if model is None or settings is None:
@@ -40,7 +40,7 @@ def look_at_trainer(trainer: Any, tell: Tell) -> None:
         tell.wrong("lr-too-low-flat", "step", because, learning_rate=settings.learning_rate)
 
 
-def look_at_batch(inputs: Any, trainer: Any, tell: Tell) -> None:
+def look_at_batch(inputs: Any, trainer: Any, tell: EventWriter) -> None:
     """Remember how many tokens of a batch are trained on, and whether the ends of texts are among them."""
     trained = _trained(inputs)
     if not torch.is_tensor(trained) or len(trained.shape) != MATRIX:
@@ -78,7 +78,7 @@ def _trained(inputs: Any) -> Any:
     return labels != IGNORED if labels is not None else inputs.get("completion_mask")
 
 
-def look_at_training(trainer: Any, tell: Tell) -> None:
+def look_at_training(trainer: Any, tell: EventWriter) -> None:
     """Judge a training that came to its end by its metrics and by what it changed."""
     history = trainer.state.log_history
     steps = [each for each in history if "loss" in each]

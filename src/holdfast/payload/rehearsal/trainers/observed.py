@@ -6,8 +6,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ..order import Order
-from ..telling import Tell
+from ..order import PartRequest
+from ..telling import EventWriter
 
 FILES = {"train_dataset": "train.jsonl", "eval_dataset": "test.jsonl"}
 """Names that `datasets` takes for the splits `train` and `test` of a folder."""
@@ -15,14 +15,14 @@ MOST = 2000
 """Rows that are kept."""
 
 
-def note_same(given: Mapping[str, Any], tell: Tell) -> None:
+def note_same(given: Mapping[str, Any], tell: EventWriter) -> None:
     """Tell where a trainer is given the very rows to evaluate on that it trains on."""
     evaluated = given.get("eval_dataset")
     if evaluated is not None and evaluated is given.get("train_dataset"):
         tell.fact("same_rows")
 
 
-def keep_rows(dataset: Any, order: Order, role: str) -> None:
+def keep_rows(dataset: Any, order: PartRequest, role: str) -> None:
     """Write the rows of a dataset down, as far as JSON holds them; nothing of what is no table of rows."""
     if order.part != "whole" or not hasattr(dataset, "column_names") or not hasattr(dataset, "__len__"):
         return

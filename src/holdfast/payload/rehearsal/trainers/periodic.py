@@ -8,8 +8,8 @@ import copy
 import re
 from typing import Any
 
-from ..order import Order
-from ..telling import Tell
+from ..order import PartRequest
+from ..telling import EventWriter
 from .real_steps import BOUND
 
 PERIODIC = re.compile(r"\bglobal_step\s*%\s*(\d*)")
@@ -24,7 +24,7 @@ MAIN = "__main__"
 class Periodic:
     """Tells callbacks of the script, once for each event, of a round step."""
 
-    def __init__(self, order: Order, tell: Tell) -> None:
+    def __init__(self, order: PartRequest, tell: EventWriter) -> None:
         self._tell = tell
         self._every = [int(each or 1) for each in PERIODIC.findall(order.source)] if order.part == "whole" else []
         self._told: set[tuple[int, str]] = set()

@@ -6,7 +6,7 @@ A twin is narrow, and takes higher rates than a wide model: where its loss doubl
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..telling import Tell
+from ..telling import EventWriter
 
 ADAPTIVE = frozenset({"Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adafactor", "Adagrad", "RMSprop", "Lion"})
 """Optimizers that change each weight by about the rate in a step, by the names of their classes; others have scales of their own."""
@@ -20,7 +20,7 @@ NAME = "lr-too-high-divergence"
 USUAL = "Set a usual rate: full fine-tuning 5e-6 to 2e-5, LoRA 1e-4 to 2e-4, with a weight decay of at most 0.1."
 
 
-def judge(trainer: Any, tell: Tell) -> None:
+def judge(trainer: Any, tell: EventWriter) -> None:
     """Tell of a rate that is too high for a trainer's optimizer, or of a loss that runs away."""
     optimizer = getattr(trainer.optimizer, "optimizer", trainer.optimizer)  # which accelerate wraps
     judge_optimizer(optimizer, tell)
@@ -29,7 +29,7 @@ def judge(trainer: Any, tell: Tell) -> None:
         judge_losses(losses, rate_of(optimizer), tell)
 
 
-def judge_optimizer(optimizer: Any, tell: Tell) -> bool:
+def judge_optimizer(optimizer: Any, tell: EventWriter) -> bool:
     """Tell of a rate, or a weight decay, that leaves nothing of the weights; return whether that is so."""
     rate, kind = rate_of(optimizer), type(optimizer).__name__
     decay = max(float(group.get("weight_decay", 0.0)) for group in _groups(optimizer))
@@ -43,7 +43,7 @@ def judge_optimizer(optimizer: Any, tell: Tell) -> bool:
     return True
 
 
-def judge_losses(losses: Sequence[float], rate: float, tell: Tell) -> None:
+def judge_losses(losses: Sequence[float], rate: float, tell: EventWriter) -> None:
     """Tell of losses of guessing tokens that run away."""
     if losses and max(losses) > WORSE * losses[0] > 0:
         because = f"the loss rises from {losses[0]:.3g} to {max(losses):.3g} in {len(losses)} steps with a learning rate of {rate:g}"

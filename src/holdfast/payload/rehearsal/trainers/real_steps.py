@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..rows.part import is_mixed, whole_rows
-from ..telling import Tell
+from ..telling import EventWriter
 
 BOUND = "_holdfast_most_steps"
 """Attribute of a trainer's arguments: the steps that its whole training has at most."""
@@ -42,7 +42,7 @@ def most_steps(asked: Mapping[str, Any], dataset: Any, kinds: list[str]) -> int 
     return math.ceil(math.ceil(math.ceil(rows / batch) / accumulated) * epochs)
 
 
-def look_at_intervals(trainer: Any, asked: Mapping[str, Any], tell: Tell) -> None:
+def look_at_intervals(trainer: Any, asked: Mapping[str, Any], tell: EventWriter) -> None:
     """Tell of evaluations that never come, or too seldom for what goes by them."""
     metric = str(asked.get("metric_for_best_model") or "")
     if asked.get("greater_is_better") and metric.endswith("loss"):
@@ -61,7 +61,7 @@ def look_at_intervals(trainer: Any, asked: Mapping[str, Any], tell: Tell) -> Non
         _look_at_choices(trainer, steps, every, tell, chooses=bool(chooses))
 
 
-def _look_at_choices(trainer: Any, steps: int, every: int, tell: Tell, *, chooses: bool) -> None:
+def _look_at_choices(trainer: Any, steps: int, every: int, tell: EventWriter, *, chooses: bool) -> None:
     """Tell of evaluations that are too few to choose from; transformers 5 evaluates once more at the last step."""
     count = math.ceil(steps / every)
     patience = max(

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..libraries import safetensors, torch
-from ..telling import Tell
+from ..telling import EventWriter
 
 CORRUPT = "checkpoint-corrupt"
 INCOMPLETE = "checkpoint-incomplete"
@@ -21,7 +21,7 @@ SCHEDULER = "scheduler.pt"
 ARCHIVES = ("optimizer.pt", SCHEDULER, "rng_state.pth")
 
 
-def look_at_checkpoint(folder: Path, trainer: Any, asked: Mapping[str, Any], tell: Tell) -> None:
+def look_at_checkpoint(folder: Path, trainer: Any, asked: Mapping[str, Any], tell: EventWriter) -> None:
     """Tell what is wrong with a checkpoint, or with going on from it with these settings.
 
     Args:
@@ -74,7 +74,7 @@ def _state(folder: Path) -> Mapping[str, Any]:
     return state
 
 
-def _tell_lack(folder: Path, state: Mapping[str, Any], tell: Tell) -> None:
+def _tell_lack(folder: Path, state: Mapping[str, Any], tell: EventWriter) -> None:
     lacking = [name for name in ("optimizer.pt", SCHEDULER) if not (folder / name).is_file()]
     if not state:
         tell.wrong(CORRUPT, "resume", f"{folder.name} has no {STATE}: training cannot go on from it")
@@ -85,7 +85,7 @@ def _tell_lack(folder: Path, state: Mapping[str, Any], tell: Tell) -> None:
         tell.wrong(INCOMPLETE, "resume", because)
 
 
-def _tell_other_kind(folder: Path, trainer: Any, tell: Tell) -> None:
+def _tell_other_kind(folder: Path, trainer: Any, tell: EventWriter) -> None:
     """Tell of a checkpoint of an adapter where a whole model is trained, and the other way round."""
     wants = hasattr(trainer.model, "peft_config")
     has = (folder / "adapter_config.json").is_file()
@@ -96,7 +96,7 @@ def _tell_other_kind(folder: Path, trainer: Any, tell: Tell) -> None:
         tell.wrong("checkpoint-shape-mismatch-on-resume", "resume", because)
 
 
-def _tell_other_settings(folder: Path, state: Mapping[str, Any], asked: Mapping[str, Any], tell: Tell) -> None:
+def _tell_other_settings(folder: Path, state: Mapping[str, Any], asked: Mapping[str, Any], tell: EventWriter) -> None:
     """Tell of settings that the checkpoint goes before, or that have changed under it."""
     step, steps = int(state.get("global_step") or 0), int(asked.get("max_steps") or -1)
     if 0 < steps <= step:

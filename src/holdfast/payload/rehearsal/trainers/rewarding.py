@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..libraries import torch
-from ..telling import Tell
+from ..telling import EventWriter
 
 CONSTANT = "grpo-zero-advantage"
 BROKEN = "grpo-reward-function-error"
@@ -53,7 +53,7 @@ PHRASES = (
 
 
 @dataclass
-class Seen:
+class RewardRecord:
     """What the rewards of one trainer were.
 
     Attributes:
@@ -72,15 +72,15 @@ class Seen:
 class Rewards:
     """Watches how trainers reward."""
 
-    def __init__(self, tell: Tell) -> None:
+    def __init__(self, tell: EventWriter) -> None:
         self._tell = tell
-        self._seen: dict[int, Seen] = {}
+        self._seen: dict[int, RewardRecord] = {}
 
     def calculate(self, original: Any, trainer: Any, *asked: Any, **named: Any) -> Any:
         """Take the place of `_calculate_rewards`."""
         if named or len(asked) != ASKED:
             return original(trainer, *asked, **named)
-        seen = self._seen.setdefault(id(trainer), Seen())
+        seen = self._seen.setdefault(id(trainer), RewardRecord())
         with self._tell.listening() as outside:
             rewards = original(trainer, *asked)
         seen.outside += outside
@@ -111,7 +111,7 @@ class Rewards:
         else:
             self._conclude(seen, made, totals)
 
-    def _conclude(self, seen: Seen, made: tuple[Any, ...], totals: Sequence[float]) -> None:
+    def _conclude(self, seen: RewardRecord, made: tuple[Any, ...], totals: Sequence[float]) -> None:
         numbers = _numbers(totals)
         if not numbers and not seen.numbers:
             because = f"no reward is a number: not for the model's completions, nor for {len(totals)} made ones"
@@ -129,7 +129,7 @@ class Rewards:
                 self._tell.doubt(CONSTANT, "step", f"{because}; none of them may be as the functions want it")
 
 
-class Message(dict[str, Any]):
+class WatchedMessage(dict[str, Any]):
     """A message that knows whether anybody has looked at any of its parts.
 
     Comparing it with what is no message, or asking for a part that no message has, tells nothing of what it says.
@@ -198,7 +198,7 @@ class Message(dict[str, Any]):
         return super().pop(*asked)
 
 
-class Watched(list[Any]):
+class WatchedList(list[Any]):
     """A list that knows whether anybody has looked into it."""
 
     read = False
@@ -214,7 +214,7 @@ class Watched(list[Any]):
         return super().__getitem__(place)
 
 
-def is_read(completions: Watched) -> bool:
+def is_read(completions: WatchedList) -> bool:
     """Return whether anybody has looked at what a completion says: at its text, or at a part of its messages."""
     messages = [each for turns in list.__iter__(completions) if isinstance(turns, list) for each in turns]
     return completions.read and (not messages or any(each.read for each in messages))
@@ -232,8 +232,8 @@ def make_completions(rows: Any, prompts: Any, completions: Any, trainer: Any) ->
     return (
         [rows[number] for number, _ in made],
         [prompts[number] for number, _ in made],
-        Watched([[Message(role="assistant", content=text)] if chat else text for _, text in made]),
-        Watched([list(tokenizer(text)["input_ids"]) for _, text in made]),
+        WatchedList([[WatchedMessage(role="assistant", content=text)] if chat else text for _, text in made]),
+        WatchedList([list(tokenizer(text)["input_ids"]) for _, text in made]),
     )
 
 

@@ -6,13 +6,13 @@ Source: peft 0.21, `BaseTuner.inject_adapter`: it raises where nothing fits at a
 from collections.abc import Iterator
 from typing import Any
 
-from ..telling import Tell
+from ..telling import EventWriter
 
 KINDS = (("target_modules", "targeted_module_names"), ("target_parameters", "targeted_parameter_names"))
 """Settings of an adapter, and the attribute of its tuner that lists what they fit."""
 
 
-def look_at_targets(model: Any, tell: Tell) -> None:
+def look_at_targets(model: Any, tell: EventWriter) -> None:
     """Tell of names that fit nothing in the model; several may be meant for other models, so that nothing fails.
 
     Args:

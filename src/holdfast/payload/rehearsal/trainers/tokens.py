@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ..telling import Tell
+from ..telling import EventWriter
 
 LOOKED_AT = 16
 """Rows that are looked at."""
@@ -30,7 +30,7 @@ def own_template(processor: Any) -> str | None:
     return template if isinstance(template, str) and template != vars(processor).get(LOADED) else None
 
 
-def look_at_answers(trainer: Any, rows: Any, tell: Tell) -> None:
+def look_at_answers(trainer: Any, rows: Any, tell: EventWriter) -> None:
     """Tell where the questions alone fill what is kept of each row, so that no answer is left of any.
 
     Args:
@@ -60,7 +60,7 @@ def _length(row: Any, tokenizer: Any) -> int:
         return 0
 
 
-def look_at_prompts(rows: Any, tell: Tell) -> None:
+def look_at_prompts(rows: Any, tell: EventWriter) -> None:
     """Tell of pairs of answers without their questions: the trainer takes what both begin with for the prompt, and that is nothing.
 
     Source: `extract_prompt` of TRL 1.16, where rows have no column `prompt`.
@@ -85,7 +85,7 @@ def _asks(row: Mapping[str, Any], name: str) -> bool:
     return isinstance(text, str) and " " in text.strip() and text not in str(row["chosen"])
 
 
-def look_at_updates(settings: Mapping[str, Any], rows: int, tell: Tell) -> None:
+def look_at_updates(settings: Mapping[str, Any], rows: int, tell: EventWriter) -> None:
     """Tell of a training that makes a single update, because it waits for more batches than there are.
 
     A few rows that nearly fill the update are a doubt: people try a job on them. An update that waits for many times the

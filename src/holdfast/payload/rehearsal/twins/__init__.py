@@ -14,8 +14,8 @@ Not covered: weights that the script reads without transformers or PEFT; Unsloth
 import re
 from typing import Any
 
-from ..order import Order
-from ..telling import Tell
+from ..order import PartRequest
+from ..telling import EventWriter
 from ..wrapping import when_imported
 from . import adapters, kernels, paths, quantizing, weights
 from .building import Builder
@@ -28,7 +28,7 @@ ELSEWHERE = {
 }
 
 
-def install(order: Order, tell: Tell) -> None:
+def install(order: PartRequest, tell: EventWriter) -> None:
     """Have models that the script loads or makes be twins."""
     builder = Builder(order, tell)
     loader = Loader(order, tell, builder)
@@ -48,7 +48,7 @@ def install(order: Order, tell: Tell) -> None:
     when_imported("peft.peft_model", lambda module: adapters.watch(module, order, tell))
 
 
-def _tell_elsewhere(order: Order, tell: Tell) -> None:
+def _tell_elsewhere(order: PartRequest, tell: EventWriter) -> None:
     for name, because in ELSEWHERE.items():
         if re.search(rf"^\s*(from|import)\s+{name}\b", order.source, re.MULTILINE):
             tell.not_rehearsed(f"models of {name}", because)

@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..order import Order
-from ..telling import Tell
+from ..order import PartRequest
+from ..telling import EventWriter
 from ..wrapping import wrap
 from . import heads
 from .paths import given, with_given, written_at
@@ -14,7 +14,7 @@ from .weights import size_of
 FILES = ("adapter_model.safetensors", "adapter_model.bin")
 
 
-def watch(module: Any, order: Order, tell: Tell) -> None:
+def watch(module: Any, order: PartRequest, tell: EventWriter) -> None:
     """Have `PeftModel` load adapters without reading their weights."""
     loading: list[tuple[Any, str]] = []  # the model that an adapter is loaded into, and the adapter's name in it
 
@@ -55,7 +55,7 @@ def watch(module: Any, order: Order, tell: Tell) -> None:
     wrap(module, "load_peft_weights", weights)
 
 
-def watch_mixin(module: Any, order: Order, loader: Any) -> None:
+def watch_mixin(module: Any, order: PartRequest, loader: Any) -> None:
     """Have `model.load_adapter` of transformers load adapters without reading their weights."""
 
     def load_adapter(original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:

@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any
 
 from ..libraries import torch
-from ..order import Order
-from ..telling import Tell
+from ..order import PartRequest
+from ..telling import EventWriter
 from ..wrapping import wrap
 from .shrinking import is_config, read_block, shrink_config, thin_config, write_block
 
@@ -43,7 +43,7 @@ class NotDownloadedError(CannotRehearseError, OSError):
 class Builder:
     """Makes models small as they are made."""
 
-    def __init__(self, order: Order, tell: Tell) -> None:
+    def __init__(self, order: PartRequest, tell: EventWriter) -> None:
         self._tell = tell
         self._every_layer = bool(NUMBERED.search(order.source))
         self._as_is = 0  # how many reasons there are to leave models alone

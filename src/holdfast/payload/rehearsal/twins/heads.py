@@ -8,7 +8,7 @@ another one wherever the adapter is loaded. Source: transformers 5.23, which dra
 import re
 from typing import Any
 
-from ..telling import Tell
+from ..telling import EventWriter
 
 NEW = "_holdfast_new_heads"
 CLASSIFIES = re.compile(r"For(?:Sequence|Token|Image|Audio)Classification$|ForQuestionAnswering$|ForMultipleChoice$")
@@ -29,7 +29,7 @@ def note(model: Any) -> None:
         ]
 
 
-def look(adapted: Any, tell: Tell) -> None:
+def look(adapted: Any, tell: EventWriter) -> None:
     """Tell of an adapter that is about to be saved beside a new head that nothing trains."""
     base = adapted.get_base_model()
     new: list[str] = vars(base).get(NEW, [])

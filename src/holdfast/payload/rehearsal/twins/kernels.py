@@ -3,8 +3,8 @@
 import importlib.util
 from typing import Any
 
-from ..order import Order
-from ..telling import Tell
+from ..order import PartRequest
+from ..telling import EventWriter
 from ..wrapping import wrap
 from .paths import given, with_given
 
@@ -14,7 +14,7 @@ KNOWN = {2: None, 3: None}
 """Versions of flash attention, where transformers itself does not list them."""
 
 
-def watch(module: Any, order: Order, tell: Tell) -> None:
+def watch(module: Any, order: PartRequest, tell: EventWriter) -> None:
     """Have a twin take another attention where the job's needs a GPU. Names that there are not, the real code refuses."""
     versions = getattr(module, "FLASH_ATTENTION_COMPATIBILITY_MATRIX", KNOWN)
     names = {f"flash_attention_{version}": "_supports_flash_attn" for version in versions}

@@ -13,8 +13,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from ..libraries import safetensors, torch, transformers
-from ..order import Order
-from ..telling import Tell
+from ..order import PartRequest
+from ..telling import EventWriter
 from ..wrapping import wrap
 from . import heads
 from .building import Builder, NotDownloadedError, is_twin
@@ -40,7 +40,7 @@ class Loader:
         quantizer: What would keep the weights of the twin that is being loaded in few bits.
     """
 
-    def __init__(self, order: Order, tell: Tell, builder: Builder) -> None:
+    def __init__(self, order: PartRequest, tell: EventWriter, builder: Builder) -> None:
         self._order, self._tell, self._builder = order, tell, builder
         self.active = False
         self.quantizer: Any = None

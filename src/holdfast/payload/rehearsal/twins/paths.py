@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..order import Order
+from ..order import PartRequest
 from ..wrapping import when_imported, wrap
 
 LOADERS = {
@@ -40,10 +40,10 @@ def with_given(
     return tuple(args), {**kwargs, name: value}
 
 
-def written_at(path: Any, order: Order) -> str:
+def written_at(path: Any, order: PartRequest) -> str:
     """Return where a model lies that this rehearsal wrote, else an empty text.
 
-    >>> written_at("org/model", Order(script="", source="", folder="/nowhere"))
+    >>> written_at("org/model", PartRequest(script="", source="", folder="/nowhere"))
     ''
     """
     if not isinstance(path, str | os.PathLike) or not str(path):
@@ -55,7 +55,7 @@ def written_at(path: Any, order: Order) -> str:
     return whole if order.owns(whole) and Path(whole).is_dir() else ""
 
 
-def in_place_of(path: Any, order: Order) -> Any:
+def in_place_of(path: Any, order: PartRequest) -> Any:
     """Return what is loaded in place of what the script names."""
     if written := written_at(path, order):
         return written
@@ -67,7 +67,7 @@ def without_place(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in kwargs.items() if name not in ("revision", "subfolder", "variant")}
 
 
-def install(order: Order) -> None:
+def install(order: PartRequest) -> None:
     """Have configurations, tokenizers and processors come from where the model does."""
 
     def around(original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:

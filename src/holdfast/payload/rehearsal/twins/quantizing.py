@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..libraries import transformers
-from ..order import Order
-from ..telling import Tell
+from ..order import PartRequest
+from ..telling import EventWriter
 from ..wrapping import wrap
 
 PLAIN = {"bitsandbytes": "bitsandbytes", "torchao": "torchao", "hqq": "hqq", "compressed-tensors": "compressed_tensors"}
@@ -15,7 +15,7 @@ PLAIN = {"bitsandbytes": "bitsandbytes", "torchao": "torchao", "hqq": "hqq", "co
 WHERE = "the job itself: the weights of a twin are random, and stay dense"
 
 
-def watch(module: Any, order: Order, tell: Tell, loader: Any) -> None:
+def watch(module: Any, order: PartRequest, tell: EventWriter, loader: Any) -> None:
     """Keep twins, and models that the rehearsal wrote, dense."""
     quantizers = Quantizers(tell, loader, lenient=order.gpu == "assumed")
     if hasattr(module, "get_hf_quantizer"):
@@ -31,7 +31,7 @@ class Quantizers:
         lenient: Whether what this machine lacks, a GPU, is not the job's fault.
     """
 
-    def __init__(self, tell: Tell, loader: Any, *, lenient: bool) -> None:
+    def __init__(self, tell: EventWriter, loader: Any, *, lenient: bool) -> None:
         self._tell, self._loader, self.lenient = tell, loader, lenient
 
     def find(self, original: Any, config: Any, *args: Any, **kwargs: Any) -> Any:

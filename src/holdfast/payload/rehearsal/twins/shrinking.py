@@ -72,7 +72,7 @@ Fields = dict[str, Any]
 
 
 @dataclass
-class Block:
+class ConfigSection:
     """One configuration: its own fields, and the configurations in it by name.
 
     Attributes:
@@ -82,35 +82,37 @@ class Block:
     """
 
     fields: dict[str, Any]
-    parts: "dict[str, Block]" = field(default_factory=dict[str, "Block"])
+    parts: "dict[str, ConfigSection]" = field(default_factory=dict[str, "ConfigSection"])
     kind: str = ""
 
-    def walk(self) -> "Iterable[Block]":
+    def walk(self) -> "Iterable[ConfigSection]":
         """Yield it and all in it."""
         yield self
         for part in self.parts.values():
             yield from part.walk()
 
 
-def shrink(original: Block, *, every_layer: bool = False) -> Block:
+def shrink(original: ConfigSection, *, every_layer: bool = False) -> ConfigSection:
     """Return a small configuration of the same architecture; with `every_layer` it is as deep as it was.
 
     >>> wide = {"hidden_size": 896, "num_attention_heads": 14, "num_key_value_heads": 2, "num_hidden_layers": 24}
-    >>> shrink(Block({**wide, "intermediate_size": 4864, "vocab_size": 151936})).fields["hidden_size"]
+    >>> shrink(ConfigSection({**wide, "intermediate_size": 4864, "vocab_size": 151936})).fields["hidden_size"]
     28
     """
     width = _width(_speaker(original).fields, alone=not original.parts)
     return _narrowed(original if every_layer else _thinned(original), original, width)
 
 
-def read_block(config: Any) -> Block:
+def read_block(config: Any) -> ConfigSection:
     """Return a configuration of transformers, or one that a remote repository defines, as a block."""
     fields = dict(vars(config))
     parts = {name: read_block(value) for name, value in fields.items() if is_config(value)}
-    return Block({name: value for name, value in fields.items() if name not in parts}, parts, config.model_type or "")
+    return ConfigSection(
+        {name: value for name, value in fields.items() if name not in parts}, parts, config.model_type or ""
+    )
 
 
-def write_block(config: Any, block: Block) -> None:
+def write_block(config: Any, block: ConfigSection) -> None:
     """Give a configuration, in place, the values of a block. Its own checks are left to whoever saves it."""
     for name, value in block.fields.items():
         if vars(config).get(name) is not value:
@@ -119,14 +121,14 @@ def write_block(config: Any, block: Block) -> None:
         write_block(vars(config)[name], part)
 
 
-def shrink_config(config: Any, *, every_layer: bool = False) -> Block:
+def shrink_config(config: Any, *, every_layer: bool = False) -> ConfigSection:
     """Make a configuration small in place, and return what it was, for `write_block` to restore."""
     before = read_block(config)
     write_block(config, shrink(before, every_layer=every_layer))
     return before
 
 
-def thin_config(config: Any) -> Block:
+def thin_config(config: Any) -> ConfigSection:
     """Take layers out of a configuration in place and leave all widths; return what it was."""
     before = read_block(config)
     write_block(config, _thinned(before))
@@ -138,12 +140,12 @@ def is_config(value: Any) -> bool:
     return hasattr(value, "to_dict") and hasattr(value, "model_type") and not isinstance(value, type)
 
 
-def _thinned(block: Block) -> Block:
+def _thinned(block: ConfigSection) -> ConfigSection:
     parts = {name: _thinned(part) for name, part in block.parts.items()}
-    return Block(choose_layers(block.fields), parts, block.kind)
+    return ConfigSection(choose_layers(block.fields), parts, block.kind)
 
 
-def _speaker(root: Block) -> Block:
+def _speaker(root: ConfigSection) -> ConfigSection:
     """Return the part that has the vocabulary: the text model, or the whole."""
     speaking = [block for block in root.walk() if block.fields.get("vocab_size") and _named(block.fields, HEADS)]
     by_name = [part for name, part in root.parts.items() if name in ("text_config", "llm_config", "decoder")]
@@ -195,12 +197,12 @@ def _head_width(fields: Mapping[str, Any]) -> int:
     return next((fields[name] for name in HEAD_WIDTHS if _is_count(fields.get(name))), 0)
 
 
-def _narrowed(thin: Block, original: Block, width: int) -> Block:
+def _narrowed(thin: ConfigSection, original: ConfigSection, width: int) -> ConfigSection:
     fields = _narrow_fields(thin.fields, original.fields, width)
     if original.kind in DIVIDED:
         fields["head_dim"] = width // max(_named(fields, HEADS).values())
     parts = {name: _narrowed(part, original.parts[name], width) for name, part in thin.parts.items()}
-    return Block(fields, parts, original.kind)
+    return ConfigSection(fields, parts, original.kind)
 
 
 def _narrow_fields(thin: Mapping[str, Any], old: Mapping[str, Any], width: int) -> Fields:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ..libraries import hub, safetensors
-from ..order import Order
-from ..telling import Tell
+from ..order import PartRequest
+from ..telling import EventWriter
 from ..wrapping import wrap, wrap_everywhere
 from .paths import given
 
@@ -117,7 +117,7 @@ def bytes_of(files: list[str]) -> int:
     return sum(Path(file).stat().st_size for file in files if Path(file).is_file())
 
 
-def tell_misfits(files: list[str], shapes: Mapping[str, tuple[int, ...]], tell: Tell) -> None:
+def tell_misfits(files: list[str], shapes: Mapping[str, tuple[int, ...]], tell: EventWriter) -> None:
     """Tell of weights whose shape is another than the configuration asks for, as far as both have them by the same name.
 
     Args:
@@ -138,7 +138,7 @@ def tell_misfits(files: list[str], shapes: Mapping[str, tuple[int, ...]], tell: 
                     tell.wrong("model-config-weights-mismatch", "model", because, file=Path(file).name)
 
 
-def watch_snapshots(module: Any, _order: Order, tell: Tell) -> None:
+def watch_snapshots(module: Any, _order: PartRequest, tell: EventWriter) -> None:
     """Have a snapshot of a model's repository be taken without its weights."""
 
     def around(original: Any, *args: Any, **kwargs: Any) -> Any:
