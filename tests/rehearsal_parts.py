@@ -85,9 +85,11 @@ def run(parts: Sequence[str], asked: dict[str, Any]) -> None:
     _load(PAYLOAD / "rehearsal" / "__init__.py", PACKAGE)
     for module in asked.pop("before", ()):
         importlib.import_module(module)  # as the rehearsal's server does
-    order = importlib.import_module(f"{PACKAGE}.order").Order(**asked | {"writable": tuple(asked.get("writable", ()))})
+    order = importlib.import_module(f"{PACKAGE}.order").PartRequest(
+        **asked | {"writable": tuple(asked.get("writable", ()))}
+    )
     order.inside.mkdir(exist_ok=True)
-    tell = importlib.import_module(f"{PACKAGE}.telling").Tell(str(Path(order.folder, "rehearsal.jsonl")))
+    tell = importlib.import_module(f"{PACKAGE}.telling").EventWriter(str(Path(order.folder, "rehearsal.jsonl")))
     os.environ["HOLDFAST_ATTEMPT"] = str(Path(order.folder, "attempt"))
     for part in parts:
         importlib.import_module(f"{PACKAGE}.{part}").install(order, tell)

@@ -9,8 +9,7 @@ import pytest
 from holdfast.adapters.here import LocalFolders
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Dataset, Gpu, Machine
-from holdfast.core.facts import ModelFacts as ModelFacts
+from holdfast.core.facts import Dataset, Gpu, Machine, ModelFacts
 from holdfast.core.finding import Case, Finding, MissingFactError, Rule, Severity, Skip
 from holdfast.core.job import Data, Job, Model
 from holdfast.core.methods import Method

@@ -189,7 +189,7 @@ def test_what_is_no_answer_of_the_hub_is_told(hub: LoopbackHub, question: str, b
     """The page of a hotel's network, say: no question takes that for an answer, and none breaks."""
     page = hub.add_page("/anything", body)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("holdfast.adapters.hub.asking.Asking.api", _always(page))
+        patch.setattr("holdfast.adapters.hub.asking.HubSession.api", _always(page))
         refusal(lambda: QUESTIONS[question](client(hub)))
 
 
@@ -214,7 +214,7 @@ def test_fields_of_another_form_are_passed_over(hub: LoopbackHub, odd: str) -> N
     page = hub.add_page("/anything", odd)
     for ask in QUESTIONS.values():
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("holdfast.adapters.hub.asking.Asking.api", _always(page))
+            patch.setattr("holdfast.adapters.hub.asking.HubSession.api", _always(page))
             said = _told(lambda ask=ask: ask(client(hub)))  # type: ignore[misc]
         assert "asking the Hub failed" not in said
 

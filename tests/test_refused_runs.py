@@ -133,7 +133,7 @@ def test_event_of_an_older_holdfast_is_read_as_before() -> None:
 class Interrupting(NullObserver):
     """A person who presses Ctrl-C as soon as the rehearsal begins."""
 
-    def hear_rehearsal(self, said: str) -> None:  # noqa: ARG002 - the signature of an onlooker
+    def on_rehearsal_progress(self, said: str) -> None:  # noqa: ARG002 - the signature of an observer
         raise KeyboardInterrupt
 
 
@@ -143,7 +143,7 @@ def test_run_whose_rehearsal_is_interrupted_is_cancelled(tmp_path: Path, monkeyp
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (tmp_path / "train.py").write_text("print('trained')\n")
 
-    told = start_run("train.py", offline=True, onlooker=Interrupting())
+    told = start_run("train.py", offline=True, observer=Interrupting())
 
     assert (told["stage"], told["because"]) == ("cancelled", "stopped before it was started")
     assert told["refused_by"] is None

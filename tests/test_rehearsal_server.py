@@ -63,8 +63,8 @@ def test_a_server_that_imports_nothing_plays_a_script_as_well(tmp_path: Path) ->
 INTERRUPTED = """
 import signal, sys
 from pathlib import Path
-from holdfast.adapters.rehearsals import Server
-from holdfast.payload.rehearsal.order import Order
+from holdfast.adapters.rehearsals import RehearsalServer
+from holdfast.payload.rehearsal.order import PartRequest
 
 def interrupt(*_):
     raise KeyboardInterrupt
@@ -73,9 +73,9 @@ folder = Path(sys.argv[1])
 silent = [sys.executable, "-c", "import sys; sys.stdin.read()"]
 signal.signal(signal.SIGALRM, interrupt)
 try:
-    with Server(silent, header="", wanted=[], folder=folder, variables={}) as server:
+    with RehearsalServer(silent, header="", wanted=[], folder=folder, variables={}) as server:
         signal.setitimer(signal.ITIMER_REAL, 0.1)
-        server.play([Order(script="a.py", source="", folder=str(folder / "whole"))], limit_s=60, limit_bytes=1 << 40)
+        server.play([PartRequest(script="a.py", source="", folder=str(folder / "whole"))], limit_s=60, limit_bytes=1 << 40)
 except KeyboardInterrupt:
     print("interrupted")
 """

@@ -9,7 +9,7 @@ from holdfast.adapters.ledger import Ledger
 from holdfast.adapters.run_folder import is_supervised
 from holdfast.app.arguments import PathName
 from holdfast.app.refusing import read_refusal
-from holdfast.app.runs import NOBODY, RunObserver, open_run, runs_folder
+from holdfast.app.runs import NO_OBSERVER, RunObserver, open_run, runs_folder
 from holdfast.core.errors import UsageError
 from holdfast.core.event import fold
 from holdfast.engine.run_answers import answer_run, answer_runs, answer_verify
@@ -72,7 +72,7 @@ def logs(run: PathName, *, attempt: int | None = None, runs: PathName | None = N
     return {"schema": 1, "verb": "logs", "run": found.name, "attempt": number, "folder": str(folder), **streams}
 
 
-def watch(run: PathName, *, runs: PathName | None = None, onlooker: RunObserver = NOBODY) -> Answer:
+def watch(run: PathName, *, runs: PathName | None = None, observer: RunObserver = NO_OBSERVER) -> Answer:
     """Follow a run to its end; return what became of it.
 
     >>> import holdfast
@@ -83,7 +83,7 @@ def watch(run: PathName, *, runs: PathName | None = None, onlooker: RunObserver 
         UsageError: There is no such run.
     """
     found = open_run(run, runs)
-    return {**answer_run(found.name, found.watch(onlooker), verb="watch"), "supervised": is_supervised(found.folder)}
+    return {**answer_run(found.name, found.watch(observer), verb="watch"), "supervised": is_supervised(found.folder)}
 
 
 def verify(checkpoint: PathName) -> Answer:

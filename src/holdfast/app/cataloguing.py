@@ -29,7 +29,7 @@ from holdfast.engine.extract.messages.reading import read_messages
 from holdfast.engine.extract.release import read_release
 
 Answer = dict[str, Any]
-Onlooker = Callable[[str], None]
+Progress = Callable[[str], None]
 
 FEW: Final = 4
 """Wheels that are sooner read one after the other than by new processes."""
@@ -40,7 +40,7 @@ def catalog(
     *,
     source: str | None = None,
     target: str | None = None,
-    onlooker: Onlooker = lambda _: None,
+    on_progress: Progress = lambda _: None,
 ) -> Answer:
     """Read releases into the API history, and into what the libraries say.
 
@@ -51,7 +51,7 @@ def catalog(
             registry has. Default: the registry is asked for releases that the history does not have yet.
         target: The folder that all is written to. Default: where the history and the messages lie, or the user's cache if
             that may not be written.
-        onlooker: Is told of each release before it is read.
+        on_progress: Is told of each release before it is read.
 
     Raises:
         UsageError: A package is not covered, a folder holds no wheel, or the registry could not be asked.
@@ -61,9 +61,9 @@ def catalog(
     folders = (folder, folder if target else messages_folder(folder))
     wheels = Path(source) if source else None
     if wheels is None or is_environment(wheels):
-        added = _update(chosen, folders, InstalledPackages(wheels) if wheels else RegistryReleases(), onlooker)
+        added = _update(chosen, folders, InstalledPackages(wheels) if wheels else RegistryReleases(), on_progress)
     else:
-        added = _build(chosen, wheels, folders, onlooker)
+        added = _build(chosen, wheels, folders, on_progress)
     releases = {package: len(parse_history(text).versions) for package, text in load_texts(folder).items()}
     return {"schema": 1, "verb": "catalog", "folder": str(folder), "added": added, "releases": releases}
 
@@ -163,7 +163,7 @@ def _chosen(packages: Iterable[str]) -> tuple[str, ...]:
 
 
 def _build(
-    packages: Sequence[str], source: Path, folders: tuple[Path, Path], onlooker: Onlooker
+    packages: Sequence[str], source: Path, folders: tuple[Path, Path], on_progress: Progress
 ) -> dict[str, list[str]]:
     """Build histories from a folder of wheels; they are dated by the newest of these, so that they can be built again."""
     wheels = {package: sorted(source.rglob(f"{package}-*.whl")) for package in packages}
@@ -172,7 +172,7 @@ def _build(
     built = []
     for package, files in wheels.items():
         if files:
-            onlooker(f"{package}: {len(files)} wheels")
+            on_progress(f"{package}: {len(files)} wheels")
             built.append(_grown(PackageRecord(ReleaseHistory(package), MessageHistory(package)), _read_all(files)))
     made = max(date for each in built for date in each.history.dates)
     for each in built:
@@ -181,7 +181,7 @@ def _build(
 
 
 def _update(
-    packages: Sequence[str], folders: tuple[Path, Path], shelf: ReleaseSource, onlooker: Onlooker
+    packages: Sequence[str], folders: tuple[Path, Path], shelf: ReleaseSource, on_progress: Progress
 ) -> dict[str, list[str]]:
     """Add what is to be had and the history has not; every history is dated today, those without news as well."""
     texts = load_texts(newest_folder(BUILTIN)) | load_texts(folders[0])
@@ -195,7 +195,7 @@ def _update(
         )
         added[package] = _news(shelf.versions(package), kept.history.versions)
         for version in added[package]:
-            onlooker(f"{package} {version}")
+            on_progress(f"{package} {version}")
             kept.add(shelf.read(package, version))
         kept.save(folders, made)
     for package in sorted(set(texts) - set(packages)):

@@ -18,7 +18,7 @@ from holdfast.engine.rehearse.tracebacks import without_own_frames
 from holdfast.payload.rehearsal.order import PartRequest
 from holdfast.signatures import all_signatures
 
-Hear = Callable[[str], None]
+OnProgress = Callable[[str], None]
 AGAIN_S: Final = 20.0
 AGAIN: Final = 4
 """A part that is played again may take this many seconds, and as many times as long as it took before."""
@@ -26,7 +26,9 @@ SHARE: Final = 0.7
 """Of the memory that is free, how much a part may take."""
 
 
-def play(server: RehearsalServer, order: PartRequest, limit_s: float, hear: Hear) -> dict[Part, PartResult]:
+def play(
+    server: RehearsalServer, order: PartRequest, limit_s: float, on_progress: OnProgress
+) -> dict[Part, PartResult]:
     """Play the whole path beside a training that is asked to stop; go on from what that saved, as soon as it has."""
     limit_bytes = int(psutil.virtual_memory().available * SHARE)
     parts = dict[Part, PartResult]()
@@ -39,7 +41,7 @@ def play(server: RehearsalServer, order: PartRequest, limit_s: float, hear: Hear
             return None
         return replace(_part(order, "resume"), resume=saved[-1])
 
-    hear("the whole path, stop and resume")
+    on_progress("the whole path, stop and resume")
     orders = [_part(order, "whole"), _part(order, "stop")]
     server.play(orders, limit_s=limit_s, limit_bytes=limit_bytes, then=go_on)
     told: tuple[Part, ...] = ("whole", "stop", "resume") if _came_through(parts["whole"]) else ("whole", "stop")
@@ -71,17 +73,17 @@ class Replayer:
         server: Where.
         found: How it went before: what it takes to see the same again is done again, and no more.
         limit_s: Time that each part may take.
-        hear: Told what goes on.
+        on_progress: Told what goes on.
     """
 
     server: RehearsalServer
     found: Rehearsal
     limit_s: float
-    hear: Hear
+    on_progress: OnProgress
 
     def __call__(self, orders: Sequence[PartRequest]) -> list[tuple[Mapping[Part, PartResult], Rehearsal]]:
         """Return what each left, and the verdict on it."""
-        self.hear("whose fault it is")
+        self.on_progress("whose fault it is")
         return [(parts, self._judged(parts, order)) for parts, order in zip(self._played(orders), orders, strict=True)]
 
     def _played(self, orders: Sequence[PartRequest]) -> list[dict[Part, PartResult]]:

@@ -23,7 +23,7 @@ from holdfast.adapters.warm import WarmServer
 from holdfast.app import isolating
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_texts
 from holdfast.app.observing import find_environment_fault, observe, prepare, read_tokens
-from holdfast.app.playing import Hear, Replayer, diagnose_part, judge_parts, limit_again, play
+from holdfast.app.playing import OnProgress, Replayer, diagnose_part, judge_parts, limit_again, play
 from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rehearsed_scene import read_scene
 from holdfast.catalog.launchers import NeededLauncher, alone, wanted_launcher
@@ -73,7 +73,7 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
     limit_s: float = LIMIT_S,
     isolate: bool = False,
     warm: WarmServer | None = None,
-    hear: Hear = lambda _: None,
+    on_progress: OnProgress = lambda _: None,
 ) -> Answer:
     """Run a job end to end on a tiny twin: import, data, model, steps, evaluation, save, stop, resume, push, export.
 
@@ -91,7 +91,7 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
         limit_s: Time that each part may take.
         isolate: Ask of every failure whether data, model or code is to blame, of a machine's too.
         warm: Keeps the process with the libraries for the next rehearsal; by default it ends with this one.
-        hear: Told what goes on.
+        on_progress: Told what goes on.
 
     Raises:
         UsageError: The question was wrong.
@@ -102,7 +102,11 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
         warm = warm or stack.enter_context(WarmServer())
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="holdfast-rehearsal-"))).resolve()
         order = make_order(asked, folder, gpu=gpu, offline=offline)
-        found = _start(asked, order, RehearsalOptions(limit_s=limit_s, hear=hear, warm=warm, here=here, whose=isolate))
+        found = _start(
+            asked,
+            order,
+            RehearsalOptions(limit_s=limit_s, on_progress=on_progress, warm=warm, here=here, whose=isolate),
+        )
     found = replace(found, omitted=(*_launchers(asked), *found.omitted))
     return answer_rehearse(found, elapsed_s=time.monotonic() - began_s, path=asked.path) | {"isolated": isolate}
 
@@ -112,7 +116,7 @@ class RehearsalOptions:
     """How a rehearsal is gone about; the fields are arguments of `rehearse`."""
 
     limit_s: float
-    hear: Hear
+    on_progress: OnProgress
     warm: WarmServer
     here: bool
     whose: bool
@@ -160,20 +164,20 @@ def _rehearsed(asked: Program, order: PartRequest, words: Sequence[str], way: Re
     folder = Path(order.folder)
     header = find_header(asked.source) if words[-1] == SCRIPT else ""
     variables = {**asked.variables, **(OFFLINE if order.offline else {})}
-    way.hear("imports")
+    way.on_progress("imports")
     server = way.warm.server(words, header=header, wanted=wanted(asked), variables=variables)
     prepare()  # this and the next while the libraries are imported
     if not order.offline:
         token, writable = read_rights()
         order = replace(order, token=token, writable=writable)
     used, ready = server.used, server.wait_ready(READY_S)
-    parts = play(server, order, way.limit_s, way.hear)
+    parts = play(server, order, way.limit_s, way.on_progress)
     problem = None if asked.path.startswith(OWN) else find_usage_problem(parts["whole"], asked.arguments)
     if problem:
         raise _usage_error(asked, problem)
     objections = observe(parts["whole"], folder / "whole")
     found = judge_parts(parts, objections, imports_s=0.0 if used else ready["elapsed_s"])
-    again = Replayer(server, found, limit_again(parts, way.limit_s), way.hear)
+    again = Replayer(server, found, limit_again(parts, way.limit_s), way.on_progress)
     found = isolating.isolate(found, parts, order, again, forced=way.whose)
     found = explain_failures(found, read_scene(asked, parts))
     learnt = learn(parts["whole"], read_tokens(folder / "whole"))

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from holdfast.adapters.passed import passed_before
-from holdfast.app.playing import Hear
+from holdfast.app.playing import OnProgress
 from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rehearsing import Answer, rehearse
 from holdfast.core.errors import UsageError
 
 
 def rehearse_unless_passed(
-    target: str, *, sets: Sequence[str], arguments: Sequence[str], offline: bool, hear: Hear
+    target: str, *, sets: Sequence[str], arguments: Sequence[str], offline: bool, on_progress: OnProgress
 ) -> Answer | None:
     """Rehearse a job that is about to run; None where the same has passed before.
 
@@ -20,7 +20,7 @@ def rehearse_unless_passed(
         sets: Overrides, `KEY=VALUE`.
         arguments: The script's own arguments.
         offline: Leave the Hub alone.
-        hear: Told what goes on.
+        on_progress: Told what goes on.
 
     Raises:
         UsageError: The question was wrong.
@@ -30,4 +30,4 @@ def rehearse_unless_passed(
         words = interpreter_of(asked)
         if passed_before(asked, words):
             return None
-    return rehearse(target, set=sets, arguments=arguments, offline=offline, hear=hear)
+    return rehearse(target, set=sets, arguments=arguments, offline=offline, on_progress=on_progress)

@@ -21,7 +21,7 @@ from holdfast.app.outside import OFFLINE
 from holdfast.app.rehearsing_first import rehearse_unless_passed
 from holdfast.app.rendering import script_of
 from holdfast.app.reporting import write_report
-from holdfast.app.runs import NOBODY, Run, RunObserver, open_backend, open_run, require_backend, runs_folder
+from holdfast.app.runs import NO_OBSERVER, Run, RunObserver, open_backend, open_run, require_backend, runs_folder
 from holdfast.app.target_request import TargetRequest
 from holdfast.core.errors import UsageError
 from holdfast.core.event import RunRequested, Stage, StopRequested
@@ -50,7 +50,7 @@ def run(
     detach: bool = False,
     offline: bool = False,
     rehearse: bool = True,
-    onlooker: RunObserver = NOBODY,
+    observer: RunObserver = NO_OBSERVER,
 ) -> Answer:
     """Check, rehearse, start and supervise a job; return when it has ended.
 
@@ -68,7 +68,7 @@ def run(
         detach: Leave it to a supervisor in the background.
         offline: Whether the Hub is left alone when the job is checked and rehearsed.
         rehearse: Whether it is rehearsed first, unless the same has passed before.
-        onlooker: Who is there meanwhile.
+        observer: Shown the run as it goes; may stop or detach it.
 
     Raises:
         UsageError: The question was wrong, and nothing was made.
@@ -88,41 +88,43 @@ def run(
         begun.refuse("check", f"refused by check: {', '.join(codes)}", codes)
         write_report(begun)
         return {**answer_run(begun.name, begun.state()), "check": told}
-    onlooker.hear(told)
+    observer.on_checked(told)
     try:
-        if rehearse and (answer := _rehearse(begun, asked, sets, plan, onlooker, offline=offline)):
+        if rehearse and (answer := _rehearse(begun, asked, sets, plan, observer, offline=offline)):
             return answer
     except KeyboardInterrupt:
         begun.close(Stage.CANCELLED, "stopped before it was started")
         write_report(begun)
         return answer_run(begun.name, begun.state())
-    order = onlooker.take()
+    order = observer.take()
     save_plan(begun.folder, place_plan(plan, begun.folder.name, str(begun.folder)))
-    return _stay(begun, onlooker, detach=detach or order == "detach")
+    return _stay(begun, observer, detach=detach or order == "detach")
 
 
 def _rehearse(
-    begun: Run, asked: Target, sets: Sequence[str], plan: Plan, onlooker: RunObserver, *, offline: bool
+    begun: Run, asked: Target, sets: Sequence[str], plan: Plan, observer: RunObserver, *, offline: bool
 ) -> Answer | None:
     """Rehearse a job, and close its run where that failed; return the answer then.
 
     Raises:
         UsageError: The script wants other arguments.
     """
-    path, hear = asked.document.path, onlooker.hear_rehearsal
+    path, on_progress = asked.document.path, observer.on_rehearsal_progress
     here = () if asked.job else (f"where.backend={plan.backend}",)
     try:
-        told = rehearse_unless_passed(path, sets=(*sets, *here), arguments=plan.arguments, offline=offline, hear=hear)
+        told = rehearse_unless_passed(
+            path, sets=(*sets, *here), arguments=plan.arguments, offline=offline, on_progress=on_progress
+        )
     except UsageError as error:
         begun.refuse("rehearsal", f"refused by the rehearsal: {error.what}")
         write_report(begun)
         fix = error.fix.replace("`holdfast rehearse ", "`holdfast run ")
         raise UsageError(error.what, where=error.where, fix=fix) from None
     if told is None:
-        hear("the same has passed before")
+        on_progress("the same has passed before")
         return None
     write_whole(begun.folder / "rehearsal.json", json.dumps(told))
-    hear(summarize_rehearsal(told))
+    on_progress(summarize_rehearsal(told))
     failure = next((each for each in told["failures"] if each["refuses"]), None)
     if failure is None:
         return None
@@ -137,7 +139,7 @@ def resume(
     *,
     runs: PathName | None = None,
     detach: bool = False,
-    onlooker: RunObserver = NOBODY,
+    observer: RunObserver = NO_OBSERVER,
 ) -> Answer:
     """Continue a run: watch an attempt that is alive, else start the next from the newest complete checkpoint.
 
@@ -149,7 +151,7 @@ def resume(
         run: Name of the run, the beginning of it, or its folder.
         runs: The runs folder. Default: HOLDFAST_RUNS, else `./runs`.
         detach: Leave it to a supervisor in the background.
-        onlooker: Who is there meanwhile.
+        observer: Shown the run as it goes; may stop or detach it.
 
     Raises:
         UsageError: There is no such run, it has succeeded, or it was refused.
@@ -160,10 +162,10 @@ def resume(
         raise UsageError(f"{found.name} has succeeded", where=str(found.folder), fix=fix)
     if state.stage.ended and not state.attempts:
         raise UsageError(f"{found.name} was {state.because}", where=str(found.folder), fix=f"correct the job; {fix}")
-    return _stay(found, onlooker, detach=detach)
+    return _stay(found, observer, detach=detach)
 
 
-def stop(run: PathName, *, runs: PathName | None = None, onlooker: RunObserver = NOBODY) -> Answer:
+def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver = NO_OBSERVER) -> Answer:
     """Stop a run after it saves a checkpoint; return when it has ended.
 
     >>> import holdfast
@@ -181,7 +183,7 @@ def stop(run: PathName, *, runs: PathName | None = None, onlooker: RunObserver =
         )
     found.ledger.append(found.name, [StopRequested(at_s=SystemClock().now_s(), by=PERSON)])
     open_backend(load_plan(found.folder)).stop(state.current.id)
-    return _stay(found, onlooker, detach=False)
+    return _stay(found, observer, detach=False)
 
 
 def make_plan(asked: Target, arguments: Sequence[str]) -> Plan:
@@ -216,16 +218,16 @@ def _begin(asked: Target, base: Path) -> Run:
     return begun
 
 
-def _stay(run: Run, onlooker: RunObserver, *, detach: bool) -> Answer:
+def _stay(run: Run, observer: RunObserver, *, detach: bool) -> Answer:
     """Supervise a run, unless another process does: then watch until it has brought the run to its end."""
     if detach:
         _await_reopening(run, _send_to_background(run))
         return answer_run(run.name, run.state())
     with supervising(run.folder) as mine:
-        state = run.supervise(onlooker) if mine else run.watch(onlooker)
+        state = run.supervise(observer) if mine else run.watch(observer)
         if mine and state.stage.ended:
             write_report(run)
-    if mine and not state.stage.ended and onlooker.has_left():
+    if mine and not state.stage.ended and observer.has_left():
         _send_to_background(run)
     progress = follow(event for _, event in run.ledger.read(run.name))
     return {**answer_run(run.name, state), "summary": render_verdict(progress, SystemClock().now_s())}

@@ -45,13 +45,13 @@ class Run:
         """Return what the ledger says of it now."""
         return fold(self.ledger.outline(self.name))
 
-    def supervise(self, onlooker: "RunObserver") -> RunState:
+    def supervise(self, observer: "RunObserver") -> RunState:
         """Bring it to its end, unless the person detaches."""
         plan, clock = load_plan(self.folder), SystemClock()
 
         def look(state: RunState, events: Sequence[Event]) -> None:
             log_events(events)
-            onlooker.observe(self, state, events)
+            observer.observe(self, state, events)
 
         doors = Dependencies(
             store=self.ledger,
@@ -59,19 +59,19 @@ class Run:
             clock=clock,
             prepare=lambda number, resume: self._prepare(plan, number, resume=resume),
             verify=verify_push,
-            orders=onlooker,
+            orders=observer,
             observe=look,
         )
         with log_to_run(self.folder, time.strftime("%Y%m%d", time.localtime(clock.now_s()))):
             return drive(self.name, Limits(timeout_s=plan.timeout_s), doors)
 
-    def watch(self, onlooker: "RunObserver") -> RunState:
+    def watch(self, observer: "RunObserver") -> RunState:
         """Look on until it has ended, or until nobody supervises it."""
         return watch_run(
             self.name,
             self.ledger,
             SystemClock(),
-            observe=lambda state, events: onlooker.observe(self, state, events),
+            observe=lambda state, events: observer.observe(self, state, events),
             goes_on=lambda: is_supervised(self.folder),
         )
 
@@ -105,50 +105,50 @@ class Run:
 
 
 class RunObserver(Protocol):
-    """Who is there while a run goes on: is shown it, and may give orders."""
+    """Follows a run while it is supervised, and may stop it or detach from it."""
 
-    def hear(self, check: Mapping[str, Any]) -> None:
-        """Hear what the rules say of a job that is about to run; the answer of `check`."""
+    def on_checked(self, check: Mapping[str, Any]) -> None:
+        """Receive the answer of `check` for a job that is about to run."""
         ...
 
-    def hear_rehearsal(self, said: str) -> None:
-        """Hear in a few words how the rehearsal of a job goes that is about to run."""
+    def on_rehearsal_progress(self, said: str) -> None:
+        """Receive a few words on each step of the rehearsal before a run."""
         ...
 
     def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
-        """See the state, and what happened since the last look."""
+        """Receive the run's state, and its events since the last call."""
         ...
 
     def take(self) -> Order | None:
-        """Say what was asked since the last call, once."""
+        """The order given since the last call; each order is returned once."""
         ...
 
     def has_left(self) -> bool:
-        """Tell whether a person chose to detach: the run is then supervised in the background."""
+        """Whether a person chose to detach: the run is then supervised in the background."""
         ...
 
 
 class NullObserver:
-    """Nobody is there."""
+    """Ignores all that it receives, and gives no orders."""
 
-    def hear(self, check: Mapping[str, Any]) -> None:
-        """Hear nothing."""
+    def on_checked(self, check: Mapping[str, Any]) -> None:
+        """Do nothing."""
 
-    def hear_rehearsal(self, said: str) -> None:
-        """Hear nothing."""
+    def on_rehearsal_progress(self, said: str) -> None:
+        """Do nothing."""
 
     def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
-        """See nothing."""
+        """Do nothing."""
 
     def take(self) -> None:
-        """Ask nothing."""
+        """Give no order."""
 
     def has_left(self) -> bool:
-        """Tell that nobody did."""
+        """Never."""
         return False
 
 
-NOBODY = NullObserver()
+NO_OBSERVER = NullObserver()
 
 
 def _step(checkpoint: str) -> int:

@@ -60,7 +60,7 @@ def gone_flavors() -> Mapping[str, RemovedFlavor]:
     """Return the names that are gone, and those for Spaces alone.
 
     >>> gone_flavors()["h100"]
-    Gone(since='1.4.0', instead='h200')
+    RemovedFlavor(since='1.4.0', instead='h200')
     """
     table = load_table("flavors")
     return {name: RemovedFlavor(**row) for name, row in (*table["gone"].items(), *table["spaces"].items())}

@@ -54,7 +54,7 @@ def wanted_launcher(source: str) -> NeededLauncher | None:
     r"""Return the launcher whose variables a script reads without saying what holds where there are none.
 
     >>> wanted_launcher('import os\nrank = int(os.environ["RANK"])')
-    Launcher(name='torchrun', variable='RANK', line=2)
+    NeededLauncher(name='torchrun', variable='RANK', line=2)
     >>> wanted_launcher('import os\nrank = int(os.environ.get("RANK", 0))')
     """
     if not any(name in source for name in (GROUP, PORT, *(name for told in ALONE.values() for name in told))):

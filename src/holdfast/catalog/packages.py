@@ -96,7 +96,7 @@ def parse_requirement(text: str) -> PackageRequest:
     """Return what a requirement asks for.
 
     >>> parse_requirement("Transformers[torch]>=4.56,<5 ; sys_platform == 'linux'")
-    Asked(name='transformers', extras=('torch',), bounds='>=4.56,<5')
+    PackageRequest(name='transformers', extras=('torch',), bounds='>=4.56,<5')
     >>> parse_requirement("trl @ git+https://example.org/trl").address
     'git+https://example.org/trl'
     """

@@ -36,9 +36,9 @@ def tell(scan: Scan, marked: DamagedRows, what: str) -> str:
         marked: The rows.
         what: What they have or are, with `{has}`, `{is_}`, `{does}` and `{s}` where one row and several differ.
 
-    >>> tell(Scan(rows=15806), Marked("no-assistant", "messages", 3, (3, 17, 99)), "{has} no assistant turn")
+    >>> tell(Scan(rows=15806), DamagedRows("no-assistant", "messages", 3, (3, 17, 99)), "{has} no assistant turn")
     '3 of 15,806 rows have no assistant turn: 3, 17, 99'
-    >>> tell(Scan(rows=9), Marked("no-assistant", "messages", 1, (3,)), "end{s} with a question")
+    >>> tell(Scan(rows=9), DamagedRows("no-assistant", "messages", 1, (3,)), "end{s} with a question")
     'Row 3 ends with a question'
     """
     one = marked.count == 1
@@ -61,7 +61,7 @@ def found(marked: DamagedRows, message: str, *, key: str = "dataset", severity: 
 def numbers(marked: DamagedRows) -> str:
     """Return the numbers of the first rows as they stand at the end of a message; nothing where there are none.
 
-    >>> numbers(Marked("null", "text", 7, (0, 2, 4, 6, 8, 10, 12)))
+    >>> numbers(DamagedRows("null", "text", 7, (0, 2, 4, 6, 8, 10, 12)))
     ': 0, 2, 4, 6, 8, …'
     """
     if not marked.rows:

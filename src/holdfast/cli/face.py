@@ -29,7 +29,7 @@ class RunDisplay:
 
     Args:
         quiet: Show nothing.
-        listens: Turn signals into orders; a mere onlooker is simply interrupted.
+        listens: Turn signals into orders; a mere observer is simply interrupted.
     """
 
     def __init__(self, *, quiet: bool = False, listens: bool = True) -> None:
@@ -51,12 +51,12 @@ class RunDisplay:
     ) -> None:
         self._stack.__exit__(kind, error, trace)
 
-    def hear(self, check: Mapping[str, Any]) -> None:
+    def on_checked(self, check: Mapping[str, Any]) -> None:
         """Show what the rules object to although the job runs, and what they could not be asked."""
         if any(target["findings"] or target["skipped"] for target in check["targets"]):
             self._console.print(Text.from_ansi(render_check(check)), soft_wrap=True)
 
-    def hear_rehearsal(self, said: str) -> None:
+    def on_rehearsal_progress(self, said: str) -> None:
         """Show how the rehearsal goes."""
         self._console.print(f"rehearsal: {said}", style="dim", markup=False, soft_wrap=True)
 

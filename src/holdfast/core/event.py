@@ -151,9 +151,17 @@ class Closed:
 
 Event = RunRequested | Starting | Started | Reported | Polled | StopRequested | Delivered | Closed
 KINDS: Mapping[str, type[Event]] = {
-    kind.__name__.lower(): kind
-    for kind in (RunRequested, Starting, Started, Reported, Polled, StopRequested, Delivered, Closed)
+    "asked": RunRequested,
+    "starting": Starting,
+    "started": Started,
+    "reported": Reported,
+    "polled": Polled,
+    "stopasked": StopRequested,
+    "delivered": Delivered,
+    "closed": Closed,
 }
+"""Events by the word that the ledger keeps for each."""
+WORDS: Mapping[type[Event], str] = {kind: word for word, kind in KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +239,7 @@ class RunState:
 def fold(events: Iterable[Event], state: RunState | None = None) -> RunState:
     """Replay events into a state.
 
-    >>> fold([Asked(at_s=0, folder="runs/a"), Closed(at_s=9, stage=Stage.FAILED)]).stage
+    >>> fold([RunRequested(at_s=0, folder="runs/a"), Closed(at_s=9, stage=Stage.FAILED)]).stage
     <Stage.FAILED: 'failed'>
     """
     state = state or RunState()
@@ -320,7 +328,7 @@ def _how_it_ended(attempt: AttemptState, exit_code: int | None) -> Stage:
 
 def event_to_json(event: Event) -> tuple[str, dict[str, Any]]:
     """Return an event's kind and its fields, ready for JSON."""
-    return type(event).__name__.lower(), asdict(event)
+    return WORDS[type(event)], asdict(event)
 
 
 def event_from_json(kind: str, fields: Mapping[str, Any]) -> Event:

@@ -93,8 +93,8 @@ def construct(
         ancestors: Gives the dotted paths of a class and its bases, for checks of a value's type.
 
     >>> text = "def __post_init__(self):\n    if self.a and self.b:\n        raise ValueError(f'not both, {self.a}')"
-    >>> both = {"a": Known(1, frozenset({"train.a"})), "b": Known(True)}
-    >>> construct("lib.Config", [Program("lib.Config", "__post_init__", text)], both).raised.message
+    >>> both = {"a": KnownValue(1, frozenset({"train.a"})), "b": KnownValue(True)}
+    >>> construct("lib.Config", [MethodChecks("lib.Config", "__post_init__", text)], both).raised.message
     'not both, 1'
     """
     if not programs:

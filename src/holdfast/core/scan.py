@@ -195,7 +195,7 @@ class RowCount:
     def among(self, rows: int) -> str:
         """Return it in words, as a share of so many rows.
 
-        >>> Counted(25, (3, 5, 8, 9)).among(1000), Counted(8).among(8)
+        >>> RowCount(25, (3, 5, 8, 9)).among(1000), RowCount(8).among(8)
         ('25 of 1000 rows (2.5 %; the first are 3, 5, 8)', 'all 8 rows')
         """
         if self.count == rows:

@@ -21,7 +21,7 @@ NESTED = 2  # finished bars that a bar inside them may still redraw
 class TerminalStream:
     r"""One stream, fed in chunks that may end anywhere.
 
-    >>> stream = Stream()
+    >>> stream = TerminalStream()
     >>> stream.feed(b"loading\nMap:  50%|#####     | 1/2 [00:01<00:01, 1.0 ex/s]")
     ['loading']
     >>> stream.rows

@@ -47,7 +47,7 @@ class MessagePlace:
     def is_at(self, file: str, function: str) -> bool:
         """Tell whether a frame of a traceback is there.
 
-        >>> Place("trl.trainer.sft_trainer", "SFTTrainer.__init__", 1).is_at("/x/trl/trainer/sft_trainer.py", "__init__")
+        >>> MessagePlace("trl.trainer.sft_trainer", "SFTTrainer.__init__", 1).is_at("/x/trl/trainer/sft_trainer.py", "__init__")
         True
         """
         path = self.module.replace(".", "/")

@@ -33,7 +33,7 @@ def update(packages: tuple[str, ...], source: str | None, target: str | None, qu
         if not quiet:
             click.echo(what, err=True)
 
-    return options.put_out(catalog(packages, source=source, target=target, onlooker=tell), format_, render)
+    return options.put_out(catalog(packages, source=source, target=target, on_progress=tell), format_, render)
 
 
 def render(answer: Mapping[str, Any]) -> str:

@@ -52,7 +52,7 @@ def command(
     arguments = ctx.meta[options.ARGUMENTS]
     if target is None and not arguments:
         raise click.UsageError("name a script, a notebook or a job file, or a command line behind `--`", ctx)
-    hear = (lambda _: None) if quiet or not sys.stderr.isatty() else _say
+    on_progress = (lambda _: None) if quiet or not sys.stderr.isatty() else _say
     ask = partial(
         rehearse,
         target or "--",
@@ -63,13 +63,13 @@ def command(
         offline=offline,
         limit_s=limit_s,
         isolate=isolate,
-        hear=hear,
+        on_progress=on_progress,
     )
     if not watch:
         return options.put_out(ask(), format_, render_rehearsal)
     for answer in rehearse_whenever_saved(ask, Path(target or ".")):
         options.put_out(answer, format_, render_rehearsal)
-        hear("again when a file is saved; Ctrl-C ends")
+        on_progress("again when a file is saved; Ctrl-C ends")
     return 0
 
 

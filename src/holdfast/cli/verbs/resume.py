@@ -26,5 +26,5 @@ def command(
     If an attempt is still running, follow it instead.
     """
     with RunDisplay(quiet=quiet) as face:
-        answer = resume(run, runs=runs, detach=detach, onlooker=face)
+        answer = resume(run, runs=runs, detach=detach, observer=face)
     return face.exit_code(options.put_out(answer, format_, render_run))

@@ -48,6 +48,6 @@ def command(
             detach=detach,
             offline=offline,
             rehearse=not no_rehearse,
-            onlooker=face,
+            observer=face,
         )
     return face.exit_code(options.put_out(answer, format_, render_run))

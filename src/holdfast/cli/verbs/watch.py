@@ -18,5 +18,5 @@ def command(run: str, runs: str | None, format_: str) -> int:
     Ctrl-C ends the view, not the run.
     """
     with RunDisplay(listens=False) as face:
-        answer = watch(run, runs=runs, onlooker=face)
+        answer = watch(run, runs=runs, observer=face)
     return options.put_out(answer, format_, render_run)

@@ -62,7 +62,7 @@ class DeclaredTraining:
     def is_so(self, remedy: Remedy) -> bool:
         """Tell whether a change of the trainer's settings is made already.
 
-        >>> Asked(path="train.py", settings={"bf16": True}).is_so(Remedy(key="train.bf16", action="set", value=True))
+        >>> DeclaredTraining(path="train.py", settings={"bf16": True}).is_so(Remedy(key="train.bf16", action="set", value=True))
         True
         """
         section, _, name = remedy.key.partition(".")

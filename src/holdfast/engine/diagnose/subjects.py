@@ -30,7 +30,7 @@ HEAD: Final = re.compile(rf"\w*?({'|'.join(HEADS)})(?:Loss)?\b")
 def subject_of(log: Log, asked: DeclaredTraining | None = None) -> dict[str, str]:
     """Return the method and the head of a job, each as a value of its own name; nothing where they are not known, or several are named.
 
-    >>> subject_of(Log(), Asked(path="train.py", text="AutoModelForSequenceClassification", method="reward"))
+    >>> subject_of(Log(), DeclaredTraining(path="train.py", text="AutoModelForSequenceClassification", method="reward"))
     {'reward': 'reward', 'method': 'reward', 'classifier': 'AutoModelForSequenceClassification', 'head': 'AutoModelForSequenceClassification'}
     """
     written = [asked.text] if asked else []

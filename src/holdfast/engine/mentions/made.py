@@ -72,7 +72,7 @@ class CreatedPaths:
             name: What is read.
             here: Whether it is there now: then only what names it may change it.
 
-        >>> made = Made(frozenset({"data/rows.jsonl", "out"}))
+        >>> made = CreatedPaths(frozenset({"data/rows.jsonl", "out"}))
         >>> [bool(made.why(name)) for name in ("./data/rows.jsonl", "out/final", "data/other.jsonl")]
         [True, True, False]
         """

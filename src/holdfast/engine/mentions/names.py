@@ -12,7 +12,7 @@ SPLIT: Final = re.compile(r"datasets\.(?:splits\.)?Split\.(?P<name>TRAIN|TEST|VA
 def split_of(value: Any) -> str | None:
     """Return the split that a value asks for, several joined by `+`; None where it does not say.
 
-    >>> split_of(["train", "test"]), split_of(Named("datasets.Split.TRAIN")), split_of(None)
+    >>> split_of(["train", "test"]), split_of(LibraryName("datasets.Split.TRAIN")), split_of(None)
     ('train+test', 'train', None)
     """
     if isinstance(value, list | tuple):

@@ -42,7 +42,7 @@ class WrittenPaths:
     def holds(self, name: str) -> bool:
         """Tell whether a name is, or may be, that of something which the program writes first.
 
-        >>> Written(frozenset({"out"}), hidden=False).holds("out/final"), Written(frozenset(), hidden=True).holds("gpt2")
+        >>> WrittenPaths(frozenset({"out"}), hidden=False).holds("out/final"), WrittenPaths(frozenset(), hidden=True).holds("gpt2")
         (True, True)
         """
         if self.hidden and "/" not in name:

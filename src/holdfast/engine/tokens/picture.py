@@ -86,8 +86,8 @@ def role_of(piece: TokenPiece) -> str:
 def draw_row(row: MaskedRow) -> SamplePicture:
     """Return a sample row as runs of one role each.
 
-    >>> draw_row(MaskedRow(0, "text", (Piece("a", True), Piece("b", True), Piece("c", False)))).runs
-    (Run(role='learned', text='ab'), Run(role='context', text='c'))
+    >>> draw_row(MaskedRow(0, "text", (TokenPiece("a", True), TokenPiece("b", True), TokenPiece("c", False)))).runs
+    (PieceRun(role='learned', text='ab'), PieceRun(role='context', text='c'))
     """
     shown = row.pieces[:SHOWN]
     grouped = groupby(shown, role_of)

@@ -41,7 +41,7 @@ def find_lost(turns: Sequence[Any], text: str, render: Render) -> TemplateLoss |
     ...     return "".join(f"<{each['role']}>{each['content']}" for each in turns if each["role"] != "gpt")
     >>> turns = [{"role": "user", "content": "2 + 2?"}, {"role": "gpt", "content": "4"}]
     >>> find_lost(turns, render(turns), render)
-    Lost(omitted=('gpt',), last=True, spelled=False)
+    TemplateLoss(omitted=('gpt',), last=True, spelled=False)
     """
     turns = [each for each in turns if isinstance(each, Mapping)]
     whole = _stands_in_order([part for turn in turns for part in texts_of(turn)], text)

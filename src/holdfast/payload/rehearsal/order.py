@@ -63,7 +63,7 @@ class PartRequest:
     def owns(self, path: str | os.PathLike[str]) -> bool:
         """Return whether a path is this rehearsal's own: in its folder, or in the checkpoint that it goes on from.
 
-        >>> Order(script="s", source="", folder="/r/resume", resume="/r/stop/checkpoint-3").owns("/r/stop/checkpoint-3/a")
+        >>> PartRequest(script="s", source="", folder="/r/resume", resume="/r/stop/checkpoint-3").owns("/r/stop/checkpoint-3/a")
         True
         """
         whole = os.path.abspath(path)  # noqa: PTH100 - a shadow is at the same place, links and all
@@ -79,7 +79,7 @@ class PartRequest:
 def read_order(text: str) -> PartRequest:
     """Return an order from its JSON.
 
-    >>> order = Order(script="train.py", source="", folder="/tmp/r", argv=("--fast",))
+    >>> order = PartRequest(script="train.py", source="", folder="/tmp/r", argv=("--fast",))
     >>> read_order(order.written()) == order
     True
     """

@@ -60,7 +60,7 @@ def few_of(role: str, settings: Any, order: PartRequest) -> int:
 def inside(order: PartRequest, path: str | os.PathLike[str]) -> Path:
     """Return where a path of the script's own lies in the rehearsal's folder.
 
-    >>> str(inside(Order(script="s", source="", folder="/r"), "/data/out"))
+    >>> str(inside(PartRequest(script="s", source="", folder="/r"), "/data/out"))
     '/r/written/data/out'
     """
     whole = Path(path).absolute()
@@ -70,7 +70,7 @@ def inside(order: PartRequest, path: str | os.PathLike[str]) -> Path:
 def outside(order: PartRequest, path: str | os.PathLike[str]) -> Path:
     """Return a path as the script would know it in a real run: the inverse of `inside`.
 
-    >>> str(outside(Order(script="s", source="", folder="/r"), "/r/written/data/out"))
+    >>> str(outside(PartRequest(script="s", source="", folder="/r"), "/r/written/data/out"))
     '/data/out'
     """
     whole = Path(path).absolute()

@@ -43,7 +43,7 @@ def with_given(
 def written_at(path: Any, order: PartRequest) -> str:
     """Return where a model lies that this rehearsal wrote, else an empty text.
 
-    >>> written_at("org/model", Order(script="", source="", folder="/nowhere"))
+    >>> written_at("org/model", PartRequest(script="", source="", folder="/nowhere"))
     ''
     """
     if not isinstance(path, str | os.PathLike) or not str(path):

@@ -96,7 +96,7 @@ def shrink(original: ConfigSection, *, every_layer: bool = False) -> ConfigSecti
     """Return a small configuration of the same architecture; with `every_layer` it is as deep as it was.
 
     >>> wide = {"hidden_size": 896, "num_attention_heads": 14, "num_key_value_heads": 2, "num_hidden_layers": 24}
-    >>> shrink(Block({**wide, "intermediate_size": 4864, "vocab_size": 151936})).fields["hidden_size"]
+    >>> shrink(ConfigSection({**wide, "intermediate_size": 4864, "vocab_size": 151936})).fields["hidden_size"]
     28
     """
     width = _width(_speaker(original).fields, alone=not original.parts)
