@@ -98,7 +98,7 @@ def main() -> None:
 
 
 def is_objected(name: str, source: str) -> bool:
-    """Return whether `holdfast check` has an error to tell of a script."""
+    """True if `holdfast check` has an error to tell of a script."""
     path = Path(f"{name}.py")
     path.write_text(source)
     answer = check([str(path)], offline=True)

@@ -137,7 +137,7 @@ def step(model: Any, batch: dict[str, Any]) -> dict[str, Any]:
 
 
 def generates(name: str, model: Any, batch: dict[str, Any]) -> bool:
-    """Return whether a model that generates adds tokens."""
+    """True if a model that generates adds tokens."""
     if not model.can_generate():
         return True
     model.eval()

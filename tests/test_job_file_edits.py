@@ -217,7 +217,7 @@ def notes(text: str) -> set[str]:
 
 
 def within(document: Document, edit: Edit, lost: Iterable[str]) -> bool:
-    """Tell whether comments stand on the lines of the entry that an edit names."""
+    """True if comments stand on the lines of the entry that an edit names."""
     key = next(key for key in document.places if render_key(key) == edit.key)
     first, last = document.place(key).line or 0, document.places[key].end_line or 0
     lines = document.text.splitlines()

@@ -32,7 +32,7 @@ RULE = Rule(
 
 
 def passes(text: str, line: int | None, *, path: str = "train.py", cell: int | None = None) -> bool:
-    """Tell whether a finding of ARG101 on a line is let pass."""
+    """True if a finding of ARG101 on a line is let pass."""
     document = (
         JobFileReader().read(text, path)
         if path.endswith(".yaml")

@@ -35,7 +35,7 @@ class Asking:
 
 
 def is_mended(template: str) -> bool:
-    """Tell whether trl puts another template in the place of this one."""
+    """True if trl puts another template in the place of this one."""
     try:
         return get_training_chat_template(Asking(template)) is not None
     except ValueError:

@@ -87,7 +87,7 @@ def ask(target: Target, footing: VersionContext) -> list[Said]:
 
 
 def patched(target: Target) -> bool:
-    """Tell whether a script imports a library that patches TRL."""
+    """True if a script imports a library that patches TRL."""
     return any(imported.module.partition(".")[0] in PATCHES for imported in target.document.imports)
 
 

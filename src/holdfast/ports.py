@@ -105,11 +105,11 @@ class LocalReferences(Protocol):
     """What lies on this machine, by the names that jobs give it. A library that is given such a name looks here first."""
 
     def holds(self, name: str) -> bool:
-        """Return whether there is anything of that name here."""
+        """True if there is anything of that name here."""
         ...
 
     def has_all(self, mention: Reference) -> bool:
-        """Return whether everything that is mentioned is here: of data that is read from files, each of them."""
+        """True if everything that is mentioned is here: of data that is read from files, each of them."""
         ...
 
     def doubt(self, mention: Reference) -> str:
@@ -153,7 +153,7 @@ class Hub(Protocol):
         ...
 
     def target(self, mention: Reference, /) -> PushTarget:
-        """Return whether this token may write to a repository."""
+        """True if this token may write to a repository."""
         ...
 
     def link(self, address: str, /) -> Link:

@@ -53,7 +53,7 @@ class Scope:
     permissions: tuple[str, ...] = (READ, WRITE)
 
     def covers(self, kind: Kind, name: str) -> bool:
-        """Return whether it is about a repository."""
+        """True if it is about a repository."""
         if self.kind in ("user", "org"):
             return self.name == name.partition("/")[0]
         return (self.kind, self.name) == (kind, name)
@@ -82,7 +82,7 @@ class Token:
     reads_gated: bool = True
 
     def allows(self, permission: str, kind: Kind, name: str) -> bool:
-        """Return whether the token itself, whatever its user may do, stretches to something."""
+        """True if the token itself, whatever its user may do, stretches to something."""
         if self.role != "fineGrained":
             return self.role == "write" or permission == READ
         wanted = (permission, WRITE) if permission == READ else (permission,)
@@ -110,7 +110,7 @@ class Accounts:
         return self.tokens[text]
 
     def sees(self, token: Token | None, repo: Repository) -> bool:
-        """Return whether a repository exists, as far as this token can tell."""
+        """True if a repository exists, as far as this token can tell."""
         if not repo.private:
             return True
         return token is not None and self._belongs(token, repo) and token.allows(READ, repo.kind, repo.name)
@@ -137,14 +137,14 @@ class Accounts:
             raise HubError(403, because, "GatedRepo")
 
     def writes(self, token: Token | None, repo: Repository) -> bool:
-        """Return whether this token may change a repository."""
+        """True if this token may change a repository."""
         if token is None or not token.allows(WRITE, repo.kind, repo.name):
             return False
         own = repo.created_by == token.user.name and self._role(token.user, repo.namespace) == "contributor"
         return own or self._role(token.user, repo.namespace) in ("write", "admin")
 
     def creates(self, token: Token, kind: Kind, name: str) -> bool:
-        """Return whether this token may make a repository of that name."""
+        """True if this token may make a repository of that name."""
         role = self._role(token.user, name.partition("/")[0])
         return role in ("contributor", "write", "admin") and token.allows(WRITE, kind, name)
 

@@ -60,7 +60,7 @@ class Request:
         return [part for value in values for part in value.split(",")]
 
     def says(self, key: str) -> bool:
-        """Return whether a query parameter means yes; Python's clients send `True`, httpx `true`, people `1`."""
+        """True if a query parameter means yes; Python's clients send `True`, httpx `true`, people `1`."""
         return self.get(key).lower() in ("true", "1")
 
     def json(self) -> Any:

@@ -272,7 +272,7 @@ class Signed:
 
 
 def is_large(path: str, size: int, at: Commit | None) -> bool:
-    """Return whether a file is kept outside git: by the patterns of `.gitattributes`, or by its size. An empty one never is."""
+    """True if a file is kept outside git: by the patterns of `.gitattributes`, or by its size. An empty one never is."""
     listed = at.files.get(".gitattributes") if at else None
     lines = listed.content.decode().splitlines() if listed else ATTRIBUTES.splitlines()
     patterns = [line.split()[0] for line in lines if "filter=lfs" in line]

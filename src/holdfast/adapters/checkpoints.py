@@ -33,7 +33,7 @@ NO_DAMAGE = "; no damage is apparent"
 
 
 def verify_checkpoint(path: Path) -> Wholeness:
-    """Return whether a checkpoint or a model's folder is whole; reads every byte that the manifest names.
+    """True if a checkpoint or a model's folder is whole; reads every byte that the manifest names.
 
     Raises:
         UsageError: It is no folder.
@@ -90,7 +90,7 @@ def _verify_without_manifest(path: Path) -> Wholeness:
 
 
 def _is_watched(folder: Path) -> bool:
-    """Return whether holdfast watched what was saved into a folder: another checkpoint there has its manifest."""
+    """True if holdfast watched what was saved into a folder: another checkpoint there has its manifest."""
     return any(folder.glob(f"checkpoint-*/{MANIFEST}"))
 
 

@@ -66,7 +66,7 @@ def _of_host(declared: ProjectRequirements, source: str) -> Iterator[str]:
 
 
 def is_made(words: Sequence[str]) -> bool:
-    """Return whether uv makes the environment that some words run a program in, of what a project declares."""
+    """True if uv makes the environment that some words run a program in, of what a project declares."""
     return WITH in words and words[-1] != SCRIPT
 
 
@@ -87,7 +87,7 @@ def _select_for_project(declared: ProjectRequirements, source: str, added: Seque
 
 
 def _is_needed(name: str, source: str) -> bool:
-    """Return whether a training needs a package of its project: it is a library that is known here, or imported."""
+    """True if a training needs a package of its project: it is a library that is known here, or imported."""
     module = name.replace("-", "_")
     return module in packages() or _imports(module, source)
 
@@ -146,7 +146,7 @@ def find_missing(requirements: Iterable[str], python: str = "") -> Iterator[str]
 
 
 def _runs(python: str) -> bool:
-    """Return whether this Python is one that a header asks for; uv says what is wrong with what cannot be read."""
+    """True if this Python is one that a header asks for; uv says what is wrong with what cannot be read."""
     try:
         return SpecifierSet(python).contains(platform.python_version(), prereleases=True)
     except InvalidSpecifier:

@@ -86,7 +86,7 @@ class Patterns:
     spec: GitIgnoreSpec
 
     def match(self, path: str, *, is_folder: bool) -> bool | None:
-        """Tell whether they leave a real path out; None where they say nothing of it."""
+        """True if they leave a real path out; None where they say nothing of it."""
         root = self.folder.rstrip(os.sep) + os.sep
         if not path.startswith(root):
             return None
@@ -162,7 +162,7 @@ def _wanted(entry: os.DirEntry[str], *, is_folder: bool) -> bool:
 
 
 def _is_ignored(real: str, layers: Sequence[Patterns], exclude: Patterns | None, *, is_folder: bool) -> bool:
-    """Tell whether to pass a path by: the project's patterns come first, then the nearest `.gitignore` that knows it."""
+    """True if to pass a path by: the project's patterns come first, then the nearest `.gitignore` that knows it."""
     if exclude and exclude.match(real, is_folder=is_folder):
         return True
     answers = (layer.match(real, is_folder=is_folder) for layer in reversed(layers))
@@ -170,7 +170,7 @@ def _is_ignored(real: str, layers: Sequence[Patterns], exclude: Patterns | None,
 
 
 def _is_excluded(exclude: Patterns, path: str) -> bool:
-    """Tell whether a project's patterns leave out a file, or a folder that it is in."""
+    """True if a project's patterns leave out a file, or a folder that it is in."""
     whole = Path(path).resolve()
     folders = [folder for folder in whole.parents if folder.is_relative_to(exclude.folder)][:-1]
     if LEFT_OUT & {folder.name for folder in folders}:

@@ -27,11 +27,11 @@ class LocalFolders:
         self._folders = tuple(dict.fromkeys(folder.absolute() for folder in folders))
 
     def holds(self, name: str) -> bool:
-        """Return whether there is anything of that name here."""
+        """True if there is anything of that name here."""
         return self._find(name) is not None
 
     def has_all(self, mention: Reference) -> bool:
-        """Return whether everything that is mentioned is here: of data that is read from files, each of them."""
+        """True if everything that is mentioned is here: of data that is read from files, each of them."""
         names = mention.read.names if mention.read else (mention.name,)
         return all(_lies_in(self._start(names), name) for name in names)
 
@@ -113,7 +113,7 @@ class LocalFolders:
 
 
 def _lies_in(folder: Path, name: str) -> bool:
-    """Tell whether a folder has something of a name, or of a pattern."""
+    """True if a folder has something of a name, or of a pattern."""
     try:
         path = folder / Path(name).expanduser()
         return path.exists() or (bool(WILD.intersection(name)) and any(found_in(folder, name)))

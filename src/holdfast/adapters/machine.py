@@ -127,7 +127,7 @@ def _find_gpu(gpus: list[tuple[str, Gpu]] | None, word: str) -> Gpu | None:
 
 
 def has_hub_token(environment: Mapping[str, str]) -> bool:
-    """Tell whether huggingface_hub would find a token. Source: its `get_token`, version 2.4."""
+    """True if huggingface_hub would find a token. Source: its `get_token`, version 2.4."""
     if any(environment.get(name, "").strip() for name in TOKENS):
         return True
     cache = environment.get("XDG_CACHE_HOME") or "~/.cache"

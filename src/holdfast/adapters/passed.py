@@ -21,7 +21,7 @@ def passed_at(program: Program, words: Sequence[str]) -> float | None:
 
 
 def passed_before(program: Program, words: Sequence[str]) -> bool:
-    """Tell whether a rehearsal of the same program, run by the same words, passed."""
+    """True if a rehearsal of the same program, run by the same words, passed."""
     return passed_at(program, words) is not None
 
 

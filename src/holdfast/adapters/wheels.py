@@ -89,7 +89,7 @@ def read_wheel(path: Path) -> ReleaseSources:
 
 
 def is_environment(folder: Path) -> bool:
-    """Tell whether a folder is one that packages are installed in."""
+    """True if a folder is one that packages are installed in."""
     return any(folder.glob("*.dist-info"))
 
 

@@ -86,7 +86,7 @@ def read_question(question: TargetRequest, text: str | None = None) -> Target:
 
 
 def _looks_outside(asked: Target, question: TargetRequest) -> bool:
-    """Tell whether an answer rests on what is outside now, and may be another the next time."""
+    """True if an answer rests on what is outside now, and may be another the next time."""
     return question.unasked != WALKED and any(mentions(document) for document in asked.documents)
 
 
@@ -124,7 +124,7 @@ def _program_checker() -> Checker:
 
 
 def _is_passed_by(asked: Target, question: TargetRequest) -> bool:
-    """Tell whether nothing is looked for outside, here or on the Hub: of a program that was found in a folder."""
+    """True if nothing is looked for outside, here or on the Hub: of a program that was found in a folder."""
     return question.unasked == WALKED and asked.job is None
 
 

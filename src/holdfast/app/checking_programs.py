@@ -72,7 +72,7 @@ def stand(path: str, documents: Sequence[Document], resolve: str) -> VersionCont
 
 
 def _asks_uv(declared: ProjectRequirements, resolve: str) -> bool:
-    """Tell whether uv has anything to say: where nothing is declared, or the versions themselves, it has not."""
+    """True if uv has anything to say: where nothing is declared, or the versions themselves, it has not."""
     return resolve == UV and bool(declared.requirements) and not declared.exact
 
 

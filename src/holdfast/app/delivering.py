@@ -11,7 +11,7 @@ from holdfast.engine.delivery import Delivery, judge_delivery, needed_files
 
 
 def verify_push(repository: str, state: RunState) -> Delivery:
-    """Return whether the last push to a repository has arrived; unknown where the Hub does not say."""
+    """True if the last push to a repository has arrived; unknown where the Hub does not say."""
     push = state.pushes[repository]
     folder, revision = push.get("folder"), push.get("revision")
     mention = Reference(role="target", name=repository, key="output.push_to", revision=revision)

@@ -149,7 +149,7 @@ def _whole_lines(asked: Mapping[str, Any]) -> list[Row] | None:
 
 
 def _is_mapped(folder: Path, noted: Sequence[RecordedRows]) -> bool:
-    """Return whether the script gives its trainer other columns than it got, or none was made before it failed."""
+    """True if the script gives its trainer other columns than it got, or none was made before it failed."""
     kept = folder / "rows" / "train.jsonl"
     columns = [each.columns for each in noted if each.rows]
     if not columns:

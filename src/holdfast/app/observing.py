@@ -158,7 +158,7 @@ def _of_rows(path: Path) -> Iterator[Objection]:
 
 
 def evaluates_on_trained(whole: PartResult, rows: Path) -> bool:
-    """Return whether every row of an evaluation is one that is trained on, as far as rows were kept.
+    """True if every row of an evaluation is one that is trained on, as far as rows were kept.
 
     Args:
         whole: The part that went the whole path.

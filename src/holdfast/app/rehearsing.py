@@ -188,7 +188,7 @@ def _rehearsed(asked: Program, order: PartRequest, words: Sequence[str], way: Re
 
 
 def _is_started_by_python(asked: Program) -> bool:
-    """Return whether `holdfast run` starts a script as a single process: it starts one for each of several GPUs by torchrun."""
+    """True if `holdfast run` starts a script as a single process: it starts one for each of several GPUs by torchrun."""
     return asked.local and not asked.launched_by and len(LocalMachine().fetch().gpus) <= 1
 
 

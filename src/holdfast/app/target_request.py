@@ -45,5 +45,5 @@ class TargetRequest:
 
 
 def rows_at_hand(asked: Target) -> bool:
-    """Tell whether a job file's data lies here, so that rules about rows can be asked."""
+    """True if a job file's data lies here, so that rules about rows can be asked."""
     return asked.job is not None and Path(asked.job.dataset.path).expanduser().exists()

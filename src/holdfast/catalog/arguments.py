@@ -124,7 +124,7 @@ def signatures(job: Document, api: Api) -> Iterator[tuple[Call, CallSignature]]:
 
 
 def _gives_itself(call: Call) -> bool:
-    """Tell whether a method is called on its class: what it is called for is one more argument."""
+    """True if a method is called on its class: what it is called for is one more argument."""
     return call.unbound and bool(call.positional) and not call.name.startswith("from_")
 
 
@@ -153,7 +153,7 @@ def called(call: Call) -> str:
 
 
 def has_edits(job: Document, call: Call) -> bool:
-    """Tell whether a call's arguments stand in the source, so that they can be changed there."""
+    """True if a call's arguments stand in the source, so that they can be changed there."""
     return call.via != "parser" or job.kind == "command"
 
 
@@ -168,7 +168,7 @@ def _takes(call: Call, signature: CallSignature, name: str) -> bool:
 
 
 def _is_short_for_a_flag(signature: CallSignature, name: str) -> bool:
-    """Tell whether a command line takes it: the beginning of one flag, or `no_` before a switch that is on by itself."""
+    """True if a command line takes it: the beginning of one flag, or `no_` before a switch that is on by itself."""
     positive = name.removeprefix("no_")
     if positive != name:
         defaults = (each.default for whole, each in signature.parameters.items() if whole.startswith(positive))

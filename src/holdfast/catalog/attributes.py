@@ -46,7 +46,7 @@ def _lost_by_trainers(api: Api, read: AttributeRead) -> Iterator[Finding]:
 
 
 def _lacks(api: Api, signature: CallSignature, read: AttributeRead) -> bool:
-    """Tell whether nothing is known that would give the class such an attribute."""
+    """True if nothing is known that would give the class such an attribute."""
     open_ = signature.kind != "class" or signature.open or signature.swallows
     there = read.name in signature.parameters or read.name in _computed() or read.name.startswith("_")
     return not open_ and not there and api.signature(f"{read.path}.{read.name}") is None
@@ -76,7 +76,7 @@ def _judged(job: Document, api: Api, signature: CallSignature, read: AttributeRe
 
 
 def _is_settings(names: tuple[str, ...], path: str) -> bool:
-    """Tell whether all attributes of a class are known: of TRL's settings, and of TrainingArguments."""
+    """True if all attributes of a class are known: of TRL's settings, and of TrainingArguments."""
     return PLAIN in names or path.startswith("trl.")
 
 

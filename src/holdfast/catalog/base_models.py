@@ -157,14 +157,14 @@ def _named(job: Document, call: Call, argument: str, name: str, loader: Call | N
 
 
 def is_plain(job: Document, base: Base) -> bool:
-    """Tell whether the usual files of a model are loaded, as far as can be seen."""
+    """True if the usual files of a model are loaded, as far as can be seen."""
     init = job.get(INIT, None) if base.by_name else None
     given = set(base.loader.arguments if base.loader else init if isinstance(init, Mapping) else ())
     return not ELSEWHERE & given and not (base.loader and base.loader.open)
 
 
 def trusts_code(job: Document, base: Base) -> bool:
-    """Tell whether a job lets a model's own code run.
+    """True if a job lets a model's own code run.
 
     Raises:
         MissingFactError: The source hides it.
@@ -180,7 +180,7 @@ def trusts_code(job: Document, base: Base) -> bool:
 
 
 def adapts(job: Document) -> bool:
-    """Tell whether a job trains an adapter instead of the model's own weights.
+    """True if a job trains an adapter instead of the model's own weights.
 
     Raises:
         MissingFactError: The source hides it.
@@ -233,7 +233,7 @@ def quantization_class(job: Document) -> str | None:
 
 
 def is_conversational(dataset: Dataset) -> bool:
-    """Tell whether a dataset surely holds conversations, as trl recognizes them: lists of messages with role and content.
+    """True if a dataset surely holds conversations, as trl recognizes them: lists of messages with role and content.
 
     Raises:
         MissingFactError: The types of its columns are not known.
@@ -249,7 +249,7 @@ def _is_messages(kind: Type) -> bool:
 
 
 def rows_are_raw(job: Document) -> bool:
-    """Tell whether the trainer gets the rows as the dataset has them, as far as their columns go."""
+    """True if the trainer gets the rows as the dataset has them, as far as their columns go."""
     if any(job.get(key, None) is not None for key in ("dataset.map", "train.dataset_kwargs")):
         return False
     trainer = job.call("trainer")
@@ -263,7 +263,7 @@ def rows_are_raw(job: Document) -> bool:
 
 
 def uses_own_tokenizer(job: Document, base: Base) -> bool:
-    """Tell whether a trainer surely works with the tokenizer that comes with the model, as it is saved."""
+    """True if a trainer surely works with the tokenizer that comes with the model, as it is saved."""
     if not base.by_name or job.get("model.chat_template", None) is not None:
         return False
     trainer = job.call("trainer")
@@ -272,7 +272,7 @@ def uses_own_tokenizer(job: Document, base: Base) -> bool:
 
 
 def writes_as_saved(job: Document, base: Base) -> bool:
-    """Tell whether a trainer surely writes conversations out by the chat template that is saved with the model.
+    """True if a trainer surely writes conversations out by the chat template that is saved with the model.
 
     It does with a tokenizer that the program loads by the model's name and gives no template of its own.
     """
@@ -293,7 +293,7 @@ def writes_as_saved(job: Document, base: Base) -> bool:
 
 
 def _templated(job: Document, tokenizer: CallResult) -> bool:
-    """Tell whether a tokenizer is handed to something that may give it a template."""
+    """True if a tokenizer is handed to something that may give it a template."""
     handed = (call for call in job.calls if "template" in call.name or "chat_format" in call.name)
     return any(tokenizer in (*call.positional, *call.arguments.values()) for call in handed)
 

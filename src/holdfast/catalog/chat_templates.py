@@ -21,7 +21,7 @@ NUMBER: Final = re.compile(r"[0-9]{1,9}")
 
 
 def marks_assistant(template: str) -> bool:
-    """Tell whether a template says itself which tokens are the assistant's.
+    """True if a template says itself which tokens are the assistant's.
 
     >>> marks_assistant("{%- generation -%}{{ message.content }}{% endgeneration %}"), marks_assistant("{{ generation }}")
     (True, False)
@@ -30,7 +30,7 @@ def marks_assistant(template: str) -> bool:
 
 
 def is_mended(api: Api, template: str) -> bool | None:
-    """Tell whether trl trains with a template of its own in the place of this one; None for a trl that was not asked."""
+    """True if trl trains with a template of its own in the place of this one; None for a trl that was not asked."""
     table = load_table("chat_templates")
     if api.versions.get("trl") != table["trl"]:
         return None

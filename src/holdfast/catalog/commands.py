@@ -25,7 +25,7 @@ def dataclasses_of(call: Call, api: Api) -> Iterator[Call]:
 
 
 def is_command(job: Document, call: Call) -> bool:
-    """Tell whether a call is of a command that hands on to another program what it does not know itself."""
+    """True if a call is of a command that hands on to another program what it does not know itself."""
     return job.kind == "command" and any(" " in each.path and each.key == call.key for each in job.calls)
 
 

@@ -143,7 +143,7 @@ def refusals(job: Document, api: Api, rule: str) -> Iterator[tuple[Construction,
 
 
 def is_told_elsewhere(made: Construction, notice: Notice, job: Document, api: Api) -> bool:
-    """Tell whether a rule of its own tells of an error of a construction."""
+    """True if a rule of its own tells of an error of a construction."""
     names = [name for name, words in ELSEWHERE.items() if words.search(notice.message)]
     grouped = job.kind == "job" or (made.call.key == "train" and makes_groups(job, api))
     return any(name != GROUPS or grouped for name in names)
@@ -224,7 +224,7 @@ class _Constructor:
 
 
 def _is_own_class(job: Document, call: Call) -> bool:
-    """Tell whether a class of the program is called that may check otherwise than the library's class it derives from."""
+    """True if a class of the program is called that may check otherwise than the library's class it derives from."""
     written = call.label.partition(".")[0]
     imported = any(each.bound.partition(".")[0] == written for each in job.imports)
     return bool(call.own) or (call.via == "call" and not imported and call.label != call.name)

@@ -33,7 +33,7 @@ class ImportFailure:
     lacks: str = ""
 
     def concerns(self, api: Api) -> bool:
-        """Tell whether these versions are among those that fail."""
+        """True if these versions are among those that fail."""
         releases, here = released("trl"), api.versions.get("trl")
         if here not in releases or not set(self.trl) <= set(releases):
             return False

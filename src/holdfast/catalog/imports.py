@@ -108,7 +108,7 @@ def dead_fallbacks(job: Document, api: Api) -> Iterator[tuple[Place, str]]:
 
 
 def _fails(api: Api, each: Import) -> bool:
-    """Tell whether an import certainly fails."""
+    """True if an import certainly fails."""
     there = api.has_module(each.module)
     return there is False or (bool(there) and each.name is not None and api.has_name(each.module, each.name) is False)
 

@@ -139,14 +139,14 @@ def _variable_read(node: ast.AST) -> tuple[str, int, bool] | None:
 
 
 def _is_numbered(call: ast.Call) -> bool:
-    """Return whether `init_process_group` is told its rank, or where to meet."""
+    """True if `init_process_group` is told its rank, or where to meet."""
     given = {each.arg: each.value for each in call.keywords}
     by_address = "init_method" in given and not _is_env(given["init_method"])
     return bool(given.keys() & NUMBERED) or by_address
 
 
 def _asks_environ(call: ast.Call) -> bool:
-    """Return whether a call is `os.environ.get` or `os.getenv`."""
+    """True if a call is `os.environ.get` or `os.getenv`."""
     match call.func:
         case ast.Attribute(value=held, attr="get"):
             return _is_environ(held)
@@ -169,7 +169,7 @@ def _is_env(node: ast.AST) -> bool:
 
 
 def _is_branch(node: ast.AST) -> bool:
-    """Return whether what stands in a node may be left out."""
+    """True if what stands in a node may be left out."""
     match node:
         case ast.If():
             return not _is_main(node)
@@ -180,14 +180,14 @@ def _is_branch(node: ast.AST) -> bool:
 
 
 def _is_main(node: ast.If) -> bool:
-    """Return whether a branch is `if __name__ == "__main__"`."""
+    """True if a branch is `if __name__ == "__main__"`."""
     return (
         isinstance(node.test, ast.Compare) and isinstance(node.test.left, ast.Name) and node.test.left.id == "__name__"
     )
 
 
 def _is_caught(node: ast.AST) -> bool:
-    """Return whether a `try` goes on where a variable is not set."""
+    """True if a `try` goes on where a variable is not set."""
     if not isinstance(node, ast.Try):
         return False
     kinds = [each.type for each in node.handlers]
@@ -197,7 +197,7 @@ def _is_caught(node: ast.AST) -> bool:
 
 
 def _sets(tree: ast.AST, name: str) -> bool:
-    """Return whether a script sets a variable itself."""
+    """True if a script sets a variable itself."""
     return any(_set_by(node, name) for node in ast.walk(tree))
 
 

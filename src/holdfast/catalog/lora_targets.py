@@ -60,7 +60,7 @@ class Targets:
         )
 
     def takes(self, module: str) -> bool:
-        """Tell whether the adapter goes to a module.
+        """True if the adapter goes to a module.
 
         Raises:
             re.error: The expression is none.
@@ -78,7 +78,7 @@ class Targets:
 
     @staticmethod
     def names_module(name: str, module: str) -> bool:
-        """Tell whether a name of a list is that of a module, or its end."""
+        """True if a name of a list is that of a module, or its end."""
         return module == name or module.endswith(f".{name}")
 
     def _leaves_out(self, module: str) -> bool:

@@ -52,12 +52,12 @@ def load_model_types() -> Mapping[str, ModelType]:
 
 
 def is_of_table(api: Api, package: str) -> bool:
-    """Tell whether the version at hand of transformers or peft is the one that the table was read from."""
+    """True if the version at hand of transformers or peft is the one that the table was read from."""
     return bool(api.versions.get(package) == load_table("model_types")[package])
 
 
 def knows(api: Api, name: str) -> bool | None:
-    """Tell whether the transformers at hand knows a type; None where that cannot be said.
+    """True if the transformers at hand knows a type; None where that cannot be said.
 
     >>> knows(Api({"transformers": "4.46.3"}), "qwen3"), knows(Api({"transformers": "4.46.3"}), "llama")
     (False, True)

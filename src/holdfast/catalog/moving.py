@@ -91,7 +91,7 @@ def spelled_recast(made: Call, config: str, edits: Iterable[Edit]) -> str:
 
 
 def is_of_one(job: Document, made: Call) -> bool:
-    """Tell whether what a call makes is given to one other call alone."""
+    """True if what a call makes is given to one other call alone."""
     whole = CallResult(made.path, made.key)
     return sum(whole in (*each.positional, *each.arguments.values()) for each in job.calls) == 1
 

@@ -70,7 +70,7 @@ def once(found: Iterable[tuple[Reference, Found]]) -> Iterator[tuple[Reference, 
 
 
 def stands(job: Document, mention: Reference) -> bool:
-    """Tell whether a job still names a thing where it was mentioned.
+    """True if a job still names a thing where it was mentioned.
 
     Raises:
         MissingFactError: The source hides what stands there now.
@@ -158,5 +158,5 @@ def some_of(names: Iterable[str]) -> str:
 
 
 def is_there(repo: Repo | None) -> bool:
-    """Tell whether a repository is there, at the revision that is asked for, so that its files can be spoken of."""
+    """True if a repository is there, at the revision that is asked for, so that its files can be spoken of."""
     return repo is not None and repo.exists and repo.commit is not None

@@ -6,7 +6,7 @@ from holdfast.catalog.api import Api, newest
 
 
 def ever_takes(path: str, name: str) -> bool:
-    """Tell whether a class has a field in any release.
+    """True if a class has a field in any release.
 
     >>> ever_takes("trl.ModelConfig", "torch_dtype"), ever_takes("trl.ModelConfig", "learning_rate")
     (True, False)

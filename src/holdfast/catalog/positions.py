@@ -39,7 +39,7 @@ def positions_of(config: Mapping[str, Any]) -> Positions | None:
 
 
 def _rotates(config: Mapping[str, Any]) -> bool:
-    """Tell whether a model surely rotates its positions, as far as it was trained and no further."""
+    """True if a model surely rotates its positions, as far as it was trained and no further."""
     if "text_config" in config or not any(config.get(name) for name in ROTATES):
         return False
     given = [config.get(name) for name in ("rope_parameters", "rope_scaling")]

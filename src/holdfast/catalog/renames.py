@@ -49,11 +49,11 @@ class Renamed:
     source: str
 
     def concerns(self, names: Iterable[str]) -> bool:
-        """Tell whether it is an argument of something with one of these names."""
+        """True if it is an argument of something with one of these names."""
         return any(fnmatchcase(name, pattern) for name in names for pattern in self.of)
 
     def keeps(self, value: Any) -> bool:
-        """Tell whether a value means the same under the new name.
+        """True if a value means the same under the new name.
 
         >>> Renamed(of=("A",), old="warmup_ratio", new="warmup_steps", below=1, source="").keeps(0.1)
         True
@@ -65,7 +65,7 @@ class Renamed:
         return self.same
 
     def may_go(self, value: Any) -> bool:
-        """Tell whether taking the argument out, with that value, changes nothing."""
+        """True if taking the argument out, with that value, changes nothing."""
         if isinstance(self.harmless, bool):
             return self.harmless
         return value is None or any(value == harmless for harmless in self.harmless)

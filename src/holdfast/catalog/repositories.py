@@ -39,7 +39,7 @@ FOLDERS: Final = frozenset(
 
 
 def may_be_repository(name: object) -> bool:
-    """Tell whether a value can be the name of a repository, and is not the path of something on a machine.
+    """True if a value can be the name of a repository, and is not the path of something on a machine.
 
     >>> [may_be_repository(name) for name in ("trl-lib/Capybara", "gpt2", "./x", "data/train", "rows.jsonl", "a/b/c", "org/a--b")]
     [True, True, False, False, False, False, False]
@@ -51,12 +51,12 @@ def may_be_repository(name: object) -> bool:
 
 
 def is_repository(name: str) -> bool:
-    """Tell whether the Hub takes a name for a repository."""
+    """True if the Hub takes a name for a repository."""
     return bool(REPOSITORY.fullmatch(name)) and "--" not in name and ".." not in name and not name.endswith(".git")
 
 
 def is_path(name: str) -> bool:
-    """Tell whether a name can only be that of something on a machine.
+    """True if a name can only be that of something on a machine.
 
     >>> [is_path(name) for name in ("./gpt2", "~/models/x", "a/b/c", "acme/chat", "gpt2")]
     [True, True, True, False, False]

@@ -76,5 +76,5 @@ def share(scan: Scan, marked: DamagedRows) -> float:
 
 
 def holds_messages(scan: Scan, column: str) -> bool:
-    """Return whether a column holds lists, as conversations are, and no texts."""
+    """True if a column holds lists, as conversations are, and no texts."""
     return isinstance(scan.columns.get(column), ListOf)

@@ -134,7 +134,7 @@ def count_rows(mention: Reference, dataset: Dataset) -> int | None:
 
 
 def overlap(one: Slice, other: Slice) -> bool:
-    """Tell whether two slices surely share rows, however many the split has; as long as it has enough to fill them.
+    """True if two slices surely share rows, however many the split has; as long as it has enough to fill them.
 
     >>> overlap(Slice("train"), Slice("train", None, 100)), overlap(Slice("train", None, 90, True), Slice("train", 90, None, True))
     (True, False)

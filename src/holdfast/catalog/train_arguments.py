@@ -67,7 +67,7 @@ def setting(job: Document, name: str, api: Api | None = None) -> Any:
 
 
 def makes_groups(job: Document, api: Api) -> bool:
-    """Tell whether a job trains on groups of completions and its config is seen whole.
+    """True if a job trains on groups of completions and its config is seen whole.
 
     What it does not give has the class's own default then, in a release that checks as those from 0.18 on do.
     """

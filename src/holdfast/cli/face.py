@@ -75,7 +75,7 @@ class RunDisplay:
         return self._orders.take()
 
     def has_left(self) -> bool:
-        """Tell whether the person chose to detach, and was not merely logged out."""
+        """True if the person chose to detach, and was not merely logged out."""
         return self._orders.interrupted
 
     def exit_code(self, code: int) -> int:

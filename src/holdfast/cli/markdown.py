@@ -36,7 +36,7 @@ def _blocks(text: str) -> Iterator[list[str]]:
 
 
 def _goes_on(block: list[str], line: str) -> bool:
-    """Tell whether a line continues the text above it."""
+    """True if a line continues the text above it."""
     is_text = block[0] and not block[0].startswith(("#", FENCE))
     return bool(is_text and line) and not line.startswith(("#", FENCE)) and not ITEM.match(line)
 

@@ -104,7 +104,7 @@ def render_runs(answer: Answer) -> str:
 
 
 def render_verify(answer: Answer) -> str:
-    """Tell whether a checkpoint is whole, and what is wrong with it."""
+    """True if a checkpoint is whole, and what is wrong with it."""
     verdict, step = answer["verdict"], answer["step"]
     colour = "green" if verdict == "whole" else "red"
     at = f" (step {step})" if step is not None else ""
@@ -124,7 +124,7 @@ def _shown_stage(run: Answer) -> str:
 
 
 def _is_unsupervised(run: Answer) -> bool:
-    """Return whether a run has started and not ended, and nobody stays with it; before its first attempt nobody has to."""
+    """True if a run has started and not ended, and nobody stays with it; before its first attempt nobody has to."""
     return run["stage"] in ("queued", "running") and bool(run["attempts"]) and run.get("supervised") is False
 
 

@@ -104,5 +104,5 @@ class CallSignature:
     deprecated: str = ""
 
     def takes(self, name: str) -> bool:
-        """Tell whether a keyword raises no TypeError."""
+        """True if a keyword raises no TypeError."""
         return self.open or self.swallows or name in self.parameters or name in self.shims

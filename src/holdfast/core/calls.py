@@ -30,7 +30,7 @@ class Guard:
     because: str = ""
 
     def holds(self, exception: str) -> bool:
-        """Tell whether such an error would not end the program here, or may never happen.
+        """True if such an error would not end the program here, or may never happen.
 
         >>> Guard(catches=frozenset({"ImportError"})).holds("ModuleNotFoundError"), Guard().holds("TypeError")
         (True, False)

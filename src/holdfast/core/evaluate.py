@@ -93,7 +93,7 @@ def evaluate(node: ast.expr, lookup: Lookup = lambda _: UNKNOWN) -> Any:
 
 
 def is_known(value: Any) -> bool:
-    """Tell whether no part of a value is `Unknown`.
+    """True if no part of a value is `Unknown`.
 
     >>> is_known({"a": [1, UNKNOWN]}), is_known({"a": [1, None]})
     (False, True)
@@ -106,7 +106,7 @@ def is_known(value: Any) -> bool:
 
 
 def truth(value: Any) -> bool | Unknown:
-    """Return whether a value counts as true, where that is known; a container is true if it holds anything."""
+    """True if a value counts as true, where that is known; a container is true if it holds anything."""
     if isinstance(value, Unknown) and value.holds is not None:
         return value.holds
     if isinstance(value, Unknown) or not isinstance(value, PLAIN):
@@ -269,7 +269,7 @@ def _pure(node: ast.expr, lookup: Lookup) -> Callable[..., Any] | None:
 
 
 def _would_grow(function: Callable[..., Any], operands: Sequence[Any]) -> bool:
-    """Tell whether the result could be huge: a repeated sequence, a power, or a text padded to some width."""
+    """True if the result could be huge: a repeated sequence, a power, or a text padded to some width."""
     if PADDED.search(_pattern(function, operands)):
         return True
     numbers = [each for each in operands if isinstance(each, int | float)]

@@ -12,7 +12,7 @@ SAME_LETTERS: Final = 0.9
 
 
 def plays_same_role(name: str, other: str) -> bool:
-    """Tell whether two names of several words may be meant for one another: none of their words is quite another one.
+    """True if two names of several words may be meant for one another: none of their words is quite another one.
 
     >>> plays_same_role("max_lenght", "max_length"), plays_same_role("num_epochs", "num_train_epochs")
     (True, True)

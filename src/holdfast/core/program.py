@@ -229,7 +229,7 @@ class _Run:
 
     @staticmethod
     def _is_empty(node: ast.expr, state: State) -> bool:
-        """Tell whether an argument is `*rest` of a method that was given no more than it names."""
+        """True if an argument is `*rest` of a method that was given no more than it names."""
         return isinstance(node, ast.Starred) and state.get(f"*{ast.unparse(node.value)}", BLANK).value == []
 
     def _if(self, node: ast.If, state: State) -> State | None:

@@ -84,7 +84,7 @@ class Values:
         return KnownValue(evaluate(node, self._lookup(state)), self.keys(node, state))
 
     def truth(self, test: ast.expr, state: State) -> bool | Unknown:
-        """Return whether a condition holds, if that is certain."""
+        """True if a condition holds, if that is certain."""
         return truth(evaluate(test, self._lookup(state)))
 
     def keys(self, node: ast.expr, state: State) -> frozenset[str]:
@@ -206,7 +206,7 @@ class Values:
         return self._is_of(value, name) if isinstance(value, Instance | CallResult) else UNKNOWN
 
     def _is_of(self, value: Instance | CallResult, name: str) -> bool | Unknown:
-        """Tell whether a class of that name is the class of what was made, or one of its bases."""
+        """True if a class of that name is the class of what was made, or one of its bases."""
         bases = self.ancestors(value.path)
         if name in {each.rpartition(".")[2] for each in (value.path, *bases)}:
             return True
@@ -215,7 +215,7 @@ class Values:
 
 
 def _is_plain(value: Any, name: str) -> bool | Unknown:
-    """Tell whether a plain value is of a class; an abstract one, or no class at all, may be anything."""
+    """True if a plain value is of a class; an abstract one, or no class at all, may be anything."""
     if name in TYPES:
         return isinstance(value, TYPES[name])
     is_class = name[:1].isupper() or name == "dtype"
@@ -229,14 +229,14 @@ def _is_none(value: Any) -> bool | Unknown:
 
 
 def _is_adapted(value: Any) -> bool | Unknown:
-    """Tell whether a model has an adapter of peft."""
+    """True if a model has an adapter of peft."""
     if isinstance(value, CallResult):
         return True if ADAPTING.search(value.path) else UNKNOWN
     return UNKNOWN if isinstance(value, Unknown | Instance) else False
 
 
 def _same(one: Any, other: Any) -> bool | Unknown:
-    """Tell whether two values are one object."""
+    """True if two values are one object."""
     if isinstance(one, CallResult) and one == other and one.key:
         return True
     plain = (one is None or isinstance(one, bool), other is None or isinstance(other, bool))
@@ -254,13 +254,13 @@ def _adapted() -> CallResult:
 
 
 def _is_something(value: CallResult) -> bool:
-    """Tell whether what a call gave is an object of a library for certain, neither None nor text nor a number."""
+    """True if what a call gave is an object of a library for certain, neither None nor text nor a number."""
     package, _, last = value.path.partition(".")
     return package in LIBRARIES and NEVER_NONE.match(last.rpartition(".")[2]) is not None
 
 
 def _is_rows(value: CallResult) -> bool:
-    """Tell whether a value is an item of loaded data: a split, a column or a row."""
+    """True if a value is an item of loaded data: a split, a column or a row."""
     return value.path.startswith("datasets.") and value.path.endswith("()[]")
 
 

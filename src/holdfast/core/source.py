@@ -11,7 +11,7 @@ class SourceExpression(str):
 
 
 def is_plain(value: Any) -> bool:
-    """Tell whether a value can be written as Python: no part of it is unknown, or made by something else.
+    """True if a value can be written as Python: no part of it is unknown, or made by something else.
 
     >>> is_plain({"a": [1, None]}), is_plain([object()])
     (True, False)

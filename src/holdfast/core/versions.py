@@ -58,7 +58,7 @@ def clauses(specifier: str) -> tuple[tuple[str, str], ...]:
 
 
 def admits(specifier: str, version: str) -> bool:
-    """Tell whether a version fits a specifier, pre-releases included; what cannot be read fits.
+    """True if a version fits a specifier, pre-releases included; what cannot be read fits.
 
     >>> admits(">=4.46,!=4.57.*", "4.57.6"), admits("~=0.12.1", "0.12.2")
     (False, True)
@@ -70,7 +70,7 @@ def admits(specifier: str, version: str) -> bool:
 
 
 def can_meet(specifiers: Iterable[str]) -> bool:
-    """Tell whether some version may fit all specifiers; only what is sure is denied.
+    """True if some version may fit all specifiers; only what is sure is denied.
 
     >>> can_meet([">=0.22,<0.24", "==0.19.1"]), can_meet([">=2", "<3", "!=2.5"])
     (False, True)
@@ -87,7 +87,7 @@ def can_meet(specifiers: Iterable[str]) -> bool:
 
 @cache
 def admits_older(specifier: str, than: str) -> bool:
-    """Tell whether a specifier may admit something older than a version.
+    """True if a specifier may admit something older than a version.
 
     >>> admits_older(">=4.20,<5", "4.36"), admits_older("!=4.40,>=4.40", "4.36")
     (True, False)
@@ -98,7 +98,7 @@ def admits_older(specifier: str, than: str) -> bool:
 
 @cache
 def admits_newer(specifier: str, than: str) -> bool:
-    """Tell whether a specifier may admit something newer than a version."""
+    """True if a specifier may admit something newer than a version."""
     _, highest = bounds(specifier)
     return highest is None or highest > (_leading(than) or ())
 
@@ -118,7 +118,7 @@ def bounds(specifier: str) -> Bounds:
 
 
 def counts(marker: str, environment: Mapping[str, str]) -> bool:
-    """Tell whether a requirement with this marker counts; one that cannot be judged does.
+    """True if a requirement with this marker counts; one that cannot be judged does.
 
     Args:
         marker: Empty where there is none.
@@ -137,7 +137,7 @@ def counts(marker: str, environment: Mapping[str, str]) -> bool:
 
 
 def _is_so(ours: str, operator: str, theirs: str) -> bool:
-    """Tell whether one comparison of a marker holds: of versions if both are some, else of texts."""
+    """True if one comparison of a marker holds: of versions if both are some, else of texts."""
     compare, one, other = COMPARE[operator], numbers(ours), numbers(theirs)
     return bool(compare(ours, theirs) if one is None or other is None else compare(one, other))
 
@@ -172,7 +172,7 @@ def _holds(operator: str, text: str, number: Numbers) -> bool:
 
 
 def _begins(number: Numbers, prefix: str) -> bool:
-    """Tell whether a version begins with the numbers of a text, each of them counted."""
+    """True if a version begins with the numbers of a text, each of them counted."""
     wanted = tuple(map(int, prefix.removeprefix("v").split(".")))
     return (number + (0,) * len(wanted))[: len(wanted)] == wanted
 

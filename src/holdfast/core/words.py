@@ -115,7 +115,7 @@ def _choices(nodes: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str, ...]]:
 
 
 def _is_zero_width(kind: Any) -> bool:
-    """Tell whether a part takes no characters, so that the literals on both sides of it stand together."""
+    """True if a part takes no characters, so that the literals on both sides of it stand together."""
     return kind in (opcodes.AT, opcodes.ASSERT, opcodes.ASSERT_NOT)
 
 

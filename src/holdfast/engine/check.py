@@ -94,7 +94,7 @@ class StrictDocument(Document):
 
 
 def _is_written(document: Document, fix: Fix) -> bool:
-    """Tell whether the text holds what a fix changes: what an override gives stays as it is, whatever the file says."""
+    """True if the text holds what a fix changes: what an override gives stays as it is, whatever the file says."""
     return not any(document.place(edit.key).origin for edit in fix.edits)
 
 

@@ -97,7 +97,7 @@ class ProgramFacts(HubFacts):
         return self._footing.declared
 
     def has(self, name: str) -> bool:
-        """Tell whether the program names what a fact is about: data that it hands its trainer counts, wherever that is from."""
+        """True if the program names what a fact is about: data that it hands its trainer counts, wherever that is from."""
         return super().has(name) or (name == "dataset" and self._outside is not None and self._is_given(TRAIN_DATA))
 
     @cached_property
@@ -204,7 +204,7 @@ def _resting_on_guesses(
 
 
 def _tells_of(result: Finding | Skip, versions: Iterable[str]) -> bool:
-    """Tell whether a finding speaks of one of some versions."""
+    """True if a finding speaks of one of some versions."""
     return isinstance(result, Finding) and any(version in result.message for version in versions)
 
 
@@ -316,7 +316,7 @@ class _Floors:
         return later[first] if first < len(later) else None
 
     def _is_gone(self, finding: Finding, package: str, version: str) -> bool:
-        """Tell whether its rule finds it no more with another version of a package in the place of the lowest."""
+        """True if its rule finds it no more with another version of a package in the place of the lowest."""
         rule, document = finding.rule, finding.document
         if rule is None or document is None:
             return False

@@ -312,7 +312,7 @@ def _at(job: Document, key: str) -> Place | None:
 
 
 def _trains(job: Document) -> bool:
-    """Tell whether a document is about a training of its own."""
+    """True if a document is about a training of its own."""
     return job.kind == "command" or isinstance(job.get("method"), str)
 
 

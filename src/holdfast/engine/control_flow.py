@@ -4,7 +4,7 @@ import ast
 
 
 def is_conditional(text: str, line: int) -> bool:
-    r"""Tell whether a line is only reached under a condition; where the text is no plain Python, it may be.
+    r"""True if a line is only reached under a condition; where the text is no plain Python, it may be.
 
     >>> is_conditional("if push:\n    trainer.push_to_hub()", 2)
     True
@@ -39,7 +39,7 @@ def _trains(body: list[ast.stmt]) -> bool:
 
 
 def _ends(handler: ast.ExceptHandler) -> bool:
-    """Tell whether a handler raises again, or leaves."""
+    """True if a handler raises again, or leaves."""
     nodes = [node for statement in handler.body for node in ast.walk(statement)]
     leaves = (node.attr for node in nodes if isinstance(node, ast.Attribute))
     return any(isinstance(node, ast.Raise) for node in nodes) or "exit" in leaves or "_exit" in leaves

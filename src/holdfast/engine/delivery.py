@@ -69,7 +69,7 @@ def judge_delivery(repository: str, here: Mapping[str, StoredFile], there: RepoT
 
 
 def _is_same(name: str, mine: StoredFile, theirs: StoredFile | None) -> bool:
-    """Tell whether a file is there, and, of weights, whether it is the same."""
+    """True if a file is there, and, of weights, whether it is the same."""
     if theirs is None or not WEIGHTS.fullmatch(name):
         return theirs is not None
     known = {kind: digest for kind, digest in theirs.digests.items() if kind in mine.digests}

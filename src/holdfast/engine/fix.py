@@ -88,7 +88,7 @@ class _PlannedFixes:
 
 
 def _quarrel(edit: Edit, other: Edit) -> bool:
-    """Tell whether two different edits are about one key, or a key within the other's."""
+    """True if two different edits are about one key, or a key within the other's."""
     return any(
         f"{one}.".startswith(f"{two}.") or f"{two}.".startswith(f"{one}.")
         for one in _touched(edit)
@@ -103,7 +103,7 @@ def _touched(edit: Edit) -> tuple[str, ...]:
 
 
 def _meet(edit: TextEdit, other: TextEdit) -> bool:
-    """Tell whether two edits touch the same characters, or both write at one place."""
+    """True if two edits touch the same characters, or both write at one place."""
     if (edit.path, edit.cell) != (other.path, other.cell):
         return False
     first, second = sorted((edit, other), key=lambda each: (each.start, each.end))

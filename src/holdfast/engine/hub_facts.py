@@ -101,11 +101,11 @@ class HubFacts:
         return tuple(map(placed, named))
 
     def concerns(self, rule: Rule) -> bool:
-        """Tell whether there is anything to ask a rule about: one that needs the account is not asked of a job without mentions."""
+        """True if there is anything to ask a rule about: one that needs the account is not asked of a job without mentions."""
         return all(self.has(name) for name in rule.needs & OF_THE_WHOLE.keys())
 
     def has(self, name: str) -> bool:
-        """Tell whether the job names what a fact of the whole is about."""
+        """True if the job names what a fact of the whole is about."""
         named = (each for each in (*self.mentions, *self.hidden) if name != ACCOUNT or not each.local)
         return any(each.role in OF_THE_WHOLE[name] for each in named)
 

@@ -100,7 +100,7 @@ class JobFacts(HubFacts):
         return self._here.variables
 
     def has(self, name: str) -> bool:
-        """Tell whether the job names what a fact is about: each has data and a model."""
+        """True if the job names what a fact is about: each has data and a model."""
         return name != "account" or super().has(name)
 
     @cached_property

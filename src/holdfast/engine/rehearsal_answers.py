@@ -62,7 +62,7 @@ def summarize_rehearsal(answer: Mapping[str, Any]) -> str:
 
 
 def refuses(failure: Failure) -> bool:
-    """Return whether a failure forbids a run.
+    """True if a failure forbids a run.
 
     Of the script's own lines one does not that is only slow, or large, on this machine; nor one that is met when the job is
     started a second time. Nor does a resumed training that differs: one that nobody stops is as good as asked for.

@@ -68,7 +68,7 @@ def identity(result: Finding | Skip) -> object:
 
 
 def _names_anew(finding: Finding) -> bool:
-    """Tell whether a finding is about an old name, of which the new one is known."""
+    """True if a finding is about an old name, of which the new one is known."""
     return bool(_renames(finding)) or bool(_moves(finding))
 
 

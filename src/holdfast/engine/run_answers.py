@@ -64,5 +64,5 @@ def _attempt(attempt: AttemptState) -> dict[str, Any]:
 
 
 def answer_verify(wholeness: Wholeness) -> dict[str, Any]:
-    """Return whether a checkpoint is whole."""
+    """True if a checkpoint is whole."""
     return {"schema": SCHEMA, "verb": "verify", **wholeness.as_json()}

@@ -127,7 +127,7 @@ def _take_up(state: RunState, limits: Limits) -> Flow:
 
 
 def _was_killed(state: RunState) -> bool:
-    """Return whether the newest attempt ended without a word, and nobody had asked it to stop."""
+    """True if the newest attempt ended without a word, and nobody had asked it to stop."""
     current = state.current
     if current is None or current.stage is not Stage.FAILED or current.end or current.because or state.stop:
         return False

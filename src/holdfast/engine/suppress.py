@@ -54,7 +54,7 @@ class Ignore:
         return self.place.line or 0
 
     def covers(self, code: str, place: Place) -> bool:
-        """Tell whether a finding is let pass."""
+        """True if a finding is let pass."""
         here = self.cell in (None, place.cell) and self.first <= (place.line or self.first) <= self.last
         return here and code.startswith(self.codes)
 

@@ -68,7 +68,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _lacks_its_value(call: Call, parameter: Parameter) -> bool:
-    """Tell whether a flag stands alone where argparse wants a value: only a switch whose default is known can do without."""
+    """True if a flag stands alone where argparse wants a value: only a switch whose default is known can do without."""
     if call.via != "parser" or parameter.name in call.defaults or call.arguments[parameter.name] is not True:
         return False
     return "bool" not in parameter.types or (parameter.types == {"bool", "null"} and parameter.default is None)
@@ -128,13 +128,13 @@ def _no_rank(call: Call) -> Iterator[Finding]:
 
 
 def _is_collection(call: Call, value: Any, parameter: Parameter) -> bool:
-    """Tell whether a list or a mapping stands in the place of a number."""
+    """True if a list or a mapping stands in the place of a number."""
     is_number = not parameter.types & {"bool"} and call.via == "call"
     return is_number and isinstance(value, list | tuple | dict) and is_known(value)
 
 
 def _is_read(call: Call, value: Any, parameter: Parameter) -> bool:
-    """Tell whether a parser takes a value from a command line, or from a file, for what the argument needs."""
+    """True if a parser takes a value from a command line, or from a file, for what the argument needs."""
     if call.via != "parser":
         return False
     if not isinstance(value, str):  # what a file holds is taken as it is
@@ -159,7 +159,7 @@ def _severity(call: Call, value: Any, parameter: Parameter) -> Severity | None:
 
 
 def _fits(value: Any, parameter: Parameter) -> bool:
-    """Tell whether a value is one of the plain types; a whole number is also a float, and any number a switch."""
+    """True if a value is one of the plain types; a whole number is also a float, and any number a switch."""
     match value:
         case None:
             wants_number = parameter.types & {"int", "float"} and parameter.name not in NONE

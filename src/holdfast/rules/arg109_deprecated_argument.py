@@ -158,7 +158,7 @@ def _fix(job: Document, api: Api, call: Call, names: tuple[str, str], change: Re
 
 
 def _narrows(api: Api, call: Call, new: str) -> bool:
-    """Tell whether a script that uses a new name runs with the newest releases alone; a job file pins its own."""
+    """True if a script that uses a new name runs with the newest releases alone; a job file pins its own."""
     spans = api.parameter_spans(call.path, new) if new and call.via != "file" else ()
     if not spans:
         return False

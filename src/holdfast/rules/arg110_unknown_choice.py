@@ -64,7 +64,7 @@ def _losses(job: Document, api: Api, parameter: Parameter) -> tuple[str, ...]:
 
 
 def _is_none_of(value: Any, parameter: Parameter) -> bool:
-    """Tell whether a value, or one in a list of them, is a word and none of the choices."""
+    """True if a value, or one in a list of them, is a word and none of the choices."""
     if isinstance(value, list | tuple):
         return "list" in parameter.types and any(_is_none_of(each, parameter) for each in value)
     return isinstance(value, str) and value not in parameter.choices

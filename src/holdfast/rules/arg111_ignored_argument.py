@@ -39,7 +39,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _is_never_read(job: Document, api: Api, call: Call) -> bool:
-    """Tell whether a config says where to resume, and every training of the program is started without."""
+    """True if a config says where to resume, and every training of the program is started without."""
     given = call.arguments[RESUME]
     if (
         call.via == "parser"

@@ -75,7 +75,7 @@ def _fault(name: str, value: Any) -> str:
 
 
 def _is_callback(value: Any) -> bool:
-    """Tell whether a value is one callback, or its class; what a function gives may be a list of them."""
+    """True if a value is one callback, or its class; what a function gives may be a list of them."""
     made = isinstance(value, CallResult | LibraryName) and value.path.rpartition(".")[2][:1].isupper()
     return made or (isinstance(value, LocalName) and value.kind == "class")
 

@@ -70,7 +70,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _takes(override: OverriddenMethod, passed: PassedArgument) -> bool:
-    """Tell whether a method can be called with the argument, or may never be reached as it stands."""
+    """True if a method can be called with the argument, or may never be reached as it stands."""
     if override.guard.because:
         return True
     if passed.position is None:
@@ -79,7 +79,7 @@ def _takes(override: OverriddenMethod, passed: PassedArgument) -> bool:
 
 
 def _is_called(job: Document, api: Api, owner: str, passed: PassedArgument) -> bool:
-    """Tell whether the program trains with a trainer that calls the method as that of transformers does."""
+    """True if the program trains with a trainer that calls the method as that of transformers does."""
     callers = {"train"} | passed.callers - {STEP}  # TRL's own steps go on to that of transformers
     homes = [api.home(f"{owner}.{caller}") or "" for caller in callers]
     ours = owner.rpartition(".")[2] in OWN_STEP or not all(home.startswith(THEIRS) for home in homes)

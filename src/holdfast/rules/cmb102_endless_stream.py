@@ -43,7 +43,7 @@ def _in_program(job: Document) -> Iterator[Finding]:
 
 
 def _streams(job: Document, trainer: Call) -> bool:
-    """Tell whether the trainer is given what `load_dataset(…, streaming=True, split=…)` gave."""
+    """True if the trainer is given what `load_dataset(…, streaming=True, split=…)` gave."""
     rows = trainer.arguments.get("train_dataset")
     loaded = isinstance(rows, CallResult) and rows.path == "datasets.load_dataset" and rows.key == "dataset"
     return loaded and job.get(STREAMING, default=False) is True and job.get("dataset.split", None) is not None

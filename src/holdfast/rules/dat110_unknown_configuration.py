@@ -41,7 +41,7 @@ def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Findin
 
 
 def _is_said(job: Document, key: str, config: str) -> bool:
-    """Tell whether a job still names the configuration that was looked for."""
+    """True if a job still names the configuration that was looked for."""
     said = job.get(key, config)
     return not isinstance(said, str) or said == config or key.rpartition(".")[2].isdigit()
 

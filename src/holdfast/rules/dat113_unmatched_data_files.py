@@ -50,7 +50,7 @@ def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Findin
 
 
 def _is_paper(name: str) -> bool:
-    """Tell whether a file is about the data, and surely none."""
+    """True if a file is about the data, and surely none."""
     return name.lower().endswith(PAPERS)
 
 
@@ -59,7 +59,7 @@ def _is_pattern(wanted: str) -> bool:
 
 
 def _fits(name: str, wanted: str) -> bool:
-    """Tell whether a file may be one that is asked for: a star may stand for folders, too, which is more than datasets lets it."""
+    """True if a file may be one that is asked for: a star may stand for folders, too, which is more than datasets lets it."""
     wanted = wanted.removeprefix("./")
     if not _is_pattern(wanted):
         return name == wanted

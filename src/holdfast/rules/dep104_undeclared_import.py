@@ -57,7 +57,7 @@ def _severity(job: Document, each: Import) -> Severity | None:
 
 
 def _installs_itself(job: Document) -> bool:
-    """Tell whether the script runs an installer."""
+    """True if the script runs an installer."""
     calls = (call for call in job.calls if call.package in ("os", "subprocess", "pip"))
     return any(_says(call.positional, "install") or _says(list(call.arguments.values()), "install") for call in calls)
 

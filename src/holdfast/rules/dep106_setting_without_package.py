@@ -56,7 +56,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _is_read_by_none(job: Document) -> bool:
-    """Tell whether a command line has the script started by something else than uv, which alone reads its header."""
+    """True if a command line has the script started by something else than uv, which alone reads its header."""
     launchers = job.get("launch.by", None)
     return (
         isinstance(launchers, list) and bool(launchers) and "uv" not in str(launchers[-1]).replace("uvx", "uv").split()

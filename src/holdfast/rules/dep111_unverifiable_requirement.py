@@ -43,7 +43,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _is_release(address: str) -> bool:
-    """Tell whether an address is a tag of a release in Hugging Face's own repository: that release is what it gives."""
+    """True if an address is a tag of a release in Hugging Face's own repository: that release is what it gives."""
     return "github.com/huggingface/" in address and RELEASE.fullmatch(_revision(address)) is not None
 
 

@@ -31,7 +31,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _is_on(job: Document) -> bool:
-    """Tell whether there is checkpointing at all: TRL's configs turn it on by themselves."""
+    """True if there is checkpointing at all: TRL's configs turn it on by themselves."""
     said = job.get("train.gradient_checkpointing", None)
     train = job.call("train")
     return said is True or (said is None and train is not None and train.package == "trl")

@@ -121,7 +121,7 @@ def _is_step(value: Any) -> bool:
 
 
 def _meet(evals: float, saves: float) -> bool:
-    """Tell whether the config class takes the two; below 1 a step is a part of all steps."""
+    """True if the config class takes the two; below 1 a step is a part of all steps."""
     if saves % evals == 0:
         return True
     return evals < 1 and saves < 1 and (saves * 1_000_000) % (evals * 1_000_000) == 0

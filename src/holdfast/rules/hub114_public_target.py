@@ -35,7 +35,7 @@ def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Find
 
 
 def _is_private(job: Document, mention: Reference) -> bool:
-    """Tell whether a job says that a repository is to be private."""
+    """True if a job says that a repository is to be private."""
     call = call_of(job, mention)
     if call is None:
         return job.get("output.private", None) is True

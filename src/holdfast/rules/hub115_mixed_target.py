@@ -43,7 +43,7 @@ def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Find
 
 
 def _adapts(job: Document) -> bool:
-    """Tell whether a job trains an adapter."""
+    """True if a job trains an adapter."""
     said = job.get(COMMAND, ABSENT)
     return job.get("peft", None) is not None if said is ABSENT else said not in (False, "False", "false")
 

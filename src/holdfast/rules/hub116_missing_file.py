@@ -43,7 +43,7 @@ def check(job: Document, repo_files: Sequence[Lookup[Repo]]) -> Iterator[Finding
 
 
 def _fits(name: str, wanted: str) -> bool:
-    """Tell whether a file is one that is asked for: by its name, by a pattern, or by the folder that it is in."""
+    """True if a file is one that is asked for: by its name, by a pattern, or by the folder that it is in."""
     if any(sign in wanted for sign in WILD):
         return fnmatchcase(name, wanted)
     return name == wanted or name.startswith(wanted.rstrip("/") + "/")

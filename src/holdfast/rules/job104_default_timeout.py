@@ -39,7 +39,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _sends_none(sent: Submission, timeout: object) -> bool:
-    """Tell whether the client sends no timeout; on a command line all is text, and `0` is sent."""
+    """True if the client sends no timeout; on a command line all is text, and `0` is sent."""
     if timeout is ABSENT or sent.call is None:
         return timeout is ABSENT
     return timeout is None or (isinstance(timeout, int | float | str) and not timeout)

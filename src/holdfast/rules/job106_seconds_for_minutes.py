@@ -43,7 +43,7 @@ def _bare(timeout: object) -> float | None:
 
 
 def _is_slow(sent: Submission) -> bool:
-    """Tell whether a job surely needs longer: it installs packages, or is worth a GPU."""
+    """True if a job surely needs longer: it installs packages, or is worth a GPU."""
     flavor = sent.given("flavor")
     found = load_flavors().get(flavor) if isinstance(flavor, str) else None
     return sent.is_uv or bool(found and found.gpus)

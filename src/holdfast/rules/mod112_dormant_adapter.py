@@ -45,7 +45,7 @@ def _is_frozen(call: Call) -> bool:
 
 
 def _is_changed(job: Document, loaded: Call) -> bool:
-    """Tell whether something is done to it since, such as `model.requires_grad_()`."""
+    """True if something is done to it since, such as `model.requires_grad_()`."""
     owner = loaded.path.removesuffix(LOADER)
     return any(call is not loaded and call.path.startswith((f"{owner}.", f"{loaded.path}()")) for call in job.calls)
 

@@ -40,7 +40,7 @@ def check(job: Document, model: ModelFacts) -> Iterator[Finding]:
 
 
 def _is_changed(job: Document, path: str) -> bool:
-    """Tell whether something is done to the model since it was loaded, such as `model.add_adapter(...)`."""
+    """True if something is done to the model since it was loaded, such as `model.add_adapter(...)`."""
     return any(call.path.startswith(f"{path}().") or call.package == "peft" for call in job.calls)
 
 

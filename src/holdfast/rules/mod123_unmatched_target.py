@@ -49,7 +49,7 @@ def check(job: Document, model: ModelFacts, tensors: frozenset[str]) -> Iterator
 
 
 def _is_as_saved(config: Mapping[str, Any]) -> bool:
-    """Tell whether a model's modules are surely called as its weights are."""
+    """True if a model's modules are surely called as its weights are."""
     kind = load_model_types().get(str(config.get("model_type")))
     return kind is not None and not kind.renamed and not {"text_config", "vision_config"} & config.keys()
 

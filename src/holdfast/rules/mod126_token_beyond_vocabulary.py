@@ -58,7 +58,7 @@ def _size(config: Mapping[str, Any]) -> int | None:
 
 
 def _pads(job: Document, api: Api) -> bool:
-    """Tell whether rows of different lengths come into one batch."""
+    """True if rows of different lengths come into one batch."""
     packed = any(job.get(f"train.{name}", default=False) for name in ("packing", "padding_free"))
     return not packed and setting(job, "per_device_train_batch_size", api) != 1
 

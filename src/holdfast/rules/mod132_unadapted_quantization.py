@@ -91,7 +91,7 @@ def _settings(job: Document, given: Any) -> Call | None:
 
 
 def _may_adapt(job: Document) -> bool:
-    """Tell whether a program puts an adapter on some model, whatever becomes of it."""
+    """True if a program puts an adapter on some model, whatever becomes of it."""
     adding = [call for call in job.calls if call.name in ADAPTING]
     return any(call.package == "peft" or call.name.endswith("_adapter") for call in adding)
 

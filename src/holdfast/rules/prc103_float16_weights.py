@@ -37,12 +37,12 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _adapts(job: Document) -> bool:
-    """Tell whether an adapter may be trained instead."""
+    """True if an adapter may be trained instead."""
     return job.get("peft", ABSENT) is not ABSENT or any(each.module.startswith("peft") for each in job.imports)
 
 
 def _scales_otherwise(job: Document) -> bool:
-    """Tell whether another scaler is at work, or none: that of DeepSpeed or FSDP, or a CPU."""
+    """True if another scaler is at work, or none: that of DeepSpeed or FSDP, or a CPU."""
     keys = ("train.deepspeed", "train.fsdp", "train.use_cpu", "train.no_cuda", "quantization")
     return any(job.get(key, None) not in (None, False, "") for key in keys)
 

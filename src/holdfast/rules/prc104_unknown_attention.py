@@ -56,7 +56,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _is_own(job: Document, attention: str) -> bool:
-    """Tell whether the name may come from elsewhere: the Hub, or the script."""
+    """True if the name may come from elsewhere: the Hub, or the script."""
     return "/" in attention or any(
         "AttentionInterface" in call.path or "ALL_ATTENTION" in call.path for call in job.calls
     )

@@ -42,12 +42,12 @@ def _draws(call: Call) -> bool:
 
 
 def _streams(call: Call, *, streamed: bool) -> bool:
-    """Tell whether the rows are surely a stream's."""
+    """True if the rows are surely a stream's."""
     return streamed and call.name == "shuffle"
 
 
 def _is_given(call: Call) -> bool:
-    """Tell whether a seed is given, or nothing is drawn."""
+    """True if a seed is given, or nothing is drawn."""
     kept = call.arguments.get("shuffle", True)
     given = any(call.arguments.get(name) is not None for name in SEEDS)
     return given or kept is False or isinstance(kept, Unknown) or (call.name == "shuffle" and bool(call.positional))

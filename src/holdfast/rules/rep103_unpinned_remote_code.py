@@ -40,7 +40,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _is_remote(call: Call) -> bool:
-    """Tell whether it surely comes from the Hub."""
+    """True if it surely comes from the Hub."""
     name = call.arguments.get("pretrained_model_name_or_path", call.arguments.get("model"))
     given = name if name is not None else next((each for each in call.positional[-1:] if isinstance(each, str)), None)
     return isinstance(given, str) and bool(NAME.fullmatch(given))

@@ -41,13 +41,13 @@ def _line(call: Call) -> int:
 
 
 def _seeds_before(job: Document, line: int) -> bool:
-    """Tell whether a line before that one may set a seed in some way of the program's own."""
+    """True if a line before that one may set a seed in some way of the program's own."""
     before = job.text.splitlines()[: line - 1]
     return any("seed" in each.lower() and not each.startswith(("from ", "import ", "#")) for each in before)
 
 
 def _is_outermost(job: Document, call: Call) -> bool:
-    """Tell whether a call's line stands in no function, branch or other file, so that lines run in their order."""
+    """True if a call's line stands in no function, branch or other file, so that lines run in their order."""
     lines = [] if is_notebook(job.path) or call.place.path != job.path else job.text.splitlines()
     return 0 < _line(call) <= len(lines) and not lines[_line(call) - 1][:1].isspace()
 

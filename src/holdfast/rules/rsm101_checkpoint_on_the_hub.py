@@ -37,7 +37,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _is_own_repository(job: Document, checkpoint: str) -> bool:
-    """Tell whether it is the repository that the run pushes to, and no folder of that name."""
+    """True if it is the repository that the run pushes to, and no folder of that name."""
     repository, folder = job.get("train.hub_model_id", None), job.get("train.output_dir", None)
     for given in (repository, folder):
         if given is not None and not isinstance(given, str):

@@ -54,7 +54,7 @@ def _script(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _shows_all(trainer: Call) -> bool:
-    """Tell whether a reward would be seen: by name, as the second by position, or from an environment."""
+    """True if a reward would be seen: by name, as the second by position, or from an environment."""
     second = len(trainer.positional) > 1
     return trainer.via == "call" and not trainer.open and not second and "environment_factory" not in trainer.arguments
 

@@ -54,7 +54,7 @@ def _classifier(job: Document, model: Call) -> Iterator[Finding]:
 
 
 def _saved_here(model: Call) -> bool:
-    """Tell whether it may be a reward model already, whose own config says 1: bases of well-known makers are not."""
+    """True if it may be a reward model already, whose own config says 1: bases of well-known makers are not."""
     path = model.positional[0] if model.positional else None
     return not (isinstance(path, str) and path.startswith(BASES))
 

@@ -41,7 +41,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _asks(job: Document, call: Call) -> bool:
-    """Tell whether a tracker is opened under an `if` on `report_to`: then it is only where the trainer reports to it."""
+    """True if a tracker is opened under an `if` on `report_to`: then it is only where the trainer reports to it."""
     lines = job.text.splitlines()[: call.place.line] if call.place.line and not call.place.cell else []
     inside = _indent(lines[-1]) if lines else 0
     for line in reversed(lines[:-1]):
@@ -57,7 +57,7 @@ def _indent(line: str) -> int:
 
 
 def _logs(job: Document) -> bool:
-    """Tell whether the script reports by itself, or by what TRL had before 0.12 (`log_with`)."""
+    """True if the script reports by itself, or by what TRL had before 0.12 (`log_with`)."""
     logging = (call.name == "add_callback" or (call.name == "log" and call.package in TRACKERS) for call in job.calls)
     own = any(each.name and each.name.endswith("Callback") for each in job.imports)
     return own or "log_with" in job.text or any(logging)

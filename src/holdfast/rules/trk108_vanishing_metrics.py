@@ -45,7 +45,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _elsewhere(job: Document) -> bool:
-    """Tell whether the environment names another place."""
+    """True if the environment names another place."""
     return any(name in job.text for name in VARIABLES)
 
 

@@ -51,7 +51,7 @@ def _locked(name: str, rows: list[dict[str, Any]], finder: Finder) -> Requiremen
 
 
 def _from_elsewhere(row: dict[str, Any]) -> bool:
-    """Tell whether a package comes from a repository or a folder."""
+    """True if a package comes from a repository or a folder."""
     source = row.get("source", {})
     kinds = {"git", "directory", "editable", "virtual", "path"}
     return isinstance(source, dict) and (bool(kinds & set(source)) or source.get("type") in {*kinds, "file"})

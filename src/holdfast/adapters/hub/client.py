@@ -74,7 +74,7 @@ class HubClient:
         return self._asking.once(about, partial(fetch_tensors, self._asking, mention))
 
     def target(self, mention: Reference) -> PushTarget:
-        """Return whether this token may write to a repository."""
+        """True if this token may write to a repository."""
         about = ("target", mention.repo_kind, mention.name)
         return self._asking.once(about, partial(fetch_target, self._asking, mention.repo_kind, mention.name))
 

@@ -58,7 +58,7 @@ def _fetch_info(asking: HubSession, kind: RepoKind, name: str, revision: str | N
 
 
 def is_valid(name: str) -> bool:
-    """Tell whether the Hub takes a name: with `validate_repo_id`, as all clients."""
+    """True if the Hub takes a name: with `validate_repo_id`, as all clients."""
     utils = import_module("huggingface_hub.utils")
     try:
         utils.validate_repo_id(name)
@@ -68,7 +68,7 @@ def is_valid(name: str) -> bool:
 
 
 def _is_absent(reply: Reply) -> bool:
-    """Tell whether there is no such repository or revision; to those without a token the Hub says 401 of that.
+    """True if there is no such repository or revision; to those without a token the Hub says 401 of that.
 
     A host that is no Hub says 404 of everything, but not in the Hub's words.
     """
@@ -132,7 +132,7 @@ def _parse_repo(asking: HubSession, kind: RepoKind, name: str, info: Json) -> Re
 
 
 def _may_read(asking: HubSession, kind: RepoKind, name: str) -> bool:
-    """Tell whether this token may read a repository's files."""
+    """True if this token may read a repository's files."""
     reply = asking.api(f"{kind}s/{name}/auth-check")
     if reply.ok:
         return True
@@ -142,7 +142,7 @@ def _may_read(asking: HubSession, kind: RepoKind, name: str) -> bool:
 
 
 def may_write(asking: HubSession, kind: RepoKind, name: str) -> bool | None:
-    """Tell whether this token may write to a repository that it sees; None where the Hub does not say.
+    """True if this token may write to a repository that it sees; None where the Hub does not say.
 
     Source: `HfApi.auth_check(write=True)`, huggingface_hub 2.4.
     """

@@ -112,7 +112,7 @@ def derive_viewer(endpoint: str, known: str) -> str:
 
 
 def _is_nameless(host: str) -> bool:
-    """Tell whether nothing can be put before a host's name: it is a number, or this machine."""
+    """True if nothing can be put before a host's name: it is a number, or this machine."""
     try:
         return bool(ip_address(host))
     except ValueError:

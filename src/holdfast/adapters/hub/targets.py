@@ -24,7 +24,7 @@ BECAUSE: Final[dict[str, Judgement]] = {
 
 
 def fetch_target(asking: HubSession, kind: RepoKind, name: str) -> PushTarget:
-    """Return whether this token may write to a repository, or make it.
+    """True if this token may write to a repository, or make it.
 
     Raises:
         SourceError: The Hub does not say.
@@ -62,7 +62,7 @@ def _decide(asking: HubSession, account: Account, full: str, repo: Repo | None) 
 
 
 def judge(account: Account, full: str, *, exists: bool) -> Judgement:
-    """Return whether an account's token may write to a repository by what it says of itself, and why not.
+    """True if an account's token may write to a repository by what it says of itself, and why not.
 
     Args:
         account: The account of a valid token.

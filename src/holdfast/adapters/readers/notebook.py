@@ -55,7 +55,7 @@ def _load(text: str, path: str) -> dict[str, Any]:
 
 
 def _is_python(notebook: dict[str, Any]) -> bool:
-    """Tell whether the kernel is Python's; a notebook that does not say is."""
+    """True if the kernel is Python's; a notebook that does not say is."""
     metadata = notebook.get("metadata")
     said = metadata if isinstance(metadata, dict) else {}
     names = []

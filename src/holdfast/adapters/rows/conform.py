@@ -57,7 +57,7 @@ def _series(frame: Any, name: str, found: Type | None, wanted: Type) -> Any:
 
 
 def _narrows(found: Type, wanted: Type) -> bool:
-    """Return whether numbers lose their fractions somewhere."""
+    """True if numbers lose their fractions somewhere."""
     match found, wanted:
         case ListOf(inner), ListOf(of):
             return _narrows(inner, of)
@@ -70,7 +70,7 @@ def _narrows(found: Type, wanted: Type) -> bool:
 
 
 def castable(found: Type, wanted: Type) -> bool:
-    """Return whether `datasets` would try to cast one type to the other."""
+    """True if `datasets` would try to cast one type to the other."""
     match found, wanted:
         case Scalar("null"), _:
             return True

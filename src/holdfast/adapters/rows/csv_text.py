@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 
 def is_blank(cells: Sequence[str]) -> bool:
-    """Return whether a line is passed over.
+    """True if a line is passed over.
 
     >>> is_blank([]), is_blank(["  "]), is_blank(["", ""])
     (True, True, False)

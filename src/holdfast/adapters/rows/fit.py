@@ -145,7 +145,7 @@ def as_json(value: Any) -> str:
 
 
 def _is_no_number(value: Any) -> bool:
-    """Tell whether a value is NaN or Infinity, which JSON does not have and Python's parser reads."""
+    """True if a value is NaN or Infinity, which JSON does not have and Python's parser reads."""
     return isinstance(value, float) and not math.isfinite(value)
 
 

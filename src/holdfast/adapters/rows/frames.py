@@ -70,7 +70,7 @@ def frame_of_lines(lines: bytes, columns: Columns) -> tuple[Any | None, bool]:
 
 
 def _fits(found: Type, wanted: Type) -> bool:
-    """Return whether all that polars found has a place in what is wanted."""
+    """True if all that polars found has a place in what is wanted."""
     match found, wanted:
         case (Scalar("null"), _) | (_, Scalar("json")):
             return True
@@ -85,7 +85,7 @@ def _fits(found: Type, wanted: Type) -> bool:
 
 
 def _may_hide(frame: Any, columns: Columns, lines: bytes) -> bool:
-    """Return whether some value of a column of texts may have been none."""
+    """True if some value of a column of texts may have been none."""
     return any(
         _is_suspect(leaf, word, key, lines)
         for name, kind in columns.items()

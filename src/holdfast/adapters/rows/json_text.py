@@ -130,7 +130,7 @@ def _values(beginning: bytes, source: ByteSource, size: int) -> Iterator[Chunk]:
 
 
 def _is_cut_up(beginning: bytes, text: str, ends: list[int], size: int) -> bool:
-    """Return whether `datasets` would parse a part of an object by itself: of a short file it parses blocks, each up to a line break.
+    """True if `datasets` would parse a part of an object by itself: of a short file it parses blocks, each up to a line break.
 
     Source: `Json._generate_tables` of datasets 5.2, and pyarrow's chunker. Tried with files of 50 KB to 11 MB.
     """
@@ -304,5 +304,5 @@ def rows_on(line: bytes, decoder: json.JSONDecoder = DECODER) -> list[Any]:
 
 
 def has_half_characters(lines: bytes) -> bool:
-    """Return whether an escape in a text stands for half of a character."""
+    """True if an escape in a text stands for half of a character."""
     return (b"\\ud" in lines or b"\\uD" in lines) and HALF_CHARACTER.search(lines) is not None

@@ -168,7 +168,7 @@ def _spelled(part: str) -> str:
 
 
 def _is_hidden(name: str, pattern: str = "") -> bool:
-    """Return whether a file is left out, being hidden or in a hidden folder, unless the pattern names that."""
+    """True if a file is left out, being hidden or in a hidden folder, unless the pattern names that."""
     path, asked = PurePosixPath(name), PurePosixPath(pattern)
     dotted = [sum(part.startswith(".") for part in each.parts) for each in (path, asked)]
     special = [sum(part.startswith("__") for part in each.parent.parts) for each in (path, asked)]
@@ -241,7 +241,7 @@ def _of_one_kind(splits: Mapping[str, Sequence[str]], where: str) -> dict[str, l
 
 
 def _reads(kind: str, name: str) -> bool:
-    """Return whether a builder takes a file; that of CSV takes tabs for commas in none of them if it does in one."""
+    """True if a builder takes a file; that of CSV takes tabs for commas in none of them if it does in one."""
     kinds = {BUILDERS[ending] for ending in endings_of(name)}
     return kind in kinds or {kind, *kinds} == {"csv", "tsv"}
 
@@ -319,7 +319,7 @@ def _configs(text: str, path: Path) -> Any:
 
 
 def is_saved(folder: Path) -> bool:
-    """Return whether `save_to_disk` wrote a folder."""
+    """True if `save_to_disk` wrote a folder."""
     return any((folder / name).is_file() for name in (STATE, STATES))
 
 

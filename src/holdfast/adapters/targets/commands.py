@@ -175,7 +175,7 @@ def place_edits(document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ..
 
 
 def can_place(document: Document, edits: Iterable[Edit]) -> bool:
-    """Tell whether edits can be made, in the command or in the script that it runs."""
+    """True if edits can be made, in the command or in the script that it runs."""
     if document.kind != "command":
         return can_place_in_script(document, edits)
     try:

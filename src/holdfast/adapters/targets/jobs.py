@@ -47,7 +47,7 @@ def read(text: str, path: str, sets: tuple[str, ...], _: tuple[str, ...]) -> Tar
 
 
 def _is_anothers(values: Mapping[str, Any]) -> bool:
-    """Tell whether a file names no method, and more of its keys are none of a job's than are."""
+    """True if a file names no method, and more of its keys are none of a job's than are."""
     others = sum(name not in Job.model_fields for name in values)
     return "method" not in values and 2 * others > len(values)
 

@@ -49,5 +49,5 @@ def place_own_edits(document: Document, edits: Iterable[Edit]) -> tuple[TextEdit
 
 
 def can_place_own(document: Document, edits: Iterable[Edit]) -> bool:
-    """Tell whether edits can be made in a script."""
+    """True if edits can be made in a script."""
     return document.kind == "script" and can_place(document, edits)

@@ -54,7 +54,7 @@ class SourceLines:
         return offset - self.line_start(offset)
 
     def begins_line(self, child: Child) -> bool:
-        """Tell whether nothing but blanks stands before an entry on its line."""
+        """True if nothing but blanks stands before an entry on its line."""
         return not self.text[self.line_start(child.start) : child.start].strip()
 
     def trailing(self, child: Child) -> re.Match[str] | None:

@@ -52,7 +52,7 @@ def _steps_within(page: SourceLines, branch: Branch, value: Any) -> Iterator[Ste
 
 
 def _alike(node: Branch, value: Any) -> bool:
-    """Tell whether a value can be had by changes within a node: mappings, or lists with new entries at the end."""
+    """True if a value can be had by changes within a node: mappings, or lists with new entries at the end."""
     if not node.is_list:
         return isinstance(value, Mapping) and bool(value or node.flow)
     old = value_of(node)

@@ -105,7 +105,7 @@ def value_of(node: Node) -> Any:
 
 
 def says(node: Node, value: Any) -> bool:
-    """Tell whether a node stands for just this value: 1, 1.0 and true are three."""
+    """True if a node stands for just this value: 1, 1.0 and true are three."""
     return dumps(value_of(node), sort_keys=True) == dumps(value, sort_keys=True, default=repr)
 
 

@@ -127,7 +127,7 @@ def at(changes: Any, index: int) -> Any:
 
 
 def is_in(releases: Releases, index: int) -> bool:
-    """Tell whether a release is in a set of them."""
+    """True if a release is in a set of them."""
     return bool(releases >> index & 1)
 
 

@@ -72,14 +72,14 @@ class Api:
         return self._signatures[path]
 
     def has_module(self, module: str) -> bool | None:
-        """Tell whether a module can be imported."""
+        """True if a module can be imported."""
         found = self._module(module)
         if found is None:
             return False if self._is_missing(module) else None
         return is_in(found.history.releases(found.entry.get("r", "")), found.release)
 
     def has_name(self, module: str, name: str) -> bool | None:
-        """Tell whether a name can be imported from a module."""
+        """True if a name can be imported from a module."""
         found, exists = self._module(module), self.has_module(module)
         if found is None or not exists:
             return exists
@@ -159,7 +159,7 @@ class Api:
         return self._find("m", module)
 
     def _is_missing(self, module: str) -> bool:
-        """Tell whether no release ever had a module, going by what the module around it is known to hold."""
+        """True if no release ever had a module, going by what the module around it is known to hold."""
         parent = self._module(module.rpartition(".")[0])
         if parent is None or UNTOLD.search(module) or f"\nm {module}." in parent.history.text:
             return False
@@ -275,7 +275,7 @@ class Api:
 
 
 def _is_ordered(entry: Mapping[str, Any]) -> bool:
-    """Tell whether a class's own parameters stand in their order: not those of a dataclass with bases in other packages."""
+    """True if a class's own parameters stand in their order: not those of a dataclass with bases in other packages."""
     kinds, bases = entry.get("k"), entry.get("b") or [[0, []]]
     return "o" in entry or kinds != "dataclass" or not all(each for _, each in bases)
 

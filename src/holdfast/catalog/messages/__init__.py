@@ -45,7 +45,7 @@ class MessagePlace:
     releases: Releases
 
     def is_at(self, file: str, function: str) -> bool:
-        """Tell whether a frame of a traceback is there.
+        """True if a frame of a traceback is there.
 
         >>> MessagePlace("trl.trainer.sft_trainer", "SFTTrainer.__init__", 1).is_at("/x/trl/trainer/sft_trainer.py", "__init__")
         True

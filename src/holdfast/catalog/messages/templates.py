@@ -52,7 +52,7 @@ def keys_in(text: str) -> list[str]:
 
 
 def fits(template: str, text: str, *, anywhere: bool = False) -> bool:
-    """Tell whether a text, of single blanks, begins with what a template makes.
+    """True if a text, of single blanks, begins with what a template makes.
 
     Args:
         template: What was said.

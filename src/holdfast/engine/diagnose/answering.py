@@ -91,7 +91,7 @@ def with_guesses(found: Diagnosis, candidates: Sequence[Candidate]) -> Diagnosis
 
 
 def is_told(candidates: Sequence[Candidate]) -> bool:
-    """Tell whether something that a signature knows is the cause, and no exception that is told by its kind alone."""
+    """True if something that a signature knows is the cause, and no exception that is told by its kind alone."""
     return bool(candidates) and candidates[0].score >= DIAGNOSED and candidates[0].exception is None
 
 
@@ -104,7 +104,7 @@ def _verdict(
 
 
 def _ended_well(log: Log, echoes: Sequence[Match]) -> bool:
-    """Tell whether training came to its end, and behind it stands neither an exception nor what follows from a cause elsewhere."""
+    """True if training came to its end, and behind it stands neither an exception nor what follows from a cause elsewhere."""
     ended = read_scene(log).ended or next((line for line in reversed(log.tail) if DONE.search(line.text)), None)
     if ended is None:
         return False

@@ -60,7 +60,7 @@ class DeclaredTraining:
     unknown: frozenset[str] = frozenset()
 
     def is_so(self, remedy: Remedy) -> bool:
-        """Tell whether a change of the trainer's settings is made already.
+        """True if a change of the trainer's settings is made already.
 
         >>> DeclaredTraining(path="train.py", settings={"bf16": True}).is_so(Remedy(key="train.bf16", action="set", value=True))
         True

@@ -80,7 +80,7 @@ def plain(text: str) -> str:
 
 
 def _goes_on(text: str, begun: str) -> bool:
-    """Tell whether a sentence has a beginning in it, and goes on from there."""
+    """True if a sentence has a beginning in it, and goes on from there."""
     at = text.find(begun)
     return at >= 0 and ON.match(text, at + len(begun)) is not None
 

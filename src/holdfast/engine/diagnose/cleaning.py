@@ -245,7 +245,7 @@ def _part_twice(line: Cleaned) -> None:
 
 
 def is_bar(text: str) -> bool:
-    """Tell whether a text is nothing but a state of a progress bar."""
+    """True if a text is nothing but a state of a progress bar."""
     found = BAR.match(text) if "|" in text or "it" in text else None
     return found is not None and not text[found.end() :].strip()
 

@@ -150,7 +150,7 @@ def _is_another(line: Line) -> bool:
 
 
 def _is_near(line: Line, decisive: Line) -> bool:
-    """Tell whether a line links exceptions, says the same again, or is said by the same program as the decisive one."""
+    """True if a line links exceptions, says the same again, or is said by the same program as the decisive one."""
     message = decisive.text.partition(": ")[2][:SAME]
     if any(said in line.text for said in LINKS) or (len(message) == SAME and message in line.text):
         return True

@@ -52,7 +52,7 @@ class PreventiveFinding:
         return Line(number, f"{written}  [{code}: {self.finding.message}]", path)
 
     def is_about(self, text: str) -> bool:
-        """Tell whether a line of a log names the argument, or what else the finding is about."""
+        """True if a line of a log names the argument, or what else the finding is about."""
         name = self.finding.key.rpartition(".")[2]
         return bool(name) and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
@@ -103,10 +103,10 @@ def _said(named: PreventiveFinding, alone: Diagnosis, *, began: bool) -> Iterato
 
 
 def _is_quiet(finding: Finding) -> bool:
-    """Tell whether a finding is of a fault that no log shows, and not of some rows alone."""
+    """True if a finding is of a fault that no log shows, and not of some rows alone."""
     return finding.rule is not None and finding.rule.code in QUIET and finding.count is None
 
 
 def _is_hint(named: PreventiveFinding, alone: Diagnosis) -> bool:
-    """Tell whether a finding may be why a log tells of nothing: an error, of one class alone."""
+    """True if a finding may be why a log tells of nothing: an error, of one class alone."""
     return alone.verdict == "unknown" and len(named.classes) == 1 and severity_of(named.finding) is Severity.ERROR

@@ -105,5 +105,5 @@ def _loud(log: Log, echoes: Collection[tuple[str, int]]) -> Iterator[tuple[Line,
 
 
 def _counts(line: Line, ended: Line | None) -> bool:
-    """Tell whether a line speaks of more than that something else failed, and training did not go on to its end after it."""
+    """True if a line speaks of more than that something else failed, and training did not go on to its end after it."""
     return not TEARDOWN.search(line.text) and not (ended and survived(line, ended))

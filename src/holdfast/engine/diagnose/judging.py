@@ -194,7 +194,7 @@ def rank(
 
 
 def _is_said(candidate: Candidate) -> bool:
-    """Tell whether a line says the cause outright: then the log is not of the job whose settings exclude it."""
+    """True if a line says the cause outright: then the log is not of the job whose settings exclude it."""
     decisive = candidate.decisive
     return decisive is not None and decisive.mark.role == "root" and decisive.mark.weight >= SURE
 
@@ -217,7 +217,7 @@ def _candidate(signs: Sequence[Match], scene: LogContext) -> Candidate | None:
 
 
 def _tells(sign: Match) -> bool:
-    """Tell whether a line says what happened: it is no advice, and no wrapper of what another process raised."""
+    """True if a line says what happened: it is no advice, and no wrapper of what another process raised."""
     if WRAPPERS.search(sign.mark.line):
         return False
     if _is_exception(sign.hit):
@@ -253,7 +253,7 @@ def _weight(sign: Match, scene: LogContext) -> float:
 
 
 def _is_victim(line: Line, scene: LogContext) -> bool:
-    """Tell whether a line only follows from an exception of the log: a launcher names the rank that raised it, or another rank waited for that one."""
+    """True if a line only follows from an exception of the log: a launcher names the rank that raised it, or another rank waited for that one."""
     if found := FAILED.search(line.text):
         return int(found["rank"]) in scene.raised
     return line.rank is not None and bool(WAITED.search(line.text)) and bool(scene.raised - {line.rank})
@@ -274,7 +274,7 @@ def _last_attempt(log: Log, signs: Iterable[Match]) -> Line | None:
 
 
 def is_of_earlier(line: Line, scene: LogContext) -> bool:
-    """Tell whether a line stands before the last attempt of the same log."""
+    """True if a line stands before the last attempt of the same log."""
     last = scene.restarted
     return last is not None and line.path == last.path and line.number < last.number
 
@@ -294,7 +294,7 @@ def _share_before_end(sign: Match) -> float:
 
 
 def is_calm(log: Log) -> bool:
-    """Tell whether nothing in a log was raised."""
+    """True if nothing in a log was raised."""
     return not log.tracebacks and not any(_is_exception(hit) for hit in log.hits)
 
 
@@ -303,7 +303,7 @@ def _is_exception(hit: Hit) -> bool:
 
 
 def survived(line: Line, ended: Line) -> bool:
-    """Tell whether training went on to its end after a line: it is rank 0 that tells of the end, and speaks for no other."""
+    """True if training went on to its end after a line: it is rank 0 that tells of the end, and speaks for no other."""
     return line.path == ended.path and line.number < ended.number and line.rank in (None, 0, ended.rank)
 
 
@@ -341,7 +341,7 @@ def _later_less(candidates: Sequence[Candidate], scene: LogContext) -> list[Cand
 
 
 def _follows(sign: Match, other: Match, scene: LogContext) -> bool:
-    """Tell whether a sign stands after another one that is no part of the same chain of exceptions."""
+    """True if a sign stands after another one that is no part of the same chain of exceptions."""
     if sign.signature.name == other.signature.name or _same_chain(sign, other, scene.log):
         return False
     times = (sign.line.at_s, other.line.at_s)
@@ -417,7 +417,7 @@ def _unknown_exception(candidates: Sequence[Candidate], signature: Signature, sc
 
 
 def _is_in_users(exception: Traceback) -> bool:
-    """Tell whether an exception came up in the user's code, or in a module of Python's own that it called."""
+    """True if an exception came up in the user's code, or in a module of Python's own that it called."""
     frames = asking_frames(exception.frames)
     inner = next((frame for frame in reversed(frames) if not PYTHONS.search(frame.file)), None)
     return inner is not None and is_users(inner)

@@ -77,7 +77,7 @@ class PatternIndex:
         self.sought = LogQuery(tuple(numbers), self.keeps)
 
     def keeps(self, text: str, words: frozenset[int]) -> bool:
-        """Tell whether any mark with one of these words matches a line."""
+        """True if any mark with one of these words matches a line."""
         return any(_search(mark.line, text) for _, mark in self._with(words)) or any(
             _search(expression, text) for expression in self._asked_with(words)
         )
@@ -164,7 +164,7 @@ def _asked_of(hit: Hit, mark: Pattern, known: Mapping[str, str | None]) -> dict[
 
 
 def is_source(hit: Hit) -> bool:
-    """Tell whether a line is source code that a traceback, or a warning, shows.
+    """True if a line is source code that a traceback, or a warning, shows.
 
     >>> is_source(Hit(line=Line(1, '    raise ValueError(f"Bad split: {split}")'))), is_source(Hit(line=Line(1, "ValueError: Bad split: x")))
     (True, False)
@@ -175,7 +175,7 @@ def is_source(hit: Hit) -> bool:
 
 
 def _is_exception(hit: Hit) -> bool:
-    """Tell whether a line is the exception of a traceback, or of none that can be seen."""
+    """True if a line is the exception of a traceback, or of none that can be seen."""
     return hit.traceback is None or any(line.number == hit.line.number for line in hit.traceback.error)
 
 

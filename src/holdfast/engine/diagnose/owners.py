@@ -64,7 +64,7 @@ def asking_frames(frames: Sequence[Frame]) -> Sequence[Frame]:
 
 
 def is_users(frame: Frame) -> bool:
-    """Tell whether a frame is of the user's own code: of no installed package, no launcher, and not of Python's own.
+    """True if a frame is of the user's own code: of no installed package, no launcher, and not of Python's own.
 
     >>> is_users(Frame("train.py", 3, "<module>")), is_users(Frame("lib/python3.11/json/decoder.py", 355, "raw_decode"))
     (True, False)

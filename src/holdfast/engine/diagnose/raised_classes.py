@@ -26,7 +26,7 @@ class RaisedClass:
     kind: str = ""
 
     def holds(self, kind: str, template: str, place: str) -> bool:
-        """Tell whether a message is of the class."""
+        """True if a message is of the class."""
         return all(
             not expression or re.search(expression, text)
             for expression, text in ((self.kind, kind), (self.says, template), (self.at, place))

@@ -284,7 +284,7 @@ def _read_traceback(
 
 
 def _is_ignored(lines: WindowLines, position: int) -> bool:
-    """Tell whether Python itself ignored an exception, as in the last moments of a process."""
+    """True if Python itself ignored an exception, as in the last moments of a process."""
     before = next((each for _, each in lines.before(position) if each.text.strip()), None)
     return before is not None and "Exception ignored in" in before.text
 

@@ -24,7 +24,7 @@ ATTEMPT: Final = re.compile(
 
 
 def is_restart(text: str) -> bool:
-    """Tell whether another attempt of the job begins with a line.
+    """True if another attempt of the job begins with a line.
 
     >>> [is_restart(text) for text in ("=== Attempt 2/3 ===", "Launching training attempt #2...", "Attempt 2 of 3 failed: timeout")]
     [True, True, False]

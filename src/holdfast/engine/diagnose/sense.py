@@ -204,19 +204,19 @@ def sense_of(exception: Traceback) -> tuple[str, float]:
 
 
 def _is_importing(exception: Traceback) -> bool:
-    """Tell whether an exception was raised by what the user's code only imports."""
+    """True if an exception was raised by what the user's code only imports."""
     users = next((frame for frame in reversed(exception.frames) if is_users(frame)), None)
     return users is not None and users is not exception.frames[-1] and IMPORT.match(users.code.strip()) is not None
 
 
 def _raises(frame: Frame) -> bool:
-    """Tell whether a line of code says itself what is wrong, and is not one that Python stumbles over."""
+    """True if a line of code says itself what is wrong, and is not one that Python stumbles over."""
     code = frame.code.strip()
     return not code or re.match(r"(?:raise|assert)\b|\w*(?:raise|error|exception)\w*\(", code) is not None
 
 
 def _raises_itself(frame: Frame, kind: str) -> bool:
-    """Tell whether a line of the user's own code raised on purpose; of an assertion over several lines the last one is shown."""
+    """True if a line of the user's own code raised on purpose; of an assertion over several lines the last one is shown."""
     return kind == "AssertionError" or re.match(r"raise\b", frame.code.strip()) is not None
 
 
@@ -245,7 +245,7 @@ def _place(frame: Frame) -> str:
 
 
 def _is_of_another_release(message: str) -> bool:
-    """Tell whether an object lacks an attribute that its class takes as an argument in some release, though not in all."""
+    """True if an object lacks an attribute that its class takes as an argument in some release, though not in all."""
     lacks = HAS_NO.match(message)
     if not lacks:
         return False

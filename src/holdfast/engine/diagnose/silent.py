@@ -90,7 +90,7 @@ class MetricHistory:
         return [step.values[name] for step in self.steps if name in step.values]
 
     def all_of(self, test: Callable[[Metrics], bool]) -> bool:
-        """Tell whether all steps are so, and there are enough to say it."""
+        """True if all steps are so, and there are enough to say it."""
         return len(self.steps) >= FEW and all(map(test, self.steps))
 
     def found(self, name: str, weight: float, at: Sequence[Metrics] = (), **values: object) -> MetricEvidence:

@@ -182,12 +182,12 @@ class _Upwards:
             self.code = text.strip()
 
     def _is_gap(self) -> bool:
-        """Tell whether a blank line may stand there: between the frames of notebooks, and behind them."""
+        """True if a blank line may stand there: between the frames of notebooks, and behind them."""
         apart, self.is_apart = self.is_apart, True
         return not self.code and (not apart or bool(self.reading.frames))
 
     def _is_between(self, text: str) -> bool:
-        """Tell whether a line is what somebody else wrote into it."""
+        """True if a line is what somebody else wrote into it."""
         self.strange += 1
         return self.strange <= MOST_STRANGE and not ANY_ERROR.match(text) and START not in text
 
@@ -311,7 +311,7 @@ def _indent(text: str) -> int:
 
 
 def _is_strange(reading: PartialTraceback, text: str) -> bool:
-    """Tell whether a line that is neither a frame nor an error may stand within a traceback: something else was written there."""
+    """True if a line that is neither a frame nor an error may stand within a traceback: something else was written there."""
     return bool(ENDS_MESSAGE.match(text)) or len(reading.frames) > 0
 
 

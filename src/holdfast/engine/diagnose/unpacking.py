@@ -142,7 +142,7 @@ def _each_line(chunks: Iterable[bytes], change: Line) -> Iterator[bytes]:
 
 
 def _are_objects(lines: Sequence[str]) -> bool:
-    """Tell whether the lines are objects of JSON that have a text."""
+    """True if the lines are objects of JSON that have a text."""
     told = sum(_object_in(line) is not None for line in lines if "{" in line)
     return told > OBJECTS * len(lines)
 
@@ -229,18 +229,18 @@ def width_of(lines: Sequence[str]) -> int:
 
 
 def _is_broken_inside(pair: tuple[str, str]) -> bool:
-    """Tell whether a line ends where no word does; between two letters it may have been broken between words as well."""
+    """True if a line ends where no word does; between two letters it may have been broken between words as well."""
     one, two = pair
     return not (one[-1].isalpha() and two[0].isalpha()) or one.lstrip().startswith('File "')
 
 
 def _are_whole(pairs: Sequence[tuple[str, str]]) -> bool:
-    """Tell whether what stands behind full lines begins as they do: then each is a line of its own."""
+    """True if what stands behind full lines begins as they do: then each is a line of its own."""
     return sum(two.startswith(("  ", one[:ALIKE])) for one, two in pairs) > MOST_ODD * len(pairs)
 
 
 def _are_broken_at_words(pairs: Sequence[tuple[str, str]], width: int) -> bool:
-    """Tell whether lines that are not quite full end where the next word would not fit: nothing is put together then."""
+    """True if lines that are not quite full end where the next word would not fit: nothing is put together then."""
     full = sum(len(one) == width for one, _ in pairs)
     short = sum(width - NEARLY < len(one) < width < len(one) + 1 + len(two.split(" ", 1)[0]) for one, two in pairs)
     return short >= full

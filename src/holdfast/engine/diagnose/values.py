@@ -67,7 +67,7 @@ def _parsed(condition: str) -> ast.expr:
 
 
 def holds(condition: str, values: Mapping[str, str | None]) -> bool:
-    """Tell whether a mark's condition is true of what its groups matched; what cannot be told is not true.
+    """True if a mark's condition is true of what its groups matched; what cannot be told is not true.
 
     Args:
         condition: As Python writes it: `total - allocated < tried`.

@@ -13,7 +13,7 @@ MOST_WRAPPED: Final = 6
 
 
 def begins(text: str) -> bool:
-    """Tell whether something of its own begins in a line: an exception, a traceback, a frame, what a logger says."""
+    """True if something of its own begins in a line: an exception, a traceback, a frame, what a logger says."""
     return not text or START in text or any(each.match(text) for each in (ERROR, FRAME, ENDS_MESSAGE))
 
 

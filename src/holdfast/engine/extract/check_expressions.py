@@ -103,7 +103,7 @@ class Expressions:
                 return constant if _is_literal(constant) and not _is_flag(constant) else UNKNOWN
 
     def _is_reachable(self, node: ast.Attribute) -> bool:
-        """Tell whether an attribute may be known: one of the object itself, or of what is called its arguments."""
+        """True if an attribute may be known: one of the object itself, or of what is called its arguments."""
         path = ast.unparse(node).split(".")
         holders = path[:-1]
         return holders[0] in self.locals and holders in (["self"], ["args"], ["config"], ["self", "args"])
@@ -244,7 +244,7 @@ RULES: Final[Mapping[tuple[type[ast.expr], ...], Callable[[Expressions, Any], as
 
 
 def is_unknown(node: ast.expr) -> bool:
-    """Tell whether nothing of an expression is understood."""
+    """True if nothing of an expression is understood."""
     return isinstance(node, ast.Constant) and node.value is ...
 
 
@@ -275,7 +275,7 @@ def _deciding(node: ast.expr) -> Iterable[ast.expr]:
 
 
 def can_be(node: ast.expr, *, holds: bool) -> bool:
-    """Tell whether a condition can ever be known to hold, or known not to."""
+    """True if a condition can ever be known to hold, or known not to."""
     match node:
         case ast.Constant(value=value):
             return value is not ... and bool(value) is holds
@@ -323,7 +323,7 @@ def _is_literal(node: ast.expr) -> bool:
 
 
 def _is_flag(node: ast.expr) -> bool:
-    """Tell whether a module's constant may well be given another value in another place: `_AVAILABLE = False`."""
+    """True if a module's constant may well be given another value in another place: `_AVAILABLE = False`."""
     return isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, bool))
 
 

@@ -89,7 +89,7 @@ def _forgetting(body: Iterable[ast.stmt], changed: Mapping[str, Sequence[str]]) 
 
 
 def tells(function: ast.FunctionDef) -> bool:
-    """Tell whether a function may raise or warn, or ask its base to."""
+    """True if a function may raise or warn, or ask its base to."""
     return any(isinstance(each, ast.Raise) or _is_super(each) or _is_warning(each) for each in ast.walk(function))
 
 

@@ -53,7 +53,7 @@ def own_targets(method: ast.FunctionDef, methods: Mapping[str, ast.FunctionDef])
 
 
 def checks_itself(method: ast.FunctionDef, methods: Mapping[str, ast.FunctionDef]) -> bool:
-    """Tell whether a method may raise on purpose, itself or by one that it calls."""
+    """True if a method may raise on purpose, itself or by one that it calls."""
     inside = (each for name in _reached(method, methods) for each in ast.walk(methods[name]))
     return any(isinstance(each, ast.Raise | ast.Assert) for each in inside)
 
@@ -104,5 +104,5 @@ def _is_self(node: ast.expr) -> bool:
 
 
 def is_own(target: ast.Attribute) -> bool:
-    """Tell whether an attribute is the object's own, or one of its configuration."""
+    """True if an attribute is the object's own, or one of its configuration."""
     return ast.unparse(target.value) in {"self", "args", "config", "self.args"}

@@ -251,7 +251,7 @@ def _deprecation(scope: ConstantFolder, cls: ClassStatement) -> str | None:
 
 
 def is_dataclass(node: ast.ClassDef) -> bool:
-    """Tell whether a class gets its `__init__` from `@dataclass`."""
+    """True if a class gets its `__init__` from `@dataclass`."""
     for each in node.decorator_list:
         if decorator(each) == "dataclass":
             keywords = each.keywords if isinstance(each, ast.Call) else []

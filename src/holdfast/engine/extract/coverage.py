@@ -116,13 +116,13 @@ NO_EXTRA: Final = re.compile(
 
 
 def is_listed(package: str, module: str) -> bool:
-    """Tell whether a module's names are listed."""
+    """True if a module's names are listed."""
     pattern = LISTED[package]
     return pattern is None or pattern.fullmatch(module) is not None
 
 
 def is_described(package: str, home: str) -> bool:
-    """Tell whether a class or a function is described.
+    """True if a class or a function is described.
 
     >>> is_described("trl", "trl.trainer.sft_config.SFTConfig"), is_described("trl", "trl.trainer.utils._hidden")
     (True, False)
@@ -131,7 +131,7 @@ def is_described(package: str, home: str) -> bool:
 
 
 def is_model(package: str, module: str) -> bool:
-    """Tell whether a module holds models of one architecture, which the history does not describe.
+    """True if a module holds models of one architecture, which the history does not describe.
 
     >>> is_model("transformers", "transformers.models.llama.modeling_llama"), is_model("trl", "trl.models.utils")
     (True, False)
@@ -140,7 +140,7 @@ def is_model(package: str, module: str) -> bool:
 
 
 def has_checks(home: str) -> bool:
-    """Tell whether a class is one whose combination checks are kept: not of trainers that are experiments.
+    """True if a class is one whose combination checks are kept: not of trainers that are experiments.
 
     >>> has_checks("trl.trainer.sft_config.SFTConfig"), has_checks("trl.experimental.a.b.BTrainer")
     (True, False)
@@ -149,12 +149,12 @@ def has_checks(home: str) -> bool:
 
 
 def is_told(package: str, module: str) -> bool:
-    """Tell whether the history has a line for a module at all: not for the parts of each of transformers' models."""
+    """True if the history has a line for a module at all: not for the parts of each of transformers' models."""
     return not is_model(package, module) or module.count(".") <= MODEL_DEPTH or is_listed(package, module)
 
 
 def has_methods(name: str) -> bool:
-    """Tell whether a class is one whose methods scripts call.
+    """True if a class is one whose methods scripts call.
 
     >>> has_methods("SFTTrainer"), has_methods("SFTConfig")
     (True, False)
@@ -163,7 +163,7 @@ def has_methods(name: str) -> bool:
 
 
 def is_extra(name: str) -> bool:
-    """Tell whether an extra is one that a script's header would ask for.
+    """True if an extra is one that a script's header would ask for.
 
     >>> is_extra("vllm"), is_extra("dev-torch")
     (True, False)

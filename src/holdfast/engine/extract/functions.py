@@ -46,7 +46,7 @@ def read_function(scope: ConstantFolder, node: FunctionNode, *, bound: bool) -> 
 
 
 def forwards(node: FunctionNode) -> bool:
-    """Tell whether an `__init__` gives its `**kwargs` to that of the next class."""
+    """True if an `__init__` gives its `**kwargs` to that of the next class."""
     name = node.args.kwarg.arg if node.args.kwarg else ""
     return any(_is_super_init(call) and _unpacks(call, name) for call in ast.walk(node) if isinstance(call, ast.Call))
 
@@ -58,7 +58,7 @@ def decorator(node: ast.expr) -> str:
 
 
 def is_overload(node: FunctionNode) -> bool:
-    """Tell whether a definition is only for type checkers."""
+    """True if a definition is only for type checkers."""
     return any(decorator(each) == "overload" for each in node.decorator_list)
 
 
@@ -90,7 +90,7 @@ def _read_from(node: FunctionNode, kwargs: str) -> Iterator[tuple[str, ast.expr 
 
 
 def _is_idle(node: FunctionNode, kwargs: str) -> bool:
-    """Tell whether `**kwargs` goes nowhere: it is never used, or only to say that it was not.
+    """True if `**kwargs` goes nowhere: it is never used, or only to say that it was not.
 
     Source: BitsAndBytesConfig, `if kwargs: logger.info(f"Unused kwargs: ...")` (transformers 4.36 to 5.23).
     """
@@ -138,7 +138,7 @@ def _read_decorators(callee: Callee, node: FunctionNode) -> None:
 
 
 def _takes_older_token(scope: ConstantFolder, node: FunctionNode) -> bool:
-    """Tell whether a function takes `use_auth_token` for `token` by its decorator.
+    """True if a function takes `use_auth_token` for `token` by its decorator.
 
     Source: huggingface_hub.utils._validators.validate_hf_hub_args (0.16 to 0.36).
     """

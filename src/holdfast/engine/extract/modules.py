@@ -170,7 +170,7 @@ class PackageModules:
         return self._names[module]
 
     def is_dynamic(self, module: str) -> bool:
-        """Tell whether a module may have names that are not listed."""
+        """True if a module may have names that are not listed."""
         read = self.module(module)
         return read is None or read.dynamic or any(star.partition(".")[0] != self.name for star in read.stars)
 

@@ -77,7 +77,7 @@ def common_order(orders: Iterable[list[str]]) -> list[str]:
 
 
 def is_in_order(names: Iterable[str], common: list[str]) -> bool:
-    """Tell whether names stand in an order that another one agrees with."""
+    """True if names stand in an order that another one agrees with."""
     place = {name: at for at, name in enumerate(common)}
     places = [place[name] for name in names]
     return places == sorted(places)

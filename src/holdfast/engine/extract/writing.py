@@ -116,12 +116,12 @@ def _orders(node: Node) -> Iterator[tuple[int, list[str], int | None]]:
 
 
 def is_dataclass(node: Node) -> bool:
-    """Tell whether a class is a dataclass in all its releases."""
+    """True if a class is a dataclass in all its releases."""
     return "k" in node.values and {kind for _, _, kind in node.values["k"].runs} == {"dataclass"}
 
 
 def _follows_others(node: Node) -> bool:
-    """Tell whether a dataclass's fields come after those of another package's, in all its releases."""
+    """True if a dataclass's fields come after those of another package's, in all its releases."""
     return is_dataclass(node) and all(bases for _, _, bases in node.values["b"].runs)
 
 

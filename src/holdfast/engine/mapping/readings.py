@@ -172,7 +172,7 @@ def _as_they_are(found: ColumnReading) -> ColumnReading:
 
 
 def _label(data: DataProfile, name: str) -> RowExpression | None:
-    """Return whether an answer is good, as far as a column surely says that."""
+    """True if an answer is good, as far as a column surely says that."""
     values = set(map(str, data.values(name)))
     if data.forms[name] == "flag":
         return RowExpression(cell(name), "plain")

@@ -57,7 +57,7 @@ def _misplaced(result: Mapping[str, Any]) -> str:
 
 
 def _unanswered(result: Mapping[str, Any]) -> bool:
-    """Return whether messages end before the answer that is to be learned, which then stands elsewhere."""
+    """True if messages end before the answer that is to be learned, which then stands elsewhere."""
     turns = result.get("messages")
     return isinstance(turns, list) and (not turns or turns[-1].get("role") != "assistant")
 

@@ -53,12 +53,12 @@ def mentions_of_calls(document: Document) -> Iterator[Reference]:
 
 
 def is_config(call: Call) -> bool:
-    """Tell whether a call is of a class that configures training, or of a command that is made of such classes."""
+    """True if a call is of a class that configures training, or of a command that is made of such classes."""
     return call.path.startswith("trl ") or (call.package in LOADS and call.name.endswith(CONFIGURES))
 
 
 def pushes(document: Document) -> bool:
-    """Tell whether a trainer surely pushes to the Hub: by its config, or when it is told to."""
+    """True if a trainer surely pushes to the Hub: by its config, or when it is told to."""
     for call in document.calls:
         if is_config(call) and is_true(call.arguments.get("push_to_hub")):
             return True
@@ -68,7 +68,7 @@ def pushes(document: Document) -> bool:
 
 
 def is_true(value: Any) -> bool:
-    """Tell whether a setting is surely on, as Python has it or as a command line does."""
+    """True if a setting is surely on, as Python has it or as a command line does."""
     return value is True or (isinstance(value, str) and value.lower() in YES)
 
 
@@ -155,7 +155,7 @@ def _files(given: ArgumentLookup, naming: Naming) -> tuple[str, ...] | Unknown:
 
 
 def fits(name: str, role: Role) -> bool:
-    """Tell whether a name may be that of a thing of some role on the Hub."""
+    """True if a name may be that of a thing of some role on the Hub."""
     if role == "link":
         return name.startswith(ADDRESS)
     if role in ("target", "space"):
@@ -166,7 +166,7 @@ def fits(name: str, role: Role) -> bool:
 
 
 def is_local(name: str, role: Role) -> bool:
-    """Tell whether a name can only be that of a folder with a model, an adapter or a tokenizer."""
+    """True if a name can only be that of a folder with a model, an adapter or a tokenizer."""
     return role in FOLDERS and bool(name) and not may_be_repository(name)
 
 
@@ -205,7 +205,7 @@ def _of_settings(given: ArgumentLookup, *, pushing: bool) -> Iterator[Reference]
 
 
 def _reports_to(call: Call, tracker: str) -> bool:
-    """Tell whether a config surely says that metrics go to a tracker; by itself it has them go nowhere."""
+    """True if a config surely says that metrics go to a tracker; by itself it has them go nowhere."""
     said = call.arguments.get("report_to")
     return bool(
         {tracker, "all"} & {each for each in (said if isinstance(said, list) else [said]) if isinstance(each, str)}

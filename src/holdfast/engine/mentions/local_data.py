@@ -71,7 +71,7 @@ def _loaded(given: ArgumentLookup) -> Iterator[Reference]:
 
 
 def _is_folder(name: str) -> bool:
-    """Tell whether a name can only be that of a folder: a file in its place has a rule of its own."""
+    """True if a name can only be that of a folder: a file in its place has a rule of its own."""
     return bool(name) and name not in BUILDERS and not may_be_repository(name) and not FILE.search(name)
 
 

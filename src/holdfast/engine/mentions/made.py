@@ -121,12 +121,12 @@ def _made_in(source: str) -> CreatedPaths:
 
 
 def _may_make(line: re.Match[str]) -> bool:
-    """Tell whether a line of a shell, or a magic word, may make files."""
+    """True if a line of a shell, or a magic word, may make files."""
     return line["word"] not in HARMLESS if line["sign"] == "!" else line["word"] in MAGICS
 
 
 def _runs(node: ast.AST) -> bool:
-    """Tell whether something is a call that runs a command."""
+    """True if something is a call that runs a command."""
     if not isinstance(node, ast.Call):
         return False
     owner = node.func.value if isinstance(node.func, ast.Attribute) else None
@@ -163,7 +163,7 @@ def _targets(call: ast.Call) -> Iterator[ast.expr]:
 
 
 def _writes(call: ast.Call) -> bool:
-    """Tell whether a call of `open` may write."""
+    """True if a call of `open` may write."""
     mode = next((each.value for each in call.keywords if each.arg == "mode"), call.args[1] if call.args[1:] else None)
     if mode is None:
         return False
@@ -179,6 +179,6 @@ def _texts(target: ast.expr, constants: Mapping[str, set[str]]) -> Iterator[str]
 
 
 def _hides(target: ast.expr, constants: Mapping[str, set[str]]) -> bool:
-    """Tell whether a part of an expression is not known."""
+    """True if a part of an expression is not known."""
     names = (node.id for node in ast.walk(target) if isinstance(node, ast.Name))
     return any(name not in KNOWN and name not in constants for name in names)

@@ -14,7 +14,7 @@ ASKING: Final = frozenset({"huggingface_hub.notebook_login", "huggingface_hub.in
 
 
 def brings_token(document: Document) -> bool:
-    """Tell whether a program logs in with a token that may be another than the one at hand."""
+    """True if a program logs in with a token that may be another than the one at hand."""
     if document.kind == "job":
         return False
     if any(_is_own(document.get(key, None)) for key in SET_BY_PROGRAM):
@@ -23,7 +23,7 @@ def brings_token(document: Document) -> bool:
 
 
 def hands_token(call: Call) -> bool:
-    """Tell whether a call is given such a token."""
+    """True if a call is given such a token."""
     return any(_is_own(call.arguments.get(name)) for name in ARGUMENTS)
 
 

@@ -40,7 +40,7 @@ class WrittenPaths:
     hidden: bool
 
     def holds(self, name: str) -> bool:
-        """Tell whether a name is, or may be, that of something which the program writes first.
+        """True if a name is, or may be, that of something which the program writes first.
 
         >>> WrittenPaths(frozenset({"out"}), hidden=False).holds("out/final"), WrittenPaths(frozenset(), hidden=True).holds("gpt2")
         (True, True)
@@ -77,5 +77,5 @@ def _plain(folder: str) -> str:
 
 
 def remade(calls: Iterable[Call]) -> bool:
-    """Tell whether a program deletes or moves repositories, so that what is there now says little."""
+    """True if a program deletes or moves repositories, so that what is there now says little."""
     return any(call.package == "huggingface_hub" and call.name in REMOVES for call in calls)

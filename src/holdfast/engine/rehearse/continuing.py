@@ -46,7 +46,7 @@ class _Steps:
 
 
 def judge_stop(parts: Mapping[Part, PartResult]) -> StageFindings:
-    """Return whether the job saved a whole checkpoint when it was asked to stop amid a step."""
+    """True if the job saved a whole checkpoint when it was asked to stop amid a step."""
     played = parts.get("stop")
     if played is None:
         return _found("stop", "not_rehearsed", 0.0, "it was not asked for")
@@ -64,7 +64,7 @@ def judge_stop(parts: Mapping[Part, PartResult]) -> StageFindings:
 
 
 def judge_resume(parts: Mapping[Part, PartResult]) -> StageFindings:
-    """Return whether the job went on from its checkpoint with the loss that an uninterrupted one has."""
+    """True if the job went on from its checkpoint with the loss that an uninterrupted one has."""
     played, stop = parts.get("resume"), parts.get("stop")
     if played is None or stop is None:
         return _found("resume", "not_rehearsed", 0.0, "there was no checkpoint to go on from")

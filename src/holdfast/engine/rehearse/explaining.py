@@ -84,7 +84,7 @@ def _told(failure: Failure, scene: FailureContext) -> Failure:
 
 
 def _makes_adapter(scene: FailureContext) -> bool:
-    """Return whether the job trains an adapter, as far as its text or its model tells."""
+    """True if the job trains an adapter, as far as its text or its model tells."""
     named = (
         scene.job.get("peft", None) is not None
         if scene.job

@@ -50,7 +50,7 @@ class Replay:
 
 
 def is_asked(failure: Failure, *, machines: bool = False) -> bool:
-    """Return whether data, model or code may be to blame for a failure.
+    """True if data, model or code may be to blame for a failure.
 
     Args:
         failure: The failure.
@@ -89,7 +89,7 @@ def find_blame(failure: Failure, error: str, replays: Sequence[Replay], source: 
 
 
 def _reads(failure: Failure, source: str) -> bool:
-    """Return whether the line that failed reads a file by itself, whose rows nobody could replace."""
+    """True if the line that failed reads a file by itself, whose rows nobody could replace."""
     number, lines = failure.where.rpartition(":")[2], source.splitlines()
     return number.isdigit() and 0 < int(number) <= len(lines) and bool(READS.search(lines[int(number) - 1]))
 

@@ -261,7 +261,7 @@ def _objected(objections: Sequence[Objection], failures: Sequence[Failure]) -> I
 
 
 def _warns(objection: Objection) -> bool:
-    """Return whether an objection fails nothing: it may be meant so, or no class of failure says what it comes to."""
+    """True if an objection fails nothing: it may be meant so, or no class of failure says what it comes to."""
     return not objection.fails or not prevented_by(objection.code)
 
 

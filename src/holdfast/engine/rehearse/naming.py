@@ -123,45 +123,45 @@ def _dropped(played: PartResult) -> set[str]:
 
 
 def _is_not_given(name: str, played: PartResult, stage: StageName) -> bool:
-    """Return whether a trainer was given rows for a stage that have no such column: for an evaluation those of its own."""
+    """True if a trainer was given rows for a stage that have no such column: for an evaluation those of its own."""
     within = ([each["stage"] for each in played.told("failed")] or [stage])[-1]
     columns = played.first("training").get("eval_columns" if within == "evaluate" else "columns")
     return isinstance(columns, list) and name not in columns
 
 
 def _keeps_states(played: PartResult) -> bool:
-    """Return whether it is known of each training that it checkpoints no activations; a loop has no arguments that say so."""
+    """True if it is known of each training that it checkpoints no activations; a loop has no arguments that say so."""
     told = played.facts("trains")
     return not any(each["checkpointing"] for each in told) if told else not played.facts("checkpoints")
 
 
 def _asks_for_column(name: str, played: PartResult) -> bool:
-    """Return whether a line asks for a key of what a reward function is given by name: the columns."""
+    """True if a line asks for a key of what a reward function is given by name: the columns."""
     return bool(re.search(rf"\bkwargs\[['\"]{re.escape(name)}['\"]\]", played.logs.get("stderr.log", "")))
 
 
 def _is_own_line(played: PartResult) -> bool:
-    """Return whether a line of the script itself raised, and nothing that it called."""
+    """True if a line of the script itself raised, and nothing that it called."""
     frames = FRAME.findall(played.logs.get("stderr.log", ""))
     return bool(frames) and ":".join(frames[-1][:2]) == played.end.get("where")
 
 
 def _is_asked_by_own_line(played: PartResult) -> bool:
-    """Return whether a line of the script itself asked an object for what it has not."""
+    """True if a line of the script itself asked an object for what it has not."""
     frames = FRAME.findall(played.logs.get("stderr.log", ""))
     before = list(dropwhile(lambda frame: frame[2] in ASKING, reversed(frames)))
     return len(before) < len(frames) and bool(before) and ":".join(before[0][:2]) == played.end.get("where")
 
 
 def _passes_to_own_method(played: PartResult) -> bool:
-    """Return whether the script's own line that raised stands in a method of the same name as the one that it called."""
+    """True if the script's own line that raised stands in a method of the same name as the one that it called."""
     frames = FRAME.findall(played.logs.get("stderr.log", ""))
     called = CALLED.search(because_of(played))
     return bool(frames) and called is not None and called[1] == frames[-1][2]
 
 
 def _can_be(name: str, stage: StageName) -> bool:
-    """Return whether a class of failure can be why a part failed at a stage: none is harmless, rows are read before, rewards later."""
+    """True if a class of failure can be why a part failed at a stage: none is harmless, rows are read before, rewards later."""
     too_late = stage in LATE and name.startswith("dataset-")
     too_early = stage in EARLY and name == REWARD
     return name not in HARMLESS and not (too_late or too_early)

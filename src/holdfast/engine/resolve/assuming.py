@@ -47,7 +47,7 @@ def assume_versions(
 
 
 def _may_be_assumed(declared: ProjectRequirements, package: str) -> bool:
-    """Tell whether nothing says which version of a package there will be, or the newest fits what does."""
+    """True if nothing says which version of a package there will be, or the newest fits what does."""
     asked = declared.named(package)
     if asked is None or declared.unsure:
         return not declared.exact

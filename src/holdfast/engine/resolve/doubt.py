@@ -116,7 +116,7 @@ def spread(start: Iterable[str], found: Domains, search: Search, fixed: Iterable
 
 
 def _needs_what_the_newest_does(wish: Constraint, shelf: PackageReleases) -> bool:
-    """Tell whether it is newer than the history: what it needs is then hardly less than what the newest does."""
+    """True if it is newer than the history: what it needs is then hardly less than what the newest does."""
     if wish.url or wish.hidden:
         return wish.follows
     return admits_newer(wish.specifier, shelf.history.versions[-1])

@@ -101,7 +101,7 @@ class Puzzle:
         return self.outside.get(package, f"only releases older than {oldest}, the oldest known, fit the rest")
 
     def may_be_newer(self, package: str) -> bool:
-        """Tell whether a package may be a release newer than the history, and ask for less than those in it."""
+        """True if a package may be a release newer than the history, and ask for less than those in it."""
         return package in self.outside and self.shelves[package].outside_is_newer
 
     def admitted(self, package: str) -> Choices:

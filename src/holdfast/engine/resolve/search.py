@@ -130,7 +130,7 @@ class Search:
         return True
 
     def _others_fit(self, domains: Domains) -> bool:
-        """Tell whether the packages without a history can meet all that the decided releases ask of them."""
+        """True if the packages without a history can meet all that the decided releases ask of them."""
         asked = {name: [specifier] for name, specifier in self.others.items()}
         for package, choices in domains.items():
             for need in self.needs(package, choices) if choices.bit_count() == 1 else ():

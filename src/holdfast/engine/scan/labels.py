@@ -42,7 +42,7 @@ class Labels:
         self.bad += int(counted.item(0, "bad"))
 
     def marked(self) -> tuple[DamagedRows, ...]:
-        """Return whether one kind is all there is, or how many there are of each where they are not as many."""
+        """True if one kind is all there is, or how many there are of each where they are not as many."""
         every = self.good + self.bad
         if every and not (self.good and self.bad):
             return (DamagedRows("one-class", "label", every, detail="true" if self.good else "false"),)

@@ -122,7 +122,7 @@ def _content(reader: str | None, columns: Mapping[str, Type], settings: ColumnSe
 
 
 def ids_alone(columns: Iterable[str]) -> bool:
-    """Return whether a trainer finds its tokens made already, and reads no words."""
+    """True if a trainer finds its tokens made already, and reads no words."""
     return any(name in ("input_ids", "chosen_ids", "chosen_input_ids") for name in columns)
 
 

@@ -131,7 +131,7 @@ def _empty(turns: pl.DataFrame, kind: Type) -> Iterator[DamageSign]:
 
 
 def _speaks(field: pl.Series) -> pl.Expr:
-    """Return whether another field of a turn has anything in it."""
+    """True if another field of a turn has anything in it."""
     there = pl.col(field.name)
     if field.dtype == pl.List:
         return there.list.len().fill_null(0) > 0

@@ -49,7 +49,7 @@ AS_PYTHON: Final = rf"\A\s*\[\s*\{{\s*'(?:{_KEYS})'\s*:"
 
 
 def is_blank(text: pl.Expr) -> pl.Expr:
-    """Return whether there is nothing but white space."""
+    """True if there is nothing but white space."""
     return text.str.contains(BLANK)
 
 

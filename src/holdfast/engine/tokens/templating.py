@@ -74,7 +74,7 @@ def _is_record(turn: Mapping[str, Any]) -> bool:
 
 
 def _stands_in_order(parts: Sequence[str], text: str) -> bool:
-    """Return whether texts stand one after another in another text.
+    """True if texts stand one after another in another text.
 
     >>> _stands_in_order(["4 or 5?", "4"], "user: 4 or 5? bot: 4"), _stands_in_order(["4 or 5?", "4"], "user: 4 or 5?")
     (True, False)
@@ -96,7 +96,7 @@ def _omitted(turns: Sequence[Mapping[str, Any]], render: Render) -> list[int]:
 
 
 def _is_spelled(turns: Sequence[Mapping[str, Any]], at: int, text: str, render: Render) -> bool:
-    """Return whether a message's list or record stands in a text as Python spells it."""
+    """True if a message's list or record stands in a text as Python spells it."""
     marked = render([_marked(turn, at) if number == at else turn for number, turn in enumerate(turns)])
     return marked.replace(MARK.format(at), str(turns[at]["content"])) == text
 

@@ -76,7 +76,7 @@ def preload(wanted: list[str]) -> bool:
 
 
 def can_fork() -> bool:
-    """Return whether a forked process may use the GPU: not once CUDA is initialized, which the driver alone knows.
+    """True if a forked process may use the GPU: not once CUDA is initialized, which the driver alone knows.
 
     Source: pytorch/pytorch#190708; `cuDeviceGetCount` in the reference of the driver's API.
     """

@@ -52,7 +52,7 @@ def look(final: Sequence[Path], trained: Mapping[str, Any], order: PartRequest, 
 
 
 def is_of_another_task(folder: Path, trained: Mapping[str, Any], tell: EventWriter) -> bool:
-    """Return whether an adapter of a language model says that it is one of a classifier, and tell of it: it holds no head.
+    """True if an adapter of a language model says that it is one of a classifier, and tell of it: it holds no head.
 
     Args:
         folder: What was saved.
@@ -179,7 +179,7 @@ def _largest(folder: Path) -> float:
 
 
 def _is_base(folder: Path, base: str) -> bool:
-    """Return whether all weights of a model are the base model's, bit for bit."""
+    """True if all weights of a model are the base model's, bit for bit."""
     files = sorted(folder.glob("*.safetensors"))
     if not files or not base:
         return False

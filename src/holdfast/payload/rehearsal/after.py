@@ -64,7 +64,7 @@ def read_facts(order: PartRequest) -> list[Mapping[str, Any]]:
 
 
 def _has_weights(base: Path) -> bool:
-    """Return whether anything was written that may hold weights, in whatever form."""
+    """True if anything was written that may hold weights, in whatever form."""
     return any(each.suffix in WEIGHTS and each.name not in NO_MODEL for each in base.rglob("*") if each.is_file())
 
 

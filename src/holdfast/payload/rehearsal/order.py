@@ -61,7 +61,7 @@ class PartRequest:
         return json.dumps(asdict(self))
 
     def owns(self, path: str | os.PathLike[str]) -> bool:
-        """Return whether a path is this rehearsal's own: in its folder, or in the checkpoint that it goes on from.
+        """True if a path is this rehearsal's own: in its folder, or in the checkpoint that it goes on from.
 
         >>> PartRequest(script="s", source="", folder="/r/resume", resume="/r/stop/checkpoint-3").owns("/r/stop/checkpoint-3/a")
         True

@@ -56,11 +56,11 @@ class EventWriter:
             self._enter(stage)
 
     def has_shrunk(self, beginning: str) -> bool:
-        """Return whether anything was made smaller whose name begins like that."""
+        """True if anything was made smaller whose name begins like that."""
         return any(each.startswith(beginning) for each in self._said)
 
     def has_told(self, name: str) -> bool:
-        """Return whether a class of failure was told of."""
+        """True if a class of failure was told of."""
         return name in self._said
 
     def write(self, event: str, **fields: Any) -> None:

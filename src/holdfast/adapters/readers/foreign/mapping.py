@@ -49,7 +49,7 @@ def mapped(
 
 
 def _is_said(value: Any, key: str) -> bool:
-    """Tell whether a setting is one; a quantization that is switched off is none."""
+    """True if a setting is one; a quantization that is switched off is none."""
     return value is not ABSENT and value is not None and not (value is False and key.startswith("quantization."))
 
 

@@ -86,7 +86,7 @@ class CallWriter:
 
     @staticmethod
     def is_rest(argument: libcst.Arg) -> bool:
-        """Tell whether it is `**rest`."""
+        """True if it is `**rest`."""
         return argument.star == "**"
 
 
@@ -134,7 +134,7 @@ class DictWriter:
 
     @staticmethod
     def is_rest(_: libcst.BaseDictElement) -> bool:
-        """Tell whether nothing may come after it: what comes last counts, so nothing is put before `**rest`."""
+        """True if nothing may come after it: what comes last counts, so nothing is put before `**rest`."""
         return False
 
 

@@ -119,7 +119,7 @@ def _replacing(statements: Sequence[Statement], homes: dict[str, list[str]], *, 
 
 
 def _may_lose(statement: Statement) -> bool:
-    """Tell whether a block goes without the names of a statement in it: others stay, or the block has more than that."""
+    """True if a block goes without the names of a statement in it: others stay, or the block has more than that."""
     is_block = statement.body is not statement.part.tree.body
     return not _is_whole(statement) or (may_go(statement) and not (is_block and len(statement.body) == 1))
 

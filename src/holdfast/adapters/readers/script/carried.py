@@ -52,7 +52,7 @@ def _as_written(document: Document, edit: Set, home: Place) -> Set:
 
 
 def _means_the_same(document: Document, source: str, place: Place, home: Place) -> bool:
-    """Tell whether an expression can stand in a call: each of its names is given one value, before it, that nothing changes."""
+    """True if an expression can stand in a call: each of its names is given one value, before it, that nothing changes."""
     try:
         nodes = list(ast.walk(ast.parse(source, mode="eval").body))
     except SyntaxError:
@@ -70,7 +70,7 @@ def _means_the_same(document: Document, source: str, place: Place, home: Place) 
 
 
 def _is_settled(parts: Sequence[SourcePart], around: Function | None, name: str, home: Place) -> bool:
-    """Tell whether a name has one value in a scope, or in the program around it, and got it before a place."""
+    """True if a name has one value in a scope, or in the program around it, and got it before a place."""
     if around is not None:
         part = next(part for part in parts if part.cell == home.cell)
         if bound := [_end(part, node) for node in _binding(around, name)]:

@@ -55,7 +55,7 @@ def place_edits(document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ..
 
 
 def can_place(document: Document, edits: Iterable[Edit]) -> bool:
-    """Tell whether edits can be made, one after the other at least, in a fraction of the time that they take."""
+    """True if edits can be made, one after the other at least, in a fraction of the time that they take."""
     try:
         _plans(document, list(edits))
     except UsageError:
@@ -233,7 +233,7 @@ def _keys(node: ast.AST) -> list[ast.keyword] | list[ast.expr | None]:
 
 
 def _is_own(document: Document, call: Call, edit: ValueEdit, where: Place | None) -> bool:
-    """Tell whether no call of something else gets the same argument from the same place: a dict that several share."""
+    """True if no call of something else gets the same argument from the same place: a dict that several share."""
     name = edit.key.rpartition(".")[2]
     others = (other for other in document.calls if other.path != call.path and name in other.arguments)
     return where is None or all(document.key_places.get(parse_key(f"{other.key}.{name}")) != where for other in others)
@@ -273,7 +273,7 @@ def _rewriting(document: Document, place: Place, edits: Sequence[ValueEdit]) -> 
 
 
 def _is_written_out(source: str, edits: Iterable[ValueEdit]) -> bool:
-    """Tell whether a text is a call or a dict that has the arguments that are to go, or to be called otherwise."""
+    """True if a text is a call or a dict that has the arguments that are to go, or to be called otherwise."""
     try:
         node = ast.parse(source, mode="eval").body
     except SyntaxError:

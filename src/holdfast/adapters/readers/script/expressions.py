@@ -169,7 +169,7 @@ def _comparison(reading: ReadingState, node: ast.Compare) -> Any:
 
 
 def _asks_for_an_attribute(reading: ReadingState, node: ast.Compare) -> bool:
-    """Tell whether it is asked which attributes settings have: `"max_length" in vars(args)`."""
+    """True if it is asked which attributes settings have: `"max_length" in vars(args)`."""
     match node:
         case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[ast.Attribute(value=owner, attr="__dict__")]):
             pass

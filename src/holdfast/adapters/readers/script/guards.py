@@ -85,24 +85,24 @@ def caught(node: ast.expr | None) -> frozenset[str]:
 
 
 def ends(statements: Sequence[ast.stmt]) -> bool:
-    """Tell whether a handler gives up: it raises, or leaves the program."""
+    """True if a handler gives up: it raises, or leaves the program."""
     last = statements[-1] if statements else None
     return isinstance(last, ast.Raise) or (isinstance(last, ast.Expr) and leaves_program(last.value))
 
 
 def only_report(handlers: Sequence[ast.ExceptHandler], log: Sequence[LibraryCall]) -> bool:
-    """Tell whether handlers do nothing but say what happened: then there is no other way to what was tried."""
+    """True if handlers do nothing but say what happened: then there is no other way to what was tried."""
     quiet = all(isinstance(each, ast.Expr | ast.Pass | ast.Return) for handler in handlers for each in handler.body)
     return quiet and not any(draft.path.startswith(("trl.", "transformers.", "peft.")) for draft in log)
 
 
 def trains(log: Iterable[LibraryCall]) -> bool:
-    """Tell whether the training itself is among some calls."""
+    """True if the training itself is among some calls."""
     return any(draft.path.endswith("Trainer.train") for draft in log)
 
 
 def leaves_program(node: ast.expr) -> bool:
-    """Tell whether an expression is `sys.exit()` or its like."""
+    """True if an expression is `sys.exit()` or its like."""
     if not isinstance(node, ast.Call):
         return False
     name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")

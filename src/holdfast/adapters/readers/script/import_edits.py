@@ -136,7 +136,7 @@ def uses_of(parts: Sequence[SourcePart], name: str, ours: set[ast.alias]) -> lis
 
 
 def _tells(node: ast.AST, name: str) -> bool:
-    """Tell whether anything but a name that is read goes by a name, or mentions it."""
+    """True if anything but a name that is read goes by a name, or mentions it."""
     told = (getattr(node, each, None) for each in ("name", "arg", "asname", "rest", "value", "names"))
     return any(value == name or (isinstance(value, list) and name in value) for value in told)
 
@@ -213,7 +213,7 @@ def _inserted(statement: Statement, lines: Sequence[str]) -> TextEdit:
 
 
 def _is_alone(statement: Statement) -> bool:
-    """Tell whether nothing stands on a statement's lines beside it, but a comment after it."""
+    """True if nothing stands on a statement's lines beside it, but a comment after it."""
     part = statement.part
     start, end = part.span(statement.node)
     first, last = part.line_span(start, end)
@@ -222,7 +222,7 @@ def _is_alone(statement: Statement) -> bool:
 
 
 def may_go(statement: Statement) -> bool:
-    """Tell whether a statement can be taken out with its lines: it has them for itself, and says nothing to people."""
+    """True if a statement can be taken out with its lines: it has them for itself, and says nothing to people."""
     part = statement.part
     first, last = part.line_span(*part.span(statement.node))
     return _is_alone(statement) and "#" not in part.text[first:last]

@@ -87,7 +87,7 @@ def _hasattr(_: ReadingState, __: Site, given: CallArguments) -> Any:
 
 
 def _of_a_version(target: Any) -> bool:
-    """Tell whether it depends on a library's version which attributes something has: of a model, that is its own affair."""
+    """True if it depends on a library's version which attributes something has: of a model, that is its own affair."""
     if isinstance(target, ObjectValue):
         return target.path.endswith((*SETTINGS, "Trainer"))
     return isinstance(target, LibraryName) or target in INSTALLED

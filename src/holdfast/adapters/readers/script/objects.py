@@ -48,7 +48,7 @@ def settled(reading: ReadingState, value: Any, depth: int = 0) -> Any:
 
 
 def known_not_none(value: Any) -> bool:
-    """Tell whether a value is certainly something: not None, and not what a library's function may give."""
+    """True if a value is certainly something: not None, and not what a library's function may give."""
     if isinstance(value, ObjectValue):
         return value.is_instance
     return not isinstance(value, Unknown | Member | AnyOf | None)

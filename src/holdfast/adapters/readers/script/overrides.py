@@ -22,7 +22,7 @@ def overrides(reading: ReadingState) -> Iterator[OverriddenMethod]:
 
 
 def _is_trainer(cls: ProgramClass) -> bool:
-    """Tell whether a class derives from a library's trainer and from nothing else, which could have methods before it."""
+    """True if a class derives from a library's trainer and from nothing else, which could have methods before it."""
     alone = all(len(each.bases) <= 1 and not each.opaque for each in lineage(cls))
     return alone and library_base(cls).endswith(TRAINER)
 

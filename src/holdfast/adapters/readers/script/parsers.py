@@ -235,7 +235,7 @@ def _rest(classes: Sequence[tuple[str, frozenset[str]]]) -> int | None:
 
 
 def may_give_more(argv: Argv) -> bool:
-    """Tell whether a word that is not known may be options: one that does not follow an option, as its value.
+    """True if a word that is not known may be options: one that does not follow an option, as its value.
 
     >>> may_give_more(["--lr", Unknown()]), may_give_more(["--lr", "1", Unknown()])
     (False, True)

@@ -57,7 +57,7 @@ class SourcePart:
         return first, broken.start() if broken else len(self.text)
 
     def is_at(self, node: Node | None, place: Place) -> bool:
-        """Tell whether a node begins at a place."""
+        """True if a node begins at a place."""
         return node is not None and (self.cell, self.lines.position(self.span(node)[0])) == (
             place.cell,
             (place.line, place.column),

@@ -94,7 +94,7 @@ def _note(reading: ReadingState, settings: ObjectValue, name: str, node: ast.exp
 
 
 def _defines(reading: ReadingState, cls: ProgramClass, name: str) -> bool:
-    """Tell whether a class of the program, or a base of it in the program, has an attribute itself, or makes any up."""
+    """True if a class of the program, or a base of it in the program, has an attribute itself, or makes any up."""
     names = (name, "__getattr__", "__getattribute__")
     return any(
         each.opaque or name in each.fields or any((each.number, own) in reading.store for own in names)

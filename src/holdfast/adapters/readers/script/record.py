@@ -165,7 +165,7 @@ def same_keywords(node: ast.Call) -> tuple[frozenset[str], ...]:
 
 
 def _is_item(node: ast.expr) -> bool:
-    """Return whether an expression names a variable, an attribute or an item of one by a constant."""
+    """True if an expression names a variable, an attribute or an item of one by a constant."""
     match node:
         case ast.Name():
             return True

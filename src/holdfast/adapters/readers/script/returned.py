@@ -45,7 +45,7 @@ def keys_returned(function: FunctionNode) -> tuple[str, ...]:
 
 
 def _is_stub(body: Sequence[ast.stmt]) -> bool:
-    """Tell whether a function is still to be written, or always raises: `...` alone, or an error at the end."""
+    """True if a function is still to be written, or always raises: `...` alone, or an error at the end."""
     last = body[-1]
     is_ellipsis = isinstance(last, ast.Expr) and isinstance(last.value, ast.Constant)
     return is_ellipsis or isinstance(last, ast.Raise)

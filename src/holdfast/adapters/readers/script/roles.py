@@ -100,7 +100,7 @@ def _thing(value: Any) -> ObjectValue | None:
 
 
 def _unclear(trainer: LibraryCall) -> bool:
-    """Tell whether a config may be among the arguments by position."""
+    """True if a config may be among the arguments by position."""
     return any(not isinstance(value, ObjectValue | str | None) for value in trainer.positional[1:])
 
 

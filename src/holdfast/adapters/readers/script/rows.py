@@ -124,5 +124,5 @@ def _joined(first: Gap, second: Gap, *, last: bool, remarks: bool) -> Gap:
 
 
 def _remarked(gap: Gap) -> bool:
-    """Tell whether a comment stands at the end of the line."""
+    """True if a comment stands at the end of the line."""
     return isinstance(gap, libcst.ParenthesizedWhitespace) and gap.first_line.comment is not None

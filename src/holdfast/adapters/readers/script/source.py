@@ -58,7 +58,7 @@ def parse(text: str, path: str, at: Callable[[int], Spot] | None = None) -> tupl
 
 
 def is_python(text: str) -> bool:
-    """Tell whether a text is a program as it stands."""
+    """True if a text is a program as it stands."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -82,7 +82,7 @@ def _objection(error: SyntaxError, text: str, path: str, at: Callable[[int], Spo
 
 
 def _is_of_a_later_python(error: SyntaxError, text: str) -> bool:
-    """Tell whether LibCST, which knows the grammar of every Python 3, reads what this Python does not."""
+    """True if LibCST, which knows the grammar of every Python 3, reads what this Python does not."""
     line = error.text or ""
     looks_new = ("f-string" in error.msg or re.search(LATER_SYNTAX, line)) and not re.search(PYTHON_2_CATCH, line)
     if not looks_new or _nesting(text) > DEEPEST or max(map(len, text.splitlines()), default=0) > WIDEST:

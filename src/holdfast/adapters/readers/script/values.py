@@ -269,7 +269,7 @@ def why(values: Iterable[Any]) -> Unknown:
 
 
 def is_class(path: str) -> bool:
-    """Tell whether a dotted path names a class, going by its spelling: `trl.SFTConfig`, not `trl.SFTConfig.from_x`.
+    """True if a dotted path names a class, going by its spelling: `trl.SFTConfig`, not `trl.SFTConfig.from_x`.
 
     >>> is_class("trl.SFTConfig"), is_class("datasets.load_dataset")
     (True, False)

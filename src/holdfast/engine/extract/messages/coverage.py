@@ -33,7 +33,7 @@ TESTS: Final = re.compile(r"\.bak$|\.(tests?|test_utils|testing_utils|testing|_t
 
 
 def tells(package: str, module: str) -> bool:
-    """Tell whether a module's messages are kept.
+    """True if a module's messages are kept.
 
     >>> tells("transformers", "transformers.trainer"), tells("transformers", "transformers.models.bert.modeling_bert")
     (True, False)

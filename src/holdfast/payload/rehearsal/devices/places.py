@@ -101,7 +101,7 @@ class UntouchedPlaces:
         return original(logits, target, *args, **kwargs)
 
     def _on_processor(self) -> bool:
-        """Return whether accelerate was told to leave GPUs alone."""
+        """True if accelerate was told to leave GPUs alone."""
         state = sys.modules.get("accelerate.state")
         return bool(state and state.PartialState._shared_state.get("_cpu"))  # noqa: SLF001 - it has no other name
 

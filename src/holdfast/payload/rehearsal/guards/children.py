@@ -99,7 +99,7 @@ def install(order: PartRequest, tell: EventWriter) -> None:
 
 
 def _is_run(args: Any, line: str, kwargs: dict[str, Any], order: PartRequest, tell: EventWriter) -> bool:
-    """Return whether a command is run, and tell of one that is not; folders that it only makes are made here."""
+    """True if a command is run, and tell of one that is not; folders that it only makes are made here."""
     is_shell = bool(kwargs.get("shell"))
     because = why_not(args, order, is_shell=is_shell)
     lines = _lines(args, is_shell=is_shell)
@@ -150,7 +150,7 @@ def _redirects(text: str) -> bool:
 
 
 def may_make(line: str, lines: Sequence[Sequence[str]]) -> bool:
-    """Return whether a command may make files that a script asks for afterwards.
+    """True if a command may make files that a script asks for afterwards.
 
     >>> [may_make(each, split_shell(each)) for each in ("wget http://a.b/c.csv", "rm -rf out", "sort a > b")]
     [True, False, True]

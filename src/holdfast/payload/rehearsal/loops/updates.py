@@ -112,7 +112,7 @@ class OptimizerWatch:
         self._cleared = self._is_fresh = False
 
     def _has_gradients(self, optimizer: Any) -> bool:
-        """Return whether there is a gradient to step by; zeros are one, unless it is clearing that made them."""
+        """True if there is a gradient to step by; zeros are one, unless it is clearing that made them."""
         there = (each.grad for each in held_by([optimizer]) if each.grad is not None)
         return any(not self._cleared or bool(each.ne(0).any()) for each in there)
 
@@ -123,7 +123,7 @@ def _size(optimizer: Any) -> float:
 
 
 def _has_left(optimizer: Any) -> bool:
-    """Return whether an optimizer's tensors have gradients other than 0."""
+    """True if an optimizer's tensors have gradients other than 0."""
     return any(each.grad is not None and bool(each.grad.ne(0).any()) for each in held_by([optimizer]))
 
 

@@ -13,7 +13,7 @@ STANDARD = sysconfig.get_path("stdlib") + os.sep
 
 
 def asked_by_script() -> bool:
-    """Return whether the first caller beyond this package is not a library."""
+    """True if the first caller beyond this package is not a library."""
     frame = sys._getframe(1)  # noqa: SLF001 - `inspect.stack` reads source files
     while frame.f_back and _is_ours(frame):
         frame = frame.f_back

@@ -119,7 +119,7 @@ class _Key(NamedTuple):
 
 
 def _plain_parquet(builder: Any) -> bool:
-    """Return whether a builder reads Parquet, as it is in the files."""
+    """True if a builder reads Parquet, as it is in the files."""
     config = builder.config
     asked = [getattr(config, name, None) for name in ("columns", "filters", "batch_size", "fragment_scan_options")]
     strict = getattr(config, "on_bad_files", "error") == "error"
@@ -165,12 +165,12 @@ def files_of(builder: Any) -> dict[str, list[str]]:
 
 
 def is_remote(builder: Any) -> bool:
-    """Return whether rows come from elsewhere than this machine."""
+    """True if rows come from elsewhere than this machine."""
     return any("://" in file for files in files_of(builder).values() for file in files)
 
 
 def is_small(builder: Any) -> bool:
-    """Return whether all files are on this machine and hold little."""
+    """True if all files are on this machine and hold little."""
     files = [file for each in files_of(builder).values() for file in each]
     return bool(files) and not is_remote(builder) and sum(map(_bytes, files)) <= BYTES
 

@@ -175,7 +175,7 @@ def shape_of(value: Any, key: str = "") -> Any:
 
 
 def _holds_bytes(kind: Any) -> bool:
-    """Return whether a type holds bytes: images and sounds, which are costly to look into."""
+    """True if a type holds bytes: images and sounds, which are costly to look into."""
     if isinstance(kind, pa.BaseExtensionType):
         return True
     inner = [kind.field(place).type for place in range(kind.num_fields)] if kind.num_fields else []

@@ -76,7 +76,7 @@ class BuilderMethods:
             original(builder, **given)
 
     def _can_be_bounded(self, builder: Any) -> bool:
-        """Return whether the builder's rows come one after another from a function that it has."""
+        """True if the builder's rows come one after another from a function that it has."""
         ours = (datasets.ArrowBasedBuilder, datasets.GeneratorBasedBuilder)
         return type(builder)._prepare_split in [one._prepare_split for one in ours]  # noqa: SLF001
 

@@ -63,7 +63,7 @@ def most_rows(at_hand: int) -> float:
 
 
 def any_part() -> bool:
-    """Return whether fewer rows of some dataset were given than there are."""
+    """True if fewer rows of some dataset were given than there are."""
     return bool(_wholes)
 
 
@@ -74,7 +74,7 @@ def whole_rows(dataset: Any) -> float:
 
 
 def is_mixed(dataset: Any) -> bool:
-    """Return whether rows were given under other numbers than their own."""
+    """True if rows were given under other numbers than their own."""
     part = part_of(dataset)
     return part is not None and part.mixed
 
@@ -127,7 +127,7 @@ def _carry(original: Callable[..., Any], dataset: Any, *args: Any, **kwargs: Any
 
 
 def _beyond(dataset: Any, numbers: Iterable[int]) -> bool:
-    """Return whether some numbers are beyond the rows at hand and all are within the whole."""
+    """True if some numbers are beyond the rows at hand and all are within the whole."""
     part, rows = part_of(dataset), len(dataset)
     if not part or not rows:
         return False

@@ -76,6 +76,6 @@ class SavedDatasets:
 
 
 def _writable(path: Path) -> bool:
-    """Return whether a folder could be made or written there."""
+    """True if a folder could be made or written there."""
     there = next(parent for parent in (path, *path.parents) if parent.exists())
     return there.is_dir() and os.access(there, os.W_OK) and there.parts[1:2] not in KERNELS

@@ -104,7 +104,7 @@ def _steps(settings: Any, order: PartRequest) -> dict[str, Any]:
 
 
 def _is_number(value: Any) -> TypeGuard[float]:
-    """Return whether a setting is a number: scripts give texts too, out of variables and files."""
+    """True if a setting is a number: scripts give texts too, out of variables and files."""
     return isinstance(value, numbers.Real)
 
 

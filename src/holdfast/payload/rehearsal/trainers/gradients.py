@@ -55,7 +55,7 @@ def judge(trainer: Any, tell: EventWriter) -> None:
 
 
 def _holds_trained(trainer: Any) -> bool:
-    """Return whether the optimizer has any of the weights that are trained; True where nobody can say."""
+    """True if the optimizer has any of the weights that are trained; True where nobody can say."""
     groups = getattr(trainer.optimizer, "param_groups", None)
     if not groups:
         return True
@@ -64,7 +64,7 @@ def _holds_trained(trainer: Any) -> bool:
 
 
 def _is_scaled_away(model: Any) -> bool:
-    """Return whether every adapter of a model is multiplied by 0."""
+    """True if every adapter of a model is multiplied by 0."""
     held = (getattr(each, "scaling", None) for each in model.modules())  # of attention it is a number
     scales = [scale for each in held if isinstance(each, dict) for scale in each.values()]
     return bool(scales) and not any(scales)

@@ -59,7 +59,7 @@ def look_at_batch(inputs: Any, trainer: Any, tell: EventWriter) -> None:
 
 
 def _are_shifted(inputs: Any, trained: Any) -> bool:
-    """Return whether each label is the token after its own, and not its own, as a collator writes that shifts them itself."""
+    """True if each label is the token after its own, and not its own, as a collator writes that shifts them itself."""
     tokens, labels = inputs.get("input_ids"), inputs.get("labels")
     if not torch.is_tensor(tokens) or not torch.is_tensor(labels) or tokens.shape != labels.shape:
         return False

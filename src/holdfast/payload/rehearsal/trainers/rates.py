@@ -60,7 +60,7 @@ def _groups(optimizer: Any) -> Sequence[Mapping[str, Any]]:
 
 
 def guesses_tokens(trainer: Any) -> bool:
-    """Return whether the loss is that of guessing the next token, which is alike in all rows of a model that knows nothing."""
+    """True if the loss is that of guessing the next token, which is alike in all rows of a model that knows nothing."""
     model = trainer.model.get_base_model() if hasattr(trainer.model, "get_base_model") else trainer.model
     causal = type(model).__name__.endswith(("ForCausalLM", "ForConditionalGeneration", "LMHeadModel"))
     kinds = [each.__name__ for each in type(trainer).__mro__]

@@ -14,7 +14,7 @@ LOSS = "loss"
 
 
 def logs_no_step(settings: Any) -> bool:
-    """Return whether the whole training ends before its first step is logged, as far as its steps are known.
+    """True if the whole training ends before its first step is logged, as far as its steps are known.
 
     Args:
         settings: The arguments of a trainer, with what was asked of it.

@@ -147,7 +147,7 @@ class WatchedMessage(dict[str, Any]):
         return super().__getitem__(part)
 
     def __contains__(self, part: object) -> bool:
-        """Tell whether there is a part, and take it down."""
+        """True if there is a part, and take it down."""
         self._note(part)
         return super().__contains__(part)
 
@@ -215,7 +215,7 @@ class WatchedList(list[Any]):
 
 
 def is_read(completions: WatchedList) -> bool:
-    """Return whether anybody has looked at what a completion says: at its text, or at a part of its messages."""
+    """True if anybody has looked at what a completion says: at its text, or at a part of its messages."""
     messages = [each for turns in list.__iter__(completions) if isinstance(turns, list) for each in turns]
     return completions.read and (not messages or any(each.read for each in messages))
 
@@ -258,7 +258,7 @@ def total_rewards(rewards: Any, trainer: Any) -> list[float]:
 
 
 def differ(prompts: Sequence[Any], totals: Sequence[float]) -> bool:
-    """Return whether completions of the same prompt are worth different numbers.
+    """True if completions of the same prompt are worth different numbers.
 
     >>> differ(["a", "a", "b"], [0.0, 1.0, 2.0]), differ(["a", "a", "b"], [0.0, 0.0, 2.0])
     (True, False)

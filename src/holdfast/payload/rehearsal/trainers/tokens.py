@@ -80,7 +80,7 @@ def look_at_prompts(rows: Any, tell: EventWriter) -> None:
 
 
 def _asks(row: Mapping[str, Any], name: str) -> bool:
-    """Return whether a column holds words that the row's answers do not."""
+    """True if a column holds words that the row's answers do not."""
     text = row[name]
     return isinstance(text, str) and " " in text.strip() and text not in str(row["chosen"])
 

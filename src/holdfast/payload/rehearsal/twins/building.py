@@ -110,7 +110,7 @@ class Builder:
 
 
 def is_twin(model: Any) -> bool:
-    """Return whether a model was made with a configuration that was looked at."""
+    """True if a model was made with a configuration that was looked at."""
     return MARK in vars(getattr(model, "config", object)) if is_config(getattr(model, "config", None)) else False
 
 

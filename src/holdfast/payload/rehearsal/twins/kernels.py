@@ -50,7 +50,7 @@ def watch(module: Any, order: PartRequest, tell: EventWriter) -> None:
 
 
 def _needs_gpu(model: Any, asked: str, names: dict[str, str]) -> bool:
-    """Return whether attention of a name is one that the model has, on a GPU only."""
+    """True if attention of a name is one that the model has, on a GPU only."""
     if "/" in asked:  # a repository of kernels; without their package the real code refuses
         return _is_there("kernels")
     supported = names.get(asked.removeprefix("paged|"), "")

@@ -269,7 +269,7 @@ def _look_quantized(model: Any, quantizer: Any) -> None:
 
 
 def _same_names(model: Any, weights: dict[str, Any]) -> bool:
-    """Return whether the model has all the names of some weights, numbers of layers aside, and they all of the model's."""
+    """True if the model has all the names of some weights, numbers of layers aside, and they all of the model's."""
     return _bare(weights) == _bare(model.state_dict())
 
 

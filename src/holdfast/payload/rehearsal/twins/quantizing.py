@@ -124,14 +124,14 @@ def _method(quantizer: Any) -> str:
 
 
 def _may_miss(quantizer: Any) -> bool:
-    """Return whether a package that is missing here may be there for the job: those that are built against CUDA."""
+    """True if a package that is missing here may be there for the job: those that are built against CUDA."""
     method = _method(quantizer)
     package = PLAIN.get(method)
     return package is None or importlib.util.find_spec(package) is not None
 
 
 def _stays(quantizer: Any) -> bool:
-    """Return whether weights would stay in few bits on the job's GPU."""
+    """True if weights would stay in few bits on the job's GPU."""
     if quantizer._asked_dense:  # noqa: SLF001 - set above
         return False
     method = _method(quantizer)

@@ -136,7 +136,7 @@ def thin_config(config: Any) -> ConfigSection:
 
 
 def is_config(value: Any) -> bool:
-    """Return whether a value is a configuration."""
+    """True if a value is a configuration."""
     return hasattr(value, "to_dict") and hasattr(value, "model_type") and not isinstance(value, type)
 
 
@@ -186,7 +186,7 @@ def _width(fields: Mapping[str, Any], *, alone: bool) -> int:
 
 
 def _turns_whole(fields: Mapping[str, Any]) -> bool:
-    """Return whether rotary positions, if any, turn a whole head, and along one axis."""
+    """True if rotary positions, if any, turn a whole head, and along one axis."""
     table = fields.get("rope_parameters") or fields.get("rope_scaling") or {}
     part = table.get("partial_rotary_factor", fields.get("partial_rotary_factor", 1)) or 1
     return part == 1 and not fields.get("rotary_dim") and not SCALED & set(table)

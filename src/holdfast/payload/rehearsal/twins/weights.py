@@ -52,7 +52,7 @@ def _look_at_gguf(loader: Any, path: str, names: Sequence[Any], where: dict[str,
 
 
 def _are_weights(loader: Any, path: str, names: Sequence[Any]) -> bool:
-    """Return whether a twin is being loaded, and nothing but weights is asked for that are not in a folder of the user's."""
+    """True if a twin is being loaded, and nothing but weights is asked for that are not in a folder of the user's."""
     own = Path(path).is_dir() and not is_cut(path)
     if any(str(name).endswith(GGUF) for name in names):
         return False
@@ -70,12 +70,12 @@ def _find(loader: Any, path: str, names: Sequence[Any], where: dict[str, Any]) -
 
 
 def is_cut(path: str) -> bool:
-    """Return whether a folder is a snapshot that was taken without weights."""
+    """True if a folder is a snapshot that was taken without weights."""
     return str(Path(path).resolve()) in CUT
 
 
 def is_cached(repository: str, name: str, where: dict[str, Any]) -> bool:
-    """Return whether a file of the Hub lies on this machine; the arguments are as of `size_of`."""
+    """True if a file of the Hub lies on this machine; the arguments are as of `size_of`."""
     whole = "/".join(filter(None, (where.get("subfolder"), name)))
     found = hub.try_to_load_from_cache(
         repository, whole, cache_dir=where.get("cache_dir"), revision=where.get("revision")
