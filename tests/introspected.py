@@ -32,7 +32,7 @@ def argument(field: "dataclasses.Field[Any]", hint: Any) -> dict[str, Any]:
     made = callable(field.default_factory)
     described: dict[str, Any] = {
         "types": sorted(PLAIN.get(member, "?") for member in members),
-        "default": plain(field.default_factory() if made else field.default),  # type: ignore[operator]
+        "default": plain(field.default_factory() if made else field.default),  # type: ignore[operator]  # a factory
     }
     if enums:
         described |= {"choices": [choice.value for each in enums for choice in each], "enforced": True}

@@ -33,7 +33,7 @@ def row(number: int) -> dict[str, Any]:
 
 def lay_out(folder: Path) -> None:
     """Write the files that the pieces read."""
-    import pandas as pd  # type: ignore[import-untyped]
+    import pandas as pd  # type: ignore[import-untyped]  # it has no types
 
     for name, rows in (("small", SMALL), ("large", LARGE)):
         told = [row(number) for number in range(rows)]

@@ -147,7 +147,7 @@ def job(  # noqa: PLR0913 - the parts of a script
         train=train,
         end=end,
     )
-    return Job(name=name, source=source, fails=fails, **more)  # type: ignore[arg-type]
+    return Job(name=name, source=source, fails=fails, **more)  # type: ignore[arg-type]  # fields of many types
 
 
 def plain(  # noqa: PLR0913 - the parts of a script
@@ -178,7 +178,7 @@ def plain(  # noqa: PLR0913 - the parts of a script
 
 def line(name: str, words: str, fails: str = GOOD, **more: object) -> Job:
     """Return a job that is a command line."""
-    return Job(name=name, source="", arguments=tuple(words.split()), fails=fails, **more)  # type: ignore[arg-type]
+    return Job(name=name, source="", arguments=tuple(words.split()), fails=fails, **more)  # type: ignore[arg-type]  # fields of many types
 
 
 def _with_usual(name: str, settings: str, usual: Mapping[str, str]) -> str:

@@ -67,7 +67,7 @@ def _answer(case: dict[str, Any], space: dict[str, Any], told: Path) -> Answer:
     began_s = time.perf_counter()
     refused = None
     try:
-        exec(compile(case["code"], f"{case['name']}.py", "exec"), space)  # noqa: S102
+        exec(compile(case["code"], f"{case['name']}.py", "exec"), space)
     except Exception as error:  # noqa: BLE001 - whatever refuses a case is the answer
         refused = [type(error).__name__, str(error)[:500]]
     events = told.read_text(encoding="utf-8")[before:].splitlines() if told.exists() else []

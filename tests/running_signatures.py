@@ -174,7 +174,7 @@ def signature(found: object, *, bound: bool = False) -> dict[str, object]:
         if init is object.__init__ or not inspect.isfunction(init):
             parameters = []
     else:
-        parameters = list(inspect.signature(found).parameters.values())[int(bound) :]  # type: ignore[arg-type]
+        parameters = list(inspect.signature(found).parameters.values())[int(bound) :]  # type: ignore[arg-type]  # a found callable
     named = [each for each in parameters if each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)]
     return {
         "kind": "class" if inspect.isclass(found) else "function",

@@ -26,7 +26,7 @@ UV = Path(sysconfig.get_path("scripts")) / "uv"
 def script_in(attempt: str) -> str:
     """Return the script that an attempt would run."""
     space = {"__name__": "attempt", "__file__": "attempt.py"}
-    exec(compile(attempt, "attempt.py", "exec"), space)  # noqa: S102 - that is what becomes of it
+    exec(compile(attempt, "attempt.py", "exec"), space)
     return space["SCRIPT"]
 
 

@@ -42,9 +42,9 @@ def test_every_verb_is_a_command_an_export_and_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text()
 
     exported = {name for name in holdfast.__all__ if name.islower()}
-    assert set(cli.list_commands(None)) == set(VERBS) == {*exported, "catalog"}  # type: ignore[arg-type]
+    assert set(cli.list_commands(None)) == set(VERBS) == {*exported, "catalog"}  # type: ignore[arg-type]  # no context is needed
     for name in VERBS:
-        command = cli.get_command(None, name)  # type: ignore[arg-type]
+        command = cli.get_command(None, name)  # type: ignore[arg-type]  # no context is needed
         assert command is not None
         assert command.help
         assert name == "catalog" or getattr(holdfast, name) is load_verb(name)  # `holdfast.catalog` is what it updates
@@ -134,7 +134,7 @@ def test_a_bare_call_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> N
     assert "error" not in told
 
     for verb in VERBS:
-        command = cli.get_command(None, verb)  # type: ignore[arg-type]
+        command = cli.get_command(None, verb)  # type: ignore[arg-type]  # no context is needed
         assert command is not None
         assert command.help
         sentence = command.help.partition("\n")[0]

@@ -31,7 +31,7 @@ def is_found(text: str, mark: Pattern) -> bool:
         (Pattern(line="KeyError: 'prompt'", frame=r"line (?P<at>\d+)", when="at > 3"), False, False),
     ],
 )
-def test_a_mark_asks_for_what_stands_around_it(mark: Pattern, user: bool, library: bool) -> None:  # noqa: FBT001 - what is true of each
+def test_a_mark_asks_for_what_stands_around_it(mark: Pattern, user: bool, library: bool) -> None:
     assert is_found(TEXT.format(frame=USER), mark) == user
     assert is_found(TEXT.format(frame=LIBRARY), mark) == library
 
@@ -57,7 +57,7 @@ def test_the_frame_that_raised_is_asked_for_by_itself() -> None:
         ("Saving model checkpoint to out/checkpoint-3\n" + "[rank1]: another line\n" * 4, False),
     ],
 )
-def test_a_line_that_nobody_signed_is_near_one_of_a_rank(before: str, is_near: bool) -> None:  # noqa: FBT001 - what is true of it
+def test_a_line_that_nobody_signed_is_near_one_of_a_rank(before: str, is_near: bool) -> None:
     mark = Pattern(line="Watchdog caught", near="Saving model checkpoint")
     assert is_found(f"{before}[rank1]: Watchdog caught a timeout\n", mark) == is_near
 
@@ -189,7 +189,7 @@ def test_which_ranks_waited_for_what_is_known_to_conditions() -> None:
         ("Assertion `x` held\n", Pattern(line="CUBLAS_STATUS", not_log=r"Assertion .+ failed"), True),
     ],
 )
-def test_a_mark_asks_for_what_stands_anywhere_in_the_log(before: str, mark: Pattern, expected: bool) -> None:  # noqa: FBT001 - what is true of it
+def test_a_mark_asks_for_what_stands_anywhere_in_the_log(before: str, mark: Pattern, expected: bool) -> None:
     text = before + "an ordinary line\n" * 5000 + "CUBLAS_STATUS_NOT_INITIALIZED\n"
     assert is_found(text, mark) == expected
 

@@ -275,14 +275,14 @@ def test_the_log_of_a_good_run_of_any_method_is_healthy(method: str, tmp_path: P
 def test_a_disk_that_fills_up_is_told(at: Place) -> None:
     small = at.folder / "small"
     small.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=80m", "tmpfs", str(small)], check=False).returncode:  # noqa: S607
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=80m", "tmpfs", str(small)], check=False).returncode:
         pytest.skip("a small disk can only be mounted as root")
     try:
         at.type("run", "job.yaml", "--runs", str(small / "runs"))
         told = diagnose(["job"], runs=str(small / "runs"))
         assert first(told) == "disk-full", told["causes"]
     finally:
-        subprocess.run(["umount", "-l", str(small)], check=True)  # noqa: S607
+        subprocess.run(["umount", "-l", str(small)], check=True)
 
 
 def test_a_rank_that_dies_is_told(at: Place) -> None:

@@ -44,7 +44,7 @@ def value_of(text: str, **names: Any) -> Any:
     ],
 )
 def test_what_the_source_decides_has_the_value_that_python_gives(text: str) -> None:
-    assert value_of(text) == eval(text)  # noqa: S307  the texts are above
+    assert value_of(text) == eval(text)  # noqa: S307 - the texts are above
 
 
 @pytest.mark.parametrize(

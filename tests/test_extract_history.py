@@ -171,7 +171,7 @@ def test_an_inherited_parameter_is_written_once() -> None:
     entry = line(text, f"c {HOME}")
 
     assert entry["i"] == {"trl.Base": {"0-": "a"}}
-    assert set(entry["p"]) == {"b", "c"}  # type: ignore[call-overload]
+    assert set(entry["p"]) == {"b", "c"}  # type: ignore[call-overload]  # JSON
     assert parse_history(text).text() == text
 
 

@@ -186,7 +186,7 @@ def test_what_no_repository_is_called_is_not_asked_for(hub: LoopbackHub) -> None
 def test_a_token_writes_where_its_user_may(hub: LoopbackHub, target: str, writable: str) -> None:
     """To its own namespace and those of its organizations, as its role there is; nowhere else."""
     for name, role in (("writers", "write"), ("contributors", "contributor"), ("readers", "read")):
-        hub.add_organization(name, {"me": role})  # type: ignore[dict-item]
+        hub.add_organization(name, {"me": role})  # type: ignore[dict-item]  # roles of a literal type
     hub.add_organization("strangers")
     for name in ("me/there", "writers/there", "contributors/there"):
         hub.add_model(name, README)

@@ -98,7 +98,7 @@ def test_a_hub_that_hangs_is_found_out_once(hub: LoopbackHub) -> None:
     first = refusal(asked.account)
     begun_s = time.monotonic()
 
-    assert {refusal(lambda ask=ask: ask(asked)).what for ask in QUESTIONS.values()} == {first.what}  # type: ignore[misc]
+    assert {refusal(lambda ask=ask: ask(asked)).what for ask in QUESTIONS.values()} == {first.what}  # type: ignore[misc]  # a lambda with a default
     assert time.monotonic() - begun_s < 1.0
     assert len(hub.asked("/api/")) == 1
 
@@ -164,7 +164,7 @@ def test_a_hub_that_is_not_there_is_told(hub: LoopbackHub) -> None:
         HubSettings(endpoint=nobody, find_token=lambda: MINE), answers=ResponseCache(), reach=CircuitBreaker()
     )
 
-    assert {refusal(lambda ask=ask: ask(asked)).what for ask in QUESTIONS.values()} == {"the Hub cannot be reached"}  # type: ignore[misc]
+    assert {refusal(lambda ask=ask: ask(asked)).what for ask in QUESTIONS.values()} == {"the Hub cannot be reached"}  # type: ignore[misc]  # a lambda with a default
     assert hub.requests == []
 
 
@@ -215,7 +215,7 @@ def test_fields_of_another_form_are_passed_over(hub: LoopbackHub, odd: str) -> N
     for ask in QUESTIONS.values():
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("holdfast.adapters.hub.asking.HubSession.api", _always(page))
-            said = _told(lambda ask=ask: ask(client(hub)))  # type: ignore[misc]
+            said = _told(lambda ask=ask: ask(client(hub)))  # type: ignore[misc]  # a lambda with a default
         assert "asking the Hub failed" not in said
 
 

@@ -157,7 +157,7 @@ def test_facts_are_waited_for_together() -> None:
     facts = facts_of(SCRIPT.replace("hf_hub_download", "print"), Meeting())
     found = gather(["targets", "models"], facts, awaited=HUB_FACTS)
 
-    assert [len(list(each)) for each in found.values()] == [2, 1]  # type: ignore[call-overload]
+    assert [len(list(each)) for each in found.values()] == [2, 1]  # type: ignore[call-overload]  # JSON
     with pytest.raises(ZeroDivisionError):
         together([lambda: 1, lambda: 1 // 0])
 

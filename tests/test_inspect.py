@@ -83,7 +83,7 @@ def test_an_asked_method_that_is_not_ready_comes_with_code_that_makes_it_so(here
     assert code == 1
     assert told["methods"]["sft"]["removes"] == ["instruction", "input", "output"]
     names: dict[str, Any] = {}
-    exec(told["methods"]["sft"]["mapping"], names)  # noqa: S102 - the mapping is the point
+    exec(told["methods"]["sft"]["mapping"], names)
     write(
         here / "mapped.jsonl",
         [names["rewrite"](json.loads(line)) for line in (here / "alpaca.jsonl").read_text().splitlines()],

@@ -112,7 +112,7 @@ def test_a_failed_append_leaves_nothing(tmp_path: Path) -> None:
     ledger.append("a", [step(1)])
 
     with pytest.raises(LedgerError):
-        ledger.append("a", [step(2), RunRequested(at_s=None, folder="f")])  # type: ignore[arg-type]
+        ledger.append("a", [step(2), RunRequested(at_s=None, folder="f")])  # type: ignore[arg-type]  # a wrong value, on purpose
     assert len(ledger.read("a")) == 1
 
 

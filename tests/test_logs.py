@@ -67,7 +67,7 @@ def test_a_pipe_gets_plain_lines_however_long() -> None:
 
 
 @pytest.mark.parametrize(("environ", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
-def test_a_terminal_gets_colours_unless_it_wants_none(environ: dict[str, str], coloured: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_a_terminal_gets_colours_unless_it_wants_none(environ: dict[str, str], coloured: bool) -> None:
     """NO_COLOR is honoured."""
     to = console(tty=True, **environ)
     log_to_console(to)

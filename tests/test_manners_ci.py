@@ -35,7 +35,7 @@ def commit(folder: Path) -> None:
 
 
 def options_of_check() -> set[str]:
-    command = cli.get_command(None, "check")  # type: ignore[arg-type]
+    command = cli.get_command(None, "check")  # type: ignore[arg-type]  # no context is needed
     assert command is not None
     return {option for parameter in command.params for option in parameter.opts}
 

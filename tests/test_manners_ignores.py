@@ -65,7 +65,7 @@ def passes(text: str, line: int | None, *, path: str = "train.py", cell: int | N
         ("# noqa", False),
     ],
 )
-def test_a_comment_on_the_line_lets_its_codes_pass(comment: str, expected: bool) -> None:  # noqa: FBT001
+def test_a_comment_on_the_line_lets_its_codes_pass(comment: str, expected: bool) -> None:
     """All codes where it names none; never more than it says, and nothing where it is misspelt."""
     assert passes(f"x = 1  {comment}\n", 1) is expected
     assert passes(f"job: {{a: 1}}  {comment}\n", 1, path="job.yaml") is expected

@@ -9,7 +9,7 @@ from holdfast.engine.resolve_once import resolve_once
 
 def declared(*texts: str, path: str = "a.py", kind: str = "header") -> ProjectRequirements:
     requirements = tuple(parse_requirement(text, Place(path, number)) for number, text in enumerate(texts, start=1))
-    return ProjectRequirements(kind=kind, origin=kind, path=path, requirements=requirements)  # type: ignore[arg-type]
+    return ProjectRequirements(kind=kind, origin=kind, path=path, requirements=requirements)  # type: ignore[arg-type]  # words of a literal type
 
 
 def test_the_same_requirements_give_the_same_versions_wherever_they_stand() -> None:

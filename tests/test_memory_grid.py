@@ -196,8 +196,8 @@ class Process:
 def test_points_are_measured_in_their_order_and_none_is_begun_when_the_time_is_up() -> None:
     points = [replace(POINT, batch=batch) for batch in range(1, 9)]
     ended: list[str] = []
-    rows = memory_gpu.measured(points, lambda point: Process(point, ended), float("inf"))  # type: ignore[arg-type, return-value]
+    rows = memory_gpu.measured(points, lambda point: Process(point, ended), float("inf"))  # type: ignore[arg-type, return-value]  # a process that has ended
     assert [Point.of(each) for each in rows] == points
     assert not ended
-    assert not [*memory_gpu.measured(points, lambda point: Process(point, ended), 0)]  # type: ignore[arg-type, return-value]
+    assert not [*memory_gpu.measured(points, lambda point: Process(point, ended), 0)]  # type: ignore[arg-type, return-value]  # a process that has ended
     assert len(ended) == memory_gpu.AHEAD

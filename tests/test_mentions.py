@@ -197,7 +197,7 @@ def test_a_mention_knows_what_stands_around_it() -> None:
         ('os.environ["HF_TOKEN"] = "hf_x"\nload_dataset("a/b")', True),
     ],
 )
-def test_a_token_of_its_own_is_noted(body: str, own: bool) -> None:  # noqa: FBT001 - what is expected
+def test_a_token_of_its_own_is_noted(body: str, own: bool) -> None:
     """A program that logs in with another token sees what the one at hand may not see."""
     assert [each.own_token for each in of_script(body)] == [own]
 

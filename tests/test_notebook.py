@@ -130,7 +130,7 @@ def test_any_json_is_read_or_refused(value: Any) -> None:
     try:
         read_notebook(json.dumps(value), "x.ipynb")
     except UsageError as error:
-        assert error.what  # noqa: PT017  either way is right
+        assert error.what  # noqa: PT017 - either way is right
 
 
 @given(st.text(alphabet="x=!%?\n\\ \"'#()pipinstall", max_size=60))

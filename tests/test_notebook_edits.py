@@ -20,7 +20,7 @@ def notebook(*sources: Any, indent: int | None = 1, **options: Any) -> str:
 
 @pytest.mark.parametrize("indent", [None, 1, 4])
 @pytest.mark.parametrize("ascii_only", [True, False])
-def test_only_the_changed_line_is_written_anew(indent: int | None, ascii_only: bool) -> None:  # noqa: FBT001 - a parameter
+def test_only_the_changed_line_is_written_anew(indent: int | None, ascii_only: bool) -> None:
     """The rest of the JSON stays to the letter, whatever its layout, escapes and all."""
     text = notebook("x = 1", SOURCES, indent=indent, ensure_ascii=ascii_only)
     edited = apply_notebook_edits(text, [TextEdit((1, 5), (1, 6), "22", cell=2)])

@@ -57,7 +57,7 @@ def test_a_method_that_there_is_not_is_an_error_of_the_user(here: Path) -> None:
     (here / "rows.jsonl").write_text('{"text": "a"}\n')
     for options in ({"method": "sftt"}, {"set": "method=sftt"}):
         with pytest.raises(holdfast.UsageError, match=r"no method is called 'sftt'(.|\n)*use one of sft, dpo"):
-            holdfast.inspect("rows.jsonl", **options)  # type: ignore[arg-type]
+            holdfast.inspect("rows.jsonl", **options)  # type: ignore[arg-type]  # a wrong call, on purpose
 
 
 def test_codes_are_a_text_or_a_list() -> None:
@@ -102,7 +102,7 @@ def test_every_error_is_a_holdfast_error(question: str, here: Path) -> None:
 @pytest.mark.parametrize("verb", VERBS)
 def test_arguments_are_called_as_the_options(verb: str) -> None:
     """Each option is an argument, and each argument an option, of the same name."""
-    command = cli.get_command(None, verb)  # type: ignore[arg-type]
+    command = cli.get_command(None, verb)  # type: ignore[arg-type]  # a wrong call, on purpose
     assert command is not None
     options = {max(param.opts, key=len).removeprefix("--").replace("-", "_") for param in command.params}
     options = {name.removeprefix("no_") if name in ("no_rehearse", "no_cache") else name for name in options}

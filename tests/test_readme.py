@@ -23,7 +23,7 @@ def test_files_and_options_are_there() -> None:
     """Every file that a command names lies in the folder, and every option is the command's."""
     for line in re.findall(r"^\$ holdfast (.+)$", "\n".join(BLOCK.findall(TEXT)), re.MULTILINE):
         for words in (each.split() for each in line.split(" && holdfast ")):
-            command = cli.get_command(None, words[0])  # type: ignore[arg-type]
+            command = cli.get_command(None, words[0])  # type: ignore[arg-type]  # no context is needed
             assert command is not None, line
             options = {name for param in command.params for name in param.opts}
             assert {word for word in words if word.startswith("--")} <= options, line

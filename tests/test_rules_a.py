@@ -239,7 +239,7 @@ def examples(code: str) -> list[tuple[Case, bool]]:
 
 
 @pytest.mark.parametrize(("case", "bad"), examples("DEP101"))
-def test_uv_refuses_malformed_headers(case: Case, bad: bool, tmp_path: Path) -> None:  # noqa: FBT001 - a parameter
+def test_uv_refuses_malformed_headers(case: Case, bad: bool, tmp_path: Path) -> None:
     """Of every example header, uv says that it cannot be read, or reads it."""
     script = tmp_path / "train.py"
     script.write_text(case.script)

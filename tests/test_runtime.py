@@ -212,7 +212,7 @@ def test_a_start_tells_what_is_trained_and_no_secret(straight: Ended, tiny: Path
 @pytest.mark.train
 @pytest.mark.parametrize(("use_cpu", "names"), [(True, ["cpu"]), (False, ["a card"])])
 def test_a_training_on_the_processor_asks_nothing_of_a_gpu(
-    use_cpu: bool,  # noqa: FBT001 - a case
+    use_cpu: bool,
     names: list[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

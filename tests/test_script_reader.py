@@ -239,7 +239,7 @@ def test_a_value_that_the_text_does_not_decide_is_unknown(text: str) -> None:
         ("def f(kw):\n    kw['b'] = 2\nd = {'a': 1}\nf(d)\nSFTConfig(**d)", {"a": 1, "b": 2}, False),
     ],
 )
-def test_a_dict_that_is_handed_over_is_followed(text: str, arguments: dict[str, Any], is_open: bool) -> None:  # noqa: FBT001
+def test_a_dict_that_is_handed_over_is_followed(text: str, arguments: dict[str, Any], is_open: bool) -> None:
     call = config(text)
     assert (call.arguments, call.open) == (arguments, is_open)
 

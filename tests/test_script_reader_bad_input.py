@@ -123,7 +123,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         read_script(text, "train.py", argv=[text])
     except UsageError as error:
-        assert error.what  # noqa: PT017  either way is right
+        assert error.what  # noqa: PT017 - either way is right
 
 
 SOURCES = [path.read_text(encoding="utf-8") for path in sorted(Path(script.__file__).parent.glob("*.py"))]

@@ -205,7 +205,7 @@ def test_a_resumed_run_forgets_the_old_stop() -> None:
 
 
 def doors(backend: FakeBackend, store: FakeStore, orders: FakeOrders | None = None) -> Dependencies:
-    def prepare(number: int, resume: bool) -> Attempt:  # noqa: FBT001 - the door's own shape
+    def prepare(number: int, resume: bool) -> Attempt:
         return Attempt(run="r", number=number, folder="/f", plan=PLAN, resume_from="c" if resume else None)
 
     def ignore(_state: RunState, _events: Sequence[Event]) -> None:

@@ -305,7 +305,7 @@ def test_messages_that_a_frame_holds_as_json_are_messages() -> None:
     opened = Opened([1])
     opened.columns = {"messages": ListOf(Scalar("json"))}
     frame = pl.DataFrame({"messages": [['{"role": "user", "content": "a"}', '{"role": "assistant", "content": "b"}']]})
-    opened.batches = lambda: iter([Batch(0, frame)])  # type: ignore[method-assign]
+    opened.batches = lambda: iter([Batch(0, frame)])  # type: ignore[method-assign]  # a fake
     tokens = tokenize_rows(opened, Words(), sft())
 
     assert tokens.problem == ""

@@ -71,7 +71,7 @@ def test_a_tokenizer_with_a_way_of_its_own_is_asked_itself(tiny: Path) -> None:
     """A class that changes how a text is encoded is not passed by."""
     from transformers import PreTrainedTokenizerFast
 
-    class Shouting(PreTrainedTokenizerFast):  # type: ignore[misc]
+    class Shouting(PreTrainedTokenizerFast):  # type: ignore[misc]  # a base without types
         def _encode_plus(self, text: Any, **more: Any) -> Any:
             return super()._encode_plus([each.upper() for each in text] if isinstance(text, list) else text, **more)
 

@@ -4,7 +4,7 @@ Covered: folders and files under the working directory or beside the script, as 
 Not covered: caches of the Hub; folders of which single files are named.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -121,10 +121,9 @@ def _lies_in(folder: Path, name: str) -> bool:
         return False
 
 
-def _first_split(find_splits: object, path: Path) -> str:
-    """Return the split that data has for certain, where none is asked for: what is wrong with the files is told of that."""
+def _first_split(find_splits: Callable[[Path], Iterable[str]], path: Path) -> str:
+    """The split that data has for certain, where none is asked for: what is wrong with the files is told of that."""
     try:
-        splits: dict[str, object] = find_splits(path)  # type: ignore[operator]
+        return next(iter(find_splits(path)))
     except SourceError:
         return "train"
-    return next(iter(splits))

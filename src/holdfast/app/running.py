@@ -237,7 +237,7 @@ def _send_to_background(run: Run) -> subprocess.Popen[bytes]:
     """Start a supervisor in a session of its own, which outlives this process."""
     words = [sys.executable, "-m", "holdfast.cli.main", "resume", run.name, "--runs", str(run.folder.parent), "--quiet"]
     with (run.folder / "supervisor.log").open("ab") as log:
-        return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)  # noqa: S603
+        return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)  # noqa: S603 - our own command
 
 
 def _await_reopening(run: Run, supervisor: subprocess.Popen[bytes]) -> None:

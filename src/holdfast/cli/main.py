@@ -50,7 +50,7 @@ class LazyGroup(CommandGroup):
         """Name every verb, in the order people need them."""
         return list(VERBS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         """Import one verb's command."""
         if cmd_name not in VERBS:
             return None
@@ -64,7 +64,7 @@ class LazyGroup(CommandGroup):
         verbs = [CompletionItem(verb, help=line) for verb, line in SUMMARIES.items() if verb.startswith(incomplete)]
         return [*verbs, *click.Command.shell_complete(self, ctx, incomplete)]
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - click's signature
         """Write each verb with its line, whole."""
         with formatter.section("Commands"):
             formatter.write_dl(list(SUMMARIES.items()))

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from re import _constants as opcodes  # type: ignore[attr-defined]  # the parser of `re` itself: it has no public name
-from re import _parser as parser  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]  # private, and the only parser there is
 from typing import Any, Final
 
 SHORTEST: Final = 5

@@ -153,7 +153,7 @@ def _renamed(document: Document, edit: Rename) -> Document:
 
 def _rekeyed(values: Mapping[str, Any], old: str, new: str) -> Mapping[str, Any]:
     """Return a mapping of the same kind with a key under another name; some hold more than can be seen."""
-    if old not in values.keys() or new in values.keys():  # noqa: SIM118  a mapping that may hold more says that it has any
+    if old not in values.keys() or new in values.keys():  # noqa: SIM118 - a mapping that may hold more says that it has any
         return values
     changed = {new if name == old else name: value for name, value in values.items()}
     return type(values)(changed) if isinstance(values, dict) else changed

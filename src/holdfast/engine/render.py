@@ -78,7 +78,7 @@ def _quoted(text: str) -> str:
 
 
 # The output is Python, not HTML: values are made harmless by the filters, not by escaping.
-TEMPLATES = Environment(  # noqa: S701
+TEMPLATES = Environment(  # noqa: S701 - it makes Python, not HTML
     loader=PackageLoader("holdfast.engine"),
     undefined=StrictUndefined,
     trim_blocks=True,

@@ -158,7 +158,7 @@ def number(reward: Any, at: int) -> float:
         value = float(reward)
     except (TypeError, ValueError):
         raise wrong from None
-    return value if abs(value) < NUMBERS_END or value != value else float("inf") * (1 if value > 0 else -1)  # noqa: PLR0124
+    return value if abs(value) < NUMBERS_END or value != value else float("inf") * (1 if value > 0 else -1)  # noqa: PLR0124 - NaN
 
 
 def article(value: Any) -> str:

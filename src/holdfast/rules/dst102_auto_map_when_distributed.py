@@ -33,7 +33,7 @@ def check(job: Document) -> Iterator[Finding]:
         by, severity = "`fsdp`", Severity.ERROR
     elif deepspeed := job.get("train.deepspeed", None):
         # On one GPU the other stages, which save memory there too, leave the model alone.
-        by, severity = "`deepspeed`", Severity.ERROR if _stage(deepspeed) == 3 else Severity.WARNING  # noqa: PLR2004
+        by, severity = "`deepspeed`", Severity.ERROR if _stage(deepspeed) == 3 else Severity.WARNING  # noqa: PLR2004 - ZeRO stage 3
     else:
         return
     fault = f"`device_map={device_map!r}` spreads the model in every process, and {by} spreads it too"

@@ -125,7 +125,7 @@ class CsvRecords:
 
     def _unclosed(self) -> str:
         """Return what to say of a row with a quote that nothing closes: the rest of the file is in it."""
-        if len(self._taken) < 2 and self._taken[-1].count('"') % 2 == 0:  # noqa: PLR2004
+        if len(self._taken) < 2 and self._taken[-1].count('"') % 2 == 0:  # noqa: PLR2004 - a quote and its end
             return ""
         try:
             list(csv.reader(self._taken, delimiter=self.delimiter, strict=True))

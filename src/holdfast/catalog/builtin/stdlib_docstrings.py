@@ -49,7 +49,7 @@ def rows(config: str, split: str, seed: int = 0) -> list[dict[str, Any]]:
     if config not in SHAPES or split not in ("train", "test"):
         raise ValueError(f"stdlib-docstrings has no configuration {config!r} with a split {split!r}")
     chosen = [entry for entry in entries() if _is_test(entry) == (split == "test")]
-    return SHAPES[config](chosen, random.Random(f"{split} {seed}"))  # noqa: S311 (draws examples, guards nothing)
+    return SHAPES[config](chosen, random.Random(f"{split} {seed}"))  # noqa: S311 - draws examples, guards nothing
 
 
 @cache

@@ -137,7 +137,7 @@ def _columns(found: ColumnReading, data: DataProfile, *names: str) -> MappingDra
     chats = [name for name, part in parts.items() if part.kind == "chat"]
     if chats and data.settings.chat_template is False:
         return None
-    return MappingDraft({name: _spelled(name, parts[name], data) for name in names})  # type: ignore[index]
+    return MappingDraft({name: _spelled(name, parts[name], data) for name in names})  # type: ignore[index]  # the names are roles
 
 
 def _spelled(name: str, part: RowExpression, data: DataProfile) -> str:

@@ -145,7 +145,7 @@ def reap(children: dict[int, str], said: object) -> None:
 
 def say(said: object, event: str, **fields: object) -> None:
     """Write one line of answer."""
-    print(json.dumps({"event": event, **fields}), file=said, flush=True)  # type: ignore[call-overload]
+    print(json.dumps({"event": event, **fields}), file=said, flush=True)  # type: ignore[call-overload]  # `said` is a text file
 
 
 def versions() -> dict[str, str]:

@@ -107,7 +107,7 @@ def _base_class(config: Any, name: str) -> Any:
         return put_on
     kind = getattr(transformers, name)
     below = transformers.AutoConfig.from_pretrained(config.base_model_name_or_path)
-    if type(below) in kind._model_mapping:  # noqa: SLF001 - it has no other name
+    if type(below) in kind._model_mapping:
         return kind
     return getattr(transformers, (below.architectures or [""])[0], kind)
 

@@ -67,7 +67,7 @@ class PartRequest:
         True
         """
         whole = os.path.abspath(path)  # noqa: PTH100 - a shadow is at the same place, links and all
-        folders = (os.path.abspath(each) for each in (self.folder, self.resume) if each)  # noqa: PTH100
+        folders = (os.path.abspath(each) for each in (self.folder, self.resume) if each)  # noqa: PTH100 - pathlib is guarded
         return any(whole == each or whole.startswith(each + os.sep) for each in folders)
 
     @property

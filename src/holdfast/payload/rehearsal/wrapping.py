@@ -61,7 +61,7 @@ def every_class(base: Any, name: str, around: Any) -> None:
         if name in vars(cls):
             wrap(cls, name, around)
 
-    base.__init_subclass__ = classmethod(prepare)  # type: ignore[arg-type]
+    base.__init_subclass__ = classmethod(prepare)  # type: ignore[arg-type]  # a classmethod by its signature
 
 
 def _below(base: Any) -> list[Any]:

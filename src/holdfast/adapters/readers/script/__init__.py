@@ -53,7 +53,7 @@ def read_script(
     return read_program(text, path, beside=beside, argv=argv, files=files)
 
 
-def read_program(  # noqa: PLR0913  a program's text, and what stands around it
+def read_program(  # noqa: PLR0913 - a program's text, and what stands around it
     text: str,
     path: str,
     *,

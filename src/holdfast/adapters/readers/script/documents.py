@@ -315,12 +315,12 @@ def _model_settings(page: DocumentBuilder, trainer: Call) -> Any:
     train = page.values.get("train", {})
     if isinstance(train, Unknown):
         return train
-    return (train["model_init_kwargs"] if "model_init_kwargs" in train else None) or {}  # noqa: SIM401  Partly holds any
+    return (train["model_init_kwargs"] if "model_init_kwargs" in train else None) or {}  # noqa: SIM401 - PartialSettings holds any
 
 
 def _alias(page: DocumentBuilder, part: str, name: str, other: str) -> None:
     """Give a setting its usual name too."""
-    if other in page.values[part].keys() or name not in page.values[part].keys():  # noqa: SIM118  Partly holds any
+    if other in page.values[part].keys() or name not in page.values[part].keys():  # noqa: SIM118 - PartialSettings holds any
         return
     page.values[part][other] = page.values[part][name]
     if (part, name) in page.places:

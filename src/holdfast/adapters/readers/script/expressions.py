@@ -157,7 +157,7 @@ def _guard_after(operands: Sequence[Any]) -> Guard:
 
 def _comparison(reading: ReadingState, node: ast.Compare) -> Any:
     values = [reading.value(operand) for operand in (node.left, *node.comparators)]
-    if len(values) == 2 and None in values and isinstance(node.ops[0], ast.Is | ast.IsNot | ast.Eq | ast.NotEq):  # noqa: PLR2004
+    if len(values) == 2 and None in values and isinstance(node.ops[0], ast.Is | ast.IsNot | ast.Eq | ast.NotEq):  # noqa: PLR2004 - the two sides
         other = values[1] if values[0] is None else values[0]
         if known_not_none(other):
             return isinstance(node.ops[0], ast.IsNot | ast.NotEq)

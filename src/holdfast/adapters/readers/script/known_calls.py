@@ -61,7 +61,7 @@ def _dict(reading: ReadingState, _: Site, given: CallArguments) -> Any:
 
 
 def _setattr(reading: ReadingState, _: Site, given: CallArguments) -> Any:
-    if len(given.positional) == 3:  # noqa: PLR2004  setattr(target, name, value)
+    if len(given.positional) == 3:  # noqa: PLR2004 - setattr(target, name, value)
         target, name, slot = given.positional
         reading.written.add(
             name.value if isinstance(name.value, str) else "" if isinstance(target.value, ObjectValue) else "*"
@@ -77,7 +77,7 @@ def _getattr(reading: ReadingState, site: Site, given: CallArguments) -> Any:
         return attribute_of(reading, target, name)
     if not isinstance(name, str):
         return UNKNOWN
-    if len(given.positional) != 2:  # noqa: PLR2004  a default, for where it has no such attribute
+    if len(given.positional) != 2:  # noqa: PLR2004 - a default, for where it has no such attribute
         return VERSION if _of_a_version(target) else UNKNOWN
     return attribute_of(reading, target, name)
 
@@ -101,7 +101,7 @@ def _super(reading: ReadingState, _: Site, __: CallArguments) -> Any:
 
 
 def _execute(reading: ReadingState, _: Site, given: CallArguments) -> Any:
-    if len(given.positional) < 2:  # noqa: PLR2004  no namespace of its own
+    if len(given.positional) < 2:  # noqa: PLR2004 - no namespace of its own
         reading.rest = Guard(because="after `exec`, which may do anything")
     return UNKNOWN
 

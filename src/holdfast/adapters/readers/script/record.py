@@ -110,7 +110,7 @@ def _spread(given: CallArguments, value: Any, node: ast.Starred, reading: Readin
         given.more = True
 
 
-def record(  # noqa: PLR0913  what a call is, in six parts
+def record(  # noqa: PLR0913 - what a call is, in six parts
     reading: ReadingState,
     site: Site,
     path: str,

@@ -117,7 +117,7 @@ class AssumedDevice:
         wrap(accelerator, "current_stream", lambda *_, **__: FinishedStream())
 
     def _see(self, value: Any, original: Any, *args: Any, **kwargs: Any) -> Any:
-        if not self._own(sys._getframe(2)):  # noqa: SLF001 - the frame that asks decides
+        if not self._own(sys._getframe(2)):
             return original(*args, **kwargs)
         self._told()
         return value
@@ -157,7 +157,7 @@ class AssumedDevice:
         far = (
             (kind is int)
             or (kind is str and CUDA.fullmatch(device) is not None)
-            or (kind is self._torch._C.device and device.type == "cuda")  # noqa: SLF001 - torch.device may be replaced
+            or (kind is self._torch._C.device and device.type == "cuda")
         )
         if not far:
             return device
@@ -184,13 +184,13 @@ class AssumedDevice:
             kwargs["device"] = self.near(default)
         else:
             made = original(*args, **kwargs)
-            self._places.made(made, args[0] if args else None, sys._getframe(2))  # noqa: SLF001 - whose lines they are
+            self._places.made(made, args[0] if args else None, sys._getframe(2))
             return made
         return original(*args, **kwargs)
 
     def _default(self) -> Any:
         """Return the device of `torch.set_default_device` or `with torch.device`, which torch gives its own functions alone."""
-        modes = self._torch.overrides._get_current_function_mode_stack()  # noqa: SLF001 - entered from C, it says so nowhere else
+        modes = self._torch.overrides._get_current_function_mode_stack()
         return next((each.device for each in reversed(modes) if type(each).__name__ == "DeviceContext"), None)
 
     def _loaded(self, original: Any, file: Any, map_location: Any = None, *args: Any, **kwargs: Any) -> Any:
@@ -314,7 +314,7 @@ class Event:
 
 def _generator(torch: Any, assumed: AssumedDevice) -> Any:
     """Return a class that makes generators of the processor; those of torch are instances of it."""
-    real = torch._C.Generator  # noqa: SLF001 - it has no other name
+    real = torch._C.Generator
 
     class Kind(type):
         def __instancecheck__(cls, thing: Any) -> bool:

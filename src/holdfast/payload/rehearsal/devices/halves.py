@@ -100,4 +100,4 @@ def _remember(original: Any, scaler: Any, *args: Any, **kwargs: Any) -> None:
     device = kwargs.get("device", args[0] if args and isinstance(args[0], str) else "cuda")
     enabled = kwargs.get("enabled", True)
     original(scaler, *args, **kwargs)
-    scaler._holdfast_asked = bool(enabled) and str(device).startswith("cuda")  # noqa: SLF001 - ours
+    scaler._holdfast_asked = bool(enabled) and str(device).startswith("cuda")

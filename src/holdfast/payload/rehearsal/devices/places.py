@@ -103,7 +103,7 @@ class UntouchedPlaces:
     def _on_processor(self) -> bool:
         """True if accelerate was told to leave GPUs alone."""
         state = sys.modules.get("accelerate.state")
-        return bool(state and state.PartialState._shared_state.get("_cpu"))  # noqa: SLF001 - it has no other name
+        return bool(state and state.PartialState._shared_state.get("_cpu"))
 
     def _watch_loaders(self, module: Any) -> None:
         def fetch(original: Any, iterator: Any) -> Any:
@@ -113,7 +113,7 @@ class UntouchedPlaces:
                     each.__dict__.setdefault(AT, HERE)
             return batch
 
-        wrap(module._BaseDataLoaderIter, "__next__", fetch)  # noqa: SLF001 - it has no other name
+        wrap(module._BaseDataLoaderIter, "__next__", fetch)
 
     def _watch_models(self, module: Any) -> None:
         def load(original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
@@ -149,7 +149,7 @@ class UntouchedPlaces:
         yield from (each for each in values if isinstance(each, self._torch.Tensor))
 
     def _call(self, original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
-        if self._tell.is_outside and self._own(sys._getframe(2)):  # noqa: SLF001 - who calls decides
+        if self._tell.is_outside and self._own(sys._getframe(2)):
             tokens = kwargs.get("input_ids", args[0] if args else None)
             self._meet(model, getattr(tokens, "__dict__", {}).get(AT))
         return original(model, *args, **kwargs)

@@ -78,7 +78,7 @@ def _play_first(tell: EventWriter, original: Any, *args: Any, **kwargs: Any) -> 
 def _launch(tell: EventWriter, original: Any, *args: Any, **kwargs: Any) -> Any:
     """Take the place of `notebook_launcher`: with one process it calls the function here."""
     given = inspect.signature(original).bind(*args, **kwargs)
-    started = sys.modules["accelerate.state"].AcceleratorState._shared_state  # noqa: SLF001 - it refuses where there is one
+    started = sys.modules["accelerate.state"].AcceleratorState._shared_state
     if (given.arguments.get("num_processes") or 1) > 1 and not started:
         tell.not_rehearsed(WHAT, SHOWN_BY)
         given.arguments["num_processes"] = 1

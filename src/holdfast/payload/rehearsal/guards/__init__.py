@@ -133,7 +133,7 @@ def guard_people(tell: EventWriter) -> None:
     """Answer for nobody: what waits for a person ends as it does where there is no terminal."""
 
     def nobody(_original: Any, prompt: Any = "", *_: Any, **__: Any) -> str:
-        tracker = _who_asks(sys._getframe(2))  # noqa: SLF001 - who asks is what is told
+        tracker = _who_asks(sys._getframe(2))
         if tracker:
             raise EOFError(
                 f"api_key not configured (no-tty): {tracker} asks for a login, and nobody is there to answer"
@@ -174,7 +174,7 @@ def guard_exits(tell: EventWriter) -> None:
         raise SystemExit(0)
 
     def leave(original: Any, code: int) -> None:
-        if os.getpid() == own and not sys._getframe(2).f_code.co_filename.startswith(HERE):  # noqa: SLF001 - who leaves
+        if os.getpid() == own and not sys._getframe(2).f_code.co_filename.startswith(HERE):
             tell.fact("os._exit", code=code)
             tell.close()
             sys.stdout.flush()
@@ -190,7 +190,7 @@ def guard_waiting(own: Callable[[FrameType], bool], tell: EventWriter) -> None:
     """Shorten what the script itself sleeps."""
 
     def sleep(original: Any, seconds: float) -> None:
-        if seconds > LONGEST_SLEEP_S and own(sys._getframe(2)):  # noqa: SLF001 - who sleeps decides
+        if seconds > LONGEST_SLEEP_S and own(sys._getframe(2)):
             tell.shrunk("time.sleep", seconds, LONGEST_SLEEP_S)
             seconds = LONGEST_SLEEP_S
         original(seconds)

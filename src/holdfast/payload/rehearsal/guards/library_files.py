@@ -64,7 +64,7 @@ class LibraryFiles:
         replace_everywhere("safe_open", opening, safe_open)
 
     def _take_over_torch(self, module: Any) -> None:
-        wrap(module._open_zipfile_writer_file, "__init__", self._write_own)  # noqa: SLF001 - torch.save
+        wrap(module._open_zipfile_writer_file, "__init__", self._write_own)
         wrap_everywhere(
             module, "load", lambda original, path, *args, **kwargs: original(self._reach(path), *args, **kwargs)
         )

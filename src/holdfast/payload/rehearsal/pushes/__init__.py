@@ -158,7 +158,7 @@ class RequestInterceptor:
             response = requests.Response()
             response.status_code, response.url, response.request = answer.status, request.url, request
             response.headers.update(answer.headers)
-            response._content = answer.body  # noqa: SLF001 - as adapters do
+            response._content = answer.body
             return response
 
         wrap(requests.Session, "send", send)

@@ -14,7 +14,7 @@ STANDARD = sysconfig.get_path("stdlib") + os.sep
 
 def asked_by_script() -> bool:
     """True if the first caller beyond this package is not a library."""
-    frame = sys._getframe(1)  # noqa: SLF001 - `inspect.stack` reads source files
+    frame = sys._getframe(1)
     while frame.f_back and _is_ours(frame):
         frame = frame.f_back
     return not _is_library(frame)
@@ -22,7 +22,7 @@ def asked_by_script() -> bool:
 
 def asking_line() -> int:
     """Return the number of the script's line that is being run; 0 where libraries alone are."""
-    frame: Any = sys._getframe(1)  # noqa: SLF001
+    frame: Any = sys._getframe(1)
     while frame and (_is_ours(frame) or _is_library(frame) or frame.f_code.co_filename.startswith((STANDARD, "<"))):
         frame = frame.f_back
     runs = frame and Path(frame.f_code.co_filename).parent.name not in ("rehearsal", "payload")

@@ -45,7 +45,7 @@ class Bound:
                 pieces = self._parquet and name == "_generate_tables"
                 original = functools.partial(_in_pieces, builder) if pieces else getattr(builder, name)
                 setattr(builder, name, _with_original(bounded, original))
-        builder._prepare_split = _with_original(self._prepare, builder._prepare_split)  # noqa: SLF001
+        builder._prepare_split = _with_original(self._prepare, builder._prepare_split)
 
     def _prepare(self, original: Callable[..., Any], split_generator: Any, **kwargs: Any) -> None:
         self._split = str(split_generator.name)
@@ -103,7 +103,7 @@ def _in_pieces(builder: Any, files: list[Any], row_groups_list: Any = None) -> I
             opened = pq.ParquetFile(file, pre_buffer=False, buffer_size=PIECE)
             groups = _last_group(opened.metadata) if row_groups_list == LAST else None
             for batch in opened.iter_batches(batch_size=BATCH, row_groups=groups):
-                yield _Key(shard), builder._cast_table(pa.Table.from_batches([batch]))  # noqa: SLF001
+                yield _Key(shard), builder._cast_table(pa.Table.from_batches([batch]))
 
 
 def _last_group(told: Any) -> list[int]:
@@ -146,16 +146,16 @@ def _with_original(around: Callable[..., Any], original: Callable[..., Any]) -> 
 @contextmanager
 def small_blocks() -> Iterator[None]:
     """Have files of the Hub read by smaller pieces than 5 MB."""
-    original = hub.HfFileSystem._open  # noqa: SLF001
+    original = hub.HfFileSystem._open
 
     def smaller(system: Any, path: str, mode: str = "rb", block_size: Any = None, **kwargs: Any) -> Any:
         return original(system, path, mode, block_size=BLOCK if block_size is None else block_size, **kwargs)
 
-    hub.HfFileSystem._open = smaller  # noqa: SLF001
+    hub.HfFileSystem._open = smaller
     try:
         yield
     finally:
-        hub.HfFileSystem._open = original  # noqa: SLF001
+        hub.HfFileSystem._open = original
 
 
 def files_of(builder: Any) -> dict[str, list[str]]:

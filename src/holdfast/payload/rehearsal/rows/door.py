@@ -73,7 +73,7 @@ def _few_of_stream(stream: Any, count: int, tell: EventWriter, role: str) -> Any
     rows = [kept[number] for number in chosen]
     features = stream.features
     again = datasets.IterableDataset.from_generator(_Again(rows), features=features)
-    kind = getattr(stream._formatting, "format_type", None)  # noqa: SLF001
+    kind = getattr(stream._formatting, "format_type", None)
     return again.with_format(kind) if kind else again
 
 

@@ -54,7 +54,7 @@ def _sample(original: Callable[..., Any], drawing: Any, population: Any, k: int,
 
 def _choice(original: Callable[..., Any], a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Any:  # noqa: FBT001, FBT002 - numpy's
     count = a if isinstance(a, int) else len(a)
-    return _or(lambda: original(a, size, replace, p), lambda: original(a, size, True, p), count, size)  # noqa: FBT003
+    return _or(lambda: original(a, size, replace, p), lambda: original(a, size, True, p), count, size)  # noqa: FBT003 - numpy names it so
 
 
 def _sample_frame(original: Callable[..., Any], frame: Any, n: Any = None, *args: Any, **kwargs: Any) -> Any:

@@ -76,7 +76,7 @@ class DatasetHooks:
         def load() -> Any:
             if self._known:
                 return self._known.of_folder(asked["dataset_path"])
-            return each_dataset(original(**asked), self._loading._trimmed)  # noqa: SLF001
+            return each_dataset(original(**asked), self._loading._trimmed)
 
         return self._told(load, told)
 
@@ -116,4 +116,4 @@ def _plain(value: Any) -> Any:
         return {str(name): _plain(one) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(one) for one in value]
-    return str(value) if isinstance(value, (str, Path)) or len(str(value)) < 1000 else type(value).__name__  # noqa: PLR2004
+    return str(value) if isinstance(value, (str, Path)) or len(str(value)) < 1000 else type(value).__name__  # noqa: PLR2004 - longer ones are not worth their space

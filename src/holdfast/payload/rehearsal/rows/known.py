@@ -109,4 +109,4 @@ class _Builder:
         return self._known.of_split(split)
 
     def as_streaming_dataset(self, split: Any = None, **_: Any) -> Any:
-        return self._known._stream(self.as_dataset, self, split)  # noqa: SLF001
+        return self._known._stream(self.as_dataset, self, split)

@@ -48,14 +48,14 @@ class BuilderMethods:
         again = str(getattr(kwargs.get("download_mode"), "value", kwargs.get("download_mode") or "")).startswith(
             "force"
         )
-        if Path(builder._cache_dir, "dataset_info.json").exists() and not again:  # noqa: SLF001
+        if Path(builder._cache_dir, "dataset_info.json").exists() and not again:
             original(builder, **kwargs)
             return
         kwargs["output_dir"] = self._folder_of(builder)
         if (kwargs.get("num_proc") or 0) > PROCESSES:
             kwargs["num_proc"] = PROCESSES
         if is_small(builder) or not self._can_be_bounded(builder):
-            builder._cache_downloaded_dir = str(Path(self._order.folder, "datasets", "downloads"))  # noqa: SLF001
+            builder._cache_downloaded_dir = str(Path(self._order.folder, "datasets", "downloads"))
             original(builder, **kwargs)
         else:
             self._prepare_some(original, builder, kwargs)
@@ -78,11 +78,11 @@ class BuilderMethods:
     def _can_be_bounded(self, builder: Any) -> bool:
         """True if the builder's rows come one after another from a function that it has."""
         ours = (datasets.ArrowBasedBuilder, datasets.GeneratorBasedBuilder)
-        return type(builder)._prepare_split in [one._prepare_split for one in ours]  # noqa: SLF001
+        return type(builder)._prepare_split in [one._prepare_split for one in ours]
 
     def _folder_of(self, builder: Any) -> str:
         """Return the folder that a builder's rows are prepared in."""
-        name = hashlib.sha256(str(builder._cache_dir).encode()).hexdigest()[:16]  # noqa: SLF001
+        name = hashlib.sha256(str(builder._cache_dir).encode()).hexdigest()[:16]
         return str(Path(self._order.folder, "datasets", name))
 
     def _read(self, original: Callable[..., Any], builder: Any, split: Any = None, *args: Any, **kwargs: Any) -> Any:
@@ -101,8 +101,8 @@ class BuilderMethods:
         given = isinstance(text, datasets.ReadInstruction)
         instruction: Any = text if given else datasets.ReadInstruction.from_spec(text)
         parts = []
-        for one in instruction._relative_instructions:  # noqa: SLF001
-            alone = datasets.ReadInstruction._read_instruction_from_relative_instructions([one])  # noqa: SLF001
+        for one in instruction._relative_instructions:
+            alone = datasets.ReadInstruction._read_instruction_from_relative_instructions([one])
             whole = real.get(one.splitname)
             if whole is None:
                 parts.append(read(alone))
@@ -130,7 +130,7 @@ class BuilderMethods:
 
 def rows_of_whole(builder: Any) -> dict[str, float]:
     """Return the rows of each split of a builder that was not read to its end; infinite where they are not known."""
-    note = _beside(builder._output_dir)  # noqa: SLF001
+    note = _beside(builder._output_dir)
     told: dict[str, float] = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
     return {split: max(rows, builder.info.splits[split].num_examples) for split, rows in told.items()}
 
@@ -178,7 +178,7 @@ def _told(dataset: Any) -> Any:
 
 def _note_rows(builder: Any, bound: Bound, note: Path) -> None:
     """Have a builder write down how many rows there would be, while others that want the same ones still wait."""
-    known, save = dict(builder.info.splits or {}), builder._save_info  # noqa: SLF001
+    known, save = dict(builder.info.splits or {}), builder._save_info
 
     def save_info() -> None:
         if bound.cut:
@@ -186,13 +186,13 @@ def _note_rows(builder: Any, bound: Bound, note: Path) -> None:
             note.write_text(json.dumps(rows), encoding="utf-8")
         save()
 
-    builder._save_info = save_info  # noqa: SLF001
+    builder._save_info = save_info
 
 
 def _manager(builder: Any, config: Any) -> Any:
     """Return a download manager that opens files where they are, with what `download_and_prepare` asks of one."""
 
-    class Manager(datasets.StreamingDownloadManager):  # type: ignore[misc]
+    class Manager(datasets.StreamingDownloadManager):  # type: ignore[misc]  # a base without types
         downloaded_size, record_checksums = 0, False  # which those before datasets 3 lack
 
         def manage_extracted_files(self) -> None:

@@ -157,8 +157,8 @@ class TrainerHooks:
 
     def _look_at_rows(self, trainer: Any, few_rows: Any, rows: int) -> None:
         """Tell of rows that leave nothing to learn, or too little."""
-        look_at_intervals(trainer, trainer.args._holdfast_asked, self._tell)  # noqa: SLF001 - ours
-        tokens.look_at_updates(trainer.args._holdfast_asked, rows, self._tell)  # noqa: SLF001 - ours
+        look_at_intervals(trainer, trainer.args._holdfast_asked, self._tell)
+        tokens.look_at_updates(trainer.args._holdfast_asked, rows, self._tell)
         names = [each.__name__ for each in type(trainer).__mro__]
         if not hasattr(few_rows, "column_names") or not isinstance(few_rows, Sized):
             return

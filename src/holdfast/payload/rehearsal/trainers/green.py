@@ -46,11 +46,11 @@ def look_at_batch(inputs: Any, trainer: Any, tell: EventWriter) -> None:
     if not torch.is_tensor(trained) or len(trained.shape) != MATRIX:
         return
     count = int(trained.sum())
-    trainer._holdfast_labels = getattr(trainer, "_holdfast_labels", 0) + count  # noqa: SLF001 - ours
+    trainer._holdfast_labels = getattr(trainer, "_holdfast_labels", 0) + count
     if inputs.get("labels") is not None and not tell.has_shrunk(BATCH):
         unlearned = int((trained.sum(dim=1) == 0).sum())
         rows, seen = getattr(trainer, "_holdfast_unlearned", (0, 0))
-        trainer._holdfast_unlearned = (rows + unlearned, seen + trained.shape[0])  # noqa: SLF001 - ours
+        trainer._holdfast_unlearned = (rows + unlearned, seen + trained.shape[0])
     tell.fact("batch", rows=trained.shape[0], tokens=trained.shape[1], trained=count)
     look_at_ends(inputs, trained, trainer)
     if rates.guesses_tokens(trainer) and _are_shifted(inputs, trained):

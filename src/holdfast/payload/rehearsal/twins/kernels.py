@@ -41,7 +41,7 @@ def watch(module: Any, order: PartRequest, tell: EventWriter) -> None:
         by_flag = "flash_attention_2" if given(args, kwargs, 0, OLD_FLAG) else None
         asked = by_flag or getattr(config, "_attn_implementation_internal", None)
         if (other := instead(cls, asked)) != asked:
-            config._attn_implementation = other  # noqa: SLF001 - where it is asked for
+            config._attn_implementation = other
             args, kwargs = with_given(args, kwargs, 0, OLD_FLAG, None) if by_flag else (args, kwargs)
         return original(cls, config, *args, **kwargs)
 

@@ -206,7 +206,7 @@ class Loader:
             if not is_twin(model) or not isinstance(weights, dict) or not _same_names(model, weights):
                 raise
             self._tell.not_rehearsed("weights that the script reads itself", "the job: they do not fit a small twin")
-            return torch.nn.modules.module._IncompatibleKeys([], [])  # noqa: SLF001 - what the original returns
+            return torch.nn.modules.module._IncompatibleKeys([], [])
 
     def _tell_fact(self, cls: Any, path: Any, model: Any, kwargs: dict[str, Any]) -> None:
         name, parameters = self._builder.last

@@ -55,7 +55,7 @@ class Quantizers:
     def _make_real(self, original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
         """Return the real quantizer, which checks its packages and, unless lenient, the machine."""
         quantizer = original(cls, *args, **kwargs)
-        quantizer._asked_dense = bool(getattr(quantizer.quantization_config, "dequantize", False))  # noqa: SLF001
+        quantizer._asked_dense = bool(getattr(quantizer.quantization_config, "dequantize", False))
         if self.lenient:
             _spare_machine(quantizer)
         return quantizer
@@ -132,7 +132,7 @@ def _may_miss(quantizer: Any) -> bool:
 
 def _stays(quantizer: Any) -> bool:
     """True if weights would stay in few bits on the job's GPU."""
-    if quantizer._asked_dense:  # noqa: SLF001 - set above
+    if quantizer._asked_dense:
         return False
     method = _method(quantizer)
     # Without these, transformers itself takes the weights of gpt-oss out of their four bits.
