@@ -102,7 +102,7 @@ def test_the_ledger_tells_of_it(straight: tuple[Place, dict[str, Any]]) -> None:
 def test_a_run_that_was_stopped_goes_on_bit_for_bit(at: Place, straight: tuple[Place, dict[str, Any]]) -> None:
     """Stopped from another terminal it saves and is cancelled; resumed it ends with the very same weights."""
     running = at.start("run", "job.yaml", "--format", "json")
-    at.wait_for(lambda: at.steps() >= 5, running)
+    at.wait_for(lambda: at.steps() >= 2, running)
     code, stopped, _ = at.type("stop", "job")
     out, _ = running.communicate(timeout=PATIENCE_S)
     saved = {path.name for path in at.run.glob("checkpoints/*/checkpoint-*")}
@@ -196,7 +196,7 @@ def test_sigterm_to_the_supervisor_detaches(at: Place) -> None:
 
 def test_a_detached_run_is_supervised_in_the_background(at: Place) -> None:
     """`--detach` gives the name at once, of `run` and of `resume`, with what the run does now; `watch` sees it through."""
-    code, answer, _ = at.type("run", "job.yaml", "--detach", "--set", "train.max_steps=6")
+    code, answer, _ = at.type("run", "job.yaml", "--detach", "--set", "train.max_steps=60")
     assert (code, answer["attempts"]) == (0, [])
     at.wait_for(lambda: at.steps() >= 1)
     assert at.type("stop", answer["run"])[1]["stage"] == "cancelled"

@@ -49,6 +49,25 @@ class LocalDatasets:
         return Dataset(columns=train.columns, rows=train.rows, eval_columns=eval_columns, types=train.types)
 
 
+def find_part(folder: Path, name: str, config: str | None, split: str | None) -> Dataset:
+    """A split of the data of some name in a folder; the first one where no split is asked for.
+
+    Raises:
+        SourceError: Nothing can be said of it.
+    """
+    path = folder / name
+    asked = split or ("train" if path.is_file() else _first_split(path))
+    return LocalDatasets(folder).fetch(Data(path=name, config=config, split=asked), Method.SFT)
+
+
+def _first_split(path: Path) -> str:
+    """The first split of a folder; `train` where its files are at fault, which is then reported of that one."""
+    try:
+        return next(iter(find_splits(path)))
+    except SourceError:
+        return "train"
+
+
 def head_of(splits: Splits, split: str, path: Path) -> Head:
     """Return the head of a split: the columns of its first file, and its rows if it is the only one."""
     asked = [part.split for part in _slices_of(split, path)]

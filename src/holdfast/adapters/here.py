@@ -4,9 +4,9 @@ Covered: folders and files under the working directory or beside the script, as 
 Not covered: caches of the Hub; folders of which single files are named.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from holdfast.adapters.file_patterns import WILD, found_in
 from holdfast.catalog.builtin import MODELS
@@ -14,6 +14,9 @@ from holdfast.catalog.repositories import is_path
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.mention import Reference
+
+if TYPE_CHECKING:
+    from holdfast.adapters.models import LocalModels  # for the type alone: what reads models takes long to import
 
 ROOTS: Final = ("/", "~")
 """Beginnings of a path that is the same wherever a program is started."""
@@ -64,15 +67,9 @@ class LocalFolders:
             return None
         if mention.files:
             raise SourceError("files of a folder are named one by one", where=mention.name, fix="nothing is to be done")
-        from holdfast.adapters import datasets
-        from holdfast.adapters.rows import splits
-        from holdfast.core.job import Data
-        from holdfast.core.methods import Method
+        from holdfast.adapters.datasets import find_part
 
-        path = folder / mention.name
-        split = mention.split or ("train" if path.is_file() else _first_split(splits.find_splits, path))
-        data = Data(path=mention.name, config=mention.config, split=split)
-        return datasets.LocalDatasets(folder).fetch(data, Method.SFT)
+        return find_part(folder, mention.name, mention.config, mention.split)
 
     def model(self, mention: Reference) -> ModelFacts | None:
         """Return what is known of a model, adapter or tokenizer here, None where it is not here.
@@ -80,12 +77,8 @@ class LocalFolders:
         Raises:
             SourceError: Its folder cannot be read.
         """
-        folder = self._find(mention.name)
-        if folder is None:
-            return None
-        from holdfast.adapters.models import LocalModels
-
-        return LocalModels(folder).find(mention.name)
+        models = self._models(mention.name)
+        return models.find(mention.name) if models else None
 
     def tensors(self, mention: Reference) -> frozenset[str] | None:
         """Return the names of the weights of a model here, None where it is not here.
@@ -93,12 +86,17 @@ class LocalFolders:
         Raises:
             SourceError: They are not known.
         """
-        folder = self._find(mention.name)
+        models = self._models(mention.name)
+        return models.tensors(mention.name) if models else None
+
+    def _models(self, name: str) -> "LocalModels | None":
+        """The models of the folder that has one of this name; None where none has."""
+        folder = self._find(name)
         if folder is None:
             return None
         from holdfast.adapters.models import LocalModels
 
-        return LocalModels(folder).tensors(mention.name)
+        return LocalModels(folder)
 
     def _start(self, names: Sequence[str]) -> Path:
         """Return the folder that names start from: the first that has all of them, else the first."""
@@ -119,11 +117,3 @@ def _lies_in(folder: Path, name: str) -> bool:
         return path.exists() or (bool(WILD.intersection(name)) and any(found_in(folder, name)))
     except (OSError, ValueError, RuntimeError, NotImplementedError):  # of a name that no file system would take
         return False
-
-
-def _first_split(find_splits: Callable[[Path], Iterable[str]], path: Path) -> str:
-    """The split that data has for certain, where none is asked for: what is wrong with the files is told of that."""
-    try:
-        return next(iter(find_splits(path)))
-    except SourceError:
-        return "train"

@@ -134,26 +134,12 @@ def _unasked(question: TargetRequest, asked: Target) -> dict[str, str]:
 
 
 def _checklist(question: TargetRequest, asked: Target, checked: CheckedTarget) -> dict[str, Any]:
-    """Return the checklists, where they are asked for, under their name."""
+    """The checklists, where they are asked for, under their name."""
     if not question.checklist:
         return {}
-    from holdfast.engine import checklist  # what no other check needs
+    from holdfast.app.checklists import render_checklists  # which imports what no other check needs
 
-    chosen = {rule.code for rule in select(all_rules(), only=question.only, ignore=question.ignore)}
-    from holdfast.app.earlier import find_earlier
-
-    earlier = find_earlier(question, asked)
-    from holdfast.engine.checklist_earlier import judge_earlier
-
-    rows = checklist.checklist(
-        asked.documents,
-        checked.findings,
-        checked.skips,
-        let_pass=[finding for finding, _ in checked.let_pass],
-        left_out=[rule for rule in all_rules() if rule.code not in chosen],
-        shown=judge_earlier(earlier, question.path),
-    )
-    return {"checklist": checklist.render_rows(rows)}
+    return {"checklist": render_checklists(question, asked, checked)}
 
 
 def _position(finding: Finding) -> tuple[str, int, int, int, str]:
