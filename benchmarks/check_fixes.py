@@ -61,7 +61,7 @@ def main() -> None:
     parser.add_argument("clones", type=Path, metavar="CLONES")
     options = parser.parse_args()
     sys.setrecursionlimit(RECURSION)
-    print(heading("scripts of others, mended"))
+    print(heading("scripts of others, fixed"))
     with TemporaryDirectory() as name:
         folder = Path(name)
         lay(load_rows(options.scripts), options.clones, folder)

@@ -11,7 +11,7 @@ def signature(name: str, *marks: Pattern, phase: Phase = "user", **fields: Any) 
     words: dict[str, Any] = {
         "title": name,
         "cause": f"Because of {name}.",
-        "fix": "Mend it.",
+        "fix": "Fix it.",
         "page": "",
         "source": "a test",
     }

@@ -17,7 +17,7 @@ from holdfast.core.document import Document
 from holdfast.core.finding import Case, Finding, Rule, Severity
 from holdfast.core.text import TextEdit, apply_text_edits
 from holdfast.engine.check import run_rules, severity_of
-from holdfast.engine.fix import mend
+from holdfast.engine.fix import combine_fixes
 from holdfast.rules import all_rules
 
 ROUNDS = 20
@@ -72,7 +72,7 @@ def errors(findings: Iterable[Finding]) -> set[str]:
     return {str(each.rule) for each in findings if severity_of(each) is Severity.ERROR}
 
 
-def mended(
+def fixed(
     text: str,
     case: Case,
     reading: Read,
@@ -82,7 +82,7 @@ def mended(
     """A text with every fix in it, as `--fix --unsafe-fixes` makes them."""
     for _ in range(ROUNDS):
         findings = ask(rules or all_rules(), reading(text), case)
-        made = mend(findings, place, unsafe=True)
+        made = combine_fixes(findings, place, unsafe=True)
         if not made.edits:
             return text
         text = apply(text, made.edits)

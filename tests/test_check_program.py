@@ -342,9 +342,9 @@ def test_as_many_findings_are_mended_as_there_were_fixes(tmp_path: Path) -> None
     )
     offered = [finding["fix"] for finding in reported(tmp_path, script)["findings"] if finding["fix"]]
 
-    mended = reported(tmp_path, script, fix=True, unsafe_fixes=True)["fixed"]
+    fixed = reported(tmp_path, script, fix=True, unsafe_fixes=True)["fixed"]
 
-    assert len(mended) == len(offered) == 8
+    assert len(fixed) == len(offered) == 8
 
 
 def test_a_rule_may_say_two_things_of_one_place() -> None:

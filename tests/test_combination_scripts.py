@@ -58,7 +58,7 @@ SELECTIVE = {"gradient_checkpointing_kwargs": "{'selective': True}"}
 
 @dataclass(frozen=True)
 class Pair:
-    """What a trainer refuses, and what mends it: settings of its config as `config.<name>`, and its own arguments.
+    """What a trainer refuses, and what fixes it: settings of its config as `config.<name>`, and its own arguments.
 
     Attributes:
         method: Whose trainer.
@@ -208,7 +208,7 @@ def parameters() -> list[Any]:
 
 @pytest.mark.parametrize("pair", parameters())
 def test_objects_where_the_trainer_raises(pair: Pair, tiny: Path) -> None:
-    """A script whose trainer raises gets an error in its arguments, and the one that differs by what mends it gets none."""
+    """A script whose trainer raises gets an error in its arguments, and the one that differs by what fixes it gets none."""
     refused, taken = text(pair, tiny, taken=False), text(pair, tiny, taken=True)
 
     assert error_of(refused) is not None

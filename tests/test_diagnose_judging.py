@@ -12,7 +12,7 @@ TIMEOUT = signature(
     Pattern(line=r"Watchdog caught collective operation timeout", weight=0.8),
     needs="the log of the rank that is absent",
 )
-USER = signature("user-code-error", cause="`{function}` in `{file}` raised {error}: {message}", fix="Mend it.")
+USER = signature("user-code-error", cause="`{function}` in `{file}` raised {error}: {message}", fix="Fix it.")
 TABLE = signature("wrapper", Pattern(line=r"ChildFailedError", role="echo"), needs="the log of the failing rank")
 END = "{'train_runtime': '8.4', 'train_loss': '1.0', 'epoch': '1'}\n"
 STEPS = "".join(

@@ -14,9 +14,9 @@ from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Finding
 from holdfast.core.text import apply_text_edits
-from holdfast.engine.fix import mend
+from holdfast.engine.fix import combine_fixes
 from holdfast.rules import all_rules
-from tests.fixes import FIXED, SCRIPTS, Example, ask, errors, mended, one_cell, place, read, read_cells, windows
+from tests.fixes import FIXED, SCRIPTS, Example, ask, errors, fixed, one_cell, place, read, read_cells, windows
 
 by_name = pytest.mark.parametrize("each", FIXED, ids=lambda each: each.name)
 
@@ -34,9 +34,9 @@ def test_a_fix_mends_and_breaks_nothing(each: Example) -> None:
 @by_name
 def test_all_fixes_together_come_to_an_end(each: Example) -> None:
     """Those of all rules, made in rounds, are made at last, and then there is none left to make."""
-    result = mended(each.case.source, each.case, lambda text: read(each.case, text))
+    result = fixed(each.case.source, each.case, lambda text: read(each.case, text))
 
-    assert mended(result, each.case, lambda text: read(each.case, text)) == result
+    assert fixed(result, each.case, lambda text: read(each.case, text)) == result
     if each.case.kind == "script":
         ast.parse(result)
 
@@ -63,19 +63,19 @@ LAYOUTS: dict[str, Callable[[str], str]] = {"windows": windows, "indented": inde
 @pytest.mark.parametrize("each", [each for each in FIXED if each.case.kind == "script"], ids=lambda each: each.name)
 def test_a_fix_is_the_same_in_any_layout(each: Example, layout: str) -> None:
     """With lines ended as on Windows, indented by tabs, behind other letters, in a notebook: only the fix's own part changes."""
-    source, fixed = each.case.source, each.case.fixed or ""
+    source, expected = each.case.source, each.case.fixed or ""
     headed = "# /// script" in source
-    parted = fixed.count("import ") > source.count("import ") or fixed.count("\n") < source.count("\n")
+    parted = expected.count("import ") > source.count("import ") or expected.count("\n") < source.count("\n")
     if (headed and layout in ("indented", "notebook")) or (parted and layout == "umlauts"):
         pytest.skip("a header begins its lines, and a line of its own is not shared")
     if "unused_ignores" in each.rule.needs and layout in ("indented", "notebook"):
         pytest.skip("where its comments stand is a fact, of one layout: see `tests/test_unused_ignores.py`")
     if layout == "notebook":
-        result = mended(one_cell(source), each.case, read_cells, apply_notebook_edits, [each.rule])
-        assert result == one_cell(fixed)
+        result = fixed(one_cell(source), each.case, read_cells, apply_notebook_edits, [each.rule])
+        assert result == one_cell(expected)
     else:
         write = LAYOUTS[layout]
-        assert mended(write(source), each.case, lambda text: read(each.case, text), rules=[each.rule]) == write(fixed)
+        assert fixed(write(source), each.case, lambda text: read(each.case, text), rules=[each.rule]) == write(expected)
 
 
 @settings(deadline=None)
@@ -88,7 +88,7 @@ def test_any_of_the_fixes_leave_a_program(each: Example, data: st.DataObject) ->
     if write is windows:
         findings = ask(all_rules(), read(each.case, windows(each.case.source)), each.case)
         chosen = [found for found in findings if found.fix and found.key in {other.key for other in chosen}]
-    made = mend(chosen, place, unsafe=True)
+    made = combine_fixes(chosen, place, unsafe=True)
 
     ast.parse(apply_text_edits(write(each.case.source), made.edits))
 

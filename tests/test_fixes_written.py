@@ -1,4 +1,4 @@
-"""What people write is mended as they would mend it."""
+"""What people write is fixed as they would fix it."""
 
 import json
 import subprocess
@@ -10,9 +10,9 @@ import pytest
 from holdfast.adapters.readers.script import read_script
 from holdfast.cli.main import run_command
 from holdfast.core.finding import Case
-from holdfast.engine.fix import mend
+from holdfast.engine.fix import combine_fixes
 from holdfast.rules import all_rules
-from tests.fixes import ask, mended, one_cell, place, read, windows
+from tests.fixes import ask, fixed, one_cell, place, read, windows
 
 ARGUMENTS = """import argparse
 from trl import SFTConfig, SFTTrainer
@@ -95,7 +95,7 @@ def test_what_people_write_is_mended_as_they_would(text: str, result: str) -> No
     case = Case(script=text)
     ours = [rule for rule in all_rules() if rule.code.startswith("ARG")]
 
-    assert mended(text, case, lambda text: read(case, text), rules=ours) == result
+    assert fixed(text, case, lambda text: read(case, text), rules=ours) == result
 
 
 def test_a_value_of_another_file_stays() -> None:
@@ -105,7 +105,7 @@ def test_a_value_of_another_file_stays() -> None:
     findings = [found for found in ask(all_rules(), documents, Case(script=script)) if found.fix]
 
     assert [found.key for found in findings] == ["calls.0.no_cuda"]
-    assert mend(findings, place).edits == ()
+    assert combine_fixes(findings, place).edits == ()
 
 
 def test_a_dict_that_different_calls_get_stays() -> None:
@@ -116,7 +116,7 @@ def test_a_dict_that_different_calls_get_stays() -> None:
     found = [each for each in ask(all_rules(), read_script(script, "train.py"), Case(script=script)) if each.fix]
 
     assert found
-    assert mend(found, place).edits == ()
+    assert combine_fixes(found, place).edits == ()
 
 
 def test_two_fixes_that_want_one_argument_are_not_both_made() -> None:
@@ -126,8 +126,8 @@ def test_two_fixes_that_want_one_argument_are_not_both_made() -> None:
     found = [each for each in ask(all_rules(), [document], Case(script=script)) if each.key.endswith("max_seq_length")]
 
     assert len([each for each in found if each.fix]) == 2
-    assert len(mend(found, place).fixed) == 1
-    assert mended(script, Case(script=script), lambda text: read_script(text, "t.py")).count("max_length=") == 1
+    assert len(combine_fixes(found, place).fixed) == 1
+    assert fixed(script, Case(script=script), lambda text: read_script(text, "t.py")).count("max_length=") == 1
 
 
 def test_a_value_for_two_trainers_is_not_moved_for_one() -> None:

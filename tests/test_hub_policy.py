@@ -75,7 +75,7 @@ def test_a_named_script_is_asked_about(hub: LoopbackHub) -> None:
 
 
 def test_offline_nothing_is_asked_and_each_rule_says_so(hub: LoopbackHub) -> None:
-    """Neither by the option nor by the variable; the rules are skipped, which is not a pass."""
+    """Neither by the option nor by the variable; the rules are not checked."""
     answer = check(["train.py"], offline=True)
 
     assert codes(answer) == []

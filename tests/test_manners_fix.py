@@ -33,7 +33,7 @@ def ask(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str,
 
 
 def test_fixes_are_made_and_comments_stay(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """All at once; the answer is that of the mended file, and says what was mended."""
+    """All at once; the answer is that of the fixed file, and says what was fixed."""
     (here / "train.py").write_text(STALE)
     code, answer = ask(capsys, "train.py", "--fix")
     (target,) = answer["targets"]
@@ -57,14 +57,14 @@ def test_a_diff_shows_what_would_change_and_git_can_apply_it(here: Path, capsys:
 
 
 def test_a_person_sees_the_diff_in_the_place_of_the_findings(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """And how many would be mended."""
+    """And how many would be fixed."""
     (here / "train.py").write_text(STALE)
     run_command(["check", "train.py", "--select", "ARG", "--diff"])
     told = capsys.readouterr().out
 
     assert "\n-    max_seq_length=512,  # enough\n" in told
     assert "\n+    max_length=512,  # enough\n" in told
-    assert "2 findings would be mended (2 ARG101)" in told
+    assert "Would fix 2 findings (2 ARG101)" in told
     assert ": ARG101 " not in told
 
 

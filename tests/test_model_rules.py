@@ -258,10 +258,10 @@ class TestTables:
             "import json, tomllib, transformers, peft, trl\nfrom tools import model_types, training_templates as made\n"
             "files = sorted(made.Path(trl.__file__).with_name('chat_templates').glob('*.jinja'))\n"
             "texts = [file.read_text() for file in files]\n"
-            "mended = [made.sha256(text.encode()).hexdigest() for text in texts\n"
+            "fixed = [made.sha256(text.encode()).hexdigest() for text in texts\n"
             "          if not made.has_generation_markers(text) and made.is_mended(text)]\n"
             "types = tomllib.loads('\\n'.join(model_types.rows()))\n"
-            "print(json.dumps([types, transformers.__version__, peft.__version__, mended, trl.__version__]))\n"
+            "print(json.dumps([types, transformers.__version__, peft.__version__, fixed, trl.__version__]))\n"
         )
         done = subprocess.run(
             [sys.executable, "-c", program],
@@ -271,11 +271,11 @@ class TestTables:
             env=quiet_environment(),
             cwd=Path(__file__).parent.parent,
         )
-        types, transformers, peft, mended, trl = json.loads(done.stdout.splitlines()[-1])
+        types, transformers, peft, fixed, trl = json.loads(done.stdout.splitlines()[-1])
         table, templates = load_table("model_types"), load_table("chat_templates")
 
         assert (table["types"], table["transformers"], table["peft"]) == (types, transformers, peft)
-        assert (sorted(templates["mended"].values()), templates["trl"]) == (sorted(mended), trl)
+        assert (sorted(templates["fixed"].values()), templates["trl"]) == (sorted(fixed), trl)
 
 
 @pytest.mark.train

@@ -44,7 +44,7 @@ def holdfast(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """Three scripts and a notebook: one script is good, one stale with a safe fix, one that a person has to mend."""
+    """Three scripts and a notebook: one script is good, one stale with a safe fix, one that a person has to fix."""
     cell: dict[str, object] = {
         "cell_type": "code",
         "source": STALE,

@@ -1,4 +1,4 @@
-"""A script as it was written years ago, mended by `check --unsafe-fixes`, and trained with the newest libraries."""
+"""A script as it was written years ago, fixed by `check --unsafe-fixes`, and trained with the newest libraries."""
 
 import json
 import subprocess
@@ -78,11 +78,11 @@ def test_an_old_script_is_mended_and_means_what_it_meant(tmp_path: Path, tiny: P
     assert run(script, "--model", str(tiny)).returncode
 
     told = check([str(script)], unsafe_fixes=True, offline=True, cache=False)
-    mended = run(script, "--model", str(tiny), "--length", "48")
+    fixed = run(script, "--model", str(tiny), "--length", "48")
 
     assert not [each for target in told["targets"] for each in target["findings"] if each["severity"] == "error"]
-    assert mended.returncode == 0, mended.stderr[-2000:]
-    assert json.loads(mended.stdout.splitlines()[-1]) == {
+    assert fixed.returncode == 0, fixed.stderr[-2000:]
+    assert json.loads(fixed.stdout.splitlines()[-1]) == {
         "learning_rate": 5e-05,
         "logging_steps": 500,
         "bf16": False,

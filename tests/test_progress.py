@@ -168,7 +168,7 @@ def test_a_failed_run_is_told_with_its_reason_and_its_way_on() -> None:
 
 
 def test_a_refused_run_is_told_as_never_started() -> None:
-    """It took no time and cannot be resumed; its job can be mended."""
+    """It took no time and cannot be resumed; its job can be fixed."""
     refused = Closed(at_s=1, stage=Stage.FAILED, because="refused by check: ARG101")
     progress = follow([BEGUN[0], refused])
 

@@ -32,7 +32,7 @@ WAS_DONE = re.compile(r"\b(tried|run|ran|measured|read|reads|raises|given to|ask
 
 
 def examples() -> list[tuple[str, Rule, Case]]:
-    """Every good example, and what comes of each bad one that a fix mends."""
+    """Every good example, and what comes of each bad one that a fix fixes."""
     return [
         (f"{rule.code}-{kind}{index}", rule, case)
         for rule in all_rules()

@@ -124,7 +124,7 @@ def test_rows_that_are_rewritten_are_passed_over() -> None:
     """Where the job rewrites its rows, a rule that found damage in what it starts from is skipped."""
     found = scan([{"text": None}, {"text": "a"}], "sft")
     for values in (
-        {"dataset": {"path": "data", "map": "rows.py:mend"}},
+        {"dataset": {"path": "data", "map": "rows.py:fix"}},
         {"dataset": {"path": "d", "map": Unknown("computed")}},
     ):
         document = Document(path="data", kind="data", values={"method": "sft", **values})

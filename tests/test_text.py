@@ -85,7 +85,7 @@ def test_a_skip_is_told_with_its_reason_and_is_no_pass() -> None:
     """What could not be asked is never passed over."""
     assert check(skipped=(SKIP,)) == [
         "job.yaml: DAT101 skipped: needs dataset (no network)",
-        "nothing to object to in 1 file; 1 rule skipped, which is not a pass",
+        "no problems found in 1 file; 1 rule not checked",
     ]
 
 
@@ -142,7 +142,7 @@ def test_a_cancelled_run_says_how_to_go_on_and_needs_no_diagnosis() -> None:
 
 
 def test_a_refused_run_shows_the_findings() -> None:
-    """There is nothing to resume; the findings say what to mend."""
+    """There is nothing to resume; the findings say what to fix."""
     refused = {"targets": [{"path": "job.yaml", "findings": [FINDING], "skipped": []}]}
     told = unstyle(render_run(run("failed", because="refused by check: ARG101", attempts=[], check=refused)))
 

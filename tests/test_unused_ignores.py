@@ -148,7 +148,7 @@ def test_a_cell_of_a_notebook_has_its_own(tmp_path: Path) -> None:
 
 
 def test_a_mended_finding_leaves_no_comment_behind(tmp_path: Path) -> None:
-    """A file that is mended by hand is told of what stays behind."""
+    """A file that is fixed by hand is told of what stays behind."""
     stale = script(on_length="# holdfast: ignore[ARG101]").replace("max_length", "max_seq_length")
 
     assert not messages(asked(tmp_path, stale))

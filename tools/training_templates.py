@@ -1,4 +1,4 @@
-"""Write which chat templates the installed trl mends for training, for `holdfast.catalog.chat_templates`.
+"""Write which chat templates the installed trl fixes for training, for `holdfast.catalog.chat_templates`.
 
     .venv/bin/python tools/training_templates.py 2026-11-22
 
@@ -19,7 +19,7 @@ HEAD = """# Chat templates without generation markers that trl gives some for tr
 
 trl = "{trl}"
 
-[mended]
+[fixed]
 """
 
 
@@ -45,6 +45,6 @@ def is_mended(template: str) -> bool:
 if __name__ == "__main__":
     files = sorted(Path(trl.__file__).with_name("chat_templates").glob("*.jinja"))
     texts = {file.stem: file.read_text(encoding="utf-8") for file in files}
-    mended = {name: text for name, text in texts.items() if not has_generation_markers(text) and is_mended(text)}
-    rows = (f'{name} = "{sha256(text.encode()).hexdigest()}"' for name, text in mended.items())
+    fixed = {name: text for name, text in texts.items() if not has_generation_markers(text) and is_mended(text)}
+    rows = (f'{name} = "{sha256(text.encode()).hexdigest()}"' for name, text in fixed.items())
     TABLE.write_text(HEAD.format(date=sys.argv[1], trl=trl.__version__) + "\n".join(rows) + "\n", encoding="utf-8")

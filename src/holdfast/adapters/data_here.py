@@ -34,11 +34,11 @@ def read_data(start: Path, mention: Reference) -> Dataset:
     """
     read = mention.read
     if read is None:
-        raise SourceError("it is not read from files", where=mention.name, fix="nothing is to be done")
+        raise SourceError("it is not read from files", where=mention.name, fix="nothing to do")
     try:
         splits = _splits(start, read)
         if read.options:
-            raise SourceError(_optional(read), where=mention.name, fix="nothing is to be done")
+            raise SourceError(_optional(read), where=mention.name, fix="nothing to do")
         head = head_of(splits, mention.split or _first(splits), Path(mention.name))
         if read.reader == FOLDER:
             check_alike(splits, Path(mention.name))

@@ -66,7 +66,7 @@ class LocalFolders:
         if folder is None:
             return None
         if mention.files:
-            raise SourceError("files of a folder are named one by one", where=mention.name, fix="nothing is to be done")
+            raise SourceError("files of a folder are named one by one", where=mention.name, fix="nothing to do")
         from holdfast.adapters.datasets import find_part
 
         return find_part(folder, mention.name, mention.config, mention.split)

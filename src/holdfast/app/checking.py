@@ -59,7 +59,7 @@ def check(  # noqa: PLR0913 - a verb has as many arguments as its command has op
 
     Raises:
         UsageError: There is no target, or the only one cannot be read.
-        SourceError: A mended file cannot be written.
+        SourceError: A fixed file cannot be written.
         GroupedError: Of a JobError for everything wrong with the only target's schema, or of a UsageError for
             everything wrong with a project's settings.
     """
@@ -82,7 +82,7 @@ def check(  # noqa: PLR0913 - a verb has as many arguments as its command has op
         raise UsageError("there is nothing to check", where="targets", fix=hint)
     asked = find_questions(paths, options)
     if fix or unsafe_fixes or diff:
-        answers = _mended(asked, unsafe=unsafe_fixes, write=not diff)
+        answers = _fixed_answers(asked, unsafe=unsafe_fixes, write=not diff)
     else:
         answers = _answers(asked, cache=cache)
     strictly = {question.path for question in asked.questions.values() if question.strict}
@@ -104,10 +104,10 @@ def _answers(asked: CheckRequest, *, cache: bool) -> list[Answer]:
     return answers
 
 
-def _mended(asked: CheckRequest, *, unsafe: bool, write: bool) -> list[Answer]:
+def _fixed_answers(asked: CheckRequest, *, unsafe: bool, write: bool) -> list[Answer]:
     from holdfast.app import fixing  # what no check needs
 
     return [
-        fixing.answer_mended(question, unsafe=unsafe, write=write, alone=asked.alone)
+        fixing.answer_fixed(question, unsafe=unsafe, write=write, alone=asked.alone)
         for question in asked.questions.values()
     ]

@@ -1,4 +1,4 @@
-"""Mending what was found: every fix that can be made at once, and again until none is left."""
+"""Fixing what was found: every fix that can be made at once, and again until none is left."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from holdfast.core.errors import UsageError
 from holdfast.core.finding import Finding
 from holdfast.core.notebook import is_notebook
 from holdfast.core.text import TextEdit, apply_text_edits
-from holdfast.engine.fix import mend, render_diff
+from holdfast.engine.fix import combine_fixes, render_diff
 
 Json = dict[str, Any]
 ROUNDS = 10
@@ -26,7 +26,7 @@ class FixedSource:
     Attributes:
         before: The text.
         after: The text with the fixes in it.
-        fixed: What they mend.
+        fixed: What they fix.
         beside: The edits of modules beside it, by path. Those are read from the disk each time, and change at the end.
     """
 
@@ -43,7 +43,7 @@ class FixedSource:
             yield other, text, apply_text_edits(text, edits)
 
 
-def answer_mended(question: TargetRequest, *, unsafe: bool, write: bool, alone: bool = False) -> Json:
+def answer_fixed(question: TargetRequest, *, unsafe: bool, write: bool, alone: bool = False) -> Json:
     """Return the answer about a target after its fixes were made; where they are not written, before.
 
     Args:
@@ -58,44 +58,44 @@ def answer_mended(question: TargetRequest, *, unsafe: bool, write: bool, alone: 
     """
     if write and question.path == STANDARD_INPUT:
         raise UsageError("standard input cannot be written", where="-", fix="use `--diff`")
-    mending = _mended(question, unsafe=unsafe)
-    texts = list(mending.texts(question.path)) if mending and mending.fixed else []
+    source = _fixed_source(question, unsafe=unsafe)
+    texts = list(source.texts(question.path)) if source and source.fixed else []
     for path, _, after in texts if write else ():
         write_back(path, after)
     answer = answer_question(question, alone=alone).answer
-    if mending is None:
+    if source is None:
         return answer
     diff = "".join(render_diff(path, before, after) for path, before, after in texts)
-    return {**answer, "fixed": [_told(finding) for finding in mending.fixed], **({} if write else {"diff": diff})}
+    return {**answer, "fixed": [_told(finding) for finding in source.fixed], **({} if write else {"diff": diff})}
 
 
-def _mended(question: TargetRequest, *, unsafe: bool) -> FixedSource | None:
+def _fixed_source(question: TargetRequest, *, unsafe: bool) -> FixedSource | None:
     """Return what becomes of a target's text; None where it cannot be read. Files that it runs are left alone."""
     try:
         asked = read_question(question)
     except (UsageError, ExceptionGroup):
         return None
-    mending = FixedSource(asked.document.text, asked.document.text)
+    source = FixedSource(asked.document.text, asked.document.text)
     for _ in range(ROUNDS):
         found = ask_rules(asked, question).findings
-        made = mend(_open(found, question.path, mending.fixed), asked.place_edits, unsafe=unsafe)
-        text = _applied(question.path, mending.after, (edit for edit in made.edits if not edit.path))
-        if text == mending.after and not made.fixed:
+        made = combine_fixes(_open(found, question.path, source.fixed), asked.place_edits, unsafe=unsafe)
+        text = _applied(question.path, source.after, (edit for edit in made.edits if not edit.path))
+        if text == source.after and not made.fixed:
             break
         try:
             asked = read_question(question, text)
         except (UsageError, ExceptionGroup):  # what cannot be read is no better
             break
-        mending.after = text
-        mending.fixed += made.fixed
+        source.after = text
+        source.fixed += made.fixed
         for edit in made.edits:
             if edit.path:
-                mending.beside.setdefault(edit.path, set()).add(edit)
-    return mending
+                source.beside.setdefault(edit.path, set()).add(edit)
+    return source
 
 
 def _open(findings: Iterable[Finding], path: str, fixed: Iterable[Finding]) -> list[Finding]:
-    """Return a file's own findings, without those in modules beside it that are mended already."""
+    """Return a file's own findings, without those in modules beside it that are fixed already."""
     done = {each.place for each in fixed if each.place and each.place.path != path}
     own = (each for each in findings if each.document is not None and each.document.path == path)
     return [each for each in own if each.place not in done]

@@ -149,7 +149,7 @@ def _find(path: str, config: str | None, *, offline: bool) -> Callable[[str], Ro
         repo = hub.open_hub().repo(mention)
     except SourceError as error:
         raise UsageError(
-            f"{path} is nothing here, and of the Hub it is not known: {error.what}", where=path, fix=error.fix
+            f"{path} is not here, and the Hub could not be asked: {error.what}", where=path, fix=error.fix
         ) from None
     if not repo.exists:
         fix = f"there is {some_of(repo.nearest)}" if repo.nearest else "look at its name, and at the token"

@@ -1,4 +1,4 @@
-"""The verb `inspect`: what a dataset is, which methods can train on it, what is wrong with its rows, and what mends it."""
+"""The verb `inspect`: what a dataset is, which methods can train on it, what is wrong with its rows, and what fixes it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

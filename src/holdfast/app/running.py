@@ -173,14 +173,12 @@ def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver =
     'cancelled'
 
     Raises:
-        UsageError: There is no such run, or it does not run.
+        UsageError: There is no such run, or it is not running.
     """
     found = open_run(run, runs)
     state = found.state()
     if not state.current or state.current.stage.ended or not state.current.id:
-        raise UsageError(
-            f"{found.name} does not run: {state.stage}", where=str(found.folder), fix="nothing is to be done"
-        )
+        raise UsageError(f"{found.name} is not running: {state.stage}", where=str(found.folder), fix="nothing to do")
     found.ledger.append(found.name, [StopRequested(at_s=SystemClock().now_s(), by=PERSON)])
     open_backend(load_plan(found.folder)).stop(state.current.id)
     return _stay(found, observer, detach=False)

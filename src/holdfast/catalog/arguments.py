@@ -58,7 +58,7 @@ class Refused:
         name: The argument.
         became: What became of it.
         message: What is wrong and what to write instead.
-        fix: What mends it, if that can be known.
+        fix: What fixes it, if that can be known.
         silent: Whether nothing raises: it is taken without an effect.
     """
 

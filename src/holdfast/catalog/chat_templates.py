@@ -35,7 +35,7 @@ def is_mended(api: Api, template: str) -> bool | None:
     if api.versions.get("trl") != table["trl"]:
         return None
     hashlib = import_module("hashlib")  # which takes longer to import than most scripts need it
-    return hashlib.sha256(template.encode()).hexdigest() in table["mended"].values()
+    return hashlib.sha256(template.encode()).hexdigest() in table["fixed"].values()
 
 
 def ends_of_turn(template: str) -> tuple[str, ...]:

@@ -45,12 +45,12 @@ def render_outcome(answer: Answer, *, verbose: bool = False) -> Iterator[str]:
             yield from map(_let_pass, target.get("suppressed", ()))
     yield from (f"{passed['path']}: not checked: {passed['because']}" for passed in answer.get("passed_over", ()))
     yield from _versions(targets)
-    yield from _mendable(targets)
+    yield from _fix_summary(targets)
     yield _summary(answer)
 
 
 def render_finding(finding: Answer, source: str) -> Iterator[str]:
-    """Yield one finding's lines: where and what, the line itself with the place marked, and what mends it."""
+    """Yield one finding's lines: where and what, the line itself with the place marked, and what fixes it."""
     colour = COLOURS[finding["severity"]]
     grade = "" if finding["severity"] == "error" else f"{finding['severity']}: "
     place, code = style(_place(finding), bold=True), style(finding["code"], fg=colour, bold=True)
@@ -71,7 +71,7 @@ def _statistics(answer: Answer) -> Iterator[str]:
         yield f"{each['count']:>{width}}  {style(each['code'], bold=True)}  {style(mark, fg='green')} {each['name']}"
     if counts:
         yield style("[*] fixable with --fix, [-] with --unsafe-fixes", dim=True)
-    yield from _mendable(answer["targets"])
+    yield from _fix_summary(answer["targets"])
     yield _summary(answer)
 
 
@@ -124,7 +124,7 @@ def _skip(skip: Answer, path: str) -> str:
 def _let_pass(finding: Answer) -> str:
     by = finding["suppressed_by"]
     reason = f": {by['reason']}" if by["reason"] else ""
-    told = style(f"{finding['code']} let pass by the comment in line {by['line']}", dim=True)
+    told = style(f"{finding['code']} suppressed by the comment in line {by['line']}", dim=True)
     return f"{_place(finding)}: {told}{reason}"
 
 
@@ -157,13 +157,13 @@ class _SharedVersions:
         return self.because == because and all(self.versions.get(name, it) == it for name, it in versions.items())
 
 
-def _mendable(targets: Sequence[Answer]) -> Iterator[str]:
+def _fix_summary(targets: Sequence[Answer]) -> Iterator[str]:
     fixed = [fix for target in targets for fix in target.get("fixed", ())]
     if any("fixed" in target for target in targets):
-        would = "would be " if any("diff" in target for target in targets) else ""
+        verb = "Would fix" if any("diff" in target for target in targets) else "Fixed"
         counts = Counter(finding["code"] for finding in fixed)
         which = ", ".join(f"{count} {code}" for code, count in sorted(counts.items()))
-        what = f"{render_counted(len(fixed), 'finding')} {would}mended"
+        what = f"{verb} {render_counted(len(fixed), 'finding')}"
         yield style(f"{what} ({which})" if which else what, fg="green" if fixed else None)
         return
     fixes = [finding["fix"]["safe"] for target in targets for finding in target["findings"] if finding["fix"]]
@@ -180,7 +180,7 @@ def _summary(answer: Answer) -> str:
     colour = next((COLOURS[grade] for grade in COLOURS if grade in grades), "green")
     if not targets:
         counts, colour = ["nothing to check"], "yellow"
-    told = style(", ".join(counts) or "nothing to object to", fg=colour, bold=True)
+    told = style(", ".join(counts) or "no problems found", fg=colour, bold=True)
     return "; ".join([f"{told} in {render_counted(len(targets), 'file')}", *_beside(answer)])
 
 
@@ -188,11 +188,11 @@ def _beside(answer: Answer) -> Iterator[str]:
     """Yield what the counts of findings leave out."""
     targets = answer["targets"]
     if skipped := sum(len(target["skipped"]) for target in targets):
-        yield f"{render_counted(skipped, 'rule')} skipped, which is not a pass"
+        yield f"{render_counted(skipped, 'rule')} not checked"
     if any("unasked" in target for target in targets):
-        yield "the Hub was not asked: name a file to have it asked"
+        yield "the Hub was not asked: only files that you name are checked against it"
     if suppressed := sum(len(target.get("suppressed", ())) for target in targets):
-        yield f"{render_counted(suppressed, 'finding')} let pass by comments"
+        yield f"{render_counted(suppressed, 'finding')} suppressed by comments"
     if passed := len(answer.get("passed_over", ())):
         yield f"{render_counted(passed, 'file')} not checked"
     if others := answer.get("others", 0):

@@ -60,7 +60,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remedy:
-    """A change of the job that mends the cause and keeps what the user asked for.
+    """A change of the job that fixes the cause and keeps what the user asked for.
 
     Attributes:
         key: Dotted key of a job file: `train.per_device_train_batch_size`.
@@ -78,7 +78,7 @@ class Remedy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """One class of failure: how it is recognised, why it happens, what mends it.
+    """One class of failure: how it is recognised, why it happens, what fixes it.
 
     Attributes:
         name: The class, as `diagnose` tells it: `cuda-oom-train-step`.

@@ -1,4 +1,4 @@
-"""Findings: what a rule says, where, and the edit that mends it."""
+"""Findings: what a rule says, where, and the edit that fixes it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """The edits that mend a finding.
+    """The edits that fix a finding.
 
     Attributes:
         title: What the fix does, in the imperative.
@@ -61,7 +61,7 @@ class Finding:
     Attributes:
         key: Dotted key path of the setting, the one primary location.
         message: What is wrong there, with the offending values in it.
-        fix: What mends it, if that can be known.
+        fix: What fixes it, if that can be known.
         severity: How bad it is here, where it differs from the rule's own.
         rule: The rule that says so; the engine fills it in.
         document: What it was asked about, where its edits are to be made; the engine fills it in.

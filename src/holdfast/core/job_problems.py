@@ -1,4 +1,4 @@
-"""What is wrong with a job file, in a person's words, and how to mend it."""
+"""What is wrong with a job file, in a person's words, and how to fix it."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -142,7 +142,7 @@ def _problem(document: Document, error: Mapping[str, Any], meant: tuple[Key, ...
         return JobError(what, where=where, fix=f"write `{key[-1]}: {EXAMPLES.get(name, '…')}`")
     if error["type"] == "value_error":
         return JobError(f"`{name}`: {error['ctx']['error']}", where=where, fix=f"correct `{name}`")
-    return JobError(f"`{name}` is {_spelled(error)}: it should be {_wanted(error)}", where=where, fix=_mended(error))
+    return JobError(f"`{name}` is {_spelled(error)}: it should be {_wanted(error)}", where=where, fix=_advice(error))
 
 
 def _right_key(key: Key, meant: tuple[Key, ...], known: KnownKeys) -> str:
@@ -187,7 +187,7 @@ def _wanted(error: Mapping[str, Any]) -> str:
     return wanted.format(**shown).replace("'", "")
 
 
-def _mended(error: Mapping[str, Any]) -> str:
+def _advice(error: Mapping[str, Any]) -> str:
     """Return how to fix a wrong value."""
     value, name = error["input"], error["loc"][-1]
     shown = "…" if _is_private(error) or isinstance(value, (dict, list)) else value

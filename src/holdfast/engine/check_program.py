@@ -126,7 +126,7 @@ class ProgramFacts(HubFacts):
         mention = next((each for each in self._all_of("dataset") if each.key.startswith(under)), None)
         if mention is None or mention.hidden:
             because = mention.hidden if mention else "what it is loaded from cannot be looked up"
-            raise SourceError(because, where=flow.source.key, fix="nothing is to be done")
+            raise SourceError(because, where=flow.source.key, fix="nothing to do")
         if bool(flow.split) == bool(mention.split) and flow.source.path in SPLIT_BY_NAME:
             raise SourceError("it is not one split of what is loaded", where=mention.key, fix="name one split")
         asked = replace(mention, split=flow.split) if flow.split else mention

@@ -301,7 +301,7 @@ def _variables(job: Document) -> ItemState:
 
 def _cost(job: Document) -> ItemState:
     if job.kind == "job" and job.get("where.backend", "local") == "local":
-        return _not_applicable("nobody sends a bill for this machine")
+        return _not_applicable("running on this machine costs nothing")
     return _unknown(f"what it will cost is not known: {NOT_ESTIMATED}")
 
 

@@ -18,14 +18,14 @@ class FixResult:
 
     Attributes:
         edits: The text edits to make, none of which overlap.
-        fixed: The findings that they mend.
+        fixed: The findings that they fix.
     """
 
     edits: tuple[TextEdit, ...] = ()
     fixed: tuple[Finding, ...] = ()
 
 
-def mend(findings: Iterable[Finding], place_edits: PlaceEdits, *, unsafe: bool = False) -> FixResult:
+def combine_fixes(findings: Iterable[Finding], place_edits: PlaceEdits, *, unsafe: bool = False) -> FixResult:
     """Return the edits of every fix that can be made at once. One that meets another waits for the next round.
 
     Args:

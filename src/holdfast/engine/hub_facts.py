@@ -187,12 +187,12 @@ class HubFacts:
     def _nothing(self, what: str, hidden: Sequence[Reference]) -> SourceError:
         """Return the error of a fact that there is none of: what the job names is hidden, or there is nothing."""
         because = next((each.hidden for each in hidden), what)
-        return SourceError(because, where=self._asked.path, fix="nothing is to be done")
+        return SourceError(because, where=self._asked.path, fix="nothing to do")
 
     @property
     def _places(self) -> ReferenceResolver:
         if self._outside is None:
-            raise SourceError(NOTHING, where=self._asked.path, fix="nothing is to be done")
+            raise SourceError(NOTHING, where=self._asked.path, fix="nothing to do")
         return self._outside
 
     def _find_dataset(self, mention: Reference) -> Dataset:

@@ -85,7 +85,7 @@ def _changes(document: Document, made: CallResult) -> Iterator[Call]:
 
 
 def _unknown(document: Document, because: str) -> SourceError:
-    return SourceError(because, where=document.path, fix="nothing is to be done")
+    return SourceError(because, where=document.path, fix="nothing to do")
 
 
 def written_rows(call: Call) -> Dataset:

@@ -52,7 +52,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         ):
             fault = f"DeepSpeed's `{path}` is {theirs}, and `{name}` is {ours}: the trainer refuses to start"
             yield Finding(KEY, fault, Fix('write "auto"', (Set(KEY, _with_auto(config, path)),), safe=False))
-            return  # one at a time, since each mends the whole dict
+            return  # one at a time, since each fixes the whole dict
 
 
 def _setting(job: Document, api: Api, call: Call, name: str) -> bool | int | float | None:

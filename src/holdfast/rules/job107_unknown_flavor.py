@@ -9,7 +9,7 @@ The client sends whatever stands there, and the Hub answers with an error. Pages
 the TPUs `v5e-…`, and `zero-a10g`, which is for Spaces alone.
 
 ## Fix safety
-A misspelt name is mended as the nearest one, and one that is gone by what is nearest in kind; both may cost another
+A misspelt name is replaced by the nearest one, and one that is gone by the nearest in kind; both may cost another
 price: unsafe.
 """
 

@@ -8,7 +8,7 @@ Looks at `schedule` in the calls that schedule a job on Hugging Face Jobs: one o
 The client hands any text on. The job is refused, or runs at other times than was meant.
 
 ## Fix safety
-A preset without its `@` is clear: safe. Other texts are not mended.
+A preset without its `@` is clear: safe. Other texts are not fixed.
 """
 
 import re

@@ -7,7 +7,7 @@ Compares `where.backend` of a job file with the backends that this version of ho
 `holdfast run` refuses the job. Until then, every rule about the machine is skipped, for nobody knows what the job would run on.
 
 ## Fix safety
-A misspelt name is mended as the nearest one, which may be another place than the one that was meant: unsafe.
+A misspelt name is replaced by the nearest one, which may be another place than the one that was meant: unsafe.
 """
 
 from collections.abc import Iterator

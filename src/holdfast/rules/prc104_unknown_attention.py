@@ -9,7 +9,7 @@ the Hub, and is left alone; so are all names where the script registers attentio
 in capitals.
 
 ## Fix safety
-Another spelling of `flash_attention_2`, `sdpa` or `eager` is mended: safe.
+Another spelling of `flash_attention_2`, `sdpa` or `eager` is fixed: safe.
 """
 
 from collections.abc import Iterator

@@ -10,7 +10,7 @@ class BadDataError(SourceError):
     """Data that is there and can surely not be read: the job would fail on it."""
 
     def __init__(self, what: str, path: Path, line: int | None = None) -> None:
-        super().__init__(what, where=Spot(str(path), line), fix="mend the file, or name another")
+        super().__init__(what, where=Spot(str(path), line), fix="fix the file, or name another")
 
 
 def kind_of(path: Path) -> str:

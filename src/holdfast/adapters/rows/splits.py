@@ -236,7 +236,7 @@ def _of_one_kind(splits: Mapping[str, Sequence[str]], where: str) -> dict[str, l
         raise BadDataError(f"{where} holds no data files ({', '.join(sorted(READ))})", Path(where))
     if kind == "other":
         what = "its files are of a kind that is not read here"
-        raise SourceError(what, where=Spot(where), fix="nothing is to be done")
+        raise SourceError(what, where=Spot(where), fix="nothing to do")
     return {split: [name for name in names if _reads(kind, name)] for split, names in known.items()}
 
 

@@ -40,7 +40,7 @@ class Mistake(NamedTuple):
     Attributes:
         said: Part of what ruamel.yaml says.
         what: What a person says.
-        fix: How to mend it.
+        fix: How to fix it.
         begins_early: Whether it stands where ruamel.yaml began to read the thing, not where it gave up.
     """
 

@@ -94,7 +94,7 @@ class DeclaredTraining:
 
 
 def ruled_out(asked: DeclaredTraining, signatures: Iterable[Signature]) -> frozenset[str]:
-    """Return the classes that cannot be, since every change that mends them is made already."""
+    """Return the classes that cannot be, since every change that fixes them is made already."""
     return frozenset(
         each.name
         for each in signatures

@@ -10,7 +10,7 @@ SHOWN: Final = 6  # lines of a log; what fails stands last
 
 
 def render_class(signature: Signature) -> str:
-    """Return the page of a class of failure: what it is, what mends it, and how a log shows it."""
+    """Return the page of a class of failure: what it is, what fixes it, and how a log shows it."""
     properties = f"Phase: {signature.phase} · Retry: {signature.retry.replace('-', ' ')}"
     return "\n\n".join([f"# {signature.name}", f"{signature.title}.", properties, *_sections(signature)]) + "\n"
 

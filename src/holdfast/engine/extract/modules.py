@@ -183,7 +183,7 @@ class PackageModules:
 
     def _tree(self, name: str) -> ast.Module | None:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # "invalid escape sequence": theirs to mend
+            warnings.simplefilter("ignore")  # "invalid escape sequence": theirs to fix
             try:
                 return ast.parse(self._sources[self.files[name]])
             except (KeyError, SyntaxError, ValueError):

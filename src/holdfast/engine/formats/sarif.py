@@ -73,7 +73,7 @@ def _notifications(answer: Mapping[str, Any]) -> Iterator[Json]:
     for target in answer["targets"]:
         if target["skipped"]:
             told = "; ".join(f"{skip['code']}: {skip['because']}" for skip in target["skipped"])
-            yield _note(target["path"], f"{len(target['skipped'])} rules skipped, which is not a pass. {told}")
+            yield _note(target["path"], f"{len(target['skipped'])} rules not checked. {told}")
     for passed in answer.get("passed_over", ()):
         yield _note(passed["path"], f"not checked: {passed['because']}")
 

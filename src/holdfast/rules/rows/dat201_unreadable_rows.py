@@ -9,7 +9,7 @@ value that does not fit its column, bytes that are no UTF-8.
 line: `DatasetGenerationError: An error occurred while generating the dataset`.
 
 ## Fix safety
-There is no automatic fix: what stood there is not known. Mend the place, or leave the row out.
+There is no automatic fix: what stood there is not known. Fix the place, or leave the row out.
 """
 
 from collections.abc import Iterator

@@ -9,7 +9,7 @@ object has no attribute 'endswith'`, `ValueError: You need to specify either `te
 that lacks the column in JSON is null, too.
 
 ## Fix safety
-There is no automatic fix: leave the rows out, or mend them.
+There is no automatic fix: leave the rows out, or fix them.
 """
 
 from collections.abc import Iterator

@@ -9,7 +9,7 @@ write what users write. With `assistant_only_loss` it raises at the first such r
 has no assistant tokens`.
 
 ## Fix safety
-There is no automatic fix: leave the rows out, or mend their roles.
+There is no automatic fix: leave the rows out, or fix their roles.
 """
 
 from collections.abc import Iterator

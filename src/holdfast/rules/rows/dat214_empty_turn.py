@@ -10,7 +10,7 @@ Transformers takes null for a field that is not there, and the templates of Qwen
 the model to say nothing. Where 1 in 100 rows has a null answer, it is an error.
 
 ## Fix safety
-There is no automatic fix: leave the rows out, or mend them.
+There is no automatic fix: leave the rows out, or fix them.
 """
 
 from collections.abc import Iterator
