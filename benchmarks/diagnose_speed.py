@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from holdfast.adapters.log_files import read_chunks
+from holdfast.adapters.storage.log_files import read_chunks
 from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 from holdfast.signatures import all_signatures
 

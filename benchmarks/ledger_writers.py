@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.machine import heading
-from holdfast.adapters.ledger import Ledger
+from holdfast.adapters.storage.ledger import Ledger
 from holdfast.core.event import Reported
 
 WRITERS, EVENTS = 200, 50

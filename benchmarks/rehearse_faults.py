@@ -28,12 +28,12 @@ from tests.fault_world import make_world
 from tests.hub import LoopbackHub, loopback_hub
 
 from holdfast.adapters.hub.rights import read_rights
-from holdfast.adapters.programs import Program
-from holdfast.adapters.rehearsals import RehearsalServer
-from holdfast.app.checking import check
-from holdfast.app.observing import observe
-from holdfast.app.playing import judge_parts, play
-from holdfast.app.rehearsing import make_order, rehearse, wanted
+from holdfast.adapters.rehearsal.programs import Program
+from holdfast.adapters.rehearsal.server import RehearsalServer
+from holdfast.app.check.verb import check
+from holdfast.app.rehearse.observing import observe
+from holdfast.app.rehearse.playing import judge_parts, play
+from holdfast.app.rehearse.verb import make_order, rehearse, wanted
 
 HEADER = re.compile(r"^#\s*///", re.MULTILINE)
 HEALTHY = "healthy"

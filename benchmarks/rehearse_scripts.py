@@ -23,12 +23,12 @@ from tests.hub import loopback_hub
 from tests.real_world import fill
 
 from benchmarks.machine import heading
-from holdfast.adapters.programs import Program
-from holdfast.adapters.rehearsals import RehearsalServer
-from holdfast.app.observing import observe
-from holdfast.app.playing import judge_parts, play, play_whole
+from holdfast.adapters.rehearsal.programs import Program
+from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.app.programs import program_of
-from holdfast.app.rehearsing import make_order, wanted
+from holdfast.app.rehearse.observing import observe
+from holdfast.app.rehearse.playing import judge_parts, play, play_whole
+from holdfast.app.rehearse.verb import make_order, wanted
 from holdfast.core.errors import UsageError
 from holdfast.core.rehearsal import Rehearsal
 

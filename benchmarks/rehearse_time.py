@@ -23,8 +23,8 @@ from tests.rehearsal_jobs import job
 from tests.tiny import quiet_environment
 
 from benchmarks.machine import heading
-from holdfast.adapters.warm import WarmServer
-from holdfast.app.rehearsing import rehearse
+from holdfast.adapters.rehearsal.warm import WarmServer
+from holdfast.app.rehearse.verb import rehearse
 
 BOUNDS_S = {"SFT": 15.0, "DPO": 18.0, "GRPO": 25.0}
 AGAIN_S = 3.0

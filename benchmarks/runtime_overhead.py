@@ -19,7 +19,7 @@ from statistics import median
 
 from benchmarks.machine import heading
 from holdfast.adapters.payload import load_runtime
-from holdfast.engine.attempt import render_attempt
+from holdfast.engine.run.attempt import render_attempt
 
 TARGET = 0.005
 PAIRS = 6

@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from holdfast.catalog.permissions import VALID
+from holdfast.catalog.hub.permissions import VALID
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.hub import Account, Link, PushTarget, Repo, RepoTree

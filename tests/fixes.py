@@ -16,8 +16,8 @@ from holdfast.catalog.api import Api, packages, released
 from holdfast.core.document import Document
 from holdfast.core.finding import Case, Finding, Rule, Severity
 from holdfast.core.text import TextEdit, apply_text_edits
-from holdfast.engine.check import run_rules, severity_of
-from holdfast.engine.fix import combine_fixes
+from holdfast.engine.check.fixes import combine_fixes
+from holdfast.engine.check.rule_runner import run_rules, severity_of
 from holdfast.rules import all_rules
 
 ROUNDS = 20

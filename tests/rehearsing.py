@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.rehearsals import RehearsalServer
-from holdfast.app.observing import observe
-from holdfast.app.playing import judge_parts, play
+from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.app.programs import program_of
-from holdfast.app.rehearsing import ALWAYS, TRAINERS, make_order
+from holdfast.app.rehearse.observing import observe
+from holdfast.app.rehearse.playing import judge_parts, play
+from holdfast.app.rehearse.verb import ALWAYS, TRAINERS, make_order
 from holdfast.core.rehearsal import Rehearsal
 from tests.fault_world import make_world
 from tests.hub import loopback_hub

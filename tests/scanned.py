@@ -13,7 +13,7 @@ from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Skip
 from holdfast.core.scan import Scan, UnreadablePart
 from holdfast.core.shape import Shape
-from holdfast.engine.check import run_rules
+from holdfast.engine.check.rule_runner import run_rules
 from holdfast.engine.scan import scan_rows
 from holdfast.ports import Batch
 from holdfast.rules import all_rules

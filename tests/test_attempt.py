@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.adapters.payload import load_runtime
-from holdfast.engine.attempt import render_attempt, render_text
+from holdfast.engine.run.attempt import render_attempt, render_text
 from tests.tiny import quiet_environment
 
 HEADER = """\

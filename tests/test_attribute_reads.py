@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.readers.script import read_script
-from holdfast.app.checking import check
+from holdfast.app.check.verb import check
 from holdfast.catalog.api import Api, newest
-from holdfast.catalog.attributes import missing_attributes
+from holdfast.catalog.calls.attributes import missing_attributes
 
 HEADER = '# /// script\n# requires-python = ">=3.10"\n# dependencies = ["trl==1.16.0", "transformers==5.23.0"]\n# ///\n'
 PARSED = """

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast.catalog.api import Api, load_history, newest
-from holdfast.catalog.attributes import missing_attributes
+from holdfast.catalog.calls.attributes import missing_attributes
 from holdfast.core.calls import AttributeRead
 from holdfast.core.document import Document
 from holdfast.core.text import Place

@@ -15,7 +15,7 @@ import pytest
 
 from holdfast.adapters.backends import backend_names
 from holdfast.adapters.backends.local import GUARD, LocalBackend
-from holdfast.app.runs import BACKENDS
+from holdfast.app.run.runs import BACKENDS
 from holdfast.core.event import Liveness
 from holdfast.core.plan import Attempt, Plan
 from holdfast.ports import Backend, PollResult

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.registry import Registry
+from holdfast.adapters.environment.registry import Registry
 from holdfast.app import cataloguing
 from holdfast.app.cataloguing import catalog
 from holdfast.catalog.api import Api

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.here import LocalFolders
+from holdfast.adapters.local.references import LocalFolders
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, Gpu, Machine, ModelFacts
@@ -14,10 +14,10 @@ from holdfast.core.finding import Case, Finding, MissingFactError, Rule, Severit
 from holdfast.core.job import Data, Job, Model
 from holdfast.core.methods import Method
 from holdfast.core.text import Place
-from holdfast.engine.check import BROKEN, MissingFact, needed_facts, run_rules, select, severity_of, verdict
-from holdfast.engine.gather import gather
-from holdfast.engine.hub_facts import ReferenceResolver
-from holdfast.engine.job_facts import FactSources, JobFacts, process_count
+from holdfast.engine.check.gather import gather
+from holdfast.engine.check.hub_facts import ReferenceResolver
+from holdfast.engine.check.job_facts import FactSources, JobFacts, process_count
+from holdfast.engine.check.rule_runner import BROKEN, MissingFact, needed_facts, run_rules, select, severity_of, verdict
 from holdfast.rules import all_rules
 from tests.fake_hub import FakeHub
 

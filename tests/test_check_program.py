@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.targets import read_target
-from holdfast.app.checking import check
-from holdfast.app.checking_programs import stand
+from holdfast.app.check.programs import stand
+from holdfast.app.check.verb import check
 from holdfast.catalog.api import Api, released
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity, Skip
 from holdfast.core.requirement import ProjectRequirements, Requirement
 from holdfast.core.text import Place
-from holdfast.engine.check import severity_of
-from holdfast.engine.check_program import VersionContext, check_program
+from holdfast.engine.check.program import VersionContext, check_program
+from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.resolve import Resolution, resolve
 
 SCRIPT = Document(path="train.py", kind="script", values={})

@@ -10,22 +10,22 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.adapters.ledger import Ledger
-from holdfast.adapters.passed import remember_pass
-from holdfast.adapters.run_folder import save_plan
+from holdfast.adapters.rehearsal.passed import remember_pass
+from holdfast.adapters.storage.ledger import Ledger
+from holdfast.adapters.storage.run_folder import save_plan
 from holdfast.adapters.targets import read_target
 from holdfast.app import VERBS
-from holdfast.app.checking import check
+from holdfast.app.check.verb import check
 from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rendering import script_of
-from holdfast.cli.checklist import render_checklist
 from holdfast.cli.main import cli
+from holdfast.cli.text.checklist import render_checklist
 from holdfast.core.document import Document
 from holdfast.core.event import Closed, RunRequested, Stage
 from holdfast.core.finding import Finding, Rule, Severity, Skip
 from holdfast.core.plan import Plan
-from holdfast.engine.checklist import ChecklistRow, checklist, render_rows
-from holdfast.engine.checklist_items import ITEMS, Status
+from holdfast.engine.checklist.items import ITEMS, Status
+from holdfast.engine.checklist.table import ChecklistRow, checklist, render_rows
 from holdfast.rules import all_rules
 
 ROOT = Path(__file__).parent.parent

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.checkpoints import newest_whole, verify_checkpoint
+from holdfast.adapters.storage.checkpoints import newest_whole, verify_checkpoint
 from holdfast.core.errors import UsageError
 from holdfast.payload.runtime import MANIFEST, seal, stamps_of
 

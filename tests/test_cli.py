@@ -269,7 +269,7 @@ def test_a_missing_environment_is_said_before_anything_is_made(
 ) -> None:
     """Without the packages and without uv the message says what to install."""
     (here / "job.yaml").write_text(JOB + "environment: {requirements: [surely-not-installed==1]}\n")
-    monkeypatch.setattr("holdfast.adapters.environments.find_uv", lambda: None)
+    monkeypatch.setattr("holdfast.adapters.environment.interpreters.find_uv", lambda: None)
     code, answer = ask(capsys, "run", "job.yaml")
 
     assert code == 2

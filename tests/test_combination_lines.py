@@ -13,7 +13,7 @@ from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Severity
-from holdfast.engine.check import run_rules, severity_of
+from holdfast.engine.check.rule_runner import run_rules, severity_of
 from holdfast.rules import all_rules
 
 API = Api({"trl": "1.16.0", "transformers": "5.23.0"})

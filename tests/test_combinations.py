@@ -19,9 +19,9 @@ import pytest
 
 from holdfast.core.evaluate import UNKNOWN
 from holdfast.core.program import KnownValue, MethodChecks, Outcome, construct
-from holdfast.engine.extract.checks import reduce_checks
-from holdfast.engine.extract.modules import PackageModules
-from holdfast.engine.extract.values import ConstantFolder
+from holdfast.history.checks import reduce_checks
+from holdfast.history.modules import PackageModules
+from holdfast.history.values import ConstantFolder
 from tests.combination_table import REFUSED
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore")]

@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.adapters import programs
 from holdfast.adapters.readers.command_line import CommandLine, read_commands
 from holdfast.adapters.readers.command_line.slurm import read_directives
 from holdfast.adapters.readers.command_line.trl import command_document
 from holdfast.adapters.readers.command_line.words import split_commands
 from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.settings import read_settings
+from holdfast.adapters.rehearsal import programs
 from holdfast.adapters.targets import read_target
 from holdfast.adapters.targets.commands import read_line
 from holdfast.core.document import ABSENT, Document, Rename, Unknown
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.requirement import ProjectRequirements
 from holdfast.core.text import Place
-from holdfast.engine.launched import with_launched
-from holdfast.engine.resolve_once import resolve_once
+from holdfast.engine.check.launched import with_launched
+from holdfast.engine.resolve.once import resolve_once
 
 
 def only(text: str) -> CommandLine:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.ledger import Ledger
+from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app import VERBS
 from holdfast.cli.main import run_command
 from holdfast.core.event import RunRequested

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.datasets import LocalDatasets
-from holdfast.adapters.models import LocalModels
+from holdfast.adapters.local.datasets import LocalDatasets
+from holdfast.adapters.local.models import LocalModels
 from holdfast.catalog.builtin import ROWS, stdlib_docstrings
 from holdfast.core.columns import Scalar
 from holdfast.core.errors import SourceError
@@ -273,7 +273,7 @@ def test_a_check_loads_nothing_that_reads_rows(tmp_path: Path) -> None:
     path = write(tmp_path / "x.jsonl")
     program = f"""
 import sys
-from holdfast.adapters.datasets import LocalDatasets
+from holdfast.adapters.local.datasets import LocalDatasets
 from holdfast.core.job import Data
 from holdfast.core.methods import Method
 assert LocalDatasets().fetch(Data(path={str(path)!r}), Method.SFT).rows == 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.app.diagnosing import diagnose
+from holdfast.app.diagnose.verb import diagnose
 from holdfast.core.event import (
     Closed,
     Delivered,
@@ -23,7 +23,7 @@ from holdfast.core.event import (
 )
 from holdfast.engine.diagnose.attempts import LEDGER, Ending, know, speak_of_hang
 from holdfast.engine.diagnose.endings import speak_of
-from holdfast.engine.literal_rows import literal_rows
+from holdfast.engine.script.literal_rows import literal_rows
 
 SCRIPT = """\
 from datasets import Dataset, load_dataset

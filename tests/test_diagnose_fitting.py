@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from click import unstyle
 
-from holdfast.app.diagnosing import diagnose
-from holdfast.cli.diagnosis import render_diagnosis
+from holdfast.app.diagnose.verb import diagnose
+from holdfast.cli.text.diagnosis import render_diagnosis
 
 PACKAGES = "/opt/venv/lib/python3.11/site-packages"
 BROKEN = """\

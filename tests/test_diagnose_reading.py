@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.adapters.log_files import open_logs
+from holdfast.adapters.storage.log_files import open_logs
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.log import Log
 from holdfast.engine.diagnose.reading import MOST_HITS, LogQuery, read_log

@@ -13,8 +13,8 @@ from typing import Any
 import psutil
 import pytest
 
-from holdfast.app.diagnosing import diagnose
-from holdfast.cli.diagnosis import render_diagnosis
+from holdfast.app.diagnose.verb import diagnose
+from holdfast.cli.text.diagnosis import render_diagnosis
 from holdfast.core.methods import Method
 from tests.run_place import PATIENCE_S, Place
 from tests.test_run import JOB

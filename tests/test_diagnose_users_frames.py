@@ -3,10 +3,10 @@
 import pytest
 from click import unstyle
 
-from holdfast.cli.diagnosis import render_diagnosis
+from holdfast.cli.text.diagnosis import render_diagnosis
 from holdfast.core.diagnosis import Cause, Diagnosis
 from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
-from holdfast.engine.diagnosis_answers import answer_diagnose
+from holdfast.engine.diagnose.answers import answer_diagnose
 from holdfast.signatures import all_signatures
 
 WAITING = """\

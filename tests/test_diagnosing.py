@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.ledger import Ledger
+from holdfast.adapters.storage.ledger import Ledger
 from holdfast.cli.main import run_command
 from holdfast.core.event import Closed, Liveness, Polled, Reported, RunRequested, Stage, Started, Starting
 from holdfast.rules import all_rules

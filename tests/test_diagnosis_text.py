@@ -6,7 +6,7 @@ from typing import Any
 from click import unstyle
 
 import holdfast
-from holdfast.cli.diagnosis import render_diagnosis
+from holdfast.cli.text.diagnosis import render_diagnosis
 
 MISSING = """Traceback (most recent call last):
   File "train.py", line 9, in <module>

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.environments import is_made, select_interpreter
-from holdfast.adapters.programs import read_program
-from holdfast.app.rehearsing import rehearse
+from holdfast.adapters.environment.interpreters import is_made, select_interpreter
+from holdfast.adapters.rehearsal.programs import read_program
+from holdfast.app.rehearse.verb import rehearse
 from holdfast.core.errors import UsageError
 
 OURS = (sys.executable,)
@@ -100,7 +100,7 @@ def test_the_jobs_own_choice_comes_first(tmp_path: Path) -> None:
 
 
 def test_without_uv_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("holdfast.adapters.environments.find_uv", lambda: None)
+    monkeypatch.setattr("holdfast.adapters.environment.interpreters.find_uv", lambda: None)
     with pytest.raises(UsageError, match=r"lacks transformers==4\.46\.3"):
         chosen(tmp_path, requirements_txt=OLD)
 

@@ -9,7 +9,7 @@ from click import unstyle
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.app.explaining import explain, names
 from holdfast.cli.main import run_command
-from holdfast.cli.markdown import WIDTH, render_markdown
+from holdfast.cli.text.markdown import WIDTH, render_markdown
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Job, all_keys
 from holdfast.rules import AREAS, all_rules

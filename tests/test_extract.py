@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from holdfast.engine.extract.entries import Callee, ClassEntry, Release
-from holdfast.engine.extract.release import read_release
+from holdfast.history.entries import Callee, ClassEntry, Release
+from holdfast.history.release import read_release
 
 METADATA = """Metadata-Version: 2.1
 Name: trl

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from holdfast.catalog.api import Api
-from holdfast.engine.extract.entries import Callee, ClassEntry, ModuleEntry, ParameterEntry, Release
-from holdfast.engine.extract.history import ReleaseHistory, parse_history
-from holdfast.engine.extract.ranges import Column, read_ranges, write_ranges
-from holdfast.engine.extract.weave import Weave, common_order, is_in_order, read_weave
+from holdfast.history.entries import Callee, ClassEntry, ModuleEntry, ParameterEntry, Release
+from holdfast.history.ranges import Column, read_ranges, write_ranges
+from holdfast.history.release_history import ReleaseHistory, parse_history
+from holdfast.history.weave import Weave, common_order, is_in_order, read_weave
 
 NAMES = ["alpha", "beta", "gamma", "delta"]
 HOME = "trl.config.Config"

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.wheels import read_installed
+from holdfast.adapters.environment.wheels import read_installed
 from holdfast.catalog.api import BUILTIN, Api, newest, released
 from holdfast.core.api import REQUIRED, CallSignature
 from holdfast.core.document import Unknown
-from holdfast.engine.extract.history import ReleaseHistory
-from holdfast.engine.extract.release import read_release
+from holdfast.history.release import read_release
+from holdfast.history.release_history import ReleaseHistory
 
 UV = str(Path(sys.executable).with_name("uv"))
 SCRIPT = Path(__file__).with_name("running_signatures.py")

@@ -14,7 +14,7 @@ from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Finding
 from holdfast.core.text import apply_text_edits
-from holdfast.engine.fix import combine_fixes
+from holdfast.engine.check.fixes import combine_fixes
 from holdfast.rules import all_rules
 from tests.fixes import FIXED, SCRIPTS, Example, ask, errors, fixed, one_cell, place, read, read_cells, windows
 

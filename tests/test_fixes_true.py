@@ -14,8 +14,8 @@ from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Severity
 from holdfast.core.job import parse_job
-from holdfast.engine.check import severity_of
-from holdfast.engine.render import referred_files, render_script
+from holdfast.engine.check.rule_runner import severity_of
+from holdfast.engine.script.render import referred_files, render_script
 from tests.fixes import FIXED, Example, ask, read
 from tests.tiny import quiet_environment
 

@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.adapters.folders import FolderContents, OtherUse, PassedOver, find_files, judge_named, parse_patterns
+from holdfast.adapters.targets.folders import (
+    FolderContents,
+    OtherUse,
+    PassedOver,
+    find_files,
+    judge_named,
+    parse_patterns,
+)
 from holdfast.core.errors import UsageError
 
 GIT = shutil.which("git") or "git"
@@ -150,7 +157,7 @@ def test_loops_of_links_end(tmp_path: Path) -> None:
 
 def test_what_cannot_be_checked_is_told_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Binary and very large files; a pipe is not waited for."""
-    monkeypatch.setattr("holdfast.adapters.folders.MOST_BYTES", {".py": 100})
+    monkeypatch.setattr("holdfast.adapters.targets.folders.MOST_BYTES", {".py": 100})
     (tmp_path / "binary.py").write_bytes(b"from trl import x\n\0")
     (tmp_path / "large.py").write_text(USES * 10)
     os.mkfifo(tmp_path / "pipe.py")
@@ -173,7 +180,7 @@ def test_an_unreadable_folder_is_passed_over(tmp_path: Path, monkeypatch: pytest
             raise PermissionError(errno.EACCES, "Permission denied", path)
         return scandir(path)
 
-    monkeypatch.setattr("holdfast.adapters.folders.os.scandir", refuse)
+    monkeypatch.setattr("holdfast.adapters.targets.folders.os.scandir", refuse)
     found = find_files(str(tmp_path))
 
     assert names(found, tmp_path) == ["open.py"]

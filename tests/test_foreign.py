@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.adapters.folders import find_files
 from holdfast.adapters.readers.foreign import find_reader
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.targets import read_target
-from holdfast.app.checking_programs import check
+from holdfast.adapters.targets.folders import find_files
+from holdfast.app.check.programs import check
 from holdfast.app.outside import OFFLINE, open_outside
 from holdfast.core.document import Document, Rename
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Severity
 from holdfast.core.text import Place, apply_text_edits
-from holdfast.engine.check import severity_of
+from holdfast.engine.check.rule_runner import severity_of
 from holdfast.rules import all_rules
 
 RECIPE = """\

@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.adapters.hub.accounts import parse_account
 from holdfast.adapters.hub.nearest import rank
-from holdfast.catalog.permissions import ABSENT, REFUSED, VALID
+from holdfast.catalog.hub.permissions import ABSENT, REFUSED, VALID
 from holdfast.core.errors import SourceError
 from holdfast.core.hub import Account, Link, Repo
 from holdfast.core.mention import Role

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.here import LocalFolders
 from holdfast.adapters.hub import open_hub
 from holdfast.adapters.hub.offline import OfflineHub
+from holdfast.adapters.local.references import LocalFolders
 from holdfast.adapters.readers.script import read_script
 from holdfast.core.columns import STRING
 from holdfast.core.errors import SourceError
@@ -17,9 +17,9 @@ from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import Finding, Rule, Severity
 from holdfast.core.hub import Account, Repo
 from holdfast.core.mention import Lookup, Reference
-from holdfast.engine.check import MissingFact
-from holdfast.engine.gather import gather, together
-from holdfast.engine.hub_facts import HUB_FACTS, HubFacts, ReferenceResolver, usable_dataset, usable_model
+from holdfast.engine.check.gather import gather, together
+from holdfast.engine.check.hub_facts import HUB_FACTS, HubFacts, ReferenceResolver, usable_dataset, usable_model
+from holdfast.engine.check.rule_runner import MissingFact
 from tests.fake_hub import FakeHub, Found
 
 SCRIPT = """

@@ -15,15 +15,15 @@ from holdfast.adapters.readers.command_line.trl import command_document
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api, newest
-from holdfast.catalog.permissions import ABSENT, REFUSED, VALID, refusal
-from holdfast.catalog.slices import Slice, overlap, read_slices
+from holdfast.catalog.data.slices import Slice, overlap, read_slices
+from holdfast.catalog.hub.permissions import ABSENT, REFUSED, VALID, refusal
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Machine, ModelFacts, Split
 from holdfast.core.finding import Case, Finding, Rule, Skip
 from holdfast.core.hub import Account, Link, PushTarget, Repo
 from holdfast.core.mention import Lookup, Reference
 from holdfast.core.text import apply_text_edits
-from holdfast.engine.check import run_rules, severity_of
+from holdfast.engine.check.rule_runner import run_rules, severity_of
 from holdfast.engine.mentions import mentions
 from holdfast.rules import all_rules
 

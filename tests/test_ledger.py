@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.ledger import Ledger
+from holdfast.adapters.storage.ledger import Ledger
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Closed, Reported, RunRequested, Stage, Starting, fold
 
@@ -58,7 +58,7 @@ def test_two_hundred_runs_write_at_once(tmp_path: Path) -> None:
     program = textwrap.dedent("""
         import os, sys
         from pathlib import Path
-        from holdfast.adapters.ledger import Ledger
+        from holdfast.adapters.storage.ledger import Ledger
         from holdfast.core.event import Reported
 
         folder, writers, events = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
@@ -88,7 +88,7 @@ def test_a_writer_killed_in_the_middle_leaves_whole_events(tmp_path: Path) -> No
     program = textwrap.dedent("""
         import sys
         from pathlib import Path
-        from holdfast.adapters.ledger import Ledger
+        from holdfast.adapters.storage.ledger import Ledger
         from holdfast.core.event import Reported
         ledger = Ledger(Path(sys.argv[1]))
         for n in range(1, 100_000):

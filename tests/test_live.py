@@ -10,12 +10,12 @@ from typing import IO
 import pytest
 from rich.console import Console
 
-from holdfast.adapters.ledger import Ledger
-from holdfast.app.runs import Run
-from holdfast.cli.face import RunDisplay
-from holdfast.cli.live import LiveView, render_panel
+from holdfast.adapters.storage.ledger import Ledger
+from holdfast.app.run.runs import Run
+from holdfast.cli.terminal.display import RunDisplay
+from holdfast.cli.terminal.live import LiveView, render_panel
 from holdfast.core.event import Event, Reported, RunRequested, RunState, Started, Starting, fold
-from holdfast.engine.progress import follow
+from holdfast.engine.run.progress import follow
 
 RUN = "quickstart-20261121-190150-x7"
 ASKED = RunRequested(at_s=0, folder=f"/runs/{RUN}")

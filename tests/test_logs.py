@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from holdfast.adapters.logs import LOG, log_to_console, log_to_run
+from holdfast.adapters.terminal.logs import LOG, log_to_console, log_to_run
 from holdfast.core.errors import LedgerError
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from holdfast.adapters.machine import LocalMachine, count_cpus, select_gpus
+from holdfast.adapters.environment.machine import LocalMachine, count_cpus, select_gpus
 from holdfast.core.facts import Gpu, Machine
 
 T4 = "0, GPU-1111, Tesla T4, 15360, 7.5"

@@ -5,7 +5,14 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.check_cache import CacheBasis, CheckCache, CheckEnvironment, cache_folder, digest, holdfast_stamp
+from holdfast.adapters.storage.check_cache import (
+    CacheBasis,
+    CheckCache,
+    CheckEnvironment,
+    cache_folder,
+    digest,
+    holdfast_stamp,
+)
 
 FOUND: dict[str, Any] = {"path": "train.py", "findings": [{"code": "ARG101", "message": "é"}]}
 MODULES = {"settings": "SIZE = 1\n", "none": None}
@@ -92,7 +99,7 @@ def test_entries_lie_beside_the_projects_file_or_in_the_users_cache(monkeypatch:
 
 def test_another_holdfast_has_another_stamp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule or the catalog was changed, added or taken away."""
-    monkeypatch.setattr("holdfast.adapters.check_cache.PACKAGE", tmp_path)
+    monkeypatch.setattr("holdfast.adapters.storage.check_cache.PACKAGE", tmp_path)
 
     def stamp(**files: str) -> str:
         for name, text in files.items():

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from click import unstyle
 
-from holdfast.app.checking import check
-from holdfast.app.checking_many import share_out
-from holdfast.app.checking_one import TargetResult
-from holdfast.app.target_request import TargetRequest
-from holdfast.cli.findings import render_finding, render_findings
+from holdfast.app.check.many import share_out
+from holdfast.app.check.target import TargetResult
+from holdfast.app.check.target_request import TargetRequest
+from holdfast.app.check.verb import check
 from holdfast.cli.main import run_command
+from holdfast.cli.text.findings import render_finding, render_findings
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.requirement import ProjectRequirements
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.write_back import write_back
+from holdfast.adapters.storage.write_back import write_back
 from holdfast.cli.main import run_command
 from holdfast.core.errors import SourceError
 

@@ -12,7 +12,7 @@ from holdfast.core.document import Document
 from holdfast.core.finding import Case, Finding, Rule, Severity
 from holdfast.core.notebook import read_cells
 from holdfast.core.text import Place
-from holdfast.engine.suppress import find_ignores, part_findings
+from holdfast.engine.check.suppress import find_ignores, part_findings
 
 
 def silent() -> Iterator[Finding]:

@@ -4,7 +4,7 @@ from holdfast.core.lately import lately
 from holdfast.core.requirement import ProjectRequirements, parse_requirement
 from holdfast.core.text import Place
 from holdfast.engine.resolve import resolve
-from holdfast.engine.resolve_once import resolve_once
+from holdfast.engine.resolve.once import resolve_once
 
 
 def declared(*texts: str, path: str = "a.py", kind: str = "header") -> ProjectRequirements:

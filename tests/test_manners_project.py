@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.project import Project, Projects
+from holdfast.adapters.targets.project import Project, Projects
 from holdfast.core.errors import HoldfastError, flatten
 
 ALL = """\

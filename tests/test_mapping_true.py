@@ -9,7 +9,7 @@ from holdfast.catalog.formats import recognise, types_of_rows
 from holdfast.core.job import Job
 from holdfast.core.methods import Method
 from holdfast.engine.mapping import Proposal, propose
-from holdfast.engine.render import render_script
+from holdfast.engine.script.render import render_script
 from tests.children import Answer, ask_each, refusals, side_by_side
 from tests.foreign_data import FOREIGN
 from tests.sampling import asked, sampled

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.wheels import read_installed
+from holdfast.adapters.environment.wheels import read_installed
 from holdfast.catalog.messages import BUILTIN, load_messages, packages
 from holdfast.catalog.messages.templates import HOLE, MessageTemplate, fits
-from holdfast.engine.extract.messages.history import MessageHistory, parse_messages
-from holdfast.engine.extract.messages.reading import read_messages
+from holdfast.history.messages.history import MessageHistory, parse_messages
+from holdfast.history.messages.reading import read_messages
 
 SITE = next(Path(path) for path in sys.path if path.endswith("site-packages"))
 MODULE = '''

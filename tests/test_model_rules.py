@@ -17,10 +17,10 @@ from holdfast.adapters.readers.command_line.trl import command_document
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api, newest
-from holdfast.catalog.base_models import base_of, is_conversational, lora, rows_are_raw
-from holdfast.catalog.chat_templates import ends_of_turn, is_mended, marks_assistant
-from holdfast.catalog.lora_targets import Targets, ends_of, modules_of
-from holdfast.catalog.model_types import known_since, knows, load_model_types
+from holdfast.catalog.models.base_models import base_of, is_conversational, lora, rows_are_raw
+from holdfast.catalog.models.chat_templates import ends_of_turn, is_mended, marks_assistant
+from holdfast.catalog.models.lora_targets import Targets, ends_of, modules_of
+from holdfast.catalog.models.model_types import known_since, knows, load_model_types
 from holdfast.catalog.tables import load_table
 from holdfast.core.columns import STRING, ListOf, Struct, Type
 from holdfast.core.document import Document
@@ -28,7 +28,7 @@ from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import Case, Finding, MissingFactError, Rule, Skip
 from holdfast.core.hub import Repo
 from holdfast.core.mention import Lookup
-from holdfast.engine.check import BROKEN, run_rules
+from holdfast.engine.check.rule_runner import BROKEN, run_rules
 from holdfast.rules import all_rules
 from tests.test_rules import facts_of, read
 from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`

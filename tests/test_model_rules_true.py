@@ -1,7 +1,7 @@
 """What the rules about models say is what the libraries do: real trainers refuse the models they object to, and train the others.
 
 Each case is a folder that is carried to a trainer's first step by `tests/model_lab.py`, all in one process, and is told of by
-`adapters.models` to the rules, as `holdfast check` does with a job file.
+`adapters.local.models` to the rules, as `holdfast check` does with a job file.
 """
 
 import json
@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.models import LocalModels
+from holdfast.adapters.local.models import LocalModels
 from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.catalog.train_arguments import stack_api
+from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.core.columns import STRING, ListOf, Struct
 from holdfast.core.document import Set
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import Finding, Severity, Skip
 from holdfast.core.text import Place
-from holdfast.engine.check import run_rules, severity_of
+from holdfast.engine.check.rule_runner import run_rules, severity_of
 from holdfast.rules import all_rules
 from tests.children import ask_each, refusals
 from tests.tiny import tiny_model  # noqa: F401 - the fixture `tiny`

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from holdfast.adapters.model_files import model_of, wanted
-from holdfast.adapters.models import LocalModels
-from holdfast.adapters.weights import LONGEST_HEADER, read_header
+from holdfast.adapters.local.model_files import model_of, wanted
+from holdfast.adapters.local.models import LocalModels
+from holdfast.adapters.local.weights import LONGEST_HEADER, read_header
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import ModelFacts
 from holdfast.core.job import Model as BaseModel

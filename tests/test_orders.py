@@ -9,11 +9,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from holdfast.adapters.keys import Keys
-from holdfast.adapters.orders import AGAIN_S, SignalOrders
-from holdfast.cli.ctrl_c import LEAVING, QUESTION, CtrlCQuestion
+from holdfast.adapters.terminal.keys import Keys
+from holdfast.adapters.terminal.orders import AGAIN_S, SignalOrders
+from holdfast.cli.terminal.ctrl_c import LEAVING, QUESTION, CtrlCQuestion
 from holdfast.core.event import Liveness, Stage, StopRequested
-from holdfast.engine.supervise import Dependencies, Limits, drive
+from holdfast.engine.run.supervise import Dependencies, Limits, drive
 from holdfast.ports import Order, PollResult
 from tests.fakes import FakeBackend, FakeClock, FakeStore
 from tests.test_supervise import doors

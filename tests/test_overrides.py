@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.adapters.overrides import NOT_KEYS, apply_overrides, environment_edits, parse_set
 from holdfast.adapters.readers.job_file import JobFileReader
+from holdfast.adapters.targets.overrides import NOT_KEYS, apply_overrides, environment_edits, parse_set
 from holdfast.core.document import Document, Set
 from holdfast.core.errors import JobError, UsageError
 from holdfast.core.job import Job, known_keys, parse_job

@@ -16,8 +16,8 @@ from holdfast.core.event import (
     Starting,
     StopRequested,
 )
-from holdfast.engine.progress import COLUMNS, RECENT, Progress, follow
-from holdfast.engine.verdict import render_advice, render_verdict
+from holdfast.engine.run.progress import COLUMNS, RECENT, Progress, follow
+from holdfast.engine.run.verdict import render_advice, render_verdict
 
 BEGUN = (
     RunRequested(at_s=0, folder="/runs/r", about={"target": "my job.yaml"}),

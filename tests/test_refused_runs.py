@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.ledger import Ledger
-from holdfast.app.reporting import write_report
-from holdfast.app.running import run as start_run
-from holdfast.app.runs import NullObserver, Run
+from holdfast.adapters.storage.ledger import Ledger
+from holdfast.app.run.reporting import write_report
+from holdfast.app.run.runs import NullObserver, Run
+from holdfast.app.run.verb import run as start_run
 from holdfast.cli.main import run_command
 from holdfast.core.event import Closed, RunRequested, Stage, event_from_json, event_to_json
 

@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from holdfast.adapters.changes import read_stamps, wait_for_change
-from holdfast.adapters.warm import WarmServer
+from holdfast.adapters.rehearsal.warm import WarmServer
 from tests.run_place import PATIENCE_S
 from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app import playing
+from holdfast.app.rehearse import playing
 from tests.rehearsal_good import OWN_LOOP
 from tests.rehearsal_jobs import Job, job
 from tests.rehearsing import Rehearse, rehearse_server, told  # noqa: F401 - one is the fixture `rehearse`

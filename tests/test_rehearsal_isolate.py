@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.programs import Program
-from holdfast.adapters.rehearsals import RehearsalServer
-from holdfast.app.isolating import isolate
-from holdfast.app.observing import observe
-from holdfast.app.playing import Replayer as Replays
-from holdfast.app.playing import judge_parts, play
-from holdfast.app.rehearsing import make_order
-from holdfast.catalog.known_good import good_value, load_known_models, load_known_rows
+from holdfast.adapters.rehearsal.programs import Program
+from holdfast.adapters.rehearsal.server import RehearsalServer
+from holdfast.app.rehearse.isolating import isolate
+from holdfast.app.rehearse.observing import observe
+from holdfast.app.rehearse.playing import Replayer as Replays
+from holdfast.app.rehearse.playing import judge_parts, play
+from holdfast.app.rehearse.verb import make_order
+from holdfast.catalog.builtin.known_good import good_value, load_known_models, load_known_rows
 from holdfast.cli.main import run_command
-from holdfast.cli.rehearsal import render_rehearsal
+from holdfast.cli.text.rehearsal import render_rehearsal
 from holdfast.core.rehearsal import Failure, Rehearsal, StageName
 from holdfast.engine.rehearse.isolating import Instead, Replay, find_blame
 from holdfast.engine.rehearse.known_rows import RecordedRows, Row, typed_rows, usual_rows

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from holdfast.app.observing import MAY
+from holdfast.app.rehearse.observing import MAY
 from holdfast.core.diagnosis import Cause, Diagnosis
 from holdfast.core.rehearsal import Objection, Part, PartResult, Rehearsal, StageName
-from holdfast.engine.rehearsal_answers import refuses
 from holdfast.engine.rehearse import judge
+from holdfast.engine.rehearse.answers import refuses
 from holdfast.engine.rehearse.naming import cause_of, name_cause
 from holdfast.rules import rules_of_rows
 from holdfast.signatures import prevented_by

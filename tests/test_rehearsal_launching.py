@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.programs import Program
-from holdfast.app.rehearsing import other_versions, rehearse
-from holdfast.catalog.launchers import alone, wanted_launcher
+from holdfast.adapters.rehearsal.programs import Program
+from holdfast.app.rehearse.verb import other_versions, rehearse
+from holdfast.catalog.environment.launchers import alone, wanted_launcher
 
 WANTS = {
     "RANK": 'import os\nrank = int(os.environ["RANK"])',

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.rehearsals import RehearsalServer
-from holdfast.app.playing import judge_parts, play
+from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.app.programs import program_of
-from holdfast.app.rehearsing import make_order, wanted
+from holdfast.app.rehearse.playing import judge_parts, play
+from holdfast.app.rehearse.verb import make_order, wanted
 from tests.hub import loopback_hub
 from tests.real_world import MODELS, files_of
 from tests.rehearsing import told

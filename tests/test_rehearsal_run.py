@@ -8,10 +8,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from holdfast.adapters.passed import passed_before, remember_pass
-from holdfast.adapters.programs import Program
+from holdfast.adapters.rehearsal.passed import passed_before, remember_pass
+from holdfast.adapters.rehearsal.programs import Program
 from holdfast.core.rehearsal import Failure
-from holdfast.engine.rehearsal_answers import refuses, summarize_rehearsal
+from holdfast.engine.rehearse.answers import refuses, summarize_rehearsal
 from holdfast.engine.rehearse.naming import CODE, name_cause
 from tests.run_place import Place
 from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`

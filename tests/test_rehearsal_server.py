@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.rehearsals import RehearsalServer
+from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.payload.rehearsal.order import PartRequest
 
 LIBRARY = """
@@ -63,7 +63,7 @@ def test_a_server_that_imports_nothing_plays_a_script_as_well(tmp_path: Path) ->
 INTERRUPTED = """
 import signal, sys
 from pathlib import Path
-from holdfast.adapters.rehearsals import RehearsalServer
+from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.payload.rehearsal.order import PartRequest
 
 def interrupt(*_):

@@ -4,7 +4,7 @@ from typing import Any
 
 from click import unstyle
 
-from holdfast.cli.rehearsal import render_rehearsal
+from holdfast.cli.text.rehearsal import render_rehearsal
 
 FAILURE: dict[str, Any] = {
     "class": "user-code-error",

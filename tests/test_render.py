@@ -14,13 +14,13 @@ import pytest
 
 from holdfast.catalog.builtin import CONFIG_FOR, builtin_columns, load_source
 from holdfast.catalog.builtin.stdlib_docstrings import rows
+from holdfast.catalog.environment.stack import load_stack
 from holdfast.catalog.formats import types_of_rows
-from holdfast.catalog.stack import load_stack
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Job
 from holdfast.core.methods import Method
-from holdfast.engine.python_source import render_block
-from holdfast.engine.render import referred_files, render_script
+from holdfast.engine.script.python_source import render_block
+from holdfast.engine.script.render import referred_files, render_script
 
 SCORE = 'def score(completions, **_):\n    """Count."""\n    return [float(len(c)) for c in completions]\n'
 # As PEP 723 finds a header.

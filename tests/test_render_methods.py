@@ -13,7 +13,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from holdfast.core.job import Job
-from holdfast.engine.render import referred_files, render_script
+from holdfast.engine.script.render import referred_files, render_script
 from tests.hub import loopback_hub
 from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 

@@ -23,9 +23,9 @@ from holdfast.core.event import (
     Starting,
     StopRequested,
 )
-from holdfast.engine.chart import Axis, Series, draw_plot, log_axis, make_axis, thin
-from holdfast.engine.curves import gather_curves
-from holdfast.engine.report import ReportData, Sample, render_report
+from holdfast.engine.report.chart import Axis, Series, draw_plot, log_axis, make_axis, thin
+from holdfast.engine.report.curves import gather_curves
+from holdfast.engine.report.page import ReportData, Sample, render_report
 from holdfast.engine.units import render_number
 
 HOSTILE = "</title></pre><script>alert('1')</script>\"'& {{ 7 * 7 }} {% raw %} ; echo\n\x1b[2J"

@@ -1,7 +1,7 @@
 """What a run is repeated from: the resolved job file."""
 
 from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.adapters.resolved import resolved_yaml
+from holdfast.adapters.storage.resolved import resolved_yaml
 from holdfast.core.job import Job, parse_job
 
 JOB = Job.model_validate(

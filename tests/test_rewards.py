@@ -11,9 +11,9 @@ from typing import Any
 import psutil
 import pytest
 
-from holdfast.adapters.rewards import MARK, call_rewards
+from holdfast.adapters.rehearsal.rewards import MARK, call_rewards
 from holdfast.core.scan import RewardResult
-from holdfast.engine.made_completions import make_question
+from holdfast.engine.inspect.made_completions import make_question
 
 ROWS: list[dict[str, Any]] = [{"prompt": "2 + 2?", "answer": "4"}, {"prompt": "2 + 3?", "answer": "5"}]
 CHATS: list[dict[str, Any]] = [{"prompt": [{"role": "user", "content": "2 + 2?"}], "answer": "4"}]

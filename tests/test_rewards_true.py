@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.rewards import call_rewards
+from holdfast.adapters.rehearsal.rewards import call_rewards
 from holdfast.catalog.trl_rewards import TRL_REWARDS
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding
-from holdfast.engine.check import run_rules, select
-from holdfast.engine.made_completions import make_question
+from holdfast.engine.check.rule_runner import run_rules, select
+from holdfast.engine.inspect.made_completions import make_question
 from holdfast.rules import all_rules
 from tests.children import ask_each
 from tests.tiny import tiny_model  # noqa: F401 - the fixture `tiny`

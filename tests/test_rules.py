@@ -21,7 +21,7 @@ from holdfast.catalog.api import Api, packages, released
 from holdfast.core.document import Document, Kind, Set, Unknown, apply_edits, leaves, render_key
 from holdfast.core.finding import Case, Finding, Rule, Skip
 from holdfast.core.text import TextEdit, apply_text_edits
-from holdfast.engine.check import BROKEN, run_rules
+from holdfast.engine.check.rule_runner import BROKEN, run_rules
 from holdfast.engine.explain.rules import render_page
 from holdfast.rules import all_rules
 

@@ -16,12 +16,12 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api, newest, packages
-from holdfast.catalog.packages import installed, load_packages, parse_requirement, providers
+from holdfast.catalog.environment.packages import installed, load_packages, parse_requirement, providers
 from holdfast.core.finding import Case, Finding, Rule, Severity, Skip
 from holdfast.core.requirement import ProjectRequirements, RequirementProblem
 from holdfast.core.requirement import parse_requirement as read_requirement
 from holdfast.core.versions import normalized
-from holdfast.engine.check import run_rules, severity_of
+from holdfast.engine.check.rule_runner import run_rules, severity_of
 from holdfast.engine.resolve import resolve
 from holdfast.rules import all_rules
 from tests.hub import loopback_hub

@@ -17,17 +17,17 @@ from holdfast.adapters.readers.command_line import read_commands
 from holdfast.adapters.readers.command_line.trl import command_document
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api, newest, released
-from holdfast.catalog.arguments import ArgumentChange, names_of, refused
-from holdfast.catalog.import_failures import import_failures
-from holdfast.catalog.moving import config_of, trainer_of
-from holdfast.catalog.renames import Renamed, renamed, replaced
+from holdfast.catalog.calls.arguments import ArgumentChange, names_of, refused
+from holdfast.catalog.calls.import_failures import import_failures
+from holdfast.catalog.calls.moving import config_of, trainer_of
+from holdfast.catalog.calls.renames import Renamed, renamed, replaced
 from holdfast.core.document import Remove, Rename
 from holdfast.core.finding import Finding, Fix, Rule
-from holdfast.engine.check import run_rules
+from holdfast.engine.check.rule_runner import run_rules
 from holdfast.rules import all_rules
 
 RULES = [rule for rule in all_rules() if rule.code.startswith(("ARG", "IMP"))]
-RENAMES = tomllib.loads(files("holdfast.catalog").joinpath("renames.toml").read_text(encoding="utf-8"))
+RENAMES = tomllib.loads(files("holdfast.catalog.tables").joinpath("renames.toml").read_text(encoding="utf-8"))
 LIBRARIES = ("trl", "transformers", "peft", "accelerate", "datasets", "huggingface_hub")
 
 

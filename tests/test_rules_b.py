@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api, newest
-from holdfast.catalog.flavors import flavors_made, gone_flavors, load_flavors
-from holdfast.catalog.gpus import GB, load_gpus
-from holdfast.catalog.hub_jobs import timeout_s
+from holdfast.catalog.hub.flavors import flavors_made, gone_flavors, load_flavors
+from holdfast.catalog.hub.gpus import GB, load_gpus
+from holdfast.catalog.hub.jobs import timeout_s
 from holdfast.core.document import Document
 from holdfast.core.finding import Case, Finding, Rule, Skip
-from holdfast.engine.check import run_rules
+from holdfast.engine.check.rule_runner import run_rules
 from holdfast.rules import all_rules
 from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 

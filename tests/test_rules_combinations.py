@@ -11,7 +11,7 @@ from holdfast import check
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api, newest
 from holdfast.core.finding import Finding, Severity
-from holdfast.engine.check import run_rules, severity_of
+from holdfast.engine.check.rule_runner import run_rules, severity_of
 from holdfast.rules import all_rules
 
 FAMILY = ("CMB", "EVL", "PRC102")

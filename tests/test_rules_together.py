@@ -12,7 +12,7 @@ from holdfast.app.examples import objections
 from holdfast.catalog.api import Api, newest
 from holdfast.core.document import Document
 from holdfast.core.finding import Case, Finding, Rule, Severity
-from holdfast.engine.check import run_rules, severity_of
+from holdfast.engine.check.rule_runner import run_rules, severity_of
 from holdfast.engine.explain.rules import render_page
 from holdfast.rules import all_rules
 

@@ -21,7 +21,7 @@ from holdfast.core.facts import Dataset, Machine, ModelFacts
 from holdfast.core.finding import Case, Rule
 from holdfast.core.job import Job, parse_job
 from holdfast.core.text import Place
-from holdfast.engine.render import referred_files, render_script
+from holdfast.engine.script.render import referred_files, render_script
 from holdfast.rules import all_rules
 from tests.children import ask, ask_each, refusals
 from tests.rendered import STAGES

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from holdfast.adapters.checkpoints import newest_whole, verify_checkpoint
 from holdfast.adapters.payload import load_runtime
-from holdfast.engine.attempt import render_attempt
+from holdfast.adapters.storage.checkpoints import newest_whole, verify_checkpoint
+from holdfast.engine.run.attempt import render_attempt
 from holdfast.payload import runtime
 from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 

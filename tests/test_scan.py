@@ -5,14 +5,14 @@ from typing import Any
 import polars as pl
 import pytest
 
+from holdfast.catalog.data.scanned import numbers, tell
 from holdfast.catalog.formats.settings import ColumnSettings
-from holdfast.catalog.scanned import numbers, tell
 from holdfast.core.columns import NULL, STRING, ListOf, Scalar, Struct, Type
 from holdfast.core.document import Document, Unknown
 from holdfast.core.finding import Finding, Skip
 from holdfast.core.scan import FIRST_ROWS, DamagedRows, Scan, UnreadablePart
 from holdfast.core.shape import Shape
-from holdfast.engine.check import run_rules
+from holdfast.engine.check.rule_runner import run_rules
 from holdfast.engine.scan import scan_rows
 from holdfast.engine.scan.reads import what_is_read
 from holdfast.engine.scan.sameness import Sameness, repeated

@@ -10,7 +10,7 @@ import pytest
 from holdfast.core.columns import ListOf, Scalar
 from holdfast.core.finding import Severity
 from holdfast.core.scan import Scan, UnreadablePart
-from holdfast.engine.check import severity_of
+from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.scan import scan_rows
 from tests.scanned import FakeRows, Row, assistant, findings, good, scan, shape_of, system, user
 

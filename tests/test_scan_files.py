@@ -9,7 +9,7 @@ from holdfast.adapters.rows.opening import open_rows
 from holdfast.catalog.formats import recognise
 from holdfast.core.finding import Severity
 from holdfast.core.scan import Scan
-from holdfast.engine.check import severity_of
+from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.scan import scan_rows
 from tests.scanned import Row, assistant, findings, good, user
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from holdfast.core.finding import Severity
-from holdfast.engine.check import severity_of
+from holdfast.engine.check.rule_runner import severity_of
 from tests.scanned import Row, assistant, findings, good, scan, system, user
 
 TOOL = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}

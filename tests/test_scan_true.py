@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from holdfast.core.finding import Severity
-from holdfast.engine.check import severity_of
+from holdfast.engine.check.rule_runner import severity_of
 from tests.children import ask_each
 from tests.scanned import Row, assistant, findings, good, scan, user
 from tests.tiny import tiny_model  # noqa: F401 - the fixture `tiny`

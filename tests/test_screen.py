@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from holdfast.engine.noise import NOISE, Noise, match_noise
-from holdfast.engine.screen import TerminalStream, lines_of
+from holdfast.engine.run.noise import NOISE, Noise, match_noise
+from holdfast.engine.run.screen import TerminalStream, lines_of
 
 BAR = "Map: {done:>3}%|#####     | {done}/100 [00:01<00:01, 50.0 examples/s]"
 # What tqdm and torchrun wrote in a real run of two processes, shortened: the training's bar, an evaluation's bar

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app.checking_one import answer_question
-from holdfast.app.target_request import TargetRequest
+from holdfast.app.check.target import answer_question
+from holdfast.app.check.target_request import TargetRequest
 
 HEADER = """# /// script
 # dependencies = ["trl==1.16.0", "transformers==5.23.0", "peft", "trackio", "datasets==5.2.0", "huggingface-hub==2.4.0", "torch"]

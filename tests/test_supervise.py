@@ -26,8 +26,8 @@ from holdfast.core.event import (
     fold,
 )
 from holdfast.core.plan import Attempt
-from holdfast.engine.delivery import Delivery
-from holdfast.engine.supervise import (
+from holdfast.engine.run.delivery import Delivery
+from holdfast.engine.run.supervise import (
     PERSON,
     TIMEOUT,
     Close,

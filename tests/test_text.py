@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from click import unstyle
 
-from holdfast.cli.text import render_check, render_errors, render_run, render_runs, render_show, render_verify
+from holdfast.cli.text.answers import render_check, render_errors, render_run, render_runs, render_show, render_verify
 from holdfast.core.errors import JobError, Spot, UsageError
 
 SOURCE = "method: sft\ntrain:\n  max_seq_length: 512\n"

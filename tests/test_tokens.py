@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from holdfast.cli.inspect_pictures import draw_histogram, draw_mask
+from holdfast.cli.text.inspect_pictures import draw_histogram, draw_mask
 from holdfast.core.columns import ListOf, Scalar, Type
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError
@@ -19,7 +19,7 @@ from holdfast.core.facts import Positions
 from holdfast.core.finding import Finding, MissingFactError
 from holdfast.core.methods import Method
 from holdfast.core.scan import Lengths, MaskedRow, RowCount, TokenPiece, Tokens, UnreadablePart
-from holdfast.engine.check import run_rules
+from holdfast.engine.check.rule_runner import run_rules
 from holdfast.engine.tokens import Recipe, Schedule, read_recipe, show_row, tokenize_rows
 from holdfast.engine.tokens.counting import sample_rows
 from holdfast.engine.tokens.packing import pack_lengths

@@ -17,7 +17,7 @@ from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Severity
 from holdfast.core.methods import Method
 from holdfast.core.scan import Tokens
-from holdfast.engine.check import run_rules, select, severity_of
+from holdfast.engine.check.rule_runner import run_rules, select, severity_of
 from holdfast.engine.tokens import tokenize_rows
 from holdfast.engine.tokens.cutting import cut_labels, is_left_out
 from holdfast.engine.tokens.preparing import Sequenced, prepare_rows

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.train_arguments import CLASSES, arguments, arguments_of, setting, stack_api, versions
+from holdfast.catalog.calls.train_arguments import CLASSES, arguments, arguments_of, setting, stack_api, versions
 from holdfast.core.api import REQUIRED, Parameter
 from holdfast.core.calls import Call
 from holdfast.core.document import ABSENT, Document, Unknown
@@ -89,7 +89,7 @@ def test_arguments_are_those_of_the_class_that_the_program_calls() -> None:
 def test_a_default_that_is_no_plain_value_is_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule that asks for such a default is skipped."""
     hidden = {"seed": Parameter(name="seed", default=Unknown("it is computed"))}
-    monkeypatch.setattr("holdfast.catalog.train_arguments.arguments_of", lambda *_: hidden)
+    monkeypatch.setattr("holdfast.catalog.calls.train_arguments.arguments_of", lambda *_: hidden)
 
     with pytest.raises(MissingFactError, match="it is computed"):
         setting(Document(path="j", kind="job", values={}), "seed")

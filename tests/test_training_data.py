@@ -5,9 +5,9 @@ import inspect
 import pytest
 
 from holdfast.adapters.readers.script import read_script
-from holdfast.engine.check_program import TRAIN_DATA
+from holdfast.engine.check.program import TRAIN_DATA
 from holdfast.engine.mentions.local_data import FILES, FROM_DISK, FROM_FILES, HARMLESS
-from holdfast.engine.training_data import KEEPING, after, trace, written_rows
+from holdfast.engine.script.training_data import KEEPING, after, trace, written_rows
 
 pytestmark = pytest.mark.train
 

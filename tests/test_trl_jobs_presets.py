@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.targets import read_target
-from holdfast.app.checking_programs import check
+from holdfast.app.check.programs import check
 from holdfast.app.outside import OFFLINE, open_outside
 from holdfast.core.finding import Severity
-from holdfast.engine.check import severity_of
+from holdfast.engine.check.rule_runner import severity_of
 from holdfast.rules import all_rules
 
 PRESETS = sorted(Path(str(file.locate())) for file in distribution("trl-jobs").files or () if file.suffix == ".yaml")

@@ -16,7 +16,7 @@ from holdfast.core.finding import Case, Finding, Rule, Skip
 from holdfast.core.hidden import hidden_in, unwatched, watched
 from holdfast.core.mention import Lookup
 from holdfast.core.text import Place
-from holdfast.engine.check import MissingFact, run_rules
+from holdfast.engine.check.rule_runner import MissingFact, run_rules
 from holdfast.rules import all_rules
 from tests.test_rules import facts_of, read
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.app.checking import check
+from holdfast.app.check.verb import check
 
 SCRIPT = """\
 # /// script

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.history_files import save_text, writable_folder
-from holdfast.adapters.wheels import read_installed, read_wheel
+from holdfast.adapters.environment.history_files import save_text, writable_folder
+from holdfast.adapters.environment.wheels import read_installed, read_wheel
 from holdfast.catalog.api.folders import newest_folder
 from holdfast.core.errors import SourceError
 

@@ -1,4 +1,4 @@
-"""Write what the installed transformers and peft know of each model type, for `holdfast.catalog.model_types`.
+"""Write what the installed transformers and peft know of each model type, for `holdfast.catalog.models.model_types`.
 
     .venv/bin/python tools/model_types.py 2026-11-22
 
@@ -18,7 +18,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES as 
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as CAUSAL
 from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES as SEQUENCE
 
-TABLE = Path(__file__).parent.parent / "src" / "holdfast" / "catalog" / "model_types.toml"
+TABLE = Path(__file__).parent.parent / "src" / "holdfast" / "catalog" / "tables" / "model_types.toml"
 HEAD = """# Model types: the class of each one's config, and what may be done with it. Written by tools/model_types.py on {date}.
 # causal, sequence: AutoModelForCausalLM, AutoModelForSequenceClassification take it; renamed: its modules are not called as
 # in its checkpoints; targets: peft knows which modules a LoRA adapter goes to where nobody says.

@@ -1,4 +1,4 @@
-"""Write which chat templates the installed trl fixes for training, for `holdfast.catalog.chat_templates`.
+"""Write which chat templates the installed trl fixes for training, for `holdfast.catalog.models.chat_templates`.
 
     .venv/bin/python tools/training_templates.py 2026-11-22
 
@@ -13,7 +13,7 @@ import trl
 from jinja2 import TemplateError
 from trl.chat_template_utils import get_training_chat_template, has_generation_markers
 
-TABLE = Path(__file__).parent.parent / "src" / "holdfast" / "catalog" / "chat_templates.toml"
+TABLE = Path(__file__).parent.parent / "src" / "holdfast" / "catalog" / "tables" / "chat_templates.toml"
 HEAD = """# Chat templates without generation markers that trl gives some for training, by the SHA-256 of their UTF-8 text.
 # Written by tools/training_templates.py on {date}.
 

@@ -11,11 +11,11 @@ from holdfast.catalog.api import load_history, packages
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Finding, Severity
 from holdfast.core.requirement import ProjectRequirements
-from holdfast.engine.check import severity_of
-from holdfast.engine.check_program import VersionContext, check_program
+from holdfast.engine.check.program import VersionContext, check_program
+from holdfast.engine.check.rule_runner import severity_of
+from holdfast.engine.check.suppress import part_findings
 from holdfast.engine.resolve import Resolution
-from holdfast.engine.resolve_once import resolve_once
-from holdfast.engine.suppress import part_findings
+from holdfast.engine.resolve.once import resolve_once
 from holdfast.rules import all_rules
 
 NOWHERE: Final = "no such environment"

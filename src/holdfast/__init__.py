@@ -19,14 +19,14 @@ from holdfast.app import VERBS, load_verb
 from holdfast.core.errors import HoldfastError, UsageError
 
 if TYPE_CHECKING:
-    from holdfast.app.asking import logs, runs, show, verify, watch
-    from holdfast.app.checking import check
-    from holdfast.app.diagnosing import diagnose
+    from holdfast.app.check.verb import check
+    from holdfast.app.diagnose.verb import diagnose
     from holdfast.app.explaining import explain
-    from holdfast.app.inspecting import inspect
-    from holdfast.app.rehearsing import rehearse
+    from holdfast.app.inspect.verb import inspect
+    from holdfast.app.rehearse.verb import rehearse
     from holdfast.app.rendering import render
-    from holdfast.app.running import resume, run, stop
+    from holdfast.app.run.queries import logs, runs, show, verify, watch
+    from holdfast.app.run.verb import resume, run, stop
 
 __all__ = [
     "HoldfastError",

@@ -1,6 +1,6 @@
 """Flavors of Jobs, as the Hub lists them.
 
-Source: names, memory and disk are those of `holdfast/catalog/flavors.toml`; the fields are those that `JobHardwareInfo` of huggingface_hub 2.4.0
+Source: names, memory and disk are those of `holdfast/catalog/tables/flavors.toml`; the fields are those that `JobHardwareInfo` of huggingface_hub 2.4.0
 reads. Prices are made up: a dollar an hour for each GPU, a cent without one.
 """
 
@@ -24,8 +24,8 @@ def hardware(visit: Visit) -> Reply:
 def flavors() -> list[dict[str, Any]]:
     """Return all flavors of which CPUs, memory and disk are known."""
     catalog = files("holdfast.catalog")
-    named = tomllib.loads((catalog / "flavors.toml").read_text())["flavors"]
-    gpus = tomllib.loads((catalog / "gpus.toml").read_text())
+    named = tomllib.loads((catalog / "tables" / "flavors.toml").read_text())["flavors"]
+    gpus = tomllib.loads((catalog / "tables" / "gpus.toml").read_text())
     return [_flavor(name, flavor, gpus) for name, flavor in named.items() if "memory_gb" in flavor]
 
 

@@ -9,20 +9,20 @@ from importlib import import_module
 from typing import Any
 
 VERBS: Mapping[str, str] = {
-    "check": "holdfast.app.checking",
-    "inspect": "holdfast.app.inspecting",
-    "rehearse": "holdfast.app.rehearsing",
+    "check": "holdfast.app.check.verb",
+    "inspect": "holdfast.app.inspect.verb",
+    "rehearse": "holdfast.app.rehearse.verb",
     "render": "holdfast.app.rendering",
     "explain": "holdfast.app.explaining",
-    "run": "holdfast.app.running",
-    "resume": "holdfast.app.running",
-    "stop": "holdfast.app.running",
-    "runs": "holdfast.app.asking",
-    "show": "holdfast.app.asking",
-    "logs": "holdfast.app.asking",
-    "watch": "holdfast.app.asking",
-    "diagnose": "holdfast.app.diagnosing",
-    "verify": "holdfast.app.asking",
+    "run": "holdfast.app.run.verb",
+    "resume": "holdfast.app.run.verb",
+    "stop": "holdfast.app.run.verb",
+    "runs": "holdfast.app.run.queries",
+    "show": "holdfast.app.run.queries",
+    "logs": "holdfast.app.run.queries",
+    "watch": "holdfast.app.run.queries",
+    "diagnose": "holdfast.app.diagnose.verb",
+    "verify": "holdfast.app.run.queries",
     "catalog": "holdfast.app.cataloguing",
 }
 

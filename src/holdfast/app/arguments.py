@@ -1,8 +1,10 @@
 """Arguments of the verbs as Python spells them: one value stands for a list of one, a mapping for `KEY=VALUE`."""
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
+from pathlib import Path
 from typing import Any
 
 PathName = str | PathLike[str]
@@ -47,3 +49,8 @@ def as_texts(texts: Texts) -> tuple[str, ...]:
     ('ARG',)
     """
     return (texts,) if isinstance(texts, str) else tuple(texts)
+
+
+def runs_folder(asked: PathName | None, of_job: str | None = None) -> Path:
+    """Return the runs folder: the one asked for, else HOLDFAST_RUNS, else the job's, else `./runs`."""
+    return Path(asked or os.environ.get("HOLDFAST_RUNS") or of_job or "runs").resolve()

@@ -12,21 +12,27 @@ from typing import Any, Final, Protocol
 from packaging.version import Version
 
 from holdfast.adapters.clock import SystemClock
-from holdfast.adapters.history_files import load_texts, save_text, writable_folder
-from holdfast.adapters.registry import Registry
-from holdfast.adapters.wheels import ReleaseSources, installed_versions, is_environment, read_installed, read_wheel
+from holdfast.adapters.environment.history_files import load_texts, save_text, writable_folder
+from holdfast.adapters.environment.registry import Registry
+from holdfast.adapters.environment.wheels import (
+    ReleaseSources,
+    installed_versions,
+    is_environment,
+    read_installed,
+    read_wheel,
+)
 from holdfast.catalog.api import BUILTIN
 from holdfast.catalog.api.folders import newest_folder
 from holdfast.catalog.messages import SUFFIX, messages_folder
 from holdfast.catalog.messages.templates import MessageTemplate
 from holdfast.core.errors import UsageError
-from holdfast.engine.extract.coverage import PACKAGES
-from holdfast.engine.extract.entries import Release
-from holdfast.engine.extract.history import ReleaseHistory, parse_history
-from holdfast.engine.extract.messages.coverage import MODULES
-from holdfast.engine.extract.messages.history import MessageHistory, parse_messages
-from holdfast.engine.extract.messages.reading import read_messages
-from holdfast.engine.extract.release import read_release
+from holdfast.history.coverage import PACKAGES
+from holdfast.history.entries import Release
+from holdfast.history.messages.coverage import MODULES
+from holdfast.history.messages.history import MessageHistory, parse_messages
+from holdfast.history.messages.reading import read_messages
+from holdfast.history.release import read_release
+from holdfast.history.release_history import ReleaseHistory, parse_history
 
 Answer = dict[str, Any]
 Progress = Callable[[str], None]

@@ -6,7 +6,7 @@ from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api, newest
 from holdfast.core.document import Document
 from holdfast.core.finding import Case, Finding, Rule
-from holdfast.engine.check import run_rules
+from holdfast.engine.check.rule_runner import run_rules
 
 
 def objections(rule: Rule, case: Case) -> tuple[str, ...]:

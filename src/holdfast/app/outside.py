@@ -4,10 +4,10 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from holdfast.adapters.here import LocalFolders
 from holdfast.adapters.hub import open_hub
+from holdfast.adapters.local.references import LocalFolders
 from holdfast.core.document import Document
-from holdfast.engine.hub_facts import ReferenceResolver
+from holdfast.engine.check.hub_facts import ReferenceResolver
 
 WALKED: Final = "the Hub is asked only about files that are named, and this one was found in a folder"
 OFFLINE: Final = "the Hub was not asked: --offline"

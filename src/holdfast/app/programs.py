@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from holdfast.adapters.environments import select_interpreter
-from holdfast.adapters.programs import Program, read_program
+from holdfast.adapters.environment.interpreters import select_interpreter
+from holdfast.adapters.rehearsal.programs import Program, read_program
 from holdfast.adapters.targets import read_target
 from holdfast.app.rendering import script_of
 from holdfast.core.errors import UsageError
-from holdfast.engine.answers import JOB_FILES
+from holdfast.engine.check.answers import JOB_FILES
 
 
 def interpreter_of(asked: Program) -> tuple[str, ...]:

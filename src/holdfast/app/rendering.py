@@ -4,8 +4,8 @@ from os import fspath
 
 from holdfast.adapters.targets import Target, read_referred, read_target
 from holdfast.app.arguments import Overrides, PathName, as_overrides
-from holdfast.engine.launch import name_job
-from holdfast.engine.render import referred_files, render_script
+from holdfast.engine.run.launch import name_job
+from holdfast.engine.script.render import referred_files, render_script
 
 
 def render(target: PathName, *, set: Overrides = ()) -> str:  # noqa: A002 - the option's name

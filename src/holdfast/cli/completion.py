@@ -28,8 +28,8 @@ def complete_keys(_: click.Context, __: click.Parameter, incomplete: str) -> lis
 
 def complete_runs(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the names of runs that begin so, newest first, from the runs folder."""
-    from holdfast.adapters.ledger import Ledger
-    from holdfast.app.runs import runs_folder
+    from holdfast.adapters.storage.ledger import Ledger
+    from holdfast.app.arguments import runs_folder
 
     folder = runs_folder(ctx.params.get("runs"))
     names = Ledger(folder).runs() if folder.is_dir() else []

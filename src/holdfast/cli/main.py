@@ -12,11 +12,13 @@ import click
 from click.shell_completion import CompletionItem
 
 from holdfast.app import VERBS
-from holdfast.cli.text import render_errors
+from holdfast.cli.text.answers import render_errors
 from holdfast.cli.usage import CommandGroup, translate_usage_error
 from holdfast.core.errors import HoldfastError, UsageError, flatten
 
 INTERRUPTED = 130
+COMMANDS = "holdfast.cli.verbs"
+"""The package of the commands, a module a verb."""
 WIDTH = 100
 """Columns that help takes of a wide terminal."""
 QUICK = frozenset({"check", "explain", "verify"})
@@ -56,7 +58,7 @@ class LazyGroup(CommandGroup):
             return None
         if cmd_name in QUICK:
             gc.disable()  # looking for waste among what was just imported takes a tenth of the time
-        command: click.Command = import_module(f"holdfast.cli.verbs.{cmd_name}").command
+        command: click.Command = import_module(f".{cmd_name}", COMMANDS).command
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

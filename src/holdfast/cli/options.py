@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from holdfast.cli.completion import complete_codes, complete_folders, complete_keys, complete_runs
-from holdfast.engine.answers import exit_code
+from holdfast.engine.check.answers import exit_code
 
 sets = click.option(
     "--set",

@@ -18,7 +18,7 @@ steps; from 1 on, `warmup_steps` counts steps, and the fix is unsafe.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import ArgumentChange, refused
+from holdfast.catalog.calls.arguments import ArgumentChange, refused
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
@@ -66,7 +66,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     check=check,
     source=(
-        "The history of releases in `catalog/api`, and `catalog/renames.toml`, whose entries each name the release where "
+        "The history of releases in `catalog/api`, and `catalog/tables/renames.toml`, whose entries each name the release where "
         "they were read. Each example for the newest versions was run with trl 1.16 and transformers 5.23: the bad ones "
         "raise TypeError. The older ones were read in the wheels of trl 0.15.2 and transformers 4.49.0."
     ),

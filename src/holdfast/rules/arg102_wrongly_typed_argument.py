@@ -23,7 +23,7 @@ from math import isfinite
 from typing import Any
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import has_edits, names_of, signatures
+from holdfast.catalog.calls.arguments import has_edits, names_of, signatures
 from holdfast.core.api import Parameter
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Set

@@ -17,7 +17,7 @@ more there is no fix.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import ArgumentChange, refused
+from holdfast.catalog.calls.arguments import ArgumentChange, refused
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
@@ -70,7 +70,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     check=check,
     source=(
-        "The history of releases in `catalog/api`, and `catalog/renames.toml`, whose entries each name the release where "
+        "The history of releases in `catalog/api`, and `catalog/tables/renames.toml`, whose entries each name the release where "
         "they were read. Each example for the newest versions was run with trl 1.16 and transformers 5.23: the bad ones "
         "raise TypeError. That trl 0.27.2 takes `max_prompt_length` was read in its wheel."
     ),

@@ -20,7 +20,7 @@ config comes from a parser, there is no fix. A value under
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import ArgumentChange, refused
+from holdfast.catalog.calls.arguments import ArgumentChange, refused
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 

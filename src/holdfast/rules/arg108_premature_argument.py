@@ -16,7 +16,7 @@ release is often better, but is not ours to decide.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import ArgumentChange, refused
+from holdfast.catalog.calls.arguments import ArgumentChange, refused
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 

@@ -21,12 +21,12 @@ from dataclasses import replace
 from typing import Any
 
 from holdfast.catalog.api import Api, released
-from holdfast.catalog.arguments import called, has_edits, names_of, subject
-from holdfast.catalog.commands import calls_of
-from holdfast.catalog.moving import config_of
-from holdfast.catalog.renames import Renamed, open_arguments, renamed
-from holdfast.catalog.renaming import renaming_fix
-from holdfast.catalog.since import since
+from holdfast.catalog.api.since import since
+from holdfast.catalog.calls.arguments import called, has_edits, names_of, subject
+from holdfast.catalog.calls.commands import calls_of
+from holdfast.catalog.calls.moving import config_of
+from holdfast.catalog.calls.renames import Renamed, open_arguments, renamed
+from holdfast.catalog.calls.renaming import renaming_fix
 from holdfast.core.api import REQUIRED, CallSignature, Deprecation
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Remove, Rename, Unknown

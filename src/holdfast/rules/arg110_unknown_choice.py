@@ -20,10 +20,10 @@ from difflib import get_close_matches
 from typing import Any
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import has_edits, signatures, subject
-from holdfast.catalog.losses import LOSSES
-from holdfast.catalog.renames import replaced
-from holdfast.catalog.since import since
+from holdfast.catalog.api.since import since
+from holdfast.catalog.calls.arguments import has_edits, signatures, subject
+from holdfast.catalog.calls.losses import LOSSES
+from holdfast.catalog.calls.renames import replaced
 from holdfast.core.api import Parameter
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Set

@@ -15,10 +15,10 @@ What could have no effect is taken out: safe. How `train()` is to resume is left
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import called, has_edits, names_of
-from holdfast.catalog.commands import calls_of
-from holdfast.catalog.renames import open_arguments
-from holdfast.catalog.since import since
+from holdfast.catalog.api.since import since
+from holdfast.catalog.calls.arguments import called, has_edits, names_of
+from holdfast.catalog.calls.commands import calls_of
+from holdfast.catalog.calls.renames import open_arguments
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Remove, Unknown
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity

@@ -17,10 +17,10 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import signatures, subject
-from holdfast.catalog.commands import ambiguous_flags, dataclasses_of
-from holdfast.catalog.flags import flag_meant
-from holdfast.catalog.since import since
+from holdfast.catalog.api.since import since
+from holdfast.catalog.calls.arguments import signatures, subject
+from holdfast.catalog.calls.commands import ambiguous_flags, dataclasses_of
+from holdfast.catalog.calls.flags import flag_meant
 from holdfast.core.api import REQUIRED, CallSignature
 from holdfast.core.calls import Call
 from holdfast.core.document import Document

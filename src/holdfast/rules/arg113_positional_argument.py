@@ -15,7 +15,7 @@ Which name each value should have is a guess for more than one release: there is
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import signatures, subject
+from holdfast.catalog.calls.arguments import signatures, subject
 from holdfast.core.api import REQUIRED, CallSignature
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity

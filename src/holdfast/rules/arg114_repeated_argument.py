@@ -15,7 +15,7 @@ Which of the two values is meant is unknown: there is no fix.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import signatures, subject
+from holdfast.catalog.calls.arguments import signatures, subject
 from holdfast.core.api import CallSignature
 from holdfast.core.calls import Call
 from holdfast.core.document import Document

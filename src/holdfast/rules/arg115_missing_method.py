@@ -15,9 +15,9 @@ What takes a method's place is used differently: there is no fix.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.methods import method_spans
-from holdfast.catalog.renames import replaced
-from holdfast.catalog.spans import span_after, span_before
+from holdfast.catalog.api.spans import span_after, span_before
+from holdfast.catalog.calls.methods import method_spans
+from holdfast.catalog.calls.renames import replaced
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 

@@ -17,9 +17,9 @@ one trainer's config are not those of another's: there is no fix.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import called, names_of, signatures, subject
-from holdfast.catalog.moving import config_of, is_of_one, recasting, spelled_recast
-from holdfast.catalog.since import since
+from holdfast.catalog.api.since import since
+from holdfast.catalog.calls.arguments import called, names_of, signatures, subject
+from holdfast.catalog.calls.moving import config_of, is_of_one, recasting, spelled_recast
 from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity

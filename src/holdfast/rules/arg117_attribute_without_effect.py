@@ -16,9 +16,9 @@ An attribute is no argument, and other code of the program may read it: there is
 from collections.abc import Iterator, Mapping
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import names_of, subject
-from holdfast.catalog.renames import Renamed, renamed
-from holdfast.catalog.spans import comes_with, gone_since
+from holdfast.catalog.api.spans import comes_with, gone_since
+from holdfast.catalog.calls.arguments import names_of, subject
+from holdfast.catalog.calls.renames import Renamed, renamed
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity

@@ -18,7 +18,7 @@ unsafe.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.attributes import missing_attributes
+from holdfast.catalog.calls.attributes import missing_attributes
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 

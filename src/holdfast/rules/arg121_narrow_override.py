@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.since import since
+from holdfast.catalog.api.since import since
 from holdfast.core.calls import OverriddenMethod
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity

@@ -20,7 +20,7 @@ from math import gcd
 from typing import Any, TypeGuard
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.train_arguments import makes_groups, setting
+from holdfast.catalog.calls.train_arguments import makes_groups, setting
 from holdfast.core.document import ABSENT, Document, Remove, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 

@@ -15,7 +15,7 @@ downloaded and kept on disk: unsafe.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.train_arguments import setting
+from holdfast.catalog.calls.train_arguments import setting
 from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document, Remove
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity

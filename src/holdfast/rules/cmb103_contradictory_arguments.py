@@ -17,8 +17,8 @@ Which of the arguments was meant only the user knows; there is no fix. Where one
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import subject
-from holdfast.catalog.constructions import Construction, constructions, is_told_elsewhere
+from holdfast.catalog.calls.arguments import subject
+from holdfast.catalog.calls.constructions import Construction, constructions, is_told_elsewhere
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.program import Notice

@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.constructions import trained
-from holdfast.catalog.since import since
-from holdfast.catalog.train_arguments import setting
+from holdfast.catalog.api.since import since
+from holdfast.catalog.calls.constructions import trained
+from holdfast.catalog.calls.train_arguments import setting
 from holdfast.core.document import ABSENT, Document, Edit, Remove, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 

@@ -16,8 +16,8 @@ another, or loaded, only the user knows which was meant: unsafe.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import subject
-from holdfast.catalog.constructions import refusals
+from holdfast.catalog.calls.arguments import subject
+from holdfast.catalog.calls.constructions import refusals
 from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document, Remove
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity

@@ -15,9 +15,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.schedules import FUNCTIONS, OWN, schedule_keywords
-from holdfast.catalog.since import since
-from holdfast.catalog.train_arguments import setting
+from holdfast.catalog.api.since import since
+from holdfast.catalog.calls.schedules import FUNCTIONS, OWN, schedule_keywords
+from holdfast.catalog.calls.train_arguments import setting
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 

@@ -19,10 +19,10 @@ There is no automatic fix. Write a function that gives the columns under the nam
 from collections.abc import Iterator, Mapping
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.base_models import path_of, trainer_of_trl
+from holdfast.catalog.api.since import since
+from holdfast.catalog.calls.train_arguments import setting
 from holdfast.catalog.formats import ColumnSettings, judge, recognise
-from holdfast.catalog.since import since
-from holdfast.catalog.train_arguments import setting
+from holdfast.catalog.models.base_models import path_of, trainer_of_trl
 from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset

@@ -14,8 +14,8 @@ There is no automatic fix: often the Hub has made a copy as Parquet, which `revi
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.api import Api
+from holdfast.catalog.api.since import since
 from holdfast.catalog.named import finding, once, told
-from holdfast.catalog.since import since
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

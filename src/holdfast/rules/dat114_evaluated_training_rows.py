@@ -17,7 +17,7 @@ There is no automatic fix: which rows to keep apart is for the author to say.
 from collections.abc import Iterator
 from typing import Any
 
-from holdfast.catalog.slices import overlap, read_slices
+from holdfast.catalog.data.slices import overlap, read_slices
 from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

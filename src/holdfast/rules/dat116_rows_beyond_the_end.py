@@ -14,8 +14,8 @@ There is no automatic fix: how many rows are meant is for the author to say. `.t
 import re
 from collections.abc import Iterator, Sequence
 
+from holdfast.catalog.data.slices import count_rows
 from holdfast.catalog.named import told
-from holdfast.catalog.slices import count_rows
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, parse_key
 from holdfast.core.facts import Dataset, Split

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from math import ceil
 from typing import Any
 
+from holdfast.catalog.data.slices import count_rows
 from holdfast.catalog.named import told
-from holdfast.catalog.slices import count_rows
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Split

@@ -15,7 +15,7 @@ There is no automatic fix: more rows, a smaller batch or fewer steps to accumula
 from collections.abc import Iterator
 from typing import Any, TypeGuard
 
-from holdfast.catalog.train_arguments import setting
+from holdfast.catalog.calls.train_arguments import setting
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import JOB_FILES, Case, Finding, Rule, Severity

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.packages import installed, providers
+from holdfast.catalog.environment.packages import installed, providers
 from holdfast.core.calls import Import
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, MissingFactError, Rule, Severity

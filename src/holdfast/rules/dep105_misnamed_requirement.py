@@ -14,7 +14,7 @@ without a screen.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.packages import parse_requirement
+from holdfast.catalog.environment.packages import parse_requirement
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.packages import installed, parse_requirement
+from holdfast.catalog.environment.packages import installed, parse_requirement
 from holdfast.catalog.trl_rewards import MATHEMATICAL
 from holdfast.core.calls import LibraryName
 from holdfast.core.document import Document, Set

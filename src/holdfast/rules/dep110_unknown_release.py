@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from packaging.version import InvalidVersion, Version
 
 from holdfast.catalog.api import released
-from holdfast.catalog.packages import parse_requirement
+from holdfast.catalog.environment.packages import parse_requirement
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 

@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 
 from holdfast.catalog.api import packages
-from holdfast.catalog.packages import parse_requirement
+from holdfast.catalog.environment.packages import parse_requirement
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 

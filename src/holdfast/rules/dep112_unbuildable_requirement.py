@@ -15,7 +15,7 @@ in an image that has the CUDA compiler; or name one of the authors' wheels by it
 
 from collections.abc import Iterator
 
-from holdfast.catalog.packages import load_packages, parse_requirement
+from holdfast.catalog.environment.packages import load_packages, parse_requirement
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.script_header import find_header

@@ -14,8 +14,8 @@ There is no automatic fix: leave it out. `HF_XET_HIGH_PERFORMANCE=1` is what now
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.packages import parse_requirement
-from holdfast.catalog.since import since
+from holdfast.catalog.api.since import since
+from holdfast.catalog.environment.packages import parse_requirement
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 

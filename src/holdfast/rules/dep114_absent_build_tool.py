@@ -18,7 +18,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from holdfast.catalog.packages import parse_requirement
+from holdfast.catalog.environment.packages import parse_requirement
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from packaging.version import InvalidVersion, Version
 
-from holdfast.catalog.packages import parse_requirement
+from holdfast.catalog.environment.packages import parse_requirement
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 

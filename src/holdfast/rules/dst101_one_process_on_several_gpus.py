@@ -18,8 +18,8 @@ take a flavor with one GPU.
 import re
 from collections.abc import Iterator
 
-from holdfast.catalog.flavors import load_flavors
-from holdfast.catalog.hub_jobs import Submission, submissions
+from holdfast.catalog.hub.flavors import load_flavors
+from holdfast.catalog.hub.jobs import Submission, submissions
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 

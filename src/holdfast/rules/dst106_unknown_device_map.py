@@ -14,7 +14,7 @@ spells it, such as `cuda:0`.
 import re
 from collections.abc import Iterator
 
-from holdfast.catalog.model_settings import set_to, written_at
+from holdfast.catalog.models.model_settings import set_to, written_at
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 

@@ -14,7 +14,7 @@ There is no automatic fix: as many processes as GPUs change how many rows a step
 
 from collections.abc import Iterator
 
-from holdfast.catalog.flavors import load_flavors
+from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 

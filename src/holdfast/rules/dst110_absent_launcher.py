@@ -14,8 +14,8 @@ There is no automatic fix. Start the script with its launcher, or read the varia
 
 from collections.abc import Iterator
 
-from holdfast.catalog.hub_jobs import BACKEND
-from holdfast.catalog.launchers import wanted_launcher
+from holdfast.catalog.environment.launchers import wanted_launcher
+from holdfast.catalog.hub.jobs import BACKEND
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.text import Place

@@ -16,8 +16,8 @@ Holding out a tenth of the training split is what most jobs mean, but it takes r
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.constructions import refusals
-from holdfast.catalog.train_arguments import setting
+from holdfast.catalog.calls.constructions import refusals
+from holdfast.catalog.calls.train_arguments import setting
 from holdfast.core.document import ABSENT, Document, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 

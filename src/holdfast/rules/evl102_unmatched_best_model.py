@@ -21,9 +21,9 @@ from math import ceil, inf
 from typing import Any
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import has_edits
-from holdfast.catalog.constructions import Construction, refusals
-from holdfast.catalog.train_arguments import setting
+from holdfast.catalog.calls.arguments import has_edits
+from holdfast.catalog.calls.constructions import Construction, refusals
+from holdfast.catalog.calls.train_arguments import setting
 from holdfast.core.document import ABSENT, Document, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.constructions import Construction, constructions
-from holdfast.catalog.since import since
+from holdfast.catalog.api.since import since
+from holdfast.catalog.calls.constructions import Construction, constructions
 from holdfast.core.calls import CallResult
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity

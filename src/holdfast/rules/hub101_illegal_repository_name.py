@@ -13,7 +13,7 @@ There is no automatic fix: the name is the user's to choose.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.repositories import is_repository
+from holdfast.catalog.hub.repositories import is_repository
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 

@@ -14,7 +14,7 @@ drop it. So a gated repository answers 401, although a token was given.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.since import since
+from holdfast.catalog.api.since import since
 from holdfast.core.document import Document, Rename
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 

@@ -14,7 +14,7 @@ There is no automatic fix: a token that may write is made in the Hub's settings,
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.permissions import VALID, refused_pushes
+from holdfast.catalog.hub.permissions import VALID, refused_pushes
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Account, PushTarget

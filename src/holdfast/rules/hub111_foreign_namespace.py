@@ -13,7 +13,7 @@ There is no automatic fix: whose the model is to be is for the author to say.
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.permissions import ABSENT, VALID, refused_pushes
+from holdfast.catalog.hub.permissions import ABSENT, VALID, refused_pushes
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Account, PushTarget

@@ -13,7 +13,7 @@ There is no automatic fix: the permission is given in the Hub's settings of that
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.permissions import VALID, refused_pushes
+from holdfast.catalog.hub.permissions import VALID, refused_pushes
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Account, PushTarget

@@ -14,8 +14,8 @@ There is no automatic fix: push to another repository, or have its owners give y
 
 from collections.abc import Iterator, Sequence
 
+from holdfast.catalog.hub.permissions import VALID, refusal
 from holdfast.catalog.named import finding, once, told
-from holdfast.catalog.permissions import VALID, refusal
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Account, PushTarget, Repo

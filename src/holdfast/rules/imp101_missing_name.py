@@ -18,7 +18,7 @@ nothing uses is taken out: safe. Everything else is left to you.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.imports import Absence, absences
+from holdfast.catalog.calls.imports import Absence, absences
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -100,7 +100,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     check=check,
     source=(
-        "The names that each module had in each release, in the history in `catalog/api`, and `catalog/renames.toml`. The "
+        "The names that each module had in each release, in the history in `catalog/api`, and `catalog/tables/renames.toml`. The "
         "examples were run with trl 1.16 and transformers 5.23; those for older versions were read in the wheels."
     ),
     bad=(

@@ -14,7 +14,7 @@ Whether to require a later release or to do without is not ours to decide: there
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.imports import Absence, absences
+from holdfast.catalog.calls.imports import Absence, absences
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 

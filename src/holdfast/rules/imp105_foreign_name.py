@@ -15,7 +15,7 @@ guesses: unsafe.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.imports import Absence, absences
+from holdfast.catalog.calls.imports import Absence, absences
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.import_failures import ImportFailure, import_failures
+from holdfast.catalog.calls.import_failures import ImportFailure, import_failures
 from holdfast.core.calls import Import
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
@@ -69,7 +69,7 @@ RULE = Rule(
     check=check,
     source=(
         "Run: each trainer of every release of trl from 0.9.2 to 1.16.0, imported beside transformers 5.23.0, huggingface_hub "
-        "2.4.0 and datasets 5.2.0; `catalog/import_failures.toml`. The first release of transformers that breaks each was "
+        "2.4.0 and datasets 5.2.0; `catalog/tables/import_failures.toml`. The first release of transformers that breaks each was "
         "read in its wheel and run too: 5.0.0 or 5.3.0."
     ),
     bad=(

@@ -14,7 +14,7 @@ The class is imported from where it is, under the same name: safe.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.imports import Absence, absences
+from holdfast.catalog.calls.imports import Absence, absences
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 

@@ -15,7 +15,7 @@ Which of the two is to be brought up to date is not ours to decide: there is no 
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.imports import dead_fallbacks
+from holdfast.catalog.calls.imports import dead_fallbacks
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 

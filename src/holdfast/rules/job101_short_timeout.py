@@ -15,8 +15,8 @@ third more.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.hub_jobs import timeout_s
-from holdfast.catalog.train_arguments import setting
+from holdfast.catalog.calls.train_arguments import setting
+from holdfast.catalog.hub.jobs import timeout_s
 from holdfast.core.document import Document
 from holdfast.core.finding import Case, Finding, Rule, Severity
 

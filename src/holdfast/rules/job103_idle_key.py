@@ -51,7 +51,7 @@ RULE = Rule(
     explain=__doc__,
     severity=Severity.WARNING,
     check=check,
-    source="This version's own code: `app/running.py` and `engine/render.py` read none of these keys.",
+    source="This version's own code: `app/run/verb.py` and `engine/script/render.py` read none of these keys.",
     bad=(
         Case(job=JOB + "evaluate: [{dataset: trl-lib/Capybara, metric: eval_loss}]\n", at="evaluate"),
         Case(job=JOB + "output: {gguf: [q4_k_m]}\n", at="output.gguf"),

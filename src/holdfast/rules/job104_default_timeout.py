@@ -15,8 +15,8 @@ and a third more.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.flavors import load_flavors
-from holdfast.catalog.hub_jobs import DEFAULT_TIMEOUT, Submission, submissions
+from holdfast.catalog.hub.flavors import load_flavors
+from holdfast.catalog.hub.jobs import DEFAULT_TIMEOUT, Submission, submissions
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 

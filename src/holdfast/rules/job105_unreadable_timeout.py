@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from holdfast.catalog.hub_jobs import submissions, timeout_s
+from holdfast.catalog.hub.jobs import submissions, timeout_s
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 

@@ -14,8 +14,8 @@ Minutes are the likelier unit from 10 on, and hours below; which was meant the c
 
 from collections.abc import Iterator
 
-from holdfast.catalog.flavors import load_flavors
-from holdfast.catalog.hub_jobs import Submission, submissions
+from holdfast.catalog.hub.flavors import load_flavors
+from holdfast.catalog.hub.jobs import Submission, submissions
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 

@@ -15,8 +15,8 @@ price: unsafe.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.flavors import flavors_made, gone_flavors, load_flavors
-from holdfast.catalog.hub_jobs import submissions
+from holdfast.catalog.hub.flavors import flavors_made, gone_flavors, load_flavors
+from holdfast.catalog.hub.jobs import submissions
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 from holdfast.core.nearest import nearest

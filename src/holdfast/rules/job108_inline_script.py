@@ -14,7 +14,7 @@ There is no automatic fix: write the code into a file beside this one, and give 
 
 from collections.abc import Iterator
 
-from holdfast.catalog.hub_jobs import UV, submissions
+from holdfast.catalog.hub.jobs import UV, submissions
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 

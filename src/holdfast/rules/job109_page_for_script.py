@@ -15,7 +15,7 @@ The same file's own address says the same: safe.
 import re
 from collections.abc import Iterator
 
-from holdfast.catalog.hub_jobs import UV, submissions
+from holdfast.catalog.hub.jobs import UV, submissions
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 

@@ -15,7 +15,7 @@ else the named image was chosen for is lost with it: unsafe.
 import re
 from collections.abc import Iterator
 
-from holdfast.catalog.hub_jobs import submissions
+from holdfast.catalog.hub.jobs import submissions
 from holdfast.core.document import Document, Remove
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 

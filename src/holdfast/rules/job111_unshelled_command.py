@@ -15,7 +15,7 @@ The whole line given to `bash -c` is run as it was meant, in an image that has b
 from collections.abc import Iterator
 from shlex import quote
 
-from holdfast.catalog.hub_jobs import IMAGES, submissions
+from holdfast.catalog.hub.jobs import IMAGES, submissions
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 

@@ -13,8 +13,8 @@ There is no automatic fix: which of the two is meant the call does not say.
 from collections.abc import Iterator, Mapping
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.hub_jobs import submissions
-from holdfast.catalog.since import since
+from holdfast.catalog.api.since import since
+from holdfast.catalog.hub.jobs import submissions
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 

@@ -14,8 +14,8 @@ Another path is mounted just as well, but the script must look for its files the
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.hub_jobs import UV, Submission, submissions
-from holdfast.catalog.since import since
+from holdfast.catalog.api.since import since
+from holdfast.catalog.hub.jobs import UV, Submission, submissions
 from holdfast.core.calls import CallResult
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity

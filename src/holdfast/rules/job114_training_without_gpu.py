@@ -16,8 +16,8 @@ There is no automatic fix: which GPU is large enough depends on the model, and e
 import re
 from collections.abc import Iterator
 
-from holdfast.catalog.flavors import load_flavors
-from holdfast.catalog.hub_jobs import UV, Submission, submissions
+from holdfast.catalog.hub.flavors import load_flavors
+from holdfast.catalog.hub.jobs import UV, Submission, submissions
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 

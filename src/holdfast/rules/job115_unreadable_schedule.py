@@ -14,7 +14,7 @@ A preset without its `@` is clear: safe. Other texts are not fixed.
 import re
 from collections.abc import Iterator
 
-from holdfast.catalog.hub_jobs import submissions
+from holdfast.catalog.hub.jobs import submissions
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 

@@ -15,7 +15,7 @@ job mounts.
 import re
 from collections.abc import Iterator
 
-from holdfast.catalog.hub_jobs import submissions
+from holdfast.catalog.hub.jobs import submissions
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 

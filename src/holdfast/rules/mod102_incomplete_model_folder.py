@@ -14,8 +14,8 @@ There is no automatic fix: the files must come from where the model was made.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.base_models import GENERATING, base_of, is_plain, uses_own_tokenizer
 from holdfast.catalog.builtin import BUILTIN, MODELS
+from holdfast.catalog.models.base_models import GENERATING, base_of, is_plain, uses_own_tokenizer
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

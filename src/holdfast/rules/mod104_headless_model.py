@@ -14,7 +14,7 @@ itself.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.base_models import GENERATING
+from holdfast.catalog.models.base_models import GENERATING
 from holdfast.core.calls import CallResult
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity

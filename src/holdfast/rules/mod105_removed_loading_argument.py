@@ -16,7 +16,7 @@ There is no automatic fix. Quantization belongs into `quantization_config` of th
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.since import since
+from holdfast.catalog.api.since import since
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 

@@ -17,7 +17,7 @@ same, since it is another computation.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.since import since
+from holdfast.catalog.api.since import since
 from holdfast.core.calls import CallResult
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity

@@ -16,8 +16,8 @@ writes a `tokenizer.json`, and then neither is needed any more.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.base_models import base_of, uses_own_tokenizer
-from holdfast.catalog.packages import installed, parse_requirement
+from holdfast.catalog.environment.packages import installed, parse_requirement
+from holdfast.catalog.models.base_models import base_of, uses_own_tokenizer
 from holdfast.core.document import Document, Set
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity

@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.base_models import Base, base_of, is_plain
-from holdfast.catalog.model_types import known_since, knows
+from holdfast.catalog.models.base_models import Base, base_of, is_plain
+from holdfast.catalog.models.model_types import known_since, knows
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

@@ -16,8 +16,8 @@ unsafe.
 from collections.abc import Iterator, Mapping
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.base_models import Base, base_of, is_plain, trusts_code
-from holdfast.catalog.model_types import knows
+from holdfast.catalog.models.base_models import Base, base_of, is_plain, trusts_code
+from holdfast.catalog.models.model_types import knows
 from holdfast.core.document import Document, Set
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity

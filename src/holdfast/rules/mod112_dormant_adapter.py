@@ -15,7 +15,7 @@ That the adapter is to be trained is what handing it to a trainer says; it is an
 
 from collections.abc import Iterator
 
-from holdfast.catalog.base_models import LOADER, trainer_of_trl
+from holdfast.catalog.models.base_models import LOADER, trainer_of_trl
 from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity

@@ -15,7 +15,7 @@ is_trainable=True)`; to train a new one, hand a `peft_config` to the trainer.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.base_models import base_of, is_plain, trainer_of_trl
+from holdfast.catalog.models.base_models import base_of, is_plain, trainer_of_trl
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity

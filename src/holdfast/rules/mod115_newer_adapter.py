@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from holdfast.catalog.api import Api
+from holdfast.catalog.api.since import since
 from holdfast.catalog.named import finding, once, some_of, told
-from holdfast.catalog.since import since
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity

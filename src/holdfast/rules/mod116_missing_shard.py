@@ -13,7 +13,7 @@ There is no automatic fix: the files must come from where the model was made.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.base_models import base_of, is_plain
+from holdfast.catalog.models.base_models import base_of, is_plain
 from holdfast.catalog.named import some_of
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts

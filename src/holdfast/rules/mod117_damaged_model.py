@@ -14,7 +14,7 @@ There is no automatic fix: fetch the file again from where it came from.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.base_models import base_of, is_plain
+from holdfast.catalog.models.base_models import base_of, is_plain
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

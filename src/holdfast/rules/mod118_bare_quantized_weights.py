@@ -15,7 +15,7 @@ another. The fix trains an adapter: unsafe.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from holdfast.catalog.base_models import adapts, base_of
+from holdfast.catalog.models.base_models import adapts, base_of
 from holdfast.core.document import Document, Set
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity

@@ -14,7 +14,7 @@ nothing was trained before: unsafe.
 
 from collections.abc import Iterator, Mapping
 
-from holdfast.catalog.base_models import base_of, quantization_class
+from holdfast.catalog.models.base_models import base_of, quantization_class
 from holdfast.core.document import Document, Remove
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity

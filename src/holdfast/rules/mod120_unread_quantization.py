@@ -14,8 +14,8 @@ To install what the model's own files need changes nothing else: safe.
 from collections.abc import Iterator, Mapping
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.base_models import base_of
-from holdfast.catalog.packages import installed, parse_requirement
+from holdfast.catalog.environment.packages import installed, parse_requirement
+from holdfast.catalog.models.base_models import base_of
 from holdfast.core.document import Document, Set
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity

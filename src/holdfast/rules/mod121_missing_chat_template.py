@@ -15,7 +15,7 @@ in `chat_template_path` of `SFTConfig`, train the instruct model instead, or bri
 
 from collections.abc import Iterator
 
-from holdfast.catalog.base_models import base_of, is_conversational, rows_are_raw, writes_as_saved
+from holdfast.catalog.models.base_models import base_of, is_conversational, rows_are_raw, writes_as_saved
 from holdfast.core.columns import STRING, ListOf, Struct
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, ModelFacts

@@ -16,8 +16,8 @@ says, its end of turn among it, in a file that `chat_template_path` names.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.base_models import base_of, writes_as_saved
-from holdfast.catalog.chat_templates import is_mended, marks_assistant
+from holdfast.catalog.models.base_models import base_of, writes_as_saved
+from holdfast.catalog.models.chat_templates import is_mended, marks_assistant
 from holdfast.core.document import Document, Remove
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity

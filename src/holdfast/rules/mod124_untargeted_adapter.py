@@ -14,8 +14,8 @@ all others it raises ValueError, `Please specify target_modules`, after the mode
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.base_models import adapts, base_of, lora, lora_key
-from holdfast.catalog.model_types import is_of_table, load_model_types
+from holdfast.catalog.models.base_models import adapts, base_of, lora, lora_key
+from holdfast.catalog.models.model_types import is_of_table, load_model_types
 from holdfast.core.document import Document, Set
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity

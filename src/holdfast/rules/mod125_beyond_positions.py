@@ -15,9 +15,9 @@ A shorter `max_length` cuts longer texts off: unsafe.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.base_models import base_of
-from holdfast.catalog.positions import TABLES, positions_of
-from holdfast.catalog.train_arguments import setting
+from holdfast.catalog.calls.train_arguments import setting
+from holdfast.catalog.models.base_models import base_of
+from holdfast.catalog.models.positions import TABLES, positions_of
 from holdfast.core.document import ABSENT, Document, Set
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity

@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.base_models import base_of, uses_own_tokenizer
-from holdfast.catalog.chat_templates import token_number, token_text
-from holdfast.catalog.train_arguments import setting
+from holdfast.catalog.calls.train_arguments import setting
+from holdfast.catalog.models.base_models import base_of, uses_own_tokenizer
+from holdfast.catalog.models.chat_templates import token_number, token_text
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

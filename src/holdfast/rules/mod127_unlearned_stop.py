@@ -16,9 +16,9 @@ tokenizer than before: unsafe.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.base_models import base_of, is_conversational, rows_are_raw, uses_own_tokenizer
-from holdfast.catalog.chat_templates import ends_of_turn, token_number, token_text
-from holdfast.catalog.train_arguments import arguments_of
+from holdfast.catalog.calls.train_arguments import arguments_of
+from holdfast.catalog.models.base_models import base_of, is_conversational, rows_are_raw, uses_own_tokenizer
+from holdfast.catalog.models.chat_templates import ends_of_turn, token_number, token_text
 from holdfast.core.columns import STRING, ListOf, Struct
 from holdfast.core.document import Document, Set
 from holdfast.core.facts import Dataset, ModelFacts

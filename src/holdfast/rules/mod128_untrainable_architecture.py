@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.base_models import GENERATING, base_of, is_plain
-from holdfast.catalog.model_types import load_model_types
-from holdfast.catalog.since import since
+from holdfast.catalog.api.since import since
+from holdfast.catalog.models.base_models import GENERATING, base_of, is_plain
+from holdfast.catalog.models.model_types import load_model_types
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

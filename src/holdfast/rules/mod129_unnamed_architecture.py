@@ -15,9 +15,9 @@ There is no automatic fix: load it with `AutoModelForCausalLM.from_pretrained` y
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.base_models import GENERATING, base_of, is_plain
-from holdfast.catalog.model_types import knows
-from holdfast.catalog.since import since
+from holdfast.catalog.api.since import since
+from holdfast.catalog.models.base_models import GENERATING, base_of, is_plain
+from holdfast.catalog.models.model_types import knows
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

@@ -15,8 +15,8 @@ There is no automatic fix: it takes another model.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.base_models import Base, base_of, is_plain
-from holdfast.catalog.model_types import TRANSFORMERS, is_of_table, load_model_types
+from holdfast.catalog.models.base_models import Base, base_of, is_plain
+from holdfast.catalog.models.model_types import TRANSFORMERS, is_of_table, load_model_types
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

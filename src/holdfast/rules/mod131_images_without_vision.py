@@ -14,8 +14,8 @@ There is no automatic fix: take a model that sees, or take the column away: `row
 
 from collections.abc import Iterator
 
-from holdfast.catalog.base_models import GENERATING, base_of, rows_are_raw, uses_own_tokenizer
 from holdfast.catalog.formats.words import IMAGES
+from holdfast.catalog.models.base_models import GENERATING, base_of, rows_are_raw, uses_own_tokenizer
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

@@ -16,7 +16,7 @@ There is no automatic fix. Give the trainer `peft_config=LoraConfig(target_modul
 from collections.abc import Iterator
 from typing import Any
 
-from holdfast.catalog.base_models import LOADER, adapts
+from holdfast.catalog.models.base_models import LOADER, adapts
 from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, MissingFactError, Rule, Severity

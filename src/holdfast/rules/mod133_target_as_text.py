@@ -14,8 +14,8 @@ The fix writes a list of the names. It is safe: the text can fit nothing.
 import re
 from collections.abc import Iterator
 
-from holdfast.catalog.base_models import adapts, lora, lora_key
-from holdfast.catalog.lora_targets import named_in_text
+from holdfast.catalog.models.base_models import adapts, lora, lora_key
+from holdfast.catalog.models.lora_targets import named_in_text
 from holdfast.core.document import Document, Set, Unknown
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
 

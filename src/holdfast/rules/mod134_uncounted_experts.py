@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.base_models import base_of
-from holdfast.catalog.since import since
+from holdfast.catalog.api.since import since
+from holdfast.catalog.models.base_models import base_of
 from holdfast.core.document import ABSENT, Document, Set
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity

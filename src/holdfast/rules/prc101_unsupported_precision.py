@@ -17,7 +17,7 @@ Taking away what the machine does not have is safe: it could not have been used.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.flavors import load_flavors
+from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.core.document import Document, Remove, Set
 from holdfast.core.facts import Gpu, Machine
 from holdfast.core.finding import Case, Finding, Fix, MissingFactError, Rule, Severity

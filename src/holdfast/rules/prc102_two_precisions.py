@@ -14,8 +14,8 @@ bf16 needs no loss scaling, and fp16 runs on older GPUs: which of them was meant
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.arguments import has_edits
-from holdfast.catalog.constructions import refusals
+from holdfast.catalog.calls.arguments import has_edits
+from holdfast.catalog.calls.constructions import refusals
 from holdfast.core.document import Document, Remove
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 

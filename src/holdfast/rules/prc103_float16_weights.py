@@ -15,7 +15,7 @@ Weights in float32 are what `fp16=True` is made for, and need twice the memory: 
 
 from collections.abc import Iterator
 
-from holdfast.catalog.model_settings import set_to, written_at
+from holdfast.catalog.models.model_settings import set_to, written_at
 from holdfast.core.calls import LibraryName
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity

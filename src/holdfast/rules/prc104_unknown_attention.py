@@ -14,7 +14,7 @@ Another spelling of `flash_attention_2`, `sdpa` or `eager` is fixed: safe.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.model_settings import set_to, written_at
+from holdfast.catalog.models.model_settings import set_to, written_at
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 

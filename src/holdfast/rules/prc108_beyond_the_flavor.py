@@ -15,8 +15,8 @@ There is no automatic fix: `fp16` is what a T4 is fast in, and l4x1 and a10g-sma
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from holdfast.catalog.flavors import load_flavors
-from holdfast.catalog.hub_jobs import Submission, submissions
+from holdfast.catalog.hub.flavors import load_flavors
+from holdfast.catalog.hub.jobs import Submission, submissions
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 

@@ -15,7 +15,7 @@ The release that is taken today goes on being taken: the script does as before, 
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.packages import parse_requirement
+from holdfast.catalog.environment.packages import parse_requirement
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 

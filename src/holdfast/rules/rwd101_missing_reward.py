@@ -16,7 +16,7 @@ There is no automatic fix: what is good only the user knows.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.since import since
+from holdfast.catalog.api.since import since
 from holdfast.core.calls import Call
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.since import since
+from holdfast.catalog.api.since import since
 from holdfast.core.calls import Call, LocalName
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity

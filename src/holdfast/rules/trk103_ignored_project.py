@@ -14,7 +14,7 @@ There is no automatic fix: for wandb, set `WANDB_PROJECT` before the trainer is 
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.since import since
+from holdfast.catalog.api.since import since
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.since import since
+from holdfast.catalog.api.since import since
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 from holdfast.core.nearest import nearest

@@ -16,7 +16,7 @@ There is no automatic fix: the Space's name is for the author to choose, and who
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.since import since
+from holdfast.catalog.api.since import since
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.script_header import find_header

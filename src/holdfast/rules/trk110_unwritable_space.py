@@ -13,8 +13,8 @@ There is no automatic fix: a name without an owner, `trackio`, is a Space of you
 
 from collections.abc import Iterator, Sequence
 
+from holdfast.catalog.hub.permissions import VALID, refusal
 from holdfast.catalog.named import finding, once, stands
-from holdfast.catalog.permissions import VALID, refusal
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Account, Repo

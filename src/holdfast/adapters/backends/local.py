@@ -11,7 +11,7 @@ from typing import Any
 
 import psutil
 
-from holdfast.adapters.locks import is_held
+from holdfast.adapters.storage.locks import is_held
 from holdfast.core.errors import BackendError
 from holdfast.core.event import Liveness
 from holdfast.core.plan import Attempt

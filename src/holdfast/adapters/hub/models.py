@@ -11,7 +11,7 @@ from typing import Any
 
 from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.repos import MAIN, fetch_info, fetch_repo
-from holdfast.adapters.model_files import model_of, wanted
+from holdfast.adapters.local.model_files import model_of, wanted
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import ModelFacts
 from holdfast.core.hub import Repo

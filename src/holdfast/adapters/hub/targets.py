@@ -10,7 +10,7 @@ from typing import Final
 from holdfast.adapters.hub.accounts import fetch_account
 from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.repos import fetch_info, fetch_repo, may_write
-from holdfast.catalog.permissions import refusal
+from holdfast.catalog.hub.permissions import refusal
 from holdfast.core.errors import SourceError
 from holdfast.core.hub import Account, May, PushTarget, Repo, RepoKind
 

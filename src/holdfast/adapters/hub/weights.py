@@ -8,8 +8,8 @@ from typing import Final
 from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.models import fetch_text
 from holdfast.adapters.hub.repos import fetch_repo
-from holdfast.adapters.model_files import INDEX, WHOLE, tensors_of
-from holdfast.adapters.weights import LENGTH_BYTES, parse_header
+from holdfast.adapters.local.model_files import INDEX, WHOLE, tensors_of
+from holdfast.adapters.local.weights import LENGTH_BYTES, parse_header
 from holdfast.core.errors import SourceError
 from holdfast.core.hub import Repo
 from holdfast.core.mention import Reference

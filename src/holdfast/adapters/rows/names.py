@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from holdfast.catalog.data_files import READ, ending_of
+from holdfast.catalog.data.files import READ, ending_of
 from holdfast.core.errors import SourceError, Spot
 
 

@@ -16,8 +16,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from holdfast.adapters.rows.names import BadDataError
-from holdfast.catalog.data_files import READ
-from holdfast.catalog.slices import NAME
+from holdfast.catalog.data.files import READ
+from holdfast.catalog.data.slices import NAME
 from holdfast.core.errors import SourceError, Spot
 
 Splits = dict[str, list[Path]]

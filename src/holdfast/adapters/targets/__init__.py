@@ -9,7 +9,7 @@ from pathlib import Path
 from tokenize import detect_encoding
 from typing import TYPE_CHECKING, Final, Protocol, TextIO
 
-from holdfast.catalog.data_files import READ, ending_of
+from holdfast.catalog.data.files import READ, ending_of
 from holdfast.core.document import Document, Edit
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.nearest import nearest
@@ -80,7 +80,7 @@ def read_target(
     """
     suffix = ".py" if path == "-" else ".mk" if Path(path).name == "Makefile" else Path(path).suffix
     if sets and suffix in PROGRAMS:
-        from holdfast.adapters.overrides import require_no_overrides
+        from holdfast.adapters.targets.overrides import require_no_overrides
 
         require_no_overrides(path, sets)
     if ending_of(path) in DATA:

@@ -15,7 +15,7 @@ from holdfast.adapters.readers.script.edits import can_place as can_place_in_scr
 from holdfast.adapters.readers.script.edits import place_edits as place_script_edits
 from holdfast.adapters.targets import Target, read_text
 from holdfast.adapters.targets.siblings import SiblingSettings, read_documents
-from holdfast.catalog.hub_jobs import BACKEND
+from holdfast.catalog.hub.jobs import BACKEND
 from holdfast.core.document import Document, Edit, Key, Unknown
 from holdfast.core.errors import UsageError
 from holdfast.core.text import Place, TextEdit

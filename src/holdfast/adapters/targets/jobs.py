@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from holdfast.adapters.overrides import apply_overrides, environment_edits, parse_set, require_no_overrides
 from holdfast.adapters.readers.foreign import find_reader
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.targets import KNOWN, Target
+from holdfast.adapters.targets.overrides import apply_overrides, environment_edits, parse_set, require_no_overrides
 from holdfast.core.document import Document, Edit, Unknown
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Job, parse_job

@@ -7,7 +7,7 @@ from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.script.edits import can_place, place_edits
 from holdfast.adapters.targets import Target
 from holdfast.adapters.targets.siblings import SiblingModules, SiblingSettings
-from holdfast.catalog.hub_jobs import IMAGES, UV
+from holdfast.catalog.hub.jobs import IMAGES, UV
 from holdfast.core.document import Document, Edit
 from holdfast.core.errors import UsageError
 from holdfast.core.text import TextEdit

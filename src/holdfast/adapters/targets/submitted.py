@@ -14,7 +14,7 @@ from holdfast.adapters.readers.command_line.launched import with_launch
 from holdfast.adapters.readers.command_line.launchers import Launch
 from holdfast.adapters.readers.command_line.words import Word
 from holdfast.adapters.targets.commands import read_line_documents, read_script_documents
-from holdfast.catalog.hub_jobs import IMAGES, UV
+from holdfast.catalog.hub.jobs import IMAGES, UV
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.errors import UsageError

@@ -17,8 +17,8 @@ from typing import Any
 from holdfast.adapters.tokens.encoding import LoadedTokenizer
 from holdfast.adapters.tokens.training_templates import has_markers, training_template
 from holdfast.catalog.builtin import BUILTIN, MODELS
-from holdfast.catalog.chat_templates import ENDINGS
-from holdfast.catalog.positions import positions_of
+from holdfast.catalog.models.chat_templates import ENDINGS
+from holdfast.catalog.models.positions import positions_of
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.methods import Method

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from holdfast.catalog.chat_templates import marks_assistant
+from holdfast.catalog.models.chat_templates import marks_assistant
 from holdfast.core.errors import SourceError
 
 

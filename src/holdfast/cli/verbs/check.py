@@ -7,15 +7,15 @@ from typing import Any
 import click
 from click import unstyle
 
-from holdfast.adapters.project import RESOLVERS
 from holdfast.adapters.targets import read_text
-from holdfast.app.checking import check
+from holdfast.adapters.targets.project import RESOLVERS
+from holdfast.app.check.verb import check
 from holdfast.cli import options
 from holdfast.cli.completion import complete_codes
-from holdfast.cli.findings import render_outcome
-from holdfast.cli.text import render_check
+from holdfast.cli.text.answers import render_check
+from holdfast.cli.text.findings import render_outcome
 from holdfast.core.errors import UsageError
-from holdfast.engine.answers import exit_code
+from holdfast.engine.check.answers import exit_code
 from holdfast.rules import all_rules
 
 FORMATS = ("text", "json", "sarif", "github")
@@ -128,7 +128,7 @@ def _checklists(answer: Mapping[str, Any]) -> str:
     """Return the checklists as text, above the findings; nothing where they were not asked for."""
     if not any("checklist" in target for target in answer["targets"]):
         return ""
-    from holdfast.cli.checklist import render_checklists
+    from holdfast.cli.text.checklist import render_checklists
 
     tables = render_checklists(answer)  # which imports rich
     return f"{tables}\n\n"

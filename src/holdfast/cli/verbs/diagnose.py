@@ -2,10 +2,10 @@
 
 import click
 
-from holdfast.app.diagnosing import diagnose
+from holdfast.app.diagnose.verb import diagnose
 from holdfast.cli import options
 from holdfast.cli.completion import complete_logs
-from holdfast.cli.diagnosis import render_diagnosis
+from holdfast.cli.text.diagnosis import render_diagnosis
 
 
 @click.command("diagnose")

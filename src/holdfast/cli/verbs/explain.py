@@ -7,7 +7,7 @@ import click
 from holdfast.app.explaining import explain
 from holdfast.cli import options
 from holdfast.cli.completion import complete_explained
-from holdfast.cli.markdown import render_markdown
+from holdfast.cli.text.markdown import render_markdown
 
 
 @click.command("explain")

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
-from holdfast.app.inspecting import inspect
+from holdfast.app.inspect.verb import inspect
 from holdfast.cli import options
-from holdfast.cli.inspection import render_html, render_inspect
+from holdfast.cli.text.inspection import render_html, render_inspect
 from holdfast.core.errors import UsageError
 from holdfast.core.methods import Method
 

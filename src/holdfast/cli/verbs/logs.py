@@ -4,9 +4,9 @@ import sys
 
 import click
 
-from holdfast.app.asking import logs
+from holdfast.app.run.queries import logs
 from holdfast.cli import options
-from holdfast.engine.screen import lines_of
+from holdfast.engine.run.screen import lines_of
 
 
 @click.command("logs")

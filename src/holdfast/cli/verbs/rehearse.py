@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from holdfast.app.rehearsing import LIMIT_S, rehearse
-from holdfast.app.rehearsing_again import rehearse_whenever_saved
+from holdfast.app.rehearse.again import rehearse_whenever_saved
+from holdfast.app.rehearse.verb import LIMIT_S, rehearse
 from holdfast.cli import options
-from holdfast.cli.rehearsal import render_rehearsal
+from holdfast.cli.text.rehearsal import render_rehearsal
 
 
 @click.command("rehearse", cls=options.WithArguments)

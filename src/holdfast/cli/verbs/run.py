@@ -2,10 +2,10 @@
 
 import click
 
-from holdfast.app.running import run
+from holdfast.app.run.verb import run
 from holdfast.cli import options
-from holdfast.cli.face import RunDisplay
-from holdfast.cli.text import render_run
+from holdfast.cli.terminal.display import RunDisplay
+from holdfast.cli.text.answers import render_run
 
 
 @click.command("run", context_settings={"ignore_unknown_options": False})

@@ -4,9 +4,9 @@ import json
 
 import click
 
-from holdfast.app.asking import runs as list_runs
+from holdfast.app.run.queries import runs as list_runs
 from holdfast.cli import options
-from holdfast.cli.text import render_runs
+from holdfast.cli.text.answers import render_runs
 
 
 @click.command("runs")

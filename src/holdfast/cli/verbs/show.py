@@ -2,9 +2,9 @@
 
 import click
 
-from holdfast.app.asking import show
+from holdfast.app.run.queries import show
 from holdfast.cli import options
-from holdfast.cli.text import render_show
+from holdfast.cli.text.answers import render_show
 
 
 @click.command("show")

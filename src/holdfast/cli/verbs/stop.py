@@ -2,10 +2,10 @@
 
 import click
 
-from holdfast.app.running import stop
+from holdfast.app.run.verb import stop
 from holdfast.cli import options
-from holdfast.cli.face import RunDisplay
-from holdfast.cli.text import render_run
+from holdfast.cli.terminal.display import RunDisplay
+from holdfast.cli.text.answers import render_run
 
 
 @click.command("stop")

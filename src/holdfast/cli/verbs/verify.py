@@ -2,10 +2,10 @@
 
 import click
 
-from holdfast.app.asking import verify
+from holdfast.app.run.queries import verify
 from holdfast.cli import options
 from holdfast.cli.completion import complete_folders
-from holdfast.cli.text import render_verify
+from holdfast.cli.text.answers import render_verify
 
 
 @click.command("verify")

@@ -12,7 +12,7 @@ from typing import Final
 from holdfast.core.diagnosis import HEALTHY, Diagnosis
 from holdfast.core.finding import Finding, Severity
 from holdfast.core.log import Line
-from holdfast.engine.check import severity_of
+from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.diagnose.renaming import TAKES
 from holdfast.engine.diagnose.silent import MetricEvidence
 from holdfast.signatures import prevented_by

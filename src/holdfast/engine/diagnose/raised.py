@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Final
 
+from holdfast.catalog.api.spans import spell
 from holdfast.catalog.messages import KnownMessage, MessagePlace, PackageMessages, load_messages, packages
-from holdfast.catalog.spans import spell
 from holdfast.core.diagnosis import Signature
 from holdfast.core.log import Line, Log, Traceback
 from holdfast.engine.diagnose.judging import TEARDOWN, USER_CODE, Candidate, read_scene, survived

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from holdfast.catalog.api import Api, newest, released
-from holdfast.catalog.imports import LIBRARIES, instead_of
-from holdfast.catalog.renames import Renamed, renamed, renamed_anywhere
-from holdfast.catalog.spans import spell
+from holdfast.catalog.api.spans import spell
+from holdfast.catalog.calls.imports import LIBRARIES, instead_of
+from holdfast.catalog.calls.renames import Renamed, renamed, renamed_anywhere
 from holdfast.core.api import Span
 
 CONFIG: Final = ("Config", "Arguments")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from holdfast.catalog.train_arguments import CLASSES, arguments, versions
+from holdfast.catalog.calls.train_arguments import CLASSES, arguments, versions
 from holdfast.core.api import REQUIRED, Parameter
 from holdfast.core.document import Unknown
 from holdfast.engine.explain.job_keys import render_value

@@ -7,7 +7,7 @@ from typing import Any, Final
 from holdfast.catalog.formats.recognising import TRANSCRIPT
 from holdfast.core.columns import ListOf, Struct, Type
 from holdfast.engine.mapping.found import DataProfile, RowExpression, cell
-from holdfast.engine.python_source import render_literal
+from holdfast.engine.script.python_source import render_literal
 
 ROLES: Final[Mapping[str, str]] = {
     "system": "system",

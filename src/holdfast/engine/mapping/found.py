@@ -7,7 +7,7 @@ from typing import Any, Literal
 from holdfast.catalog.formats import DEFAULTS, ColumnSettings, Form, forms_of, settle
 from holdfast.core.columns import Type
 from holdfast.core.shape import Shape
-from holdfast.engine.python_source import render_literal
+from holdfast.engine.script.python_source import render_literal
 
 Role = Literal["prompt", "completion", "chosen", "rejected", "label", "messages", "text", "tools"]
 

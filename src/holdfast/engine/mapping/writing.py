@@ -8,7 +8,7 @@ from holdfast.catalog.formats.judging import TAKEN
 from holdfast.catalog.trl_rewards import TRL_REWARDS
 from holdfast.core.methods import Method
 from holdfast.engine.mapping.found import ColumnReading, DataProfile, RowExpression, cell
-from holdfast.engine.python_source import LINE, render_literal
+from holdfast.engine.script.python_source import LINE, render_literal
 
 STEPS_END: Final = "####"
 NEWLINE: Final = "\n"

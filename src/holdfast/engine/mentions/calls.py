@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from holdfast.catalog.repositories import is_repository, may_be_repository
+from holdfast.catalog.hub.repositories import is_repository, may_be_repository
 from holdfast.core.calls import Call
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.hub import RepoKind

@@ -6,7 +6,7 @@ Source: the signatures of datasets 5.2; `tests/test_training_data.py` compares t
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from holdfast.catalog.repositories import FILE, may_be_repository
+from holdfast.catalog.hub.repositories import FILE, may_be_repository
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.mention import DataFiles, Reference

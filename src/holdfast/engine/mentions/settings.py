@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from holdfast.catalog.repositories import is_repository, may_be_repository
+from holdfast.catalog.hub.repositories import is_repository, may_be_repository
 from holdfast.core.document import Document, Unknown
 from holdfast.core.mention import Reference, Role
 from holdfast.engine.mentions.table import BUILDERS

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from holdfast.catalog.packages import providers
+from holdfast.catalog.environment.packages import providers
 from holdfast.core.diagnosis import Cause
 from holdfast.core.nearest import nearest
 from holdfast.engine.rehearse.naming import CODE, OURS, UNTOLD, split_sentences

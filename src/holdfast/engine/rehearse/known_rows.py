@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
-from holdfast.catalog.known_good import (
+from holdfast.catalog.builtin.known_good import (
     HUMAN,
     PERSON,
     Kind,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from holdfast.core.scan import MaskedRow, TokenPiece, Tokens, render_share
-from holdfast.engine.report import TEMPLATES
+from holdfast.engine.report.page import TEMPLATES
 
 SHOWN = 1500
 """Pieces of a row that are drawn; more would be a wall of text."""

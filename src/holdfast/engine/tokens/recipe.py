@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.train_arguments import arguments_of, setting
+from holdfast.catalog.calls.train_arguments import arguments_of, setting
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.finding import MissingFactError
 from holdfast.core.methods import Method

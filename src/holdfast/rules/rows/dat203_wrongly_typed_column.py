@@ -16,7 +16,7 @@ that `dataset.map` names.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.scanned import damaged, found, holds_messages, tell
+from holdfast.catalog.data.scanned import damaged, found, holds_messages, tell
 from holdfast.core.columns import STRING, ListOf, Scalar, Struct
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity

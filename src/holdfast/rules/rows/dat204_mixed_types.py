@@ -14,7 +14,7 @@ There is no automatic fix: only you know what the odd rows were to be.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.scanned import damaged, found, tell
+from holdfast.catalog.data.scanned import damaged, found, tell
 from holdfast.core.columns import STRING, Scalar
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity

@@ -15,7 +15,7 @@ There is no automatic fix: leave the rows out.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.scanned import damaged, found, holds_messages, share, tell
+from holdfast.catalog.data.scanned import damaged, found, holds_messages, share, tell
 from holdfast.core.columns import STRING, ListOf, Struct
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity

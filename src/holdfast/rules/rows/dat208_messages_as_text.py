@@ -15,8 +15,8 @@ what Python printed.
 
 from collections.abc import Iterator
 
+from holdfast.catalog.data.scanned import damaged, found, tell
 from holdfast.catalog.formats.words import CONVERSATIONS
-from holdfast.catalog.scanned import damaged, found, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import DamagedRows, Scan

@@ -15,7 +15,7 @@ There is no automatic fix: two turns may be one that was cut, or an answer may b
 
 from collections.abc import Iterator
 
-from holdfast.catalog.scanned import damaged, found, tell
+from holdfast.catalog.data.scanned import damaged, found, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.methods import ONLINE

@@ -13,7 +13,7 @@ There is no automatic fix: leave the rows out, or find the answers.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.scanned import damaged, found, tell
+from holdfast.catalog.data.scanned import damaged, found, tell
 from holdfast.core.columns import STRING
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity

@@ -14,7 +14,7 @@ There is no automatic fix: put the prompt before both answers, or into a column 
 
 from collections.abc import Iterator
 
-from holdfast.catalog.scanned import damaged, found, holds_messages, tell
+from holdfast.catalog.data.scanned import damaged, found, holds_messages, tell
 from holdfast.core.columns import STRING, ListOf, Struct
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity

@@ -13,7 +13,7 @@ begin with, or cut it off the answers.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.scanned import damaged, found, tell
+from holdfast.catalog.data.scanned import damaged, found, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import DamagedRows, Scan

@@ -13,7 +13,7 @@ There is no automatic fix: a dataset may mean to show some rows more often.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.scanned import damaged, found, share, tell
+from holdfast.catalog.data.scanned import damaged, found, share, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.methods import ONLINE

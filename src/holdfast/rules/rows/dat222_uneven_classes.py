@@ -14,7 +14,7 @@ There is no automatic fix: which weight is right depends on what an error of eac
 
 from collections.abc import Iterator
 
-from holdfast.catalog.scanned import damaged, found
+from holdfast.catalog.data.scanned import damaged, found
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import DamagedRows, Scan

@@ -15,7 +15,7 @@ There is no automatic fix: `json.loads` of each makes objects of them, in a func
 
 from collections.abc import Iterator
 
-from holdfast.catalog.scanned import damaged, found, tell
+from holdfast.catalog.data.scanned import damaged, found, tell
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import DamagedRows, Scan

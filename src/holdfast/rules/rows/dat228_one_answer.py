@@ -15,7 +15,7 @@ There is no automatic fix: which of the two is the better answer, only you can t
 
 from collections.abc import Iterator
 
-from holdfast.catalog.scanned import damaged, found
+from holdfast.catalog.data.scanned import damaged, found
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import DamagedRows, Scan

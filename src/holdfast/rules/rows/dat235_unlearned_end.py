@@ -16,7 +16,7 @@ sft and reward give it to the tokenizer and to the generation config; for others
 
 from collections.abc import Iterator
 
-from holdfast.catalog.train_arguments import arguments
+from holdfast.catalog.calls.train_arguments import arguments
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import Lengths, RowCount, Tokens

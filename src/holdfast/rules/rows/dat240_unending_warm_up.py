@@ -13,8 +13,8 @@ Not safe: the fix takes a tenth of all steps, which is another training.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.schedules import WITHOUT_WARMUP
-from holdfast.catalog.train_arguments import setting
+from holdfast.catalog.calls.schedules import WITHOUT_WARMUP
+from holdfast.catalog.calls.train_arguments import setting
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Fix, Rule, Severity
 from holdfast.core.scan import Lengths, Tokens

@@ -6,7 +6,7 @@ Source: LLaMA-Factory at commit ff6d4d12e of 2026-08-18, `hparams/{training,mode
 from typing import Any, Final
 
 from holdfast.adapters.readers.foreign.mapping import installed_by, mapped, passed_on
-from holdfast.catalog.parsed_fields import ever_takes
+from holdfast.catalog.calls.parsed_fields import ever_takes
 from holdfast.core.document import Document
 
 ARGUMENTS: Final = "transformers.Seq2SeqTrainingArguments"

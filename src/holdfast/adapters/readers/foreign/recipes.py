@@ -9,7 +9,7 @@ import re
 from typing import Any, Final
 
 from holdfast.adapters.readers.foreign.mapping import mapped, passed_on
-from holdfast.catalog.parsed_fields import ever_takes
+from holdfast.catalog.calls.parsed_fields import ever_takes
 from holdfast.core.document import Document
 
 COMMANDS: Final = ("sft", "dpo", "grpo", "reward", "kto", "rloo")

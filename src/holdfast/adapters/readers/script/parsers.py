@@ -11,7 +11,7 @@ from holdfast.adapters.readers.script.reads import expose
 from holdfast.adapters.readers.script.record import CallArguments, Site, record
 from holdfast.adapters.readers.script.values import COMMAND_LINE, KnownItems, ObjectValue, ProgramClass, Ref, Slot
 from holdfast.adapters.readers.settings import ENDINGS
-from holdfast.catalog.parsed_fields import ever_takes, newest_names
+from holdfast.catalog.calls.parsed_fields import ever_takes, newest_names
 from holdfast.core.calls import LibraryName
 from holdfast.core.document import Unknown
 from holdfast.core.evaluate import call_pure

@@ -1,0 +1,1 @@
+"""This machine and its Pythons, and the registry that packages come from."""

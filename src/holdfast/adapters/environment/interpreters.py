@@ -1,0 +1,153 @@
+"""Which Python runs a script: an environment at hand that has what the script declares, else one that uv makes.
+
+What counts is what `check` reads: a PEP 723 header; without one what the project around the script declares. Of a notebook
+that is what its cells install, beside what its host has.
+"""
+
+import platform
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Final
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from holdfast.adapters.declared import find_declared
+from holdfast.adapters.declared.files import load_text
+from holdfast.adapters.declared.uv import find_uv, written
+from holdfast.catalog.api import packages
+from holdfast.catalog.environment.packages import load_packages
+from holdfast.core.errors import UsageError
+from holdfast.core.notebook import is_notebook
+from holdfast.core.requirement import ProjectRequirements
+from holdfast.core.script_header import read_header
+
+SCRIPT: Final = "--script"
+"""The last word of uv's that runs a script by its own header."""
+WITH: Final = "--with"
+UV_RUN: Final = ("run", "--no-project")
+IMPORTED: Final = r"^\s*(?:import|from)\s+(?:[\w., ]*,\s*)?{}\b"
+
+
+def select_interpreter(
+    path: str, source: str, options: Mapping[str, object], added: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Return the words that run a script: `options.python` if given, a Python at hand if it serves, else `uv run`.
+
+    Args:
+        path: The script's path; its folder and those above it may declare what it needs.
+        source: Its text.
+        options: The backend's options of the job.
+        added: Requirements that a launcher adds.
+
+    Raises:
+        UsageError: The header is no TOML; no environment at hand serves, and uv is not installed.
+    """
+    if chosen := options.get("python"):
+        return (str(chosen),)
+    if header := read_header(source, path):
+        missing = [*find_missing([*header.get("dependencies", ()), *added], str(header.get("requires-python", "")))]
+        return (sys.executable,) if not missing else (*_uv(missing), *_with(added), SCRIPT)
+    cells = load_text(Path(path)) if is_notebook(path) else None
+    declared = find_declared(path, cells or source)
+    hosted = _of_host(declared, source) if declared.kind == "notebook" else ()
+    return _select_for_project(declared, source, (*added, *hosted))
+
+
+def _of_host(declared: ProjectRequirements, source: str) -> Iterator[str]:
+    """Yield the packages that a notebook's host has, and the notebook imports without installing them."""
+    named = {each.name for each in declared.requirements}
+    for name, package in load_packages().items():
+        if package.hosted and name not in named and any(_imports(module, source) for module in package.imports):
+            yield name
+
+
+def is_made(words: Sequence[str]) -> bool:
+    """True if uv makes the environment that some words run a program in, of what a project declares."""
+    return WITH in words and words[-1] != SCRIPT
+
+
+def _select_for_project(declared: ProjectRequirements, source: str, added: Sequence[str]) -> tuple[str, ...]:
+    """Return the words that run a script with what its project declares."""
+    if declared.kind in ("environment", "nothing"):
+        python = _python_of(Path(declared.path)) if declared.path else sys.executable
+        missing = [*find_missing(added)]
+        return (python,) if not missing else (*_uv(missing), "--python", python, *_with(added), "python")
+    asked = [each for each in declared.requirements if not each.constraint and not each.unknown]
+    needed = [written(each) for each in asked if _is_needed(each.name, source)]
+    missing = [*find_missing([*needed, *added], declared.python)]
+    if not missing:
+        return (sys.executable,)
+    told = {"--exclude-newer": declared.before, "--python": declared.python}
+    options = [word for name, value in told.items() if value for word in (name, value)]
+    return (*_uv(missing), "--isolated", *options, *_with([*map(written, asked), *added]), "python")
+
+
+def _is_needed(name: str, source: str) -> bool:
+    """True if a training needs a package of its project: it is a library that is known here, or imported."""
+    module = name.replace("-", "_")
+    return module in packages() or _imports(module, source)
+
+
+def _imports(module: str, source: str) -> bool:
+    return bool(re.search(IMPORTED.format(re.escape(module)), source, re.MULTILINE))
+
+
+def _python_of(root: Path) -> str:
+    """Return the interpreter of an environment; this one, where it is its own, or there is none."""
+    found = next((root / name for name in ("bin/python", "Scripts/python.exe") if (root / name).exists()), None)
+    return sys.executable if found is None or root.resolve() == Path(sys.prefix).resolve() else str(found)
+
+
+def _uv(missing: Sequence[str]) -> tuple[str, ...]:
+    """Return the words that begin a call of uv.
+
+    Raises:
+        UsageError: It is not installed.
+    """
+    if uv := find_uv():
+        return (uv, *UV_RUN)
+    fix = "`pip install 'holdfast[train]'`, or `pip install uv` and let it make an environment for the job"
+    raise UsageError(f"this environment lacks {', '.join(missing)}", where=sys.prefix, fix=fix)
+
+
+def _with(requirements: Iterable[str]) -> Iterator[str]:
+    for each in requirements:
+        yield from (WITH, each)
+
+
+def find_missing(requirements: Iterable[str], python: str = "") -> Iterator[str]:
+    """Yield each requirement that this environment does not meet, its Python among them.
+
+    Args:
+        requirements: As PEP 508 writes them.
+        python: The versions of Python that are admitted; empty: all.
+    """
+    if python and not _runs(python):
+        yield f"Python {python}"
+    for text in requirements:
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement:
+            yield text  # uv will say what is wrong with it
+            continue
+        if requirement.marker and not requirement.marker.evaluate():
+            continue
+        try:
+            # `2.13.0+cpu` meets `==2.13.0`: a local version is the same release, built for this machine.
+            if requirement.specifier.contains(version(requirement.name), prereleases=True):
+                continue
+        except PackageNotFoundError:
+            pass
+        yield text
+
+
+def _runs(python: str) -> bool:
+    """True if this Python is one that a header asks for; uv says what is wrong with what cannot be read."""
+    try:
+        return SpecifierSet(python).contains(platform.python_version(), prereleases=True)
+    except InvalidSpecifier:
+        return False

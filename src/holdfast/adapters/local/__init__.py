@@ -1,0 +1,1 @@
+"""What jobs name and what lies on this machine: data, models, adapters."""

@@ -1,0 +1,92 @@
+"""Data that a program reads from files and folders of this machine: its columns, or why it surely cannot be read.
+
+Covered: what the builders `json`, `csv`, `parquet`, `arrow` and `text` read by the usual endings; folders as `load_dataset` finds
+their splits; what `save_to_disk` wrote. Not covered: other builders and endings, and arguments that change how files are read.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from holdfast.adapters.local.datasets import check_alike, head_of
+from holdfast.adapters.local.file_patterns import WILD, found_in
+from holdfast.adapters.rows.names import BadDataError
+from holdfast.adapters.rows.splits import Splits, find_splits, is_saved, saved_splits
+from holdfast.catalog.data.files import READ, ending_of
+from holdfast.core.errors import SourceError
+from holdfast.core.facts import Dataset
+from holdfast.core.mention import DataFiles, Reference
+
+SAVED, FOLDER = "saved", "folder"
+TRAIN: Final = "train"
+KINDS: Final = ("json", "csv", "parquet", "arrow", "text")
+"""Builders whose usual files are read here."""
+
+
+def read_data(start: Path, mention: Reference) -> Dataset:
+    """Return what is known of data here; for what is not here, or can surely not be read, why.
+
+    Args:
+        start: The folder that relative names start from.
+        mention: The data, with how its files are read.
+
+    Raises:
+        SourceError: Nothing can be said of it.
+    """
+    read = mention.read
+    if read is None:
+        raise SourceError("it is not read from files", where=mention.name, fix="nothing to do")
+    try:
+        splits = _splits(start, read)
+        if read.options:
+            raise SourceError(_optional(read), where=mention.name, fix="nothing to do")
+        head = head_of(splits, mention.split or _first(splits), Path(mention.name))
+        if read.reader == FOLDER:
+            check_alike(splits, Path(mention.name))
+    except BadDataError as error:
+        return Dataset(problem=error.what)
+    return Dataset(columns=head.columns, rows=head.rows, types=head.types)
+
+
+def _optional(read: DataFiles) -> str:
+    named = [name for name in read.options if name != "**"]
+    return f"what `{named[0]}` makes of its files is not known" if named else "how its files are read cannot be seen"
+
+
+def _first(splits: Splits) -> str:
+    return TRAIN if TRAIN in splits else next(iter(splits))
+
+
+def _splits(start: Path, read: DataFiles) -> Splits:
+    """Return the files of each split.
+
+    Raises:
+        BadDataError: One of them is not here.
+        SourceError: They are read in a way that holdfast does not know.
+    """
+    if read.reader in (SAVED, FOLDER):
+        (name,) = read.names
+        folder = start / Path(name).expanduser()
+        if not folder.is_dir():
+            raise BadDataError(f"there is no folder `{name}`", folder)
+        if read.reader == FOLDER:
+            return find_splits(folder)
+        if not is_saved(folder):
+            raise BadDataError(f"`{name}` was not written by `save_to_disk`", folder)
+        return saved_splits(folder)
+    splits = {split: [path for name in names for path in _files(start, name)] for split, names in read.splits}
+    kinds = {READ.get(ending_of(path)) for paths in splits.values() for path in paths}
+    if read.reader not in KINDS or kinds != {read.reader}:
+        raise SourceError(
+            f"how `{read.reader}` reads these files is not known", where=read.names[0], fix="name one file"
+        )
+    return splits
+
+
+def _files(start: Path, name: str) -> list[Path]:
+    path = start / Path(name).expanduser()
+    found = [path] if path.is_file() else found_in(start, name) if WILD.intersection(name) else []
+    if path.is_dir():
+        raise SourceError("which files of a folder are read is not known", where=name, fix="name one file")
+    if not found:
+        raise BadDataError(f"there is no file `{name}`", path)
+    return found

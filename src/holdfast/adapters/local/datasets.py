@@ -1,0 +1,120 @@
+"""Datasets: what columns and rows they have.
+
+Covered: files and folders on this machine, as datasets 5.2 finds their splits, and datasets that holdfast makes itself.
+Not covered: the Hub, which `holdfast.adapters.hub` asks; folders whose README tells how their files are read.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+from holdfast.adapters.local.tables import Head, read_head
+from holdfast.adapters.rows.names import BadDataError
+from holdfast.adapters.rows.splits import Splits, find_splits
+from holdfast.catalog.builtin import BUILTIN, ROWS, builtin_columns
+from holdfast.catalog.data.slices import ALL, Slice, parse_slices
+from holdfast.catalog.hub.repositories import may_be_repository
+from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.facts import Dataset
+from holdfast.core.job import Data
+from holdfast.core.methods import Method
+
+
+class LocalDatasets:
+    """Datasets on this machine."""
+
+    def __init__(self, folder: Path = Path()) -> None:
+        """Take the folder that relative paths start from."""
+        self._folder = folder
+
+    def fetch(self, data: Data, method: Method) -> Dataset:
+        """Return what is known of a dataset; for one that can surely not be read, why.
+
+        Raises:
+            SourceError: Nothing can be said of it.
+        """
+        try:
+            return _builtin(data, method) if data.path.startswith(BUILTIN) else self._local(data)
+        except BadDataError as error:
+            return Dataset(problem=error.what)
+
+    def _local(self, data: Data) -> Dataset:
+        path = self._folder / Path(data.path).expanduser()
+        if not path.exists():
+            raise _absent(data.path, path)
+        splits = {"train": [path]} if path.is_file() else find_splits(path, data.config)
+        train = head_of(splits, data.split, path)
+        check_alike(splits, path)
+        evaluation = head_of(splits, data.eval_split, path) if data.eval_split else None
+        eval_columns = evaluation.columns if evaluation else None
+        return Dataset(columns=train.columns, rows=train.rows, eval_columns=eval_columns, types=train.types)
+
+
+def find_part(folder: Path, name: str, config: str | None, split: str | None) -> Dataset:
+    """A split of the data of some name in a folder; the first one where no split is asked for.
+
+    Raises:
+        SourceError: Nothing can be said of it.
+    """
+    path = folder / name
+    asked = split or ("train" if path.is_file() else _first_split(path))
+    return LocalDatasets(folder).fetch(Data(path=name, config=config, split=asked), Method.SFT)
+
+
+def _first_split(path: Path) -> str:
+    """The first split of a folder; `train` where its files are at fault, which is then reported of that one."""
+    try:
+        return next(iter(find_splits(path)))
+    except SourceError:
+        return "train"
+
+
+def head_of(splits: Splits, split: str, path: Path) -> Head:
+    """Return the head of a split: the columns of its first file, and its rows if it is the only one."""
+    asked = [part.split for part in _slices_of(split, path)]
+    missing = [name for name in asked if name not in splits and name != ALL]
+    if missing:
+        raise BadDataError(f"{path} has no split `{missing[0]}`; it has {', '.join(splits)}", path)
+    files = splits.get(asked[0]) or next(iter(splits.values()))
+    head = read_head(files[0])
+    whole = len(files) == 1 and [split] == asked and split in splits
+    return head if whole else replace(head, rows=None)
+
+
+def _slices_of(split: str, path: Path) -> tuple[Slice, ...]:
+    try:
+        return parse_slices(split)
+    except UsageError as error:
+        raise BadDataError(f"{path}: {error.what}", path) from error
+
+
+def check_alike(splits: Splits, path: Path) -> None:
+    """Refuse a folder where another split has columns that the training split lacks, as `load_dataset` does.
+
+    It reads all splits, asked for or not, into the columns of the first; what is missing there becomes null.
+    """
+    if "train" not in splits:
+        return
+    known = read_head(splits["train"][0]).columns
+    for split, files in splits.items():
+        strange = [column for column in read_head(files[0]).columns if column not in known]
+        if strange:
+            raise BadDataError(f"{path}: split `{split}` has columns that `train` lacks: {', '.join(strange)}", path)
+
+
+def _builtin(data: Data, method: Method) -> Dataset:
+    types, path = builtin_columns(data.path, data.config, method), Path(data.path)
+    columns = tuple(types)
+    if not columns:
+        raise BadDataError(f"holdfast makes no dataset {data.path} {data.config or ''}".rstrip(), path)
+    for split in filter(None, (data.split, data.eval_split)):
+        if split not in ROWS:
+            raise BadDataError(f"{data.path} has no split `{split}`; it has {', '.join(ROWS)}", path)
+    rows = ROWS[data.split]
+    return Dataset(columns=columns, rows=rows, types=types, eval_columns=columns if data.eval_split else None)
+
+
+def _absent(name: str, path: Path) -> SourceError:
+    """Return what to say of a path that is not there: it may be a Hub id, unless no Hub id looks like that."""
+    if not may_be_repository(name):
+        return BadDataError(f"no such file or folder: {name}", path)
+    return SourceError("datasets of the Hub are not looked up yet", where=name, fix="download it into a file")

@@ -1,0 +1,146 @@
+"""Models, adapters and tokenizers in folders of this machine, and models that holdfast makes itself.
+
+Covered: the files of a folder, what the small ones say, and of the weights in safetensors what their headers tell.
+Not covered: weights in other formats, of which only the names are told; the Hub, which `adapters.hub` asks.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from holdfast.adapters.local.model_files import INDEX, WHOLE, model_of, wanted
+from holdfast.adapters.local.weights import Tensor, read_header
+from holdfast.catalog.builtin import BUILTIN, builtin_model, builtin_tensors
+from holdfast.catalog.hub.repositories import may_be_repository
+from holdfast.core.errors import SourceError
+from holdfast.core.facts import ModelFacts
+from holdfast.core.job import Model as BaseModel
+
+TEMPLATES: Final = "additional_chat_templates"
+LARGEST: Final = 64_000_000
+"""In bytes; a longer file is none of those that say something of a model."""
+
+
+class LocalModels:
+    """Models on this machine."""
+
+    def __init__(self, folder: Path = Path()) -> None:
+        """Take the folder that relative paths start from."""
+        self._folder = folder
+
+    def fetch(self, model: BaseModel) -> ModelFacts:
+        """Return what is known of a base model.
+
+        Raises:
+            SourceError: It is one of the Hub's.
+        """
+        found = self.find(model.path)
+        if found is None:
+            raise SourceError(
+                "models of the Hub are not looked up yet", where=model.path, fix="download it into a folder"
+            )
+        return found
+
+    def find(self, name: str) -> ModelFacts | None:
+        """Return what is known of the folder of a model, an adapter or a tokenizer; None where it would be on the Hub.
+
+        Args:
+            name: As a job writes it. Of a path that nobody can mistake for a Hub id, and that is not there, no files are told.
+        """
+        if made := builtin_model(name):
+            return made
+        path = self._path(name)
+        if _is_folder(path):
+            return read_model(path)
+        return ModelFacts(files=None) if not may_be_repository(name) or name.startswith(BUILTIN) else None
+
+    def tensors(self, name: str) -> frozenset[str]:
+        """Return the names of the weights in a model's folder.
+
+        Raises:
+            SourceError: They are in another format than safetensors, they are damaged, or there is no such folder.
+        """
+        if made := builtin_tensors(name):
+            return made
+        path = self._path(name)
+        return read_tensors(path, _names(path) if _is_folder(path) else ())
+
+    def _path(self, name: str) -> Path:
+        try:
+            return self._folder / Path(name).expanduser()
+        except RuntimeError:  # of `~nobody`
+            return self._folder / name
+
+
+def read_model(folder: Path) -> ModelFacts:
+    """Return what a folder says of its model; what keeps it from being loaded is told as its problem.
+
+    Raises:
+        SourceError: The folder cannot be listed.
+    """
+    names = _names(folder)
+    texts = {name: text for name in wanted(names) if (text := _read(folder / name)) is not None}
+    model = model_of(names, texts)
+    try:
+        parameters = _count(_headers(folder, names, model.shards).values())
+    except SourceError as damage:
+        return replace(model, problem=model.problem or damage.what)
+    return replace(model, parameters=parameters)
+
+
+def read_tensors(folder: Path, names: Collection[str]) -> frozenset[str]:
+    """Return the names of a folder's weights, out of the headers of its safetensors files.
+
+    Args:
+        folder: The folder.
+        names: Of its files.
+
+    Raises:
+        SourceError: There are none, or one of them is damaged.
+    """
+    shards = model_of(names, {INDEX: _read(folder / INDEX) or ""} if INDEX in names else {}).shards
+    found = _headers(folder, names, shards)
+    if not found:
+        raise SourceError("the names of its weights are not known", where=str(folder), fix="save it as safetensors")
+    return frozenset(found)
+
+
+def _headers(folder: Path, names: Collection[str], shards: Iterable[str]) -> dict[str, Tensor]:
+    """Return all tensors that are loaded; a shard that is not there has none."""
+    files = [WHOLE] if WHOLE in names else sorted(set(shards).intersection(names))
+    return {name: tensor for file in files for name, tensor in read_header(folder / file).items()}
+
+
+def _count(tensors: Iterable[Tensor]) -> dict[str, int]:
+    numbers = Counter[str]()
+    for tensor in tensors:
+        numbers[tensor.dtype] += tensor.count
+    return dict(numbers)
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # of a name that no file system would take
+        return False
+
+
+def _names(folder: Path) -> frozenset[str]:
+    try:
+        here = [file.name for file in folder.iterdir() if file.is_file()]
+        beside = [f"{TEMPLATES}/{file.name}" for file in (folder / TEMPLATES).glob("*.jinja")]
+    except OSError as error:
+        raise SourceError(
+            f"the folder cannot be listed: {error.strerror}", where=str(folder), fix="look at it"
+        ) from error
+    return frozenset([*here, *beside])
+
+
+def _read(path: Path) -> str | None:
+    """Return the text of a small file; None where it cannot be read, as of a `config.json` of several gigabytes."""
+    try:
+        return path.read_text(encoding="utf-8") if path.stat().st_size <= LARGEST else None
+    except (OSError, UnicodeDecodeError):
+        return None

@@ -1,0 +1,119 @@
+"""What a job names and what lies on this machine: data, models, adapters.
+
+Covered: folders and files under the working directory or beside the script, as libraries find them before they ask the Hub.
+Not covered: caches of the Hub; folders of which single files are named.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from holdfast.adapters.local.file_patterns import WILD, found_in
+from holdfast.catalog.builtin import MODELS
+from holdfast.catalog.hub.repositories import is_path
+from holdfast.core.errors import SourceError
+from holdfast.core.facts import Dataset, ModelFacts
+from holdfast.core.mention import Reference
+
+if TYPE_CHECKING:
+    from holdfast.adapters.local.models import LocalModels  # for the type alone: what reads models takes long to import
+
+ROOTS: Final = ("/", "~")
+"""Beginnings of a path that is the same wherever a program is started."""
+
+
+class LocalFolders:
+    """Some folders of this machine. What reads data or models is imported where there is any to read."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        """Take the folders that relative names start from, the first that has a name counts."""
+        self._folders = tuple(dict.fromkeys(folder.absolute() for folder in folders))
+
+    def holds(self, name: str) -> bool:
+        """True if there is anything of that name here."""
+        return self._find(name) is not None
+
+    def has_all(self, mention: Reference) -> bool:
+        """True if everything that is mentioned is here: of data that is read from files, each of them."""
+        names = mention.read.names if mention.read else (mention.name,)
+        return all(_lies_in(self._start(names), name) for name in names)
+
+    def doubt(self, mention: Reference) -> str:
+        """Return why what is not here may be there when the job runs; empty where it runs where names start from."""
+        name = mention.name
+        if name.startswith(ROOTS):
+            return "on this machine; it may be where the job runs"
+        if len(self._folders) != 1:
+            return "neither in the working directory nor beside the script"
+        first = name.partition("/")[0]
+        return (
+            ""
+            if is_path(name) or mention.read or _lies_in(self._folders[0], first)
+            else f"nor is there a folder `{first}`"
+        )
+
+    def dataset(self, mention: Reference) -> Dataset | None:
+        """Return what is known of data here, None where it is not here.
+
+        Raises:
+            SourceError: It is here, and nobody can say what it is.
+        """
+        if mention.read is not None:
+            from holdfast.adapters.local import data as data_here
+
+            return data_here.read_data(self._start(mention.read.names), mention)
+        folder = self._find(mention.name)
+        if folder is None:
+            return None
+        if mention.files:
+            raise SourceError("files of a folder are named one by one", where=mention.name, fix="nothing to do")
+        from holdfast.adapters.local.datasets import find_part
+
+        return find_part(folder, mention.name, mention.config, mention.split)
+
+    def model(self, mention: Reference) -> ModelFacts | None:
+        """Return what is known of a model, adapter or tokenizer here, None where it is not here.
+
+        Raises:
+            SourceError: Its folder cannot be read.
+        """
+        models = self._models(mention.name)
+        return models.find(mention.name) if models else None
+
+    def tensors(self, mention: Reference) -> frozenset[str] | None:
+        """Return the names of the weights of a model here, None where it is not here.
+
+        Raises:
+            SourceError: They are not known.
+        """
+        models = self._models(mention.name)
+        return models.tensors(mention.name) if models else None
+
+    def _models(self, name: str) -> "LocalModels | None":
+        """The models of the folder that has one of this name; None where none has."""
+        folder = self._find(name)
+        if folder is None:
+            return None
+        from holdfast.adapters.local.models import LocalModels
+
+        return LocalModels(folder)
+
+    def _start(self, names: Sequence[str]) -> Path:
+        """Return the folder that names start from: the first that has all of them, else the first."""
+        whole = (folder for folder in self._folders if all(_lies_in(folder, name) for name in names))
+        return next(whole, next(iter(self._folders), Path()))
+
+    def _find(self, name: str) -> Path | None:
+        """Return the folder in which there is something of that name; what holdfast makes itself is everywhere."""
+        if name in MODELS:
+            return Path()
+        return next((folder for folder in self._folders if _lies_in(folder, name)), None)
+
+
+def _lies_in(folder: Path, name: str) -> bool:
+    """True if a folder has something of a name, or of a pattern."""
+    try:
+        path = folder / Path(name).expanduser()
+        return path.exists() or (bool(WILD.intersection(name)) and any(found_in(folder, name)))
+    except (OSError, ValueError, RuntimeError, NotImplementedError):  # of a name that no file system would take
+        return False

@@ -1,0 +1,93 @@
+"""Weights in safetensors files: their names, types and shapes, out of the header alone.
+
+Source: the format's description in the safetensors package 0.8: 8 bytes with the header's length, a JSON header, and tensors
+without gaps up to the end of the file. Tried: every damage that is told here is refused by it, too.
+"""
+
+import json
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any, Final
+
+from holdfast.adapters.local.model_files import LFS, describe_damage
+from holdfast.core.errors import SourceError
+
+LENGTH_BYTES: Final = 8
+"""The header's length stands in the first of a file, a little-endian integer."""
+LONGEST_HEADER: Final = 100_000_000
+"""In bytes; safetensors reads no longer one."""
+START: Final = 200
+"""So many bytes show what a file is that is no safetensors file."""
+METADATA: Final = "__metadata__"
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """One tensor of a file.
+
+    Attributes:
+        dtype: As safetensors spells it: `BF16`.
+        count: How many numbers it holds.
+        end: Where it ends, in bytes after the header.
+    """
+
+    dtype: str
+    count: int
+    end: int
+
+
+def read_header(path: Path) -> dict[str, Tensor]:
+    """Return the tensors of a safetensors file by name.
+
+    Raises:
+        SourceError: It is no safetensors file, it is cut short, or it cannot be read.
+    """
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            start = file.read(START)
+            length = int.from_bytes(start[:LENGTH_BYTES], "little")
+            if size < LENGTH_BYTES or length > LONGEST_HEADER or start.startswith(LFS.encode()):
+                raise _damaged(path, start)
+            file.seek(LENGTH_BYTES)
+            header = file.read(length)
+    except OSError as error:
+        raise SourceError(f"{path.name} cannot be read: {error.strerror}", where=str(path), fix="look at it") from error
+    try:
+        tensors = parse_header(header)
+    except ValueError as error:
+        raise _damaged(path, start) from error
+    whole = LENGTH_BYTES + length + max((tensor.end for tensor in tensors.values()), default=0)
+    if size != whole:
+        how = "truncated" if size < whole else "too long"
+        raise SourceError(f"{path.name} is {how}: {size} of {whole} bytes", where=str(path), fix="fetch it again")
+    return tensors
+
+
+def parse_header(header: bytes) -> dict[str, Tensor]:
+    """Return the tensors that a header tells of, by name.
+
+    Args:
+        header: The JSON behind its length.
+
+    Raises:
+        ValueError: It is none.
+    """
+    try:
+        found = json.loads(header)
+        return {name: _tensor(told) for name, told in found.items() if name != METADATA}
+    except (KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+        raise ValueError("no header of a safetensors file") from error
+
+
+def _tensor(told: dict[str, Any]) -> Tensor:
+    shape = [int(size) for size in told["shape"]]
+    if min(shape, default=0) < 0:
+        raise ValueError(shape)
+    return Tensor(dtype=str(told["dtype"]), count=prod(shape), end=int(told["data_offsets"][1]))
+
+
+def _damaged(path: Path, start: bytes) -> SourceError:
+    what = describe_damage(path.name, start.decode("utf-8", "replace"), "has no header of a safetensors file")
+    return SourceError(what, where=str(path), fix="fetch it again from where it came from")

@@ -1,0 +1,1 @@
+"""Starting rehearsals: the program, its server, its reward functions."""

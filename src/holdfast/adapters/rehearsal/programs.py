@@ -1,0 +1,133 @@
+"""The program that a target comes to: a script's text with its arguments, whatever was named."""
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from holdfast.adapters.readers.command_line import CommandLine, read_commands, read_exports
+from holdfast.adapters.readers.command_line.launched import REQUIREMENTS
+from holdfast.adapters.readers.script.notebook_cells import clean_cell
+from holdfast.adapters.targets import read_text
+from holdfast.adapters.targets.overrides import require_no_overrides
+from holdfast.core.document import Document
+from holdfast.core.errors import UsageError
+from holdfast.core.notebook import NOTEBOOK, read_cells
+
+COMMAND: Final = "--"
+SHELLS: Final = (".sh", ".bash", ".slurm", ".sbatch")
+TRL: Final = "trl"
+VARIABLES: Final = "environment.variables."
+NUMBERED: Final = frozenset(
+    {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "NODE_RANK", "MASTER_ADDR", "MASTER_PORT"}
+)
+"""Variables of several processes, of which a rehearsal plays one."""
+ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
+OWN: Final = "trl:"
+"""What a script of TRL's own is named with; where it lies is known in its environment alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """What is run.
+
+    Attributes:
+        path: The script's path; `trl:sft` for one that comes with TRL.
+        source: Its text; empty for one of TRL's.
+        arguments: Its own arguments.
+        local: Whether it is known to run on this machine.
+        launched_by: Words of its launchers, in order: what they do is not rehearsed.
+        added: Requirements that a launcher installs beside those of the script.
+        python: The interpreter that a job names for it; empty: it is looked for.
+        variables: Environment variables that a job gives it.
+        job: The job file that it was rendered from.
+    """
+
+    path: str
+    source: str
+    arguments: tuple[str, ...] = ()
+    local: bool = False
+    launched_by: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    python: str = ""
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    job: Document | None = None
+
+
+def read_program(target: str, arguments: Sequence[str], sets: Sequence[str]) -> Program:
+    """Return the program that a script, a notebook or a command line comes to.
+
+    Args:
+        target: A script, a notebook, a shell script with one training in it, `-`, or `--` for a command line.
+        arguments: The script's own arguments, or the words of the command line.
+        sets: Overrides; `where.backend=local` says that it will run on this machine.
+
+    Raises:
+        UsageError: There is no such file, or nothing in it trains.
+    """
+    require_no_overrides(target, sets)
+    local = bool(sets)
+    suffix = Path(target).suffix
+    if target == COMMAND:
+        return _of_shell(shlex.join(arguments), "the command line", local=local)
+    text = read_text(target)
+    if suffix in SHELLS:
+        return _of_shell(text, target, local=local)
+    if suffix == NOTEBOOK:
+        text = _of_cells(text, target)
+    return Program(path=target, source=text, arguments=tuple(arguments), local=local)
+
+
+def _of_cells(text: str, where: str) -> str:
+    """Return the cells of a notebook as one program.
+
+    Raises:
+        UsageError: It has none.
+    """
+    cells = read_cells(text)
+    if not cells:
+        raise UsageError(
+            f"{where} is no notebook that has a cell of code", where=where, fix="see whether it opens in Jupyter"
+        )
+    return "\n".join(clean_cell(each) for each in cells.values())
+
+
+def _of_shell(text: str, where: str, *, local: bool) -> Program:
+    """Return what the first command in a shell's text runs that trains, with the variables that it is given.
+
+    Raises:
+        UsageError: It runs nothing that trains, or words of it are known to the shell alone.
+    """
+    fix = "name the script, with its arguments after `--`"
+    for line in read_commands(text, where):
+        program = line.program
+        if program is None or not (program.name.text.endswith(".py") or program.name.text == TRL):
+            continue
+        words = [program.name, *program.arguments]
+        if unknown := next((word for word in words if not word.known), None):
+            raise UsageError(f"`{unknown.text}` is known to the shell alone", where=where, fix=fix)
+        given: dict[str, Any] = {
+            "local": local,
+            "launched_by": _launchers(line),
+            "variables": _variables(line, text, where),
+            "added": tuple(map(str, line.launch.values.get(REQUIREMENTS, ()))),
+        }
+        name, *rest = (word.text for word in words)
+        if name == TRL and rest:
+            return Program(path=OWN + rest[0], source="", arguments=tuple(rest[1:]), **given)
+        return Program(path=name, source=read_text(name), arguments=tuple(rest), **given)
+    raise UsageError(f"{where} runs no script of Python and no command of TRL", where=where, fix=fix)
+
+
+def _launchers(line: CommandLine) -> tuple[str, ...]:
+    words = line.words[: len(line.words) - len(line.launch.words)]
+    return tuple(word.text for word in words if not ASSIGNMENT.fullmatch(word.text))
+
+
+def _variables(line: CommandLine, text: str, where: str) -> dict[str, str]:
+    """Return the variables that a command is given, but for those by which launchers number processes."""
+    said = {name: value for name, value in line.launch.values.items() if name.startswith(VARIABLES)}
+    own = {name.removeprefix(VARIABLES): value for name, value in said.items() if isinstance(value, str)}
+    return {name: value for name, value in (read_exports(text, where) | own).items() if name not in NUMBERED}

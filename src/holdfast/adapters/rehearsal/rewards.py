@@ -1,0 +1,109 @@
+"""Asking reward functions, each in a child process that is ended with all that it started."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from holdfast.adapters.environment.marked_processes import end_group
+from holdfast.catalog.trl_rewards import MODULE, TRL_REWARDS
+from holdfast.core.scan import RewardResult
+
+LIMIT_S = 30.0
+"""Time that a call may take."""
+IMPORT_LIMIT_S = 120.0
+"""Time that importing the function may take: torch alone takes many seconds where nothing is cached."""
+LOOK_S = 0.02
+MARK = "HOLDFAST_REWARD"
+"""Variable by which processes are known that the function started, wherever they went."""
+
+
+def call_rewards(
+    names: Sequence[str], question: Mapping[str, Any], *, folder: Path = Path(), limit_s: float = LIMIT_S
+) -> tuple[RewardResult, ...]:
+    """Return what each reward function gives for some completions.
+
+    Covered: functions of files and modules, async ones, and those of TRL by name. Not covered: reward models, which have
+    to be loaded; functions that need the trainer's environments.
+
+    Args:
+        names: `file.py:function`, `module:function`, or the name of one of TRL's.
+        question: `prompts`, `completions`, `completion_ids`, `columns`, and whether it is `answered`.
+        folder: Folder that the files' paths start from.
+        limit_s: Time that each call may take.
+    """
+    return tuple(_ask(name, question, folder, limit_s) for name in names)
+
+
+def _ask(name: str, question: Mapping[str, Any], folder: Path, limit_s: float) -> RewardResult:
+    function = f"{MODULE}:{name}" if name in TRL_REWARDS else name
+    with tempfile.TemporaryDirectory(prefix="holdfast-reward-") as box:
+        asked, answer = Path(box, "question.json"), Path(box, "answer.json")
+        asked.write_text(json.dumps({**question, "function": function}, default=str), encoding="utf-8")
+        over = _run(asked, answer, folder, limit_s)
+        told = _read(answer)
+    answered = bool(question.get("answered"))
+    if "rewards" in told:
+        return RewardResult(name=name, rewards=tuple(told["rewards"]), answered=answered)
+    if "absent" in told:
+        return RewardResult(
+            name=name, skipped="TRL is not installed here: pip install 'holdfast[train]'", answered=answered
+        )
+    return RewardResult(name=name, problem=told.get("problem", over), answered=answered)
+
+
+def _run(asked: Path, answer: Path, folder: Path, limit_s: float) -> str:
+    """Run the child to its end or to the time limit; return what is to be said where it leaves no answer."""
+    token = uuid4().hex
+    with as_file(files("holdfast.payload") / "ask_reward.py") as program:
+        child = subprocess.Popen(  # noqa: S603 - the words are a list, no shell reads them
+            [sys.executable, str(program), str(asked), str(answer)],
+            cwd=folder,
+            env={**os.environ, MARK: token, "TOKENIZERS_PARALLELISM": "false"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            return _wait(child, answer, limit_s)
+        finally:
+            _end(child, token)
+
+
+def _wait(child: subprocess.Popen[bytes], answer: Path, limit_s: float) -> str:
+    """Wait for the child: first for the import, then for the call."""
+    until = time.monotonic() + IMPORT_LIMIT_S
+    what = f"importing it takes longer than {IMPORT_LIMIT_S:g} seconds"
+    imported = False
+    while time.monotonic() < until:
+        try:
+            code = child.wait(LOOK_S)
+        except subprocess.TimeoutExpired:
+            if not imported and answer.exists():
+                imported, until = True, time.monotonic() + limit_s
+                what = f"it takes longer than {limit_s:g} seconds for a few completions"
+        else:
+            return f"it ends the process, with exit code {code}"
+    return what
+
+
+def _end(child: subprocess.Popen[bytes], token: str) -> None:
+    """End the child and every process that it started."""
+    end_group(child.pid, MARK, token)
+    child.wait()
+
+
+def _read(answer: Path) -> dict[str, Any]:
+    try:
+        told: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return told

@@ -1,0 +1,261 @@
+"""The server of rehearsals: one process in the script's environment, which forks one for each part of the path.
+
+Covered: a script's own environment by `uv`, or this one; limits of time and memory, after which the part and all that it
+started are ended and what it had said is kept. Not covered: Windows, which cannot fork.
+"""
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final, Self
+from uuid import uuid4
+
+import psutil
+
+from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.environment.marked_processes import end_group
+from holdfast.adapters.storage.checkpoints import verify_checkpoint
+from holdfast.core.rehearsal import PartResult
+from holdfast.payload.rehearsal.order import PartRequest
+
+MARK: Final = "HOLDFAST_REHEARSAL"
+LOOK_S: Final = 0.02
+WEIGH_S: Final = 0.5
+STACKS_S: Final = 0.3
+"""Time in which a process that is about to be ended writes its stacks."""
+VARIABLES: Final = {
+    "OMP_NUM_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "PYTHONUNBUFFERED": "1",
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 33),
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 33),
+    "THP_MEM_ALLOC_ENABLE": "1",
+}
+"""One thread: twins are small, and what has threads cannot be forked. Memory is kept for what comes next, in large pages: logits over
+a whole vocabulary are hundreds of megabytes, and half of a step would go by while the kernel clears them."""
+
+
+@dataclass(slots=True)
+class _RunningPart:
+    """A part that runs."""
+
+    order: PartRequest
+    pid: int = 0
+    began_s: float = 0.0
+    ended_s: float = 0.0
+    code: int | None = None
+    over: str = ""
+
+
+class NoEnvironmentError(Exception):
+    """The script's environment could not be made; the text is what was said of it."""
+
+
+class RehearsalServer:
+    """Plays the parts of rehearsals in one environment.
+
+    Args:
+        words: The words that run a Python program there, without the program.
+        header: The PEP 723 header that the program needs before its first line, or nothing.
+        wanted: `module` or `module:name` that is imported before the first fork.
+        folder: A folder of its own.
+        variables: Environment variables of the script.
+    """
+
+    def __init__(
+        self, words: Sequence[str], *, header: str, wanted: Sequence[str], folder: Path, variables: Mapping[str, str]
+    ) -> None:
+        self._token, self._clock, self._parts = uuid4().hex, SystemClock(), dict[str, _RunningPart]()
+        program = Path(str(files("holdfast.payload") / "rehearsal" / "__main__.py"))
+        if header:
+            starter = folder / "server.py"
+            starter.write_text(f"{header}\nimport runpy\nrunpy.run_path({str(program)!r}, run_name='__main__')\n")
+            program = starter
+        self._errors = folder / "server.log"
+        with self._errors.open("wb") as errors:
+            self._process = subprocess.Popen(  # noqa: S603 - the words are a list, no shell reads them
+                [*words, str(program), *wanted],
+                env={**os.environ, **VARIABLES, **variables, MARK: self._token},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                start_new_session=True,
+            )
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(_open(self._process.stdout), selectors.EVENT_READ)
+        self._rest = b""
+        self.ready: Mapping[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        end_group(self._process.pid, MARK, self._token)
+        for part in self._parts.values():
+            if not part.pid:  # it was not started yet; group 0 would be our own
+                continue
+            with suppress(ProcessLookupError):
+                os.killpg(part.pid, signal.SIGKILL)
+        self._process.wait()
+        self._selector.close()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(BrokenPipeError):
+                _open(pipe).close()
+
+    @property
+    def alive(self) -> bool:
+        """Whether it still runs."""
+        return self._process.poll() is None
+
+    @property
+    def used(self) -> bool:
+        """Whether anything was played in it: its imports are nobody's time then."""
+        return bool(self._parts)
+
+    def wait_ready(self, limit_s: float) -> Mapping[str, Any]:
+        """Wait until the libraries are imported; return what the server said of them.
+
+        Raises:
+            NoEnvironmentError: It could not be made, or the server did not start.
+        """
+        until = time.monotonic() + limit_s
+        while not self.ready:
+            if self._process.poll() is not None or time.monotonic() > until:
+                raise NoEnvironmentError(_text(self._errors))
+            self._hear()
+        return self.ready
+
+    def play(
+        self,
+        orders: Sequence[PartRequest],
+        *,
+        limit_s: float,
+        limit_bytes: int,
+        then: Callable[[PartResult], PartRequest | None] = lambda _: None,
+    ) -> list[PartResult]:
+        """Play parts side by side until each has ended; one that goes over a limit is ended.
+
+        Args:
+            orders: What to play; each has a folder of its own.
+            limit_s: Time that each may take.
+            limit_bytes: Memory that each may take.
+            then: Told what each has left as it ends; what it returns is played as well.
+
+        Returns:
+            What each has left, in the order in which they were begun.
+        """
+        begun, left, weighed_s = [self._begin(each) for each in orders], dict[str, PartResult](), time.monotonic()
+        while running := [each for each in begun if each.order.folder not in left]:
+            self._hear()
+            if weigh := time.monotonic() - weighed_s > WEIGH_S:
+                weighed_s = time.monotonic()
+            for part in running:
+                if part.pid and not part.over and (over := _over(part, limit_s, limit_bytes, weigh=weigh)):
+                    part.over = over
+                    self._end(part)
+                if self._process.poll() is not None:
+                    part.over, part.ended_s = "the environment's server has ended", time.monotonic()
+            for part in [each for each in running if each.ended_s]:
+                left[part.order.folder] = read_played(part)
+                if (more := then(left[part.order.folder])) and self.alive:
+                    begun.append(self._begin(more))
+        return [left[each.order.folder] for each in begun]
+
+    def _begin(self, order: PartRequest) -> _RunningPart:
+        """Have the server play a part."""
+        Path(order.folder).mkdir(parents=True, exist_ok=True)
+        part = self._parts[order.folder] = _RunningPart(order)
+        _open(self._process.stdin).write(order.written().encode() + b"\n")
+        _open(self._process.stdin).flush()
+        return part
+
+    def _hear(self) -> None:
+        """Take what the server said, and wait for it shortly where it said nothing."""
+        if not self._selector.select(LOOK_S):
+            return
+        read = os.read(_open(self._process.stdout).fileno(), 1 << 16)
+        if not read:
+            self._clock.sleep(LOOK_S)
+        *lines, self._rest = (self._rest + read).split(b"\n")
+        for line in lines:
+            said = json.loads(line)
+            if said["event"] == "ready":
+                self.ready = said
+            elif said["event"] == "started":
+                self._parts[said["folder"]].pid = said["pid"]
+                self._parts[said["folder"]].began_s = time.monotonic()
+            else:
+                self._parts[said["folder"]].code = said["code"]
+                self._parts[said["folder"]].ended_s = time.monotonic()
+
+    def _end(self, part: _RunningPart) -> None:
+        """Take a part's stacks, and end it with all that it started."""
+        with suppress(ProcessLookupError):
+            if Path(part.order.folder, "attempt", "pids", "rank-0").exists():  # before that the signal would end it
+                os.kill(part.pid, signal.SIGUSR1)
+                self._clock.sleep(STACKS_S)
+            os.killpg(part.pid, signal.SIGKILL)
+
+
+def _over(part: _RunningPart, limit_s: float, limit_bytes: int, *, weigh: bool) -> str:
+    """Return which limit a part is over, in words; empty where it is over none."""
+    if time.monotonic() - part.began_s > limit_s:
+        return f"it takes longer than {limit_s:g} seconds"
+    if weigh:
+        with suppress(psutil.Error):
+            if psutil.Process(part.pid).memory_info().rss > limit_bytes:
+                return f"it takes more than {limit_bytes / 1e9:.1f} GB of memory"
+    return ""
+
+
+def read_played(part: _RunningPart) -> PartResult:
+    """Return what a part left in its folder."""
+    folder = Path(part.order.folder)
+    events = _lines(folder / "attempt" / "events.jsonl")
+    saved = [each["path"] for each in events if each["event"] == "checkpoint"]
+    return PartResult(
+        part=part.order.part,
+        code=None if part.over else part.code,
+        over=part.over,
+        tellings=tuple(_lines(folder / "rehearsal.jsonl")),
+        events=tuple(events),
+        logs={name: _text(folder / name) for name in ("stdout.log", "stderr.log")},
+        stacks=_text(folder / "attempt" / "stacks.txt"),
+        damage=_damage(Path(saved[-1])) if saved and part.order.part == "stop" else "",
+        elapsed_s=part.ended_s - part.began_s,
+    )
+
+
+def _damage(checkpoint: Path) -> str:
+    if not checkpoint.is_dir():
+        return f"{checkpoint.name} is gone"
+    found = verify_checkpoint(checkpoint)
+    problems = "; ".join(f"{each.file}: {each.message}" for each in found.problems)
+    return "" if found.verdict == "whole" else f"{checkpoint.name} is {found.verdict}: {problems}"
+
+
+def _lines(path: Path) -> list[Mapping[str, Any]]:
+    """Return the JSON objects of a file; a last line that was cut off is left out."""
+    found: list[Mapping[str, Any]] = []
+    for line in _text(path).splitlines():
+        with suppress(ValueError):
+            found.append(json.loads(line))
+    return found
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+
+
+def _open(stream: Any) -> Any:
+    """Return a pipe that was asked for, and so is there."""
+    assert stream is not None  # noqa: S101 - Popen was given PIPE
+    return stream

@@ -1,0 +1,1 @@
+"""What is kept on disk: the ledger, run folders, checkpoints, caches."""

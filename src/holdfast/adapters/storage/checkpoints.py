@@ -1,0 +1,148 @@
+"""Checkpoints on disk: whether one is whole, and which is the newest that is.
+
+Covered: every file of the manifest that the runtime writes last; without one, the damage that shows by itself.
+Not covered: files that the manifest does not name; optimizers of FSDP and DeepSpeed, which save under other names,
+so that `newest_whole` passes their checkpoints over.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from holdfast.adapters.local.model_files import INDEX, model_of
+from holdfast.adapters.local.weights import read_header
+from holdfast.core.checkpoint import CheckpointProblem, Verdict, Wholeness
+from holdfast.core.errors import SourceError, UsageError
+
+MANIFEST = "holdfast-manifest.json"
+CHECKPOINT = re.compile(r"checkpoint-(\d+)")
+STATE = "trainer_state.json"
+# Without one of the latter two transformers resumes all the same, with a fresh optimizer and schedule.
+# Source: `Trainer._load_optimizer_and_scheduler` of transformers 5.23.
+RESUMABLE = (STATE, "optimizer.pt", "scheduler.pt")
+EMPTY = (".gitattributes", ".gitignore", ".gitkeep", "__init__.py")
+"""Files that may hold nothing."""
+CUT_SHORT = "missing: the save was cut short, since holdfast writes the manifest last"
+UNWATCHED = "missing: holdfast did not watch the save, so no list of the files with their hashes was written"
+NO_DAMAGE = "; no damage is apparent"
+
+
+def verify_checkpoint(path: Path) -> Wholeness:
+    """True if a checkpoint or a model's folder is whole; reads every byte that the manifest names.
+
+    Raises:
+        UsageError: It is no folder.
+    """
+    if not path.is_dir():
+        raise UsageError("no such checkpoint", where=str(path), fix="name the folder of a checkpoint or of a model")
+    if not (path / MANIFEST).exists():
+        return _verify_without_manifest(path)
+    step: int | None = _step_of(path)
+    problems: tuple[CheckpointProblem, ...] = (
+        CheckpointProblem(MANIFEST, "unreadable: it is no manifest of holdfast"),
+    )
+    with suppress(ValueError, KeyError, TypeError, AttributeError):
+        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        step, problems = int(manifest["step"]), tuple(_compare(path, manifest["files"]))
+    return Wholeness(path=str(path), step=step, verdict="damaged" if problems else "whole", problems=problems)
+
+
+def newest_whole(folder: Path) -> tuple[Path | None, list[Wholeness]]:
+    """Return the newest checkpoint that is whole and can be resumed from, and the newer ones that were passed over.
+
+    Args:
+        folder: Where the trainer saves its `checkpoint-<step>`.
+    """
+    found = [path for path in folder.glob("checkpoint-*") if path.is_dir() and _step_of(path) is not None]
+    passed_over: list[Wholeness] = []
+    for path in sorted(found, key=lambda path: _step_of(path) or 0, reverse=True):
+        wholeness = verify_checkpoint(path)
+        lacking = [
+            CheckpointProblem(name, "missing: training cannot resume")
+            for name in RESUMABLE
+            if not (path / name).exists()
+        ]
+        if wholeness.verdict == "whole" and not lacking:
+            return path, passed_over
+        passed_over.append(replace(wholeness, problems=tuple(dict.fromkeys((*wholeness.problems, *lacking)))))
+    return None, passed_over
+
+
+def _step_of(path: Path) -> int | None:
+    named = CHECKPOINT.fullmatch(path.name)
+    return int(named[1]) if named else None
+
+
+def _verify_without_manifest(path: Path) -> Wholeness:
+    damage = list(_apparent_damage(path))
+    problems = [
+        CheckpointProblem(
+            MANIFEST, CUT_SHORT if _is_watched(path.parent) else f"{UNWATCHED}{'' if damage else NO_DAMAGE}"
+        )
+    ]
+    verdict: Verdict = "damaged" if damage else "unverifiable"
+    return Wholeness(path=str(path), step=_step_of(path), verdict=verdict, problems=(*problems, *damage))
+
+
+def _is_watched(folder: Path) -> bool:
+    """True if holdfast watched what was saved into a folder: another checkpoint there has its manifest."""
+    return any(folder.glob(f"checkpoint-*/{MANIFEST}"))
+
+
+def _compare(folder: Path, files: Mapping[str, Mapping[str, Any]]) -> Iterator[CheckpointProblem]:
+    """Yield what is wrong; hashes are only computed of files that have the right size."""
+    for name, told in files.items():
+        path = folder / name
+        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            yield CheckpointProblem(name, "not a file of this folder")
+        elif not path.is_file():
+            yield CheckpointProblem(name, "missing")
+        elif path.stat().st_size != told["bytes"]:
+            size = path.stat().st_size
+            yield CheckpointProblem(
+                name, f"{'truncated' if size < told['bytes'] else 'grown'}: {size} of {told['bytes']} bytes"
+            )
+        elif _hash(path) != told["sha256"]:
+            yield CheckpointProblem(name, "changed: its sha256 is another")
+
+
+def _hash(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _apparent_damage(folder: Path) -> Iterator[CheckpointProblem]:
+    """Yield the damage that shows without knowing what was saved."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.stat().st_size and path.name not in EMPTY:
+            yield CheckpointProblem(path.relative_to(folder).as_posix(), "empty")
+        elif path.suffix == ".safetensors" and (message := _weights_damage(path)):
+            yield CheckpointProblem(path.relative_to(folder).as_posix(), message)
+    yield from (
+        CheckpointProblem(name, f"missing: {INDEX} lists it")
+        for name in _listed(folder)
+        if not (folder / name).exists()
+    )
+    if _step_of(folder) is not None and not (folder / STATE).exists():
+        yield CheckpointProblem(STATE, "missing: training cannot resume")
+
+
+def _listed(folder: Path) -> list[str]:
+    """Return the weight files that a model's index names; none where it has no index."""
+    index = folder / INDEX
+    text = index.read_text(encoding="utf-8", errors="replace") if index.is_file() else ""
+    return sorted(model_of((), {INDEX: text}).shards) if text else []
+
+
+def _weights_damage(path: Path) -> str:
+    """Return what is wrong with a safetensors file, or nothing."""
+    try:
+        read_header(path)
+    except SourceError as damage:
+        return damage.what.removeprefix(f"{path.name} ").removeprefix("is ")
+    return ""

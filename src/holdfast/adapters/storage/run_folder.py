@@ -1,0 +1,111 @@
+"""Run folders: where everything about one run lies. The layout is `contract.md` §4."""
+
+import json
+import random
+from contextlib import AbstractContextManager
+from pathlib import Path
+from string import ascii_lowercase, digits
+
+from holdfast.adapters.storage.locks import holding, is_held
+from holdfast.core.errors import LedgerError, UsageError
+from holdfast.core.plan import Plan
+
+DRAWS = 100
+SUPERVISOR = "supervisor.lock"
+
+
+def make_run_folder(runs: Path, name: str, started: str) -> Path:
+    """Make a folder that no other run has and return it.
+
+    Args:
+        runs: The runs folder.
+        name: The job's name.
+        started: The run's start, `YYYYmmdd-HHMMSS`.
+
+    Raises:
+        UsageError: The runs folder cannot be written.
+    """
+    for _ in range(DRAWS):
+        draw = "".join(random.SystemRandom().choices(ascii_lowercase + digits, k=2))
+        folder = runs / f"{name}-{started}-{draw}"
+        try:
+            runs.mkdir(parents=True, exist_ok=True)
+            folder.mkdir()
+            return folder.resolve()
+        except FileExistsError:
+            if not runs.is_dir():
+                raise UsageError(
+                    f"{runs} is a file", where="the runs folder", fix="choose another with --runs"
+                ) from None
+        except OSError as error:
+            what = f"the runs folder cannot be written: {error.strerror}"
+            raise UsageError(what, where=str(runs), fix="choose another with --runs, or free disk space") from error
+    raise LedgerError("no free name for the run", where=str(runs), fix="try again in a second")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that a reader sees all of it or the one before.
+
+    Raises:
+        LedgerError: It could not be written.
+    """
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(path)
+    except OSError as error:
+        what = f"{path.name} cannot be written: {error.strerror}"
+        raise LedgerError(what, where=str(path.parent), fix="free some disk space, or check permissions") from error
+
+
+def save_plan(folder: Path, plan: Plan) -> None:
+    """Write the plan down, so that a resumed run starts from the very same one."""
+    write_whole(folder / "plan.json", json.dumps(plan.as_json(), indent=1))
+
+
+def load_plan(folder: Path) -> Plan:
+    """Return the plan of a run.
+
+    Raises:
+        LedgerError: It is not there, or not whole.
+    """
+    path = folder / "plan.json"
+    try:
+        return Plan.from_json(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        what = f"the run's plan cannot be read: {error}"
+        raise LedgerError(what, where=str(path), fix="start the job again with `holdfast run`") from error
+
+
+def supervising(folder: Path) -> AbstractContextManager[bool]:
+    """Hold the right to supervise a run within a block; gives False where another process holds it."""
+    return holding(folder / SUPERVISOR)
+
+
+def is_supervised(folder: Path) -> bool:
+    """Whether a process holds the right to supervise a run."""
+    return is_held(folder / SUPERVISOR)
+
+
+class Tail:
+    """The part of a growing file that was not read yet.
+
+    Args:
+        path: The file, which may not be there yet.
+        past: Whether what it holds already is to be read too.
+    """
+
+    def __init__(self, path: Path, *, past: bool = True) -> None:
+        self._path = path
+        self._offset = path.stat().st_size if not past and path.exists() else 0
+
+    def read(self) -> bytes:
+        """Return the bytes that came since the last call."""
+        if not self._path.exists():
+            return b""
+        with self._path.open("rb") as file:
+            file.seek(self._offset)
+            news = file.read()
+        self._offset += len(news)
+        return news

@@ -1,0 +1,1 @@
+"""The terminal: keys, signals, the log."""

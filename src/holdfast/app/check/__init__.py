@@ -1,0 +1,1 @@
+"""The verb `check`, and what it asks of targets."""

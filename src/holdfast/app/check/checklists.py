@@ -1,0 +1,32 @@
+"""The checklists for before a job is sent, filled in for one target."""
+
+from typing import Any
+
+from holdfast.adapters.targets import Target
+from holdfast.app.check.earlier import find_earlier
+from holdfast.app.check.target_request import TargetRequest
+from holdfast.engine.check.answers import CheckedTarget
+from holdfast.engine.check.rule_runner import select
+from holdfast.engine.checklist.earlier import judge_earlier
+from holdfast.engine.checklist.table import checklist, render_rows
+from holdfast.rules import all_rules
+
+
+def render_checklists(request: TargetRequest, target: Target, checked: CheckedTarget) -> Any:
+    """The rows of the checklists, as `contract.md` §2 spells them.
+
+    Args:
+        request: What was asked about the target.
+        target: The target.
+        checked: What the rules said of it.
+    """
+    chosen = {rule.code for rule in select(all_rules(), only=request.only, ignore=request.ignore)}
+    rows = checklist(
+        target.documents,
+        checked.findings,
+        checked.skips,
+        let_pass=[finding for finding, _ in checked.let_pass],
+        left_out=[rule for rule in all_rules() if rule.code not in chosen],
+        shown=judge_earlier(find_earlier(request, target), request.path),
+    )
+    return render_rows(rows)

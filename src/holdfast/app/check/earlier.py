@@ -1,0 +1,64 @@
+"""What earlier commands have shown of a target that is checked."""
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from holdfast.adapters.rehearsal.passed import passed_at
+from holdfast.adapters.storage.ledger import Ledger
+from holdfast.adapters.storage.run_folder import load_plan
+from holdfast.adapters.targets import Target
+from holdfast.app.arguments import runs_folder
+from holdfast.app.check.target_request import TargetRequest
+from holdfast.app.programs import interpreter_of, program_of
+from holdfast.app.rendering import script_of
+from holdfast.core.errors import HoldfastError
+from holdfast.core.event import RunState, fold
+from holdfast.engine.check.answers import JOB_FILES
+from holdfast.engine.checklist.earlier import Earlier
+
+RUNNABLE: Final = (".py", ".ipynb", *JOB_FILES)
+LOOKED_AT: Final = 50  # newest runs of the folder
+
+
+def find_earlier(question: TargetRequest, asked: Target) -> Earlier:
+    """Return what a rehearsal and a run of the same job have shown: the same script with the same settings."""
+    if not question.path.endswith(RUNNABLE):
+        return Earlier()
+    earlier = Earlier(rehearsed=_rehearsed(question))
+    name, state = next(_runs_of(asked), ("", RunState()))
+    if not name:
+        return earlier
+    return replace(earlier, run=name, stage=state.stage.value, took_s=state.seen_s - state.started_s)
+
+
+def _rehearsed(question: TargetRequest) -> str:
+    """Return when a rehearsal passed, by itself or before a run; nothing where none did, or none can be told from here."""
+    with suppress(HoldfastError):
+        program = program_of(question.path, question.sets, question.arguments)
+        words = interpreter_of(program)
+        times = [passed_at(each, words) for each in (program, replace(program, local=True))]
+        newest_s = max((each for each in times if each is not None), default=None)
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(newest_s)) if newest_s is not None else ""
+    return ""
+
+
+def _runs_of(asked: Target) -> Iterator[tuple[str, RunState]]:
+    """Yield name and state of each run that was started from the same script, newest first."""
+    folder = runs_folder(None, asked.job.output.folder if asked.job else None)
+    if not folder.is_dir():
+        return
+    script, ledger = script_of(asked), Ledger(folder)
+    for name in reversed(ledger.runs()[-LOOKED_AT:]):
+        if _script(folder / name) == script:
+            yield name, fold(ledger.outline(name))
+
+
+def _script(folder: Path) -> str | None:
+    """Return the script that a run was started with; None for one that never was."""
+    with suppress(HoldfastError, OSError):
+        return load_plan(folder).script
+    return None

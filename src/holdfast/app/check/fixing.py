@@ -1,0 +1,121 @@
+"""Fixing what was found: every fix that can be made at once, and again until none is left."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from holdfast.adapters.storage.write_back import write_back
+from holdfast.adapters.targets import read_text
+from holdfast.app.check.target import answer_question, ask_rules, read_question
+from holdfast.app.check.target_request import STANDARD_INPUT, TargetRequest
+from holdfast.core.errors import UsageError
+from holdfast.core.finding import Finding
+from holdfast.core.notebook import is_notebook
+from holdfast.core.text import TextEdit, apply_text_edits
+from holdfast.engine.check.fixes import combine_fixes, render_diff
+
+Json = dict[str, Any]
+ROUNDS = 10
+"""A fix may be in the way of another, or bring to light what another rule objects to; more would be two that quarrel."""
+
+
+@dataclass(slots=True)
+class FixedSource:
+    """What becomes of a target's text.
+
+    Attributes:
+        before: The text.
+        after: The text with the fixes in it.
+        fixed: What they fix.
+        beside: The edits of modules beside it, by path. Those are read from the disk each time, and change at the end.
+    """
+
+    before: str
+    after: str
+    fixed: list[Finding] = field(default_factory=list[Finding])
+    beside: dict[str, set[TextEdit]] = field(default_factory=dict[str, set[TextEdit]])
+
+    def texts(self, path: str) -> Iterator[tuple[str, str, str]]:
+        """Yield each file that changes: its path, its text before and after."""
+        yield path, self.before, self.after
+        for other, edits in self.beside.items():
+            text = read_text(other)
+            yield other, text, apply_text_edits(text, edits)
+
+
+def answer_fixed(question: TargetRequest, *, unsafe: bool, write: bool, alone: bool = False) -> Json:
+    """Return the answer about a target after its fixes were made; where they are not written, before.
+
+    Args:
+        question: The question.
+        unsafe: Whether to make fixes too that may change what the user meant.
+        write: Whether to write the file; else the answer holds what would change.
+        alone: As for `answer_question`.
+
+    Raises:
+        UsageError: As for `answer_question`; standard input is to be written.
+        SourceError: The file cannot be written.
+    """
+    if write and question.path == STANDARD_INPUT:
+        raise UsageError("standard input cannot be written", where="-", fix="use `--diff`")
+    source = _fixed_source(question, unsafe=unsafe)
+    texts = list(source.texts(question.path)) if source and source.fixed else []
+    for path, _, after in texts if write else ():
+        write_back(path, after)
+    answer = answer_question(question, alone=alone).answer
+    if source is None:
+        return answer
+    diff = "".join(render_diff(path, before, after) for path, before, after in texts)
+    return {**answer, "fixed": [_told(finding) for finding in source.fixed], **({} if write else {"diff": diff})}
+
+
+def _fixed_source(question: TargetRequest, *, unsafe: bool) -> FixedSource | None:
+    """Return what becomes of a target's text; None where it cannot be read. Files that it runs are left alone."""
+    try:
+        asked = read_question(question)
+    except (UsageError, ExceptionGroup):
+        return None
+    source = FixedSource(asked.document.text, asked.document.text)
+    for _ in range(ROUNDS):
+        found = ask_rules(asked, question).findings
+        made = combine_fixes(_open(found, question.path, source.fixed), asked.place_edits, unsafe=unsafe)
+        text = _applied(question.path, source.after, (edit for edit in made.edits if not edit.path))
+        if text == source.after and not made.fixed:
+            break
+        try:
+            asked = read_question(question, text)
+        except (UsageError, ExceptionGroup):  # what cannot be read is no better
+            break
+        source.after = text
+        source.fixed += made.fixed
+        for edit in made.edits:
+            if edit.path:
+                source.beside.setdefault(edit.path, set()).add(edit)
+    return source
+
+
+def _open(findings: Iterable[Finding], path: str, fixed: Iterable[Finding]) -> list[Finding]:
+    """Return a file's own findings, without those in modules beside it that are fixed already."""
+    done = {each.place for each in fixed if each.place and each.place.path != path}
+    own = (each for each in findings if each.document is not None and each.document.path == path)
+    return [each for each in own if each.place not in done]
+
+
+def _applied(path: str, text: str, edits: Iterable[TextEdit]) -> str:
+    if is_notebook(path):
+        from holdfast.adapters.readers.notebook_edits import apply_notebook_edits
+
+        return apply_notebook_edits(text, edits)
+    return apply_text_edits(text, edits)
+
+
+def _told(finding: Finding) -> Json:
+    place, fix = finding.place, finding.fix
+    return {
+        "code": finding.rule.code if finding.rule else "",
+        "message": finding.message,
+        "title": fix.title if fix else "",
+        "safe": fix.safe if fix else True,
+        "line": place.line if place else None,
+        **({"cell": place.cell} if place and place.cell else {}),
+    }

@@ -1,0 +1,44 @@
+"""Checking the comments that let findings pass, after everything else was asked."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from holdfast.adapters.targets import Target
+from holdfast.app.check.target_request import IGNORES, INSPECTED
+from holdfast.core.finding import Finding, Rule
+from holdfast.engine.check.answers import CheckedTarget
+from holdfast.engine.check.rule_runner import run_rules
+from holdfast.engine.check.suppress import Ignore
+from holdfast.engine.check.unused_ignores import IgnoreUsage, unused_ignores
+from holdfast.rules import all_rules
+
+UNREADABLE = "SYN001"
+"""What no rule says: that a target cannot be read."""
+
+
+def find_unused(
+    asked: Target, rules: Iterable[Rule], checked: CheckedTarget, passed: Sequence[tuple[Finding, Ignore]]
+) -> list[Finding]:
+    """Return what the rules about comments find.
+
+    Args:
+        asked: The target.
+        rules: All rules that are asked about it.
+        checked: What they found, but for those about comments.
+        passed: What comments let pass, each with the comment.
+    """
+    rules = list(rules)
+    known = (UNREADABLE, *(rule.code for rule in all_rules()))
+    decided = IgnoreUsage(known=known, undecided=frozenset(_undecided(asked, rules, checked)), passed=passed)
+    facts = {IGNORES: tuple(unused_ignores(asked.documents, decided))}
+    judging = [rule for rule in rules if IGNORES in rule.needs]
+    texts = {document.path: document for document in asked.documents}.values()
+    results = (result for document in texts for result in run_rules(judging, document, facts))
+    return [result for result in results if isinstance(result, Finding)]
+
+
+def _undecided(asked: Target, rules: Sequence[Rule], checked: CheckedTarget) -> Iterator[str]:
+    """Yield the codes of the rules of which nobody knows whether they would have found something."""
+    decided = {rule.code for rule in rules if not rule.needs & (INSPECTED | {IGNORES})}
+    kinds = {document.kind for document in asked.documents}
+    yield from (rule.code for rule in all_rules() if rule.code not in decided and rule.kinds & kinds)
+    yield from (skip.rule.code for skip in checked.skips)

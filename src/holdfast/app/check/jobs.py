@@ -1,0 +1,57 @@
+"""Asking the rules about a job file."""
+
+from collections.abc import Sequence
+from functools import partial
+
+from holdfast.adapters.backends import backend_names
+from holdfast.adapters.environment.machine import LocalMachine
+from holdfast.adapters.local.datasets import LocalDatasets
+from holdfast.adapters.local.models import LocalModels
+from holdfast.adapters.targets import Target
+from holdfast.app.check.target_request import INSPECTED, rows_at_hand
+from holdfast.core.document import Document
+from holdfast.core.finding import Finding, Rule, Skip
+from holdfast.core.scan import Scan
+from holdfast.engine.check.answers import CheckedTarget
+from holdfast.engine.check.gather import gather
+from holdfast.engine.check.hub_facts import HUB_FACTS, ReferenceResolver, asked_about
+from holdfast.engine.check.job_facts import FactSources, JobFacts
+from holdfast.engine.check.renamed import ask_at_once
+from holdfast.engine.check.rule_runner import needed_facts, run_rules
+
+TOLD = ("trl", "transformers", "peft")
+
+
+def check(asked: Target, rules: Sequence[Rule], _: str, outside: ReferenceResolver) -> CheckedTarget:
+    """Return what the rules say of a job file."""
+    job = asked.job
+    if job is None:
+        raise TypeError("a target without a job is no job file")
+    sources = FactSources(
+        datasets=LocalDatasets(),
+        machines=LocalMachine(),
+        models=LocalModels(),
+        outside=outside,
+        read_rows=partial(_read_rows, asked.document) if rows_at_hand(asked) else None,
+        backends=backend_names(),
+    )
+    facts = JobFacts(job, sources, asked.document)
+    ours = [rule for rule in asked_about(rules, asked.document, facts) if not rule.needs & INSPECTED]
+    known = gather(needed_facts(ours), facts, awaited=HUB_FACTS)
+    results = list(ask_at_once(asked.document, lambda document: run_rules(ours, document, known)))
+    return CheckedTarget(
+        document=asked.document,
+        method=job.method.value,
+        resolved={name: facts.api.versions[name] for name in TOLD},
+        because="the versions that a job file gets",
+        findings=tuple(result for result in results if isinstance(result, Finding)),
+        skips=tuple(result for result in results if isinstance(result, Skip)),
+        place_edits=asked.place_edits,
+    )
+
+
+def _read_rows(asked: Document) -> Scan:
+    """Return what reading the rows showed; polars is imported only for this."""
+    from holdfast.app.inspect.rows import scan_small
+
+    return scan_small(asked)

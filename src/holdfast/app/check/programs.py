@@ -1,0 +1,111 @@
+"""Asking the rules about a program: a script, a notebook, or the commands that start one."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from holdfast.adapters.declared import find_declared
+from holdfast.adapters.targets import Target
+from holdfast.catalog.api import packages
+from holdfast.core.document import Document
+from holdfast.core.errors import SourceError
+from holdfast.core.finding import Finding, Rule, Skip
+from holdfast.core.requirement import ProjectRequirements
+from holdfast.engine.check.answers import CheckedTarget
+from holdfast.engine.check.hub_facts import ReferenceResolver
+from holdfast.engine.check.launched import with_launched
+from holdfast.engine.check.program import VersionContext, check_program
+from holdfast.engine.resolve import IMPORTANCE, Resolution, choose_python, resolved_by
+from holdfast.engine.resolve.assuming import assume_versions
+from holdfast.engine.resolve.once import resolve_once
+
+UV = "uv"
+
+
+def check(asked: Target, rules: Sequence[Rule], resolve: str, outside: ReferenceResolver) -> CheckedTarget:
+    """Return what the rules say of a program. Each script that a command starts stands on its own requirements."""
+    results: list[Finding | Skip] = []
+    resolved: dict[str, str] = {}
+    because: dict[str, None] = {}
+    for path, documents in _by_path(asked.documents):
+        footing = replace(stand(path, documents, resolve), outside=outside)
+        results += check_program(rules, documents, footing)
+        resolved |= _named(footing.versions, documents)
+        as_uv = f"by {footing.declared.origin}; as uv resolves it"
+        because[as_uv if _asks_uv(footing.declared, resolve) else footing.because] = None
+    return CheckedTarget(
+        document=asked.document,
+        method=next(
+            (method for document in asked.documents if isinstance(method := document.get("method"), str)), None
+        ),
+        resolved=resolved,
+        because="; ".join(because),
+        findings=tuple(result for result in results if isinstance(result, Finding)),
+        skips=tuple(result for result in results if isinstance(result, Skip)),
+        place_edits=asked.place_edits,
+    )
+
+
+def stand(path: str, documents: Sequence[Document], resolve: str) -> VersionContext:
+    """Return the versions that a program gets, by what is declared in it or around it, and what launches it.
+
+    An environment says so only if it has all the libraries that the program uses; the script will run in another then.
+    """
+    declared = find_declared(path, documents[0].text)
+    if declared.kind == "environment" and not all(declared.named(package) for package in _used(documents)):
+        declared = ProjectRequirements()
+    declared = with_launched(declared, documents[0])
+    if _asks_uv(declared, resolve):
+        resolution, assumed = _by_uv(declared), dict[str, str]()
+    else:
+        resolution = resolve_once(declared)
+        assumed = assume_versions(declared, resolution, sorted(_used(documents), key=_importance))
+    return VersionContext(
+        resolution=resolution,
+        declared=declared,
+        assumed=assumed,
+        unknown={
+            name: resolution.unknown.get(name) or f"{declared.origin} does not say which {name} there will be"
+            for name in sorted(_used(documents) - resolution.newest.keys() - assumed.keys())
+        },
+    )
+
+
+def _asks_uv(declared: ProjectRequirements, resolve: str) -> bool:
+    """True if uv has anything to say: where nothing is declared, or the versions themselves, it has not."""
+    return resolve == UV and bool(declared.requirements) and not declared.exact
+
+
+def _by_uv(declared: ProjectRequirements) -> Resolution:
+    """Return the versions that uv would install; where it cannot say, nothing is known of any, and why."""
+    from holdfast.adapters.declared import uv
+
+    python = choose_python(declared.python)
+    try:
+        newest, lowest = uv.ask_uv(declared, python), uv.ask_uv(declared, python, lowest=True)
+    except SourceError as error:
+        known = resolve_once(declared)
+        return replace(known, newest={}, lowest=None, conflict=None, unknown=dict.fromkeys(known.declared, error.what))
+    return resolved_by(declared, newest, lowest=lowest, python=python)
+
+
+def _by_path(documents: Iterable[Document]) -> Iterator[tuple[str, list[Document]]]:
+    for (path, _), group in groupby(documents, key=lambda document: (document.path, document.get("launch", None))):
+        yield path, list(group)
+
+
+def _named(versions: Mapping[str, str], documents: Sequence[Document]) -> Mapping[str, str]:
+    """Return the versions of the libraries that matter to a program: those it uses, and what they rest on."""
+    return {package: versions[package] for package in sorted(_used(documents) & versions.keys(), key=_importance)}
+
+
+def _importance(package: str) -> tuple[bool, bool, str]:
+    """Return what orders libraries, those that matter most first."""
+    return package not in IMPORTANCE, package != "trl", package
+
+
+def _used(documents: Sequence[Document]) -> set[str]:
+    """Return the libraries that a program imports or calls, and what they rest on, of those whose history is known."""
+    used = {imported.module.partition(".")[0] for document in documents for imported in document.imports}
+    used |= {call.package for document in documents for call in document.calls}
+    return (used | ({"transformers"} if "trl" in used else set())) & set(packages())

@@ -1,0 +1,161 @@
+"""What is asked about the targets that a user names: folders are walked, projects' settings are heeded."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from holdfast.adapters.targets.project import Project, Projects
+from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, STANDARD_INPUT, TargetRequest
+from holdfast.app.outside import OFFLINE, WALKED
+from holdfast.core.errors import UsageError
+from holdfast.core.nearest import nearest
+from holdfast.engine.check.answers import JOB_FILES
+from holdfast.rules import all_rules
+
+UNREADABLE = "SYN001"
+"""What no rule says: that a target cannot be read."""
+NEAR = 0.65
+"""How alike a code must be to one that there is, so that this one was meant: `ARQ` and `ARG`, not `E501` and `EVL101`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckOptions:
+    """What a user asks for beside the targets.
+
+    Attributes:
+        only: Beginnings of the rule codes to ask; what projects say where none is given.
+        ignore: Beginnings of the rule codes to leave out, beside those that projects leave out.
+        sets: Overrides of a job file's keys, `KEY=VALUE`.
+        arguments: A script's own arguments; without a target, the words of a command line.
+        strict: Whether a rule that could not be asked counts as a failure; what projects say where it is None.
+        resolve: Who says which versions a program gets; what projects say where it is None.
+        force_exclude: Whether files that are named are judged as those of a folder are.
+        checklist: Whether to go through the checklists too.
+        edits: Whether fixes are told with their edits of the text.
+        offline: Whether the Hub is left alone.
+    """
+
+    only: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    strict: bool | None = None
+    resolve: str | None = None
+    force_exclude: bool = False
+    checklist: bool = False
+    edits: bool = True
+    offline: bool = False
+
+
+@dataclass(slots=True)
+class CheckRequest:
+    """What is asked, and what is not.
+
+    Attributes:
+        questions: By target, each target once.
+        caches: For each question the folder of its project's file, if it has one.
+        others: How many scripts and notebooks of folders use none of the libraries.
+        passed_over: Path and reason of each file that could not be looked into.
+        alone: Whether one file was named, and nothing else.
+    """
+
+    questions: dict[str, TargetRequest] = field(default_factory=dict[str, TargetRequest])
+    caches: list[Path | None] = field(default_factory=list[Path | None])
+    others: int = 0
+    passed_over: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    alone: bool = False
+
+
+def find_questions(targets: Sequence[str], options: CheckOptions) -> CheckRequest:
+    """Return what to ask about the targets, in their order.
+
+    Raises:
+        UsageError: A folder cannot be read, a code begins like that of no rule, or overrides are given and no job file.
+        ExceptionGroup: Of a UsageError for everything wrong with a project's settings.
+    """
+    projects, asked = Projects(), CheckRequest()
+    _require_codes((*options.only, *options.ignore), "the command line")
+    if options.arguments and not targets:
+        _add(asked, COMMAND_LINE, projects.find("-"), options, _unasked(options))
+    for target in targets:
+        for path in _files(target, projects, asked, judged=options.force_exclude):
+            _add(asked, path, projects.find(path), options, _unasked(options, walked=path != target))
+    if options.sets and asked.questions and not any(question.sets for question in asked.questions.values()):
+        from holdfast.adapters.targets.overrides import require_no_overrides
+
+        require_no_overrides(next(iter(asked.questions)), options.sets)
+    asked.alone = len(asked.questions) == 1 and not options.force_exclude and {*targets} <= asked.questions.keys()
+    return asked
+
+
+def _unasked(options: CheckOptions, *, walked: bool = False) -> str:
+    """Return why the Hub is not asked about a file: what is judged like the files of a folder comes from a hook, by the hundred."""
+    if options.offline:
+        return OFFLINE
+    return WALKED if walked or options.force_exclude else ""
+
+
+def _files(target: str, projects: Projects, asked: CheckRequest, *, judged: bool) -> Iterable[str]:
+    """Return the files to check of a target; what else there is, is counted."""
+    is_folder = target != STANDARD_INPUT and Path(target).is_dir()
+    if not is_folder and not (judged and Path(target).exists()):
+        return (target,)
+    from holdfast.adapters.targets import folders  # its patterns take as long to import as a script to check
+
+    project = projects.find(target)
+    exclude = folders.parse_patterns(project.exclude, str(project.folder)) if project.exclude else None
+    if not is_folder:
+        return _judged(folders, folders.judge_named(target, exclude), asked)
+    found = folders.find_files(target, exclude)
+    asked.others += found.others
+    asked.passed_over += [(passed.path, passed.because) for passed in found.passed_over]
+    files: Iterable[str] = found.files
+    return files
+
+
+def _judged(folders: Any, judged: Any, asked: CheckRequest) -> Iterator[str]:
+    if isinstance(judged, folders.PassedOver):
+        asked.passed_over.append((judged.path, judged.because))
+    elif isinstance(judged, folders.OtherUse):
+        asked.others += 1
+    elif judged is not None:
+        yield judged
+
+
+def _add(asked: CheckRequest, path: str, project: Project, options: CheckOptions, unasked: str) -> None:
+    """Ask about a file, unless it was asked about before."""
+    if path in asked.questions:
+        return
+    _require_codes(project.codes, str(project.file))
+    project_ignores = () if options.only else project.ignore
+    asked.caches.append(project.folder if project.file else None)
+    asked.questions[path] = TargetRequest(
+        path=path,
+        only=options.only or project.select,
+        ignore=(*options.ignore, *project_ignores, *project.ignored_in(path)),
+        sets=options.sets if path.endswith(JOB_FILES) else (),
+        arguments=options.arguments,
+        strict=project.strict if options.strict is None else options.strict,
+        resolve=options.resolve or project.resolve or CATALOG,
+        checklist=options.checklist,
+        edits=options.edits,
+        unasked=unasked,
+    )
+
+
+def _require_codes(codes: Sequence[str], where: str) -> None:
+    """Object to the first code that begins like that of no rule: it would select or leave out nothing.
+
+    Raises:
+        UsageError: There is one.
+    """
+    if not codes:
+        return
+    known = [UNREADABLE, *(rule.code for rule in all_rules())]
+    for code in codes:
+        if not any(each.startswith(code) for each in known):
+            areas = sorted({each[:3] for each in known})
+            meant = nearest(code, (*areas, *known), cutoff=NEAR)
+            fix = f"did you mean `{meant}`?" if meant else f"codes begin with {', '.join(areas)}"
+            raise UsageError(f"no rule's code begins with {code!r}", where=where, fix=fix)

@@ -1,0 +1,153 @@
+"""Checking one target: reading it, asking the rules, and taking out what a comment lets pass."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol
+
+from holdfast.adapters.targets import Target, read_target
+from holdfast.app.check.target_request import COMMAND_LINE, IGNORES, STANDARD_INPUT, TargetRequest, rows_at_hand
+from holdfast.app.outside import WALKED, open_outside
+from holdfast.core.errors import HoldfastError, UsageError, flatten
+from holdfast.core.finding import Finding, Rule
+from holdfast.core.text import Place
+from holdfast.engine.check.answers import CheckedTarget, UnreadableTarget, answer_target
+from holdfast.engine.check.hub_facts import HUB_FACTS, ReferenceResolver
+from holdfast.engine.check.rule_runner import select
+from holdfast.engine.check.suppress import MARK, part_findings
+from holdfast.engine.mentions import mentions
+from holdfast.rules import all_rules, rules_of_jobs
+
+PROGRAMS = (".py", ".ipynb")
+
+
+class Checker(Protocol):
+    """Asks rules about one kind of target."""
+
+    def __call__(
+        self, asked: Target, rules: Sequence[Rule], resolve: str, outside: ReferenceResolver, /
+    ) -> CheckedTarget:
+        """Return what they said."""
+        ...
+
+
+class TargetResult(NamedTuple):
+    """The answer about one target.
+
+    Attributes:
+        answer: As `contract.md` §2 spells it.
+        modules: Names of the modules that were looked for beside it.
+        reads_more: Whether it rests on other files too, or on what the Hub says.
+    """
+
+    answer: dict[str, Any]
+    modules: frozenset[str]
+    reads_more: bool = False
+
+
+def answer_question(question: TargetRequest, *, alone: bool = False) -> TargetResult:
+    """Return the answer about one target. What keeps it from being read is a finding of its own.
+
+    Args:
+        question: The question.
+        alone: Whether nothing else is asked about: then a target that is not there, or a job file that breaks its
+            schema, is a wrong question. A script that is no Python never is.
+
+    Raises:
+        UsageError: It is, and cannot be read.
+        ExceptionGroup: It is, and breaks the schema of a job file.
+    """
+    try:
+        asked = read_question(question)
+        checked = ask_rules(asked, question)
+    except (UsageError, ExceptionGroup) as error:
+        errors = flatten(error)
+        if not errors or (alone and not _is_broken_program(question.path, errors)):
+            raise
+        return TargetResult(answer_target(UnreadableTarget(path=question.path, errors=tuple(errors))), frozenset())
+    return TargetResult(
+        answer_target(checked, edits=question.edits) | _unasked(question, asked) | _checklist(question, asked, checked),
+        asked.modules,
+        asked.reads_more or question.checklist or _looks_outside(asked, question),
+    )
+
+
+def read_question(question: TargetRequest, text: str | None = None) -> Target:
+    """Read a question's target, or, in the place of what the file holds, another text.
+
+    Raises:
+        UsageError: It cannot be read.
+        ExceptionGroup: It breaks the schema of a job file.
+    """
+    if question.path == COMMAND_LINE:
+        from holdfast.adapters.targets.commands import read_line
+
+        return read_line(question.arguments)
+    return read_target(question.path, question.sets, question.arguments, text=text)
+
+
+def _looks_outside(asked: Target, question: TargetRequest) -> bool:
+    """True if an answer rests on what is outside now, and may be another the next time."""
+    return question.unasked != WALKED and any(mentions(document) for document in asked.documents)
+
+
+def ask_rules(asked: Target, question: TargetRequest) -> CheckedTarget:
+    """Ask the rules about one target."""
+    concerned: Iterable[Rule] = all_rules() if rows_at_hand(asked) else rules_of_jobs()
+    if _is_passed_by(asked, question):
+        concerned = (rule for rule in concerned if not rule.needs & HUB_FACTS)
+    rules = list(select(concerned, only=question.only, ignore=question.ignore))
+    # What a job file needs, its schema and its facts, takes longer to import than a script takes to check.
+    check = _job_checker() if asked.job else _program_checker()
+    first = [rule for rule in rules if IGNORES not in rule.needs]
+    checked = check(asked, first, question.resolve, open_outside(asked.document, question.unasked))
+    standing, passed = part_findings(checked.findings, asked.documents)
+    if any(MARK in document.text for document in asked.documents):
+        # Few files have such a comment, and only for them every rule is imported.
+        from holdfast.app.check.ignores import find_unused
+
+        standing += find_unused(asked, rules, checked, passed)
+    return replace(
+        checked, findings=tuple(sorted(standing, key=_position)), let_pass=tuple(passed), can_place=asked.can_place
+    )
+
+
+def _job_checker() -> Checker:
+    from holdfast.app.check.jobs import check
+
+    return check
+
+
+def _program_checker() -> Checker:
+    from holdfast.app.check.programs import check
+
+    return check
+
+
+def _is_passed_by(asked: Target, question: TargetRequest) -> bool:
+    """True if nothing is looked for outside, here or on the Hub: of a program that was found in a folder."""
+    return question.unasked == WALKED and asked.job is None
+
+
+def _unasked(question: TargetRequest, asked: Target) -> dict[str, str]:
+    """Return why the rules about the Hub were left out, where they were: one reason, and no skip for each."""
+    return {"unasked": question.unasked} if _is_passed_by(asked, question) else {}
+
+
+def _checklist(question: TargetRequest, asked: Target, checked: CheckedTarget) -> dict[str, Any]:
+    """The checklists, where they are asked for, under their name."""
+    if not question.checklist:
+        return {}
+    from holdfast.app.check.checklists import render_checklists  # which imports what no other check needs
+
+    return {"checklist": render_checklists(question, asked, checked)}
+
+
+def _position(finding: Finding) -> tuple[str, int, int, int, str]:
+    """Return where a finding stands in the order of its file."""
+    place = finding.place or Place("")
+    code = finding.rule.code if finding.rule else ""
+    return place.path, place.cell or 0, place.line or 0, place.column or 0, code
+
+
+def _is_broken_program(path: str, errors: Sequence[HoldfastError]) -> bool:
+    return path.endswith((*PROGRAMS, STANDARD_INPUT)) and all(error.spot.line is not None for error in errors)

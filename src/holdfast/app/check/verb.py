@@ -1,0 +1,113 @@
+"""Saying what is wrong with jobs before they cost anything."""
+
+import time
+from typing import Any
+
+from holdfast.app.arguments import Overrides, PathNames, Texts, as_codes, as_overrides, as_paths, as_texts
+from holdfast.app.check.requests import CheckOptions, CheckRequest, find_questions
+from holdfast.app.check.target import answer_question
+from holdfast.core.errors import UsageError
+from holdfast.engine.check.answers import answer_check
+from holdfast.engine.check.statistics import count_findings
+
+Answer = dict[str, Any]
+
+
+def check(  # noqa: PLR0913 - a verb has as many arguments as its command has options
+    targets: PathNames = (),
+    *,
+    set: Overrides = (),  # noqa: A002 - the option's name
+    arguments: Texts = (),
+    select: Texts = (),
+    ignore: Texts = (),
+    strict: bool | None = None,
+    resolve: str | None = None,
+    force_exclude: bool = False,
+    cache: bool = True,
+    fix: bool = False,
+    unsafe_fixes: bool = False,
+    diff: bool = False,
+    checklist: bool = False,
+    statistics: bool = False,
+    edits: bool = True,
+    offline: bool = False,
+) -> Answer:
+    """Check scripts, notebooks, command lines and job files.
+
+    >>> import holdfast
+    >>> answer = holdfast.check("examples/quickstart.yaml", set={"train.max_steps": 20}, offline=True)
+    >>> answer["verdict"], answer["targets"][0]["findings"]
+    ('pass', [])
+
+    Args:
+        targets: A path, or several: job files, scripts, notebooks, and folders of them.
+        set: Overrides of a job file's keys: a mapping, or `KEY=VALUE`.
+        arguments: A script's own arguments; without a target, the words of a command line.
+        select: Beginnings of the rule codes to check; those of a target's project where none is given.
+        ignore: Beginnings of the rule codes to leave out.
+        strict: Whether a rule that could not be asked counts as a failure. Default: as a target's project says.
+        resolve: Who says which versions a program gets: `catalog`, or `uv`. Default: as a target's project says, `catalog`.
+        force_exclude: Whether files that are named are passed over like those of a folder.
+        cache: Whether what was found before in an unchanged file is taken for true.
+        fix: Whether to make the fixes that keep what was meant, and check what comes of it.
+        unsafe_fixes: Whether to make those too that may not keep it.
+        diff: Whether to tell what the fixes would change instead, as `diff` of each target.
+        checklist: Whether to go through the three checklists too, as `checklist` of each target.
+        statistics: Whether to count the findings of each rule too, as `statistics`.
+        edits: Whether each fix is told with its edits of the text, which take longer to work out than all else.
+        offline: Whether the Hub is left alone; else it is asked about what files name that are named themselves.
+
+    Raises:
+        UsageError: There is no target, or the only one cannot be read.
+        SourceError: A fixed file cannot be written.
+        GroupedError: Of a JobError for everything wrong with the only target's schema, or of a UsageError for
+            everything wrong with a project's settings.
+    """
+    begun = time.perf_counter()
+    options = CheckOptions(
+        only=as_codes(select),
+        ignore=as_codes(ignore),
+        sets=as_overrides(set),
+        arguments=as_texts(arguments),
+        strict=strict,
+        resolve=resolve,
+        force_exclude=force_exclude,
+        checklist=checklist,
+        edits=edits,
+        offline=offline,
+    )
+    paths = as_paths(targets)
+    if not paths and not options.arguments:
+        hint = "name a file or a folder, `-` for standard input, or give a command line as `arguments`"
+        raise UsageError("there is nothing to check", where="targets", fix=hint)
+    asked = find_questions(paths, options)
+    if fix or unsafe_fixes or diff:
+        answers = _fixed_answers(asked, unsafe=unsafe_fixes, write=not diff)
+    else:
+        answers = _answers(asked, cache=cache)
+    strictly = {question.path for question in asked.questions.values() if question.strict}
+    told = answer_check(answers, elapsed_s=time.perf_counter() - begun, strict=strictly)
+    passed_over = [{"path": path, "because": because} for path, because in asked.passed_over]
+    counts = {"statistics": count_findings(told["targets"])} if statistics else {}
+    return {**told, "others": asked.others, "passed_over": passed_over, **counts}
+
+
+def _answers(asked: CheckRequest, *, cache: bool) -> list[Answer]:
+    questions = list(asked.questions.values())
+    if asked.alone:
+        return [answer_question(questions[0], alone=True).answer]
+    if len(questions) == 1 and not cache:
+        return [answer_question(questions[0]).answer]
+    from holdfast.app.check import many  # what one file needs none of
+
+    answers: list[Answer] = many.answer_all(questions, asked.caches if cache else None)
+    return answers
+
+
+def _fixed_answers(asked: CheckRequest, *, unsafe: bool, write: bool) -> list[Answer]:
+    from holdfast.app.check import fixing  # what no check needs
+
+    return [
+        fixing.answer_fixed(question, unsafe=unsafe, write=write, alone=asked.alone)
+        for question in asked.questions.values()
+    ]

@@ -1,0 +1,1 @@
+"""The verb `diagnose`: logs, runs, and what stands beside them."""

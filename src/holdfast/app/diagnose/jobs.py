@@ -1,0 +1,117 @@
+"""The script or job file of a log, as evidence beside it: what the rules find in it, and what it asked for."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from holdfast.adapters.targets import Target
+from holdfast.app.check.programs import stand
+from holdfast.app.check.target import ask_rules, read_question
+from holdfast.app.check.target_request import CATALOG, TargetRequest
+from holdfast.app.diagnose.rows import find_in_rows
+from holdfast.app.outside import OFFLINE, open_outside
+from holdfast.core.document import Document, Unknown
+from holdfast.core.errors import HoldfastError
+from holdfast.core.finding import Finding
+from holdfast.core.requirement import ProjectRequirements, Requirement
+from holdfast.core.text import Place
+from holdfast.engine.check.program import check_program
+from holdfast.engine.check.suppress import part_findings
+from holdfast.engine.diagnose.asked import DeclaredTraining
+from holdfast.engine.resolve.once import resolve_once
+from holdfast.rules import rules_of_jobs
+
+THE_LOG: Final = "the log"
+CONFIG: Final = re.compile(
+    r"trl\.(?:experimental\.[\w.]+\.)?(?:SFT|DPO|KTO|GRPO|RLOO|Reward)Config|transformers\.(?:Seq2Seq)?TrainingArguments"
+)
+"""The configs of trainers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobContext:
+    """What a script or job file says beside a log.
+
+    Attributes:
+        asked: What it asks training to do; None where it trains several jobs, and nobody knows which one the log is of.
+        findings: What the rules object to.
+        unread: Why it could not be read; empty where it could.
+    """
+
+    asked: DeclaredTraining | None = None
+    findings: tuple[Finding, ...] = ()
+    unread: str = ""
+
+
+def read_job(path: str, versions: Mapping[str, str], text: str | None = None) -> JobContext:
+    """Return what a script or job file says; it is checked against the versions that the log tells, and without the network.
+
+    Args:
+        path: The file.
+        versions: Releases by package.
+        text: What is taken for its text; what it holds if None.
+    """
+    question = TargetRequest(path=path, unasked=OFFLINE)
+    try:
+        target = read_question(question, text)
+    except (HoldfastError, ExceptionGroup) as error:
+        return JobContext(unread=str(error).splitlines()[0])
+    of_rows = () if target.job else tuple(find_in_rows(target.document))
+    return JobContext(asked=_asked(target), findings=(*_findings(target, question, versions), *of_rows))
+
+
+def _findings(target: Target, question: TargetRequest, versions: Mapping[str, str]) -> tuple[Finding, ...]:
+    pins = [_pin(name, version) for name, version in versions.items() if version[:1].isdigit()]
+    if target.job or not pins:
+        return ask_rules(target, question).findings
+    footing = stand(target.document.path, target.documents, CATALOG)
+    resolution = resolve_once(ProjectRequirements(kind="command", origin=THE_LOG, requirements=tuple(pins)))
+    footing = replace(footing, resolution=resolution, outside=open_outside(target.document, OFFLINE))
+    results = check_program(rules_of_jobs(), target.documents, footing)
+    standing, _ = part_findings([each for each in results if isinstance(each, Finding)], target.documents)
+    return tuple(standing)
+
+
+def _pin(name: str, version: str) -> Requirement:
+    specifier = f"=={version}"
+    return Requirement(name=name, specifier=specifier, text=f"{name}{specifier}", place=Place(THE_LOG))
+
+
+def _asked(target: Target) -> DeclaredTraining | None:
+    """Return what a target asks training to do."""
+    if len(target.documents) > 1:
+        return None
+    document = target.document
+    key = "train" if "train" in document.values else _only_config(document)
+    settings: Mapping[str, Any] = document.values.get("train") or _arguments(document, key)
+    known = {name: value for name, value in settings.items() if not isinstance(value, Unknown)}
+    if target.job:
+        known.pop("save_strategy", None)  # the script that is made of a job file saves at its end in any case
+    method = document.get("method", "")
+    callbacks = document.get("trainer.callbacks", None)
+    return DeclaredTraining(
+        path=document.path,
+        text=document.text,
+        method=method if isinstance(method, str) else "",
+        settings=known,
+        places=_places(document, key, known),
+        callbacks=callbacks is not None,
+        unknown=frozenset(settings).difference(known),
+    )
+
+
+def _only_config(document: Document) -> str:
+    """Return the key of the config of a trainer that is made elsewhere, if there is one of them in the document."""
+    made = [call.key for call in document.calls if CONFIG.fullmatch(call.path) and not call.open]
+    return made[0] if len(made) == 1 else "train"
+
+
+def _arguments(document: Document, key: str) -> Mapping[str, Any]:
+    """Return what a call is given by keyword."""
+    return next((call.arguments for call in document.calls if call.key == key), {})
+
+
+def _places(document: Document, key: str, names: Iterable[str]) -> dict[str, int]:
+    lines = {name: document.place(f"{key}.{name}").line for name in names}
+    return {name: line for name, line in lines.items() if line is not None}

@@ -1,0 +1,116 @@
+"""A run as what `diagnose` reads: its logs, its job, what the ledger knows, and what was left of its newest attempt."""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from holdfast.adapters.storage.log_files import read_chunks
+from holdfast.adapters.storage.run_folder import is_supervised, load_plan
+from holdfast.app.diagnose.past import Files, RunHistory
+from holdfast.app.run.runs import Run, open_run
+from holdfast.core.errors import LedgerError
+from holdfast.core.event import Event, Reported, Stage
+from holdfast.core.log import Line
+from holdfast.engine.diagnose.asked import DeclaredTraining
+from holdfast.engine.diagnose.attempts import LEDGER, Ending, know, refused_by, speak_of_hang
+from holdfast.engine.diagnose.endings import as_log, speak_of
+
+LOGS: Final = ("stdout.log", "stderr.log")
+
+
+def read_past(name: str, runs: str | None) -> RunHistory:
+    """Return what there is of a run.
+
+    Args:
+        name: Its name.
+        runs: The runs folder.
+
+    Raises:
+        UsageError: There is no such run.
+    """
+    run = open_run(name, runs)
+    events = run.ledger.outline(run.name)
+    state = run.state()
+    folder = run.folder / "attempts" / str(state.current.number if state.current else 1)
+    ending, ended = _ending(folder), state.current is not None and state.current.stage.ended
+    facts = know(state, ending)
+    files: Files = [(str(path), read_chunks(str(path))) for path in (folder / name for name in LOGS) if path.is_file()]
+    if facts:
+        files.append(as_log(facts, LEDGER))
+    hung = speak_of_hang(ending) if ended and state.current and state.current.stage is not Stage.SUCCEEDED else []
+    started = _last(events, "start")
+    job, text = _job(run)
+    return RunHistory(
+        files=files,
+        asked=_asked(run, events, started, text),
+        knows=(*speak_of(facts, LEDGER), *hung),
+        refused=_refused(run, refused_by(state)),
+        job=job,
+        text=text,
+        versions={name: str(version) for name, version in started.get("versions", {}).items() if name != "python"},
+        running="" if state.stage.ended or not is_supervised(run.folder) else run.name,
+    )
+
+
+def _last(events: Sequence[Event], kind: str) -> Mapping[str, Any]:
+    """Return what the training process said last of one kind; nothing where it never did."""
+    said = [event.said for event in events if isinstance(event, Reported) and event.said.get("event") == kind]
+    return said[-1] if said else {}
+
+
+def _asked(run: Run, events: Sequence[Event], started: Mapping[str, Any], text: str) -> DeclaredTraining | None:
+    """Return what the trainer was told, in its own words: all settings, with the defaults of those that nobody gave."""
+    config = started.get("config")
+    if not isinstance(config, dict):
+        return None
+    saved = bool(_last(events, "checkpoint")) or any((run.folder / "model").glob("*"))
+    state = run.state()
+    return DeclaredTraining(
+        path=LEDGER,
+        text=text,
+        method=str(state.about.get("method") or ""),
+        settings={name: value for name, value in config.items() if not (name == "save_strategy" and saved)},
+    )
+
+
+def _job(run: Run) -> tuple[str, str]:
+    """Return the file that says what a run trains, and its text: its own copy of a job file, else its script."""
+    copied = run.folder / "job.yaml"
+    with suppress(OSError):
+        return str(copied), copied.read_text(encoding="utf-8")
+    with suppress(LedgerError):
+        plan = load_plan(run.folder)
+        return plan.script_name, plan.script
+    return "", ""
+
+
+def _ending(folder: Path) -> Ending:
+    """Return what an attempt's guard wrote last, and its stacks."""
+    told: dict[str, Any] = {}
+    with suppress(OSError, ValueError):
+        told = json.loads((folder / "exit.json").read_text(encoding="utf-8"))
+    stacks = ""
+    with suppress(OSError):
+        stacks = (folder / "stacks.txt").read_text(encoding="utf-8", errors="replace")
+    return Ending(
+        oom_kills=told.get("oom_kills"),
+        disk_free_bytes=told.get("disk_free_bytes"),
+        stacks=stacks,
+        stacks_path=str(folder / "stacks.txt"),
+    )
+
+
+def _refused(run: Run, codes: Sequence[str]) -> tuple[tuple[str, Line], ...]:
+    """Return the findings for which a run was refused, as its check told them."""
+    if not codes:
+        return ()
+    with suppress(OSError, ValueError, KeyError):
+        told = json.loads((run.folder / "check.json").read_text(encoding="utf-8"))
+        found = [finding for target in told["targets"] for finding in target["findings"] if finding["code"] in codes]
+        return tuple(
+            (each["code"], Line(each["line"] or 1, f"{each['code']}: {each['message']}", each["path"]))
+            for each in found
+        )
+    return ()

@@ -1,0 +1,136 @@
+"""The verb `diagnose`: why a job failed, from its logs, its script beside them, or a run that the ledger knows."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from os import fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from holdfast.adapters.storage.log_files import open_logs
+from holdfast.adapters.targets import PROGRAMS
+from holdfast.app.arguments import PathName, PathNames, as_paths
+from holdfast.app.diagnose.past import RunHistory
+from holdfast.core.diagnosis import Diagnosis
+from holdfast.core.errors import UsageError
+from holdfast.core.log import Log
+from holdfast.engine.diagnose import PatternIndex, read_log
+from holdfast.engine.diagnose import diagnose as judge
+from holdfast.engine.diagnose.answers import answer_diagnose
+from holdfast.engine.diagnose.asked import find_contradictions
+from holdfast.engine.diagnose.endings import ENDING, as_log, read_ending, speak_of
+from holdfast.engine.diagnose.findings import speak, speak_for
+from holdfast.engine.diagnose.silent import MetricEvidence
+from holdfast.signatures import all_signatures
+
+if TYPE_CHECKING:
+    from holdfast.app.diagnose.jobs import JobContext  # for the type alone: what checks jobs takes long to import
+
+Answer = dict[str, Any]
+JOBS: Final = frozenset({*PROGRAMS, ".yaml", ".yml"})
+"""Ends of the names of scripts, notebooks and job files."""
+STDIN: Final = "-"
+
+
+def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None = None) -> Answer:
+    """Find the cause of a failure in logs, with its evidence and its fix; or say what is missing to know it.
+
+    >>> import holdfast
+    >>> answer = holdfast.diagnose("slurm-4711.out", ended=137)  # doctest: +SKIP
+    >>> answer["causes"][0]["class"]  # doctest: +SKIP
+    'cpu-ram-oom-kill'
+
+    Args:
+        targets: A path, or several: logs of one job (files, folders of them, `-` for standard input), and its script or job file beside them; or
+            the name of a run.
+        ended: How the process of the logs ended, where it is known: an exit code, a signal, or a scheduler's state.
+        runs: The runs folder, for a run's name.
+
+    Raises:
+        UsageError: There is no such log and no such run, or it is no text; no process ends like that.
+    """
+    named = as_paths(targets)
+    marks = PatternIndex(all_signatures())
+    past = _past(named, str(ended), fspath(runs) if runs else None)
+    log = read_log(past.files, marks.sought)
+    alone = judge(log, marks, past.knows)
+    job = _read_job(past, alone)
+    beside = _beside(log, alone, past, job)
+    asked = past.asked or (job.asked if job else None)
+    found = judge(log, marks, beside, asked) if beside or asked else alone
+    if past.running and found.is_quiet:
+        found = replace(found, verdict="healthy", missing=(), is_quiet=False)
+    paths = [path for path, _ in past.files]
+    told = (
+        answer_diagnose(found, paths, asked.settings, asked.is_so, job=past.job)
+        if asked
+        else answer_diagnose(found, paths, job=past.job)
+    )
+    return {
+        **told,
+        "running": past.running or None,
+        "job": {"path": past.job, "unread": job.unread or None} if job else None,
+    }
+
+
+def _read_job(past: RunHistory, alone: Diagnosis) -> "JobContext | None":
+    """Return what the job's own file says, if there is one."""
+    if not past.job:
+        return None
+    from holdfast.app.diagnose.jobs import read_job
+
+    return read_job(past.job, past.versions or alone.versions, past.text or None)
+
+
+def _past(named: Sequence[str], ended: str, runs: str | None) -> RunHistory:
+    """Return the logs that are meant, and what belongs to them.
+
+    Raises:
+        UsageError: There are none.
+    """
+    jobs = [name for name in named if Path(name).suffix in JOBS and Path(name).is_file()]
+    logs = [name for name in named if name not in jobs]
+    if len(jobs) > 1:
+        raise UsageError(
+            "a log has one script or job file", where=", ".join(jobs), fix="name the one that this job was started with"
+        )
+    if not logs:
+        raise UsageError(
+            "no log is named", where="holdfast diagnose", fix="name a log, a run, or `-` for standard input"
+        )
+    if len(logs) > 1 or jobs or logs[0] == STDIN or Path(logs[0]).exists():
+        known = [read_ending(ended)] if ended else []
+        return RunHistory(
+            files=[*open_logs(logs), *([as_log(known, ENDING)] if known else [])],
+            knows=tuple(speak_of(known, ENDING)),
+            job=next(iter(jobs), ""),
+        )
+    if ended:
+        raise UsageError(
+            "a run's ledger knows how it ended",
+            where=f"--ended {ended}",
+            fix="leave --ended away, or name the logs themselves",
+        )
+    try:
+        from holdfast.app.diagnose.runs import read_past
+
+        past = read_past(logs[0], runs)
+    except UsageError as error:
+        what = f"{logs[0]} is neither a log nor a run"
+        raise UsageError(what, where=logs[0], fix=f"name a file that is there; of runs, {error.fix}") from None
+    return past
+
+
+def _beside(log: Log, alone: Diagnosis, past: RunHistory, job: "JobContext | None") -> list[MetricEvidence]:
+    """Return all that speaks beside the log: what the ledger knows, what was asked, what rules find."""
+    asked = [each for each in (past.asked, job.asked if job else None) if each]
+    return [
+        *past.knows,
+        *speak_for(past.refused),
+        *_first_of_each(found for each in asked for found in find_contradictions(log, each)),
+        *speak(job.findings if job else (), alone, began=bool(log.progress and log.progress[0])),
+    ]
+
+
+def _first_of_each(found: Iterable[MetricEvidence]) -> list[MetricEvidence]:
+    """Return one finding of each class."""
+    return list({each.name: each for each in reversed(list(found))}.values())

@@ -1,0 +1,1 @@
+"""The verb `inspect`: rows, tokens and rewards."""

@@ -1,0 +1,164 @@
+"""The rows of a dataset that is inspected, wherever they are."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+from holdfast.adapters.rows.opening import open_rows
+from holdfast.app.outside import OFFLINE
+from holdfast.catalog.builtin import BUILTIN
+from holdfast.catalog.formats import ColumnSettings, recognise, settle
+from holdfast.catalog.hub.repositories import may_be_repository
+from holdfast.catalog.named import some_of
+from holdfast.core.columns import Type
+from holdfast.core.document import Document, Unknown
+from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.mention import Reference
+from holdfast.core.methods import Method
+from holdfast.core.scan import Scan
+from holdfast.core.shape import Shape
+from holdfast.engine.scan import scan_rows
+from holdfast.ports import Rows
+
+SAMPLES: Final = 200
+"""Rows that mappings are tried on, and reward functions are asked about."""
+
+
+LARGEST_BYTES: Final = 8 << 20
+"""Data up to this size is read whole by a check: in well under a second."""
+
+
+def scan_small(asked: Document) -> Scan:
+    """Return what reading every row of a job's data shows, if it is small and lies here.
+
+    Raises:
+        SourceError: It is large, or nobody can read it, which other rules tell.
+    """
+    source = RowSource(asked, offline=True)
+    path = Path(source.path).expanduser()
+    files = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
+    size = sum(each.stat().st_size for each in files)
+    if size > LARGEST_BYTES:
+        what = f"{source.path} has {size >> 20} MB, which is more than a check reads"
+        raise SourceError(what, where=source.path, fix="`holdfast inspect` reads every row")
+    sight = source.look()
+    named = asked.get("method", None)
+    return source.scan(sight, Method(named) if isinstance(named, str) else None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataPreview:
+    """What the first rows show.
+
+    Attributes:
+        samples: They themselves, as Python values.
+        columns: Types of all columns.
+        shape: What TRL would take them for.
+        settings: What of the job's settings decides which columns are read.
+    """
+
+    samples: tuple[dict[str, Any], ...]
+    columns: Mapping[str, Type]
+    shape: Shape
+    settings: ColumnSettings
+
+
+class RowSource:
+    """Where the rows of what is asked about come from; each pass over them opens them anew.
+
+    Attributes:
+        asked: What is asked.
+        path: The dataset.
+        split: Its split.
+        offline: Whether the Hub is left alone.
+    """
+
+    def __init__(self, asked: Document, *, offline: bool) -> None:
+        """Find the dataset.
+
+        Args:
+            asked: What is asked.
+            offline: Whether the Hub is left alone.
+
+        Raises:
+            UsageError: There is none of that name.
+        """
+        path, split = asked.get("dataset.path"), asked.get("dataset.split", "train")
+        if not isinstance(path, str) or isinstance(split, Unknown):
+            raise UsageError("no dataset is named", where=asked.path, fix="name one under `dataset`")
+        if path.startswith(BUILTIN):
+            fix = "name a file, a folder or a dataset of the Hub"
+            raise UsageError(f"holdfast makes {path} itself: there is nothing to find out", where=path, fix=fix)
+        self.asked, self.path, self.split, self.offline = asked, path, str(split), offline
+        self._opener = _find(path, asked.get("dataset.config", None), offline=offline)
+
+    def open(self, split: str | None = None) -> Rows:
+        """Open the rows."""
+        return self._opener(split or self.split)
+
+    def look(self) -> DataPreview:
+        """Read the first rows.
+
+        Raises:
+            SourceError: They cannot be read.
+        """
+        rows = self.open()
+        frames = (batch.frame.head(SAMPLES).iter_rows(named=True) for batch in rows.batches())
+        samples = tuple(islice((row for some in frames for row in some), SAMPLES))
+        columns = settle(rows.columns, samples)
+        known = {name: kind for name, kind in columns.items() if kind is not None}
+        return DataPreview(
+            samples=samples, columns=known, shape=recognise(columns, samples), settings=read_settings(self.asked)
+        )
+
+    def scan(self, sight: DataPreview, method: Method | None) -> Scan:
+        """Judge every row."""
+        evaluated = self.asked.get("dataset.eval_split", None)
+        eval_rows = self.open(evaluated) if isinstance(evaluated, str) else None
+        name = method.value if method else None
+        return scan_rows(self.open(), sight.shape, eval_rows=eval_rows, method=name, settings=sight.settings)
+
+
+def read_settings(asked: Document) -> ColumnSettings:
+    """Return what of a job's settings decides which columns are read."""
+    field, assistant = asked.get("train.dataset_text_field", None), asked.get("train.assistant_only_loss", None)
+    rewards = asked.get("rewards", None)
+    return ColumnSettings(
+        text_field=field if isinstance(field, str) else "text",
+        assistant_only_loss=assistant is True,
+        rewards=tuple(each for each in rewards if isinstance(each, str)) if isinstance(rewards, list) else (),
+    )
+
+
+def _find(path: str, config: str | None, *, offline: bool) -> Callable[[str], Rows]:
+    """Return what opens a split of a dataset, here or on the Hub."""
+    if Path(path).expanduser().exists():
+        return lambda split: open_rows(path, split)
+    if not may_be_repository(path):
+        raise UsageError(
+            f"no such file or folder: {path}", where=path, fix="name a file, a folder or a dataset of the Hub"
+        )
+    if offline:
+        raise UsageError(f"nothing here is called {path}", where=path, fix=f"{OFFLINE}; leave that out")
+    mention = Reference(role="dataset", name=path, key="dataset.path", repo_kind="dataset", config=config)
+    from holdfast.adapters import hub
+
+    try:
+        repo = hub.open_hub().repo(mention)
+    except SourceError as error:
+        raise UsageError(
+            f"{path} is not here, and the Hub could not be asked: {error.what}", where=path, fix=error.fix
+        ) from None
+    if not repo.exists:
+        fix = f"there is {some_of(repo.nearest)}" if repo.nearest else "look at its name, and at the token"
+        raise UsageError(f"the Hub has no dataset {path} that you may see", where=path, fix=fix)
+    if not repo.readable:
+        fix = "ask for it on its page, or take a token that has it"
+        raise UsageError(f"you have no access to {repo.name}", where=path, fix=fix)
+    from holdfast.adapters.rows import hub as rows
+
+    return lambda split: rows.open_hub_rows(
+        repo.name, split, config=config, revision=repo.commit, files=tuple(repo.files)
+    )

@@ -1,0 +1,52 @@
+"""What a model's tokenizer makes of the rows of a dataset."""
+
+from math import ceil
+
+from holdfast.adapters.tokens import load_tokenizer, want_tokenizer
+from holdfast.app.inspect.rows import DataPreview, RowSource
+from holdfast.core.document import Document
+from holdfast.core.scan import MaskedRow, Scan, Tokens
+from holdfast.engine.mapping.applying import map_batches, map_rows
+from holdfast.engine.tokens import read_recipe, show_row, tokenize_rows
+
+
+def tokenize(
+    asked: Document, source: RowSource, sight: DataPreview, scan: Scan, limit: int, *, mapping: str | None = None
+) -> tuple[Tokens, tuple[MaskedRow, ...]]:
+    """Return the tokens of the rows, and the first row as the model is shown it.
+
+    Args:
+        asked: What is asked; it names a method and a model.
+        source: The rows.
+        sight: What the first of them show.
+        scan: What reading them showed.
+        limit: Rows that are tokenized at most, spread over all.
+        mapping: Source of the module whose `rewrite` goes over the rows first; None where the method takes them as they are.
+
+    Raises:
+        UsageError: The `data` extra is not installed.
+        SourceError: The tokenizer cannot be had, or there are no rows.
+        MissingFactError: A setting that decides it is hidden.
+    """
+    recipe, tokenizer = read_recipe(asked), load_tokenizer(want_tokenizer(asked, offline=source.offline))
+    rows = source.open() if mapping is None else map_batches(source.open().batches(), mapping)
+    tokens = tokenize_rows(rows, tokenizer, recipe, limit=limit, of=count_training_rows(asked, scan.rows))
+    first = next(iter(sight.samples if mapping is None else map_rows(sight.samples, mapping)), None)
+    shown = show_row(0, first, tokenizer, recipe) if first is not None and not tokens.failed.count else []
+    return tokens, tuple(shown)
+
+
+def count_training_rows(asked: Document, there: int) -> int:
+    """Return how many rows are trained on: those that a job draws, without what it holds out.
+
+    Args:
+        asked: What is asked.
+        there: Rows of the split.
+
+    >>> job = {"dataset": {"path": "rows.jsonl", "rows": 50, "eval_fraction": 0.1}}
+    >>> count_training_rows(Document(path="job.yaml", kind="job", values=job), 80)
+    45
+    """
+    drawn, held = asked.get("dataset.rows", None), asked.get("dataset.eval_fraction", None)
+    rows = min(there, drawn) if isinstance(drawn, int) else there
+    return rows - ceil(rows * held) if isinstance(held, float) else rows

@@ -1,0 +1,189 @@
+"""The verb `inspect`: what a dataset is, which methods can train on it, what is wrong with its rows, and what fixes it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import fspath
+from pathlib import Path
+from typing import Any, Final
+
+from holdfast.adapters.rows.names import BadDataError
+from holdfast.adapters.targets import read_target
+from holdfast.adapters.targets.overrides import apply_overrides, parse_set
+from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_texts
+from holdfast.app.inspect.rows import DataPreview, RowSource
+from holdfast.catalog.builtin import BUILTIN
+from holdfast.catalog.hub.repositories import may_be_repository
+from holdfast.core.document import Document, Edit, Set
+from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.finding import Finding, MissingFactError, Skip
+from holdfast.core.methods import Method
+from holdfast.core.scan import Scan, Tokens, UnreadablePart
+from holdfast.core.shape import Shape
+from holdfast.core.text import Place
+from holdfast.engine.check.answers import JOB_FILES
+from holdfast.engine.check.rule_runner import MissingFact, run_rules
+from holdfast.engine.inspect.inspection import Inspection, answer_inspect, judge_methods, usual_method
+from holdfast.rules import rules_of_rows
+
+Answer = dict[str, Any]
+FACTS: Final = frozenset({"scan", "tokens", "rewarded"})
+"""What is known of a dataset only by reading its rows."""
+
+
+TYPED: Final = Place("the command line")
+
+
+def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has options
+    data: PathName,
+    *,
+    split: str | None = None,
+    eval_split: str | None = None,
+    config: str | None = None,
+    method: str | None = None,
+    model: str | None = None,
+    rewards: Texts = (),
+    set: Overrides = (),  # noqa: A002 - the option's name
+    rows: int = 100_000,
+    offline: bool = False,
+) -> Answer:
+    """Inspect a dataset: its format, its rows, the methods it fits.
+
+    >>> import holdfast
+    >>> answer = holdfast.inspect("examples/mistakes/chat.jsonl", method="sft")
+    >>> answer["verdict"], [problem["code"] for problem in answer["problems"]]
+    ('pass', ['DAT211', 'DAT214', 'DAT219'])
+
+    Args:
+        data: A file, a folder, the id of a dataset on the Hub, or a job file, whose dataset and settings are taken.
+        split: The split, or a slice or sum of splits.
+        eval_split: The split that the model will be evaluated on.
+        config: The configuration of a dataset of the Hub.
+        method: The method that it is for.
+        model: The model whose tokenizer makes tokens of it.
+        rewards: Reward functions to be called on sample rows, `FILE:FUNCTION`.
+        set: Overrides of a job's keys: a mapping, or `KEY=VALUE`.
+        rows: How many are tokenized at most.
+        offline: Whether the Hub is left alone.
+
+    Raises:
+        UsageError: There is no such dataset or method, or it cannot be asked about.
+    """
+    told = {
+        "dataset.split": split,
+        "dataset.eval_split": eval_split,
+        "dataset.config": config,
+        "method": method,
+        "model": {"path": model} if model else None,
+    }
+    edits = [Set(key, value) for key, value in told.items() if value is not None]
+    asked = read_asked(fspath(data), edits, as_overrides(set))
+    _want_model(asked)
+    return answer_inspect(look_at(asked, RowSource(asked, offline=offline), rewards=as_texts(rewards), limit=rows))
+
+
+def _read_method(asked: Document) -> Method | None:
+    """Return the method that the dataset is for, where one is named.
+
+    Raises:
+        UsageError: There is no such method.
+    """
+    named = asked.get("method", None)
+    if isinstance(named, str) and named not in set(Method):
+        raise UsageError(f"no method is called {named!r}", where="method", fix=f"use one of {', '.join(Method)}")
+    return Method(named) if isinstance(named, str) else None
+
+
+def _want_model(asked: Document) -> None:
+    """Look whether a model that is named as a folder is there.
+
+    Raises:
+        UsageError: It is not.
+    """
+    path = asked.get("model.path", None)
+    if isinstance(path, str) and not path.startswith(BUILTIN) and not Path(path).expanduser().exists():
+        if may_be_repository(path) and not path.startswith((".", "/", "~")):
+            return  # of the Hub, which nobody has asked yet
+        raise UsageError(f"no such model folder: {path}", where="model", fix="name a folder, or a model of the Hub")
+
+
+def read_asked(data: str, edits: Sequence[Edit], sets: Sequence[str]) -> Document:
+    """Return what is asked as a document: a job file's, or one that says no more than the options do.
+
+    Raises:
+        UsageError: An option has no place in it.
+        ExceptionGroup: It is a job file that breaks its schema.
+    """
+    if data.endswith(JOB_FILES) and Path(data).is_file():
+        return read_target(data, tuple(sets)).document.with_values(edits, TYPED)
+    asked = Document(path=data, kind="data", values={"dataset": {"path": data, "split": "train"}})
+    return apply_overrides(asked.with_values(edits, TYPED), map(parse_set, sets))
+
+
+def look_at(asked: Document, source: RowSource, *, rewards: Sequence[str], limit: int) -> Inspection:
+    """Return what is found out about a dataset."""
+    method = _read_method(asked)
+    try:
+        sight = source.look()
+    except BadDataError as error:
+        return _unreadable(asked, source, method, error)
+    meant = method or usual_method(sight.shape)
+    scan = source.scan(sight, meant)
+    found = Inspection(
+        path=source.path,
+        split=source.split,
+        shape=sight.shape,
+        methods=judge_methods(sight.columns, sight.shape, sight.samples, sight.settings),
+        scan=scan,
+        method=method,
+    )
+    facts: dict[str, object | MissingFact] = {"scan": scan}
+    counted = meant or next((each for each, ready in found.methods.items() if ready.mapping), None)
+    if counted and (found.methods[counted].ready or found.methods[counted].mapping):
+        found, tokens = _with_tokens(found, source, sight, counted, limit)
+        facts |= {"tokens": tokens} if found.methods[counted].ready else {}
+    if rewards:
+        from holdfast.app.inspect.rewarding import reward_samples
+
+        rewarded = reward_samples(sight.samples, rewards)
+        found, facts["rewarded"] = replace(found, rewarded=rewarded), rewarded
+    return _judged(found, asked, facts)
+
+
+def _unreadable(asked: Document, source: RowSource, method: Method | None, error: BadDataError) -> Inspection:
+    """Return what is to be said of data whose beginning cannot be read."""
+    broken = UnreadablePart(error.spot.path, error.what, error.spot.line)
+    scan = Scan(rows=0, broken=(broken,))
+    methods = judge_methods({}, Shape(), ())
+    found = Inspection(path=source.path, split=source.split, shape=Shape(), methods=methods, scan=scan, method=method)
+    return _judged(found, asked, {"scan": scan})
+
+
+def _with_tokens(
+    found: Inspection, source: RowSource, sight: DataPreview, method: Method, limit: int
+) -> tuple[Inspection, Tokens | MissingFact]:
+    """Return the inspection with what the model's tokenizer makes of the rows, or with why nobody could tell."""
+    asked = (
+        source.asked if found.method else source.asked.with_values([Set("method", method.value)], Place("its columns"))
+    )
+    if asked.get("model", None) is None:
+        return found, MissingFact("no model is named")
+    mapping = None if found.methods[method].ready else found.methods[method].mapping
+    try:
+        from holdfast.app.inspect.tokenizing import tokenize
+
+        tokens, masked = tokenize(asked, source, sight, found.scan, limit, mapping=mapping)
+    except (SourceError, MissingFactError) as error:
+        because = error.what if isinstance(error, SourceError) else error.because
+        return replace(found, untold=because), MissingFact(because)
+    return replace(found, tokens=tokens, masked=masked, mapped=method if mapping else None), tokens
+
+
+def _judged(found: Inspection, asked: Document, facts: Mapping[str, object | MissingFact]) -> Inspection:
+    """Return the inspection with what the rules about rows object to."""
+    rules = [rule for rule in rules_of_rows() if rule.needs & FACTS & facts.keys()]
+    results = list(run_rules(rules, asked, facts))
+    return replace(
+        found,
+        findings=tuple(result for result in results if isinstance(result, Finding)),
+        skips=tuple(result for result in results if isinstance(result, Skip)),
+    )

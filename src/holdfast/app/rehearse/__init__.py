@@ -1,0 +1,1 @@
+"""The verb `rehearse`: its parts, its verdict, and whose fault a failure is."""

@@ -1,0 +1,23 @@
+"""Rehearsing again and again while somebody corrects a job, with the libraries imported once."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from holdfast.adapters.changes import read_stamps, wait_for_change
+from holdfast.adapters.rehearsal.warm import WarmServer
+from holdfast.app.rehearse.verb import Answer
+
+
+def rehearse_whenever_saved(ask: Callable[..., Answer], target: Path) -> Iterator[Answer]:
+    """Yield what a rehearsal shows: now, and whenever a file beside the target has been saved; without end.
+
+    Args:
+        ask: `rehearse` with its arguments but `warm`.
+        target: The job; its folder is watched, or it, where it is one.
+    """
+    folder = target if target.is_dir() else target.parent
+    with WarmServer() as warm:
+        stamps = read_stamps(folder)
+        while True:
+            yield ask(warm=warm)
+            stamps = wait_for_change(folder, stamps)

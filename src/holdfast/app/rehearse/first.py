@@ -1,0 +1,33 @@
+"""Rehearsing what is about to run, unless the same has passed before."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+
+from holdfast.adapters.rehearsal.passed import passed_before
+from holdfast.app.programs import interpreter_of, program_of
+from holdfast.app.rehearse.playing import OnProgress
+from holdfast.app.rehearse.verb import Answer, rehearse
+from holdfast.core.errors import UsageError
+
+
+def rehearse_unless_passed(
+    target: str, *, sets: Sequence[str], arguments: Sequence[str], offline: bool, on_progress: OnProgress
+) -> Answer | None:
+    """Rehearse a job that is about to run; None where the same has passed before.
+
+    Args:
+        target: A job file or a script.
+        sets: Overrides, `KEY=VALUE`.
+        arguments: The script's own arguments.
+        offline: Leave the Hub alone.
+        on_progress: Told what goes on.
+
+    Raises:
+        UsageError: The question was wrong.
+    """
+    asked = program_of(target, sets, arguments)
+    with suppress(UsageError):  # the rehearsal itself says what is wrong with a header
+        words = interpreter_of(asked)
+        if passed_before(asked, words):
+            return None
+    return rehearse(target, set=sets, arguments=arguments, offline=offline, on_progress=on_progress)

@@ -1,0 +1,122 @@
+"""Playing the parts of a rehearsal: the whole path beside a training that is stopped, then what goes on; and again."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+from holdfast.adapters.rehearsal.server import RehearsalServer
+from holdfast.app.rehearse.observing import observe
+from holdfast.core.diagnosis import Cause
+from holdfast.core.rehearsal import Failure, Objection, Part, PartResult, Rehearsal, StageName
+from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
+from holdfast.engine.rehearse import judge
+from holdfast.engine.rehearse.naming import cause_of
+from holdfast.engine.rehearse.tracebacks import without_own_frames
+from holdfast.payload.rehearsal.order import PartRequest
+from holdfast.signatures import all_signatures
+
+OnProgress = Callable[[str], None]
+AGAIN_S: Final = 20.0
+AGAIN: Final = 4
+"""A part that is played again may take this many seconds, and as many times as long as it took before."""
+SHARE: Final = 0.7
+"""Of the memory that is free, how much a part may take."""
+
+
+def play(
+    server: RehearsalServer, order: PartRequest, limit_s: float, on_progress: OnProgress
+) -> dict[Part, PartResult]:
+    """Play the whole path beside a training that is asked to stop; go on from what that saved, as soon as it has."""
+    limit_bytes = int(psutil.virtual_memory().available * SHARE)
+    parts = dict[Part, PartResult]()
+
+    def go_on(ended: PartResult) -> PartRequest | None:
+        parts[ended.part] = ended
+        saved = [each["path"] for each in ended.happened("checkpoint")]
+        fails = "whole" in parts and not _came_through(parts["whole"])
+        if ended.part != "stop" or fails or not saved or not Path(saved[-1]).is_dir():
+            return None
+        return replace(_part(order, "resume"), resume=saved[-1])
+
+    on_progress("the whole path, stop and resume")
+    orders = [_part(order, "whole"), _part(order, "stop")]
+    server.play(orders, limit_s=limit_s, limit_bytes=limit_bytes, then=go_on)
+    told: tuple[Part, ...] = ("whole", "stop", "resume") if _came_through(parts["whole"]) else ("whole", "stop")
+    return {each: _without_own_frames(parts[each]) for each in told if each in parts}
+
+
+def _came_through(played: PartResult) -> bool:
+    return not played.over and played.code == 0
+
+
+def _without_own_frames(played: PartResult) -> PartResult:
+    """Return what a process left, its logs as they would be without holdfast."""
+    return replace(played, logs={name: without_own_frames(text) for name, text in played.logs.items()})
+
+
+def play_whole(server: RehearsalServer, orders: Sequence[PartRequest], limit_s: float) -> list[dict[Part, PartResult]]:
+    """Play the whole path as each order says, side by side."""
+    limit_bytes = int(psutil.virtual_memory().available * SHARE)
+    whole = [_part(order, "whole") for order in orders]
+    played = server.play(whole, limit_s=limit_s, limit_bytes=limit_bytes)
+    return [{"whole": _without_own_frames(each)} for each in played]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayer:
+    """Plays a script again, with something else in the place of its rows or its model.
+
+    Attributes:
+        server: Where.
+        found: How it went before: what it takes to see the same again is done again, and no more.
+        limit_s: Time that each part may take.
+        on_progress: Told what goes on.
+    """
+
+    server: RehearsalServer
+    found: Rehearsal
+    limit_s: float
+    on_progress: OnProgress
+
+    def __call__(self, orders: Sequence[PartRequest]) -> list[tuple[Mapping[Part, PartResult], Rehearsal]]:
+        """Return what each left, and the verdict on it."""
+        self.on_progress("whose fault it is")
+        return [(parts, self._judged(parts, order)) for parts, order in zip(self._played(orders), orders, strict=True)]
+
+    def _played(self, orders: Sequence[PartRequest]) -> list[dict[Part, PartResult]]:
+        if any(each.stage in ("stop", "resume") for each in self.found.failures):
+            return [play(self.server, each, self.limit_s, lambda _: None) for each in orders]
+        return play_whole(self.server, orders, self.limit_s)
+
+    def _judged(self, parts: Mapping[Part, PartResult], order: PartRequest) -> Rehearsal:
+        rules = any(text.startswith("rule: ") for each in self.found.failures for text in _shown(each))
+        objections = observe(parts["whole"], Path(order.folder, "whole")) if rules else ()
+        return judge_parts(parts, objections, imports_s=0.0)
+
+
+def limit_again(parts: Mapping[Part, PartResult], limit_s: float) -> float:
+    """Return the time that a part may take when it is played again."""
+    return min(limit_s, AGAIN_S + AGAIN * max(each.elapsed_s for each in parts.values()))
+
+
+def _shown(failure: Failure) -> list[str]:
+    return [each.text for each in failure.cause.evidence]
+
+
+def judge_parts(parts: Mapping[Part, PartResult], objections: Sequence[Objection], *, imports_s: float) -> Rehearsal:
+    """Return the verdict on what the parts of a rehearsal left."""
+    marks = PatternIndex(all_signatures())
+    return judge(parts, objections, lambda played, stage: diagnose_part(played, stage, marks), imports_s=imports_s)
+
+
+def diagnose_part(played: PartResult, stage: StageName, marks: PatternIndex) -> Cause:
+    """Say why a part failed, from its logs."""
+    files = [(name, iter([text.encode()])) for name, text in played.logs.items() if text]
+    return cause_of(diagnose(read_log(files, marks.sought), marks), played, stage)
+
+
+def _part(order: PartRequest, part: Part) -> PartRequest:
+    return replace(order, part=part, folder=str(Path(order.folder, part)))

@@ -1,0 +1,79 @@
+"""What a rehearsal's failures are explained from: tracebacks, with the user's own files as they name them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from holdfast.adapters.readers.script.notebook_cells import clean_cell
+from holdfast.adapters.rehearsal.programs import Program
+from holdfast.adapters.targets import read_text
+from holdfast.core.log import Frame, Traceback
+from holdfast.core.notebook import is_notebook, read_cells
+from holdfast.core.rehearsal import Part, PartResult
+from holdfast.engine.diagnose import read_log
+from holdfast.engine.diagnose.reading import LogQuery
+from holdfast.engine.rehearse.explaining import FailureContext
+from holdfast.engine.rehearse.naming import because_of
+
+
+def read_scene(asked: Program, parts: Mapping[Part, PartResult]) -> FailureContext:
+    """Return what the failures of a program's rehearsal are explained from."""
+    raised: dict[Part, Traceback] = {}
+    for part, played in parts.items():
+        if found := _last_traceback(played):
+            raised[part] = found
+    frames = [frame for found in raised.values() for each in found.chain for frame in each.frames]
+    sources = {frame.file: text for frame in frames if (text := _own_text(frame, asked)) is not None}
+    sources |= {asked.path: asked.source} if asked.job is None else {}
+    shown = {path: _as_named(path) for path in sources}
+    return FailureContext(
+        target=asked.path,
+        parts=parts,
+        tracebacks={part: _renamed(found, shown) for part, found in raised.items()},
+        sources={shown[path]: text for path, text in sources.items()},
+        cells=tuple(_cells(asked)),
+        job=asked.job,
+    )
+
+
+def _cells(asked: Program) -> Iterator[tuple[int, int]]:
+    """Yield the first line of each cell of a notebook, in the program that they make together, with the cell's number."""
+    line = 1
+    for number, text in read_cells(read_text(asked.path)).items() if is_notebook(asked.path) else ():
+        yield line, number
+        line += clean_cell(text).count("\n") + 1
+
+
+def _last_traceback(played: PartResult) -> Traceback | None:
+    """Return the traceback of the exception that a process ended with."""
+    text = played.logs.get("stderr.log", "")
+    found = read_log([("stderr.log", iter([text.encode()]))], LogQuery()).tracebacks
+    because = because_of(played).partition(":")[0]
+    ended = [each for each in found if each.error and each.error[0].text.startswith(because)]
+    return next(iter([*reversed(ended), *reversed(found)]), None)
+
+
+def _own_text(frame: Frame, asked: Program) -> str | None:
+    """Return the text of a file of the user's; None of a library's, and of a script that nobody wrote."""
+    path = Path(frame.file)
+    if frame.file == asked.path or _is_same(path, asked.path):
+        return asked.source if asked.job is None else None
+    if frame.is_library or frame.file.startswith("<") or not path.is_file():
+        return None
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
+def _is_same(path: Path, script: str) -> bool:
+    return path.exists() and Path(script).exists() and path.samefile(script)
+
+
+def _as_named(path: str) -> str:
+    """Return a path as a user names it: below the folder that they are in, without that folder."""
+    whole, here = Path(path).absolute(), Path.cwd()
+    return str(whole.relative_to(here)) if whole.is_relative_to(here) else path
+
+
+def _renamed(found: Traceback, names: Mapping[str, str]) -> Traceback:
+    frames = tuple(replace(frame, file=names.get(frame.file, frame.file)) for frame in found.frames)
+    earlier = tuple((_renamed(each, names), link) for each, link in found.earlier)
+    return replace(found, frames=frames, earlier=earlier)

@@ -1,0 +1,260 @@
+"""The verb `rehearse`: a job's whole path on a tiny twin of its model, before anything is paid for."""
+
+import re
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from os import fspath
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from holdfast.adapters.environment.interpreters import SCRIPT, is_made
+from holdfast.adapters.environment.machine import LocalMachine
+from holdfast.adapters.hub.rights import read_rights
+from holdfast.adapters.rehearsal.passed import remember_pass
+from holdfast.adapters.rehearsal.programs import OWN, Program
+from holdfast.adapters.rehearsal.server import NoEnvironmentError
+from holdfast.adapters.rehearsal.warm import WarmServer
+from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_texts
+from holdfast.app.programs import interpreter_of, program_of
+from holdfast.app.rehearse import isolating
+from holdfast.app.rehearse.observing import find_environment_fault, observe, prepare, read_tokens
+from holdfast.app.rehearse.playing import OnProgress, Replayer, diagnose_part, judge_parts, limit_again, play
+from holdfast.app.rehearse.scene import read_scene
+from holdfast.catalog.environment.launchers import NeededLauncher, alone, wanted_launcher
+from holdfast.catalog.environment.packages import parse_requirement
+from holdfast.core.errors import UsageError
+from holdfast.core.rehearsal import Omitted, PartResult, Rehearsal
+from holdfast.core.script_header import find_header, read_header
+from holdfast.engine.diagnose import PatternIndex
+from holdfast.engine.rehearse import judge_unstarted
+from holdfast.engine.rehearse.answers import answer_rehearse
+from holdfast.engine.rehearse.explaining import explain_failures
+from holdfast.engine.rehearse.learning import learn
+from holdfast.engine.rehearse.naming import name_cause
+from holdfast.engine.rehearse.usage import UsageProblem, find_usage_problem, spell_arguments
+from holdfast.payload.rehearsal.order import Gpu, PartRequest
+from holdfast.signatures import all_signatures
+
+Answer = dict[str, Any]
+LIMIT_S: Final = 180.0
+"""Time that a part may take."""
+READY_S: Final = 600.0
+"""Time that making an environment may take."""
+OFFLINE: Final = {"HF_HUB_OFFLINE": "1"}
+NO_SOLUTION: Final = "No solution found"
+"""What uv says of requirements that contradict one another: on no machine would they be met."""
+NAMES: Final = re.compile(r"\b[A-Z]\w+(?:Trainer|Config)\b")
+TRAINERS: Final = {
+    "grpo": "GRPOTrainer",
+    "dpo": "DPOTrainer",
+    "kto": "KTOTrainer",
+    "reward": "RewardTrainer",
+    "rloo": "RLOOTrainer",
+}
+ALWAYS: Final = ("torch", "transformers.trainer", "transformers.models.auto.modeling_auto", "datasets", "accelerate")
+WITH_TRL: Final = "trackio"
+"""What TRL imports when it writes a model's card, where it is installed."""
+
+
+def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has options
+    target: PathName,
+    *,
+    set: Overrides = (),  # noqa: A002 - the option's name
+    arguments: Texts = (),
+    here: bool = False,
+    gpu: bool = False,
+    offline: bool = False,
+    limit_s: float = LIMIT_S,
+    isolate: bool = False,
+    warm: WarmServer | None = None,
+    on_progress: OnProgress = lambda _: None,
+) -> Answer:
+    """Run a job end to end on a tiny twin: import, data, model, steps, evaluation, save, stop, resume, push, export.
+
+    >>> import holdfast
+    >>> holdfast.rehearse("job.yaml")["verdict"]  # doctest: +SKIP
+    'pass'
+
+    Args:
+        target: A job file, a script, a notebook, or `--` for a command line.
+        set: Overrides of a job file: a mapping, or `KEY=VALUE`; of a script, `where.backend=local` says that it will run here.
+        arguments: The script's own arguments, or the words of the command line.
+        here: Rehearse in this environment, whatever the script declares.
+        gpu: Use this machine's GPU.
+        offline: Leave the Hub alone.
+        limit_s: Time that each part may take.
+        isolate: Ask of every failure whether data, model or code is to blame, of a machine's too.
+        warm: Keeps the process with the libraries for the next rehearsal; by default it ends with this one.
+        on_progress: Told what goes on.
+
+    Raises:
+        UsageError: The question was wrong.
+    """
+    began_s = time.monotonic()
+    asked = program_of(fspath(target), as_overrides(set), as_texts(arguments))
+    with ExitStack() as stack:
+        warm = warm or stack.enter_context(WarmServer())
+        folder = Path(stack.enter_context(TemporaryDirectory(prefix="holdfast-rehearsal-"))).resolve()
+        order = make_order(asked, folder, gpu=gpu, offline=offline)
+        found = _start(
+            asked,
+            order,
+            RehearsalOptions(limit_s=limit_s, on_progress=on_progress, warm=warm, here=here, whose=isolate),
+        )
+    found = replace(found, omitted=(*_launchers(asked), *found.omitted))
+    return answer_rehearse(found, elapsed_s=time.monotonic() - began_s, path=asked.path) | {"isolated": isolate}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RehearsalOptions:
+    """How a rehearsal is gone about; the fields are arguments of `rehearse`."""
+
+    limit_s: float
+    on_progress: OnProgress
+    warm: WarmServer
+    here: bool
+    whose: bool
+
+
+def _start(asked: Program, order: PartRequest, way: RehearsalOptions) -> Rehearsal:
+    """Return what the rehearsal showed, or why the script has no environment to run in."""
+    try:
+        read_header(asked.source, asked.path)
+    except UsageError as error:
+        if not way.here:
+            return judge_unstarted(name_cause("pep723-header-invalid", error.what, {}))
+    if not way.here and (wrong := find_environment_fault(asked.path)):
+        return judge_unstarted(name_cause(*wrong, {}))
+    if _is_started_by_python(asked) and (launcher := wanted_launcher(asked.source)):
+        return judge_unstarted(name_cause("invalid-config-value", _unlaunched(launcher), {}))
+    words = (asked.python or sys.executable,) if way.here else interpreter_of(asked)
+    try:
+        found = _rehearsed(asked, order, words, way)
+    except NoEnvironmentError as error:
+        if is_made(words) and NO_SOLUTION not in str(error):
+            return _started_here(asked, order, way, str(error))
+        said = PartResult(part="whole", code=1, logs={"stderr.log": str(error)})
+        return judge_unstarted(diagnose_part(said, "import", PatternIndex(all_signatures())))
+    if found.passed:
+        remember_pass(asked, words)
+    return found
+
+
+def _started_here(asked: Program, order: PartRequest, way: RehearsalOptions, because: str) -> Rehearsal:
+    """Return what this environment shows, where a project's own cannot be made on this machine."""
+    found = _start(asked, order, replace(way, here=True))
+    last = next((line.strip() for line in reversed(because.splitlines()) if line.strip()), "uv did not say why")
+    own = Omitted(what="the environment that the project declares", because=f"a machine that can make it: {last}")
+    return replace(found, omitted=(own, *found.omitted))
+
+
+def _rehearsed(asked: Program, order: PartRequest, words: Sequence[str], way: RehearsalOptions) -> Rehearsal:
+    """Return what going the path showed, in the environment that some words run a program in.
+
+    Raises:
+        NoEnvironmentError: It cannot be made.
+        UsageError: The script wants other arguments.
+    """
+    folder = Path(order.folder)
+    header = find_header(asked.source) if words[-1] == SCRIPT else ""
+    variables = {**asked.variables, **(OFFLINE if order.offline else {})}
+    way.on_progress("imports")
+    server = way.warm.server(words, header=header, wanted=wanted(asked), variables=variables)
+    prepare()  # this and the next while the libraries are imported
+    if not order.offline:
+        token, writable = read_rights()
+        order = replace(order, token=token, writable=writable)
+    used, ready = server.used, server.wait_ready(READY_S)
+    parts = play(server, order, way.limit_s, way.on_progress)
+    problem = None if asked.path.startswith(OWN) else find_usage_problem(parts["whole"], asked.arguments)
+    if problem:
+        raise _usage_error(asked, problem)
+    objections = observe(parts["whole"], folder / "whole")
+    found = judge_parts(parts, objections, imports_s=0.0 if used else ready["elapsed_s"])
+    again = Replayer(server, found, limit_again(parts, way.limit_s), way.on_progress)
+    found = isolating.isolate(found, parts, order, again, forced=way.whose)
+    found = explain_failures(found, read_scene(asked, parts))
+    learnt = learn(parts["whole"], read_tokens(folder / "whole"))
+    omitted = tuple(other_versions(asked, ready["versions"])) if way.here else ()
+    return replace(
+        found, versions={**ready["versions"], **found.versions}, learnt=learnt, omitted=(*omitted, *found.omitted)
+    )
+
+
+def _is_started_by_python(asked: Program) -> bool:
+    """True if `holdfast run` starts a script as a single process: it starts one for each of several GPUs by torchrun."""
+    return asked.local and not asked.launched_by and len(LocalMachine().fetch().gpus) <= 1
+
+
+def _unlaunched(launcher: NeededLauncher) -> str:
+    """Return what is wrong with a script that is started by `python` and wants a launcher."""
+    return (
+        f"the script reads `{launcher.variable}`, which {launcher.name} sets and `python` does not: start it with "
+        f"{launcher.name}, or give it a default"
+    )
+
+
+def _usage_error(asked: Program, problem: UsageProblem) -> UsageError:
+    """Return what is wrong with the arguments that a script was given, with how to give them."""
+    words = (*asked.arguments, spell_arguments(problem.wanted))
+    given = "correct the arguments after `--`"
+    lacking = f"pass {'them' if len(problem.wanted) > 1 else 'it'} after `--`: `holdfast rehearse {asked.path} -- {' '.join(words)}`"
+    fix = lacking if problem.wanted else given
+    return UsageError(f"{asked.path} {problem.what}", where=asked.path, fix=fix)
+
+
+def other_versions(asked: Program, versions: Mapping[str, str]) -> Iterator[Omitted]:
+    """Yield the requirements of a script's header that this environment does not meet, and was taken in spite of.
+
+    Args:
+        asked: The script.
+        versions: The releases here, by package.
+    """
+    declared = read_header(asked.source, asked.path).get("dependencies", ())
+    for text in declared if isinstance(declared, list) else ():
+        wanted = parse_requirement(str(text))
+        here = versions.get(wanted.name)
+        with suppress(InvalidSpecifier):
+            if here and not wanted.address and not SpecifierSet(wanted.bounds).contains(here, prereleases=True):
+                yield Omitted(what=str(text), because=f"an environment that has it: here it is {wanted.name} {here}")
+
+
+def _launchers(asked: Program) -> Iterator[Omitted]:
+    """Yield what launchers would do beside: those of the command line, or the one that the script wants."""
+    because = "where it will run: here one process ran the script alone"
+    if asked.launched_by:
+        yield Omitted(what=" ".join(asked.launched_by), because=because)
+    elif not asked.local and (launcher := wanted_launcher(asked.source)):
+        reads = f"the script reads `{launcher.variable}`, which {launcher.name} sets"
+        yield Omitted(what=launcher.name, because=f"{because}, as rank 0 of 1; {reads}")
+
+
+def make_order(asked: Program, folder: Path, *, gpu: bool, offline: bool) -> PartRequest:
+    """Return what each part is asked, but for what part it is."""
+    machine: Gpu = "here" if gpu else "none" if asked.local and not LocalMachine().fetch().gpus else "assumed"
+    variables = {} if _is_started_by_python(asked) else alone(asked.launched_by, asked.source)
+    return PartRequest(
+        script=asked.path,
+        source=asked.source,
+        argv=asked.arguments,
+        folder=str(folder),
+        gpu=machine,
+        offline=offline,
+        variables=tuple(variables.items()),
+    )
+
+
+def wanted(asked: Program) -> list[str]:
+    """Return what is imported before the first fork: what the script names of the libraries."""
+    if asked.path.startswith(OWN):
+        method = asked.path.removeprefix(OWN)
+        return [*ALWAYS, "peft", f"trl:{TRAINERS.get(method, 'SFTTrainer')}", WITH_TRL]
+    names = sorted(set(NAMES.findall(asked.source))) if "trl" in asked.source else []
+    trl = [*(f"trl:{each}" for each in names), *([WITH_TRL] if names else [])]
+    return [*ALWAYS, *(["peft"] if "peft" in asked.source else []), *trl]

@@ -1,0 +1,1 @@
+"""The verbs about runs: start, resume, stop, and everything that shows one."""

@@ -1,0 +1,69 @@
+"""Writing a run's report from what lies in its folder and in the ledger."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.readers.job_file import JobFileReader
+from holdfast.adapters.storage.checkpoints import verify_checkpoint
+from holdfast.adapters.storage.run_folder import write_whole
+from holdfast.app.run.refusing import read_refusal
+from holdfast.app.run.runs import Run
+from holdfast.core.document import Document
+from holdfast.engine.report.page import ReportData, Sample, render_report
+
+STDERR_BYTES = 20_000
+
+
+def write_report(run: Run) -> Path:
+    """Write `report.html` into the run's folder and return its path."""
+    events = [event for _, event in run.ledger.read(run.name)]
+    data = ReportData(
+        run=run.name,
+        events=events,
+        job=_read_job(run.folder / "job.resolved.yaml"),
+        check=_read_check(run.folder / "check.json"),
+        refusal=read_refusal(run, run.state()),
+        samples=tuple(_read_samples(run.folder / "results" / "samples.jsonl")),
+        checkpoints=_verify_checkpoints(run.folder),
+        model=str(run.folder / "model") if (run.folder / "model").is_dir() else None,
+        stderr=_read_end(run.folder / "attempts" / str(len(run.state().attempts)) / "stderr.log"),
+        now_s=SystemClock().now_s(),
+    )
+    write_whole(run.folder / "report.html", render_report(data))
+    return run.folder / "report.html"
+
+
+def _read_job(path: Path) -> Document | None:
+    return JobFileReader().read(path.read_text(encoding="utf-8"), path.name) if path.exists() else None
+
+
+def _read_check(path: Path) -> Mapping[str, Any] | None:
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def _read_samples(path: Path) -> Iterator[Sample]:
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        with suppress(ValueError, KeyError):  # a line that a kill cut short
+            said = json.loads(line)
+            yield Sample(int(said["step"]), _spoken(said["prompt"]), str(said["completion"]))
+
+
+def _spoken(prompt: Any) -> str:
+    """Return a prompt as people read it: a chat's last message."""
+    return str(prompt[-1]["content"]) if isinstance(prompt, list) and prompt else str(prompt)
+
+
+def _verify_checkpoints(folder: Path) -> Mapping[str, str]:
+    return {str(path): verify_checkpoint(path).verdict for path in folder.glob("checkpoints/*/checkpoint-*")}
+
+
+def _read_end(path: Path) -> str:
+    if not path.exists():
+        return ""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - STDERR_BYTES))
+        return file.read().decode(errors="replace")

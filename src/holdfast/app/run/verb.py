@@ -1,0 +1,244 @@
+"""Starting a run, staying with it, stopping it, and starting it again."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from os import fspath
+from pathlib import Path
+from typing import Any
+
+from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.environment.machine import LocalMachine
+from holdfast.adapters.storage.ledger import Ledger
+from holdfast.adapters.storage.resolved import resolved_yaml
+from holdfast.adapters.storage.run_folder import load_plan, make_run_folder, save_plan, supervising, write_whole
+from holdfast.adapters.targets import Target, read_target
+from holdfast.app.arguments import Overrides, PathName, Texts, as_codes, as_overrides, as_texts, runs_folder
+from holdfast.app.check.target import ask_rules
+from holdfast.app.check.target_request import TargetRequest
+from holdfast.app.outside import OFFLINE
+from holdfast.app.rehearse.first import rehearse_unless_passed
+from holdfast.app.rendering import script_of
+from holdfast.app.run.reporting import write_report
+from holdfast.app.run.runs import NO_OBSERVER, Run, RunObserver, open_backend, open_run, require_backend
+from holdfast.core.errors import UsageError
+from holdfast.core.event import RunRequested, Stage, StopRequested
+from holdfast.core.plan import Plan
+from holdfast.engine.check.answers import answer_check, answer_target
+from holdfast.engine.check.job_facts import process_count
+from holdfast.engine.rehearse.answers import summarize_rehearsal
+from holdfast.engine.run.answers import answer_run
+from holdfast.engine.run.launch import apply_job, describe, name_job, place_plan, refusals
+from holdfast.engine.run.progress import follow
+from holdfast.engine.run.supervise import PERSON
+from holdfast.engine.run.verdict import render_verdict
+
+Answer = dict[str, Any]
+STARTED = "%Y%m%d-%H%M%S"
+REOPENING_POLL_S = 0.05
+
+
+def run(
+    target: PathName,
+    *,
+    set: Overrides = (),  # noqa: A002 - the option's name
+    arguments: Texts = (),
+    runs: PathName | None = None,
+    despite: Texts = (),
+    detach: bool = False,
+    offline: bool = False,
+    rehearse: bool = True,
+    observer: RunObserver = NO_OBSERVER,
+) -> Answer:
+    """Check, rehearse, start and supervise a job; return when it has ended.
+
+    >>> import holdfast
+    >>> answer = holdfast.run("job.yaml", set={"train.max_steps": 20})  # doctest: +SKIP
+    >>> answer["stage"], answer["output"]  # doctest: +SKIP
+    ('succeeded', 'runs/job-20261121-154501-x7/model')
+
+    Args:
+        target: A job file or a script.
+        set: Overrides of a job file's keys: a mapping, or `KEY=VALUE`.
+        arguments: The script's own arguments.
+        runs: The runs folder. Default: HOLDFAST_RUNS, else the job's `output.folder`.
+        despite: Codes of the findings to go on in spite of.
+        detach: Leave it to a supervisor in the background.
+        offline: Whether the Hub is left alone when the job is checked and rehearsed.
+        rehearse: Whether it is rehearsed first, unless the same has passed before.
+        observer: Shown the run as it goes; may stop or detach it.
+
+    Raises:
+        UsageError: The question was wrong, and nothing was made.
+    """
+    sets = as_overrides(set)
+    asked = read_target(fspath(target), sets)
+    if asked.job:
+        require_backend(asked.job.where.backend)
+    checked = ask_rules(asked, TargetRequest(path=fspath(target), unasked=OFFLINE if offline else ""))
+    refused = refusals(checked.findings, as_codes(despite))
+    plan = make_plan(asked, as_texts(arguments)) if not refused else None  # may object too, before there is a run
+    begun = _begin(asked, runs_folder(runs, asked.job.output.folder if asked.job else None))
+    told = answer_check([answer_target(checked)])
+    write_whole(begun.folder / "check.json", json.dumps(told))
+    if plan is None:
+        codes = sorted({finding.rule.code for finding in refused if finding.rule})
+        begun.refuse("check", f"refused by check: {', '.join(codes)}", codes)
+        write_report(begun)
+        return {**answer_run(begun.name, begun.state()), "check": told}
+    observer.on_checked(told)
+    try:
+        if rehearse and (answer := _rehearse(begun, asked, sets, plan, observer, offline=offline)):
+            return answer
+    except KeyboardInterrupt:
+        begun.close(Stage.CANCELLED, "stopped before it was started")
+        write_report(begun)
+        return answer_run(begun.name, begun.state())
+    order = observer.take()
+    save_plan(begun.folder, place_plan(plan, begun.folder.name, str(begun.folder)))
+    return _stay(begun, observer, detach=detach or order == "detach")
+
+
+def _rehearse(
+    begun: Run, asked: Target, sets: Sequence[str], plan: Plan, observer: RunObserver, *, offline: bool
+) -> Answer | None:
+    """Rehearse a job, and close its run where that failed; return the answer then.
+
+    Raises:
+        UsageError: The script wants other arguments.
+    """
+    path, on_progress = asked.document.path, observer.on_rehearsal_progress
+    here = () if asked.job else (f"where.backend={plan.backend}",)
+    try:
+        told = rehearse_unless_passed(
+            path, sets=(*sets, *here), arguments=plan.arguments, offline=offline, on_progress=on_progress
+        )
+    except UsageError as error:
+        begun.refuse("rehearsal", f"refused by the rehearsal: {error.what}")
+        write_report(begun)
+        fix = error.fix.replace("`holdfast rehearse ", "`holdfast run ")
+        raise UsageError(error.what, where=error.where, fix=fix) from None
+    if told is None:
+        on_progress("the same has passed before")
+        return None
+    write_whole(begun.folder / "rehearsal.json", json.dumps(told))
+    on_progress(summarize_rehearsal(told))
+    failure = next((each for each in told["failures"] if each["refuses"]), None)
+    if failure is None:
+        return None
+    name = failure["class"]
+    begun.refuse("rehearsal", f"refused by the rehearsal: {name} in `{failure['stage']}`", (name,))
+    write_report(begun)
+    return {**answer_run(begun.name, begun.state()), "rehearsal": told}
+
+
+def resume(
+    run: PathName,
+    *,
+    runs: PathName | None = None,
+    detach: bool = False,
+    observer: RunObserver = NO_OBSERVER,
+) -> Answer:
+    """Continue a run: watch an attempt that is alive, else start the next from the newest complete checkpoint.
+
+    >>> import holdfast
+    >>> holdfast.resume("quickstart-20261121-154501-x7")["stage"]  # doctest: +SKIP
+    'succeeded'
+
+    Args:
+        run: Name of the run, the beginning of it, or its folder.
+        runs: The runs folder. Default: HOLDFAST_RUNS, else `./runs`.
+        detach: Leave it to a supervisor in the background.
+        observer: Shown the run as it goes; may stop or detach it.
+
+    Raises:
+        UsageError: There is no such run, it has succeeded, or it was refused.
+    """
+    found = open_run(run, runs)
+    state, fix = found.state(), "`holdfast run` starts it anew"
+    if state.stage is Stage.SUCCEEDED:
+        raise UsageError(f"{found.name} has succeeded", where=str(found.folder), fix=fix)
+    if state.stage.ended and not state.attempts:
+        raise UsageError(f"{found.name} was {state.because}", where=str(found.folder), fix=f"correct the job; {fix}")
+    return _stay(found, observer, detach=detach)
+
+
+def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver = NO_OBSERVER) -> Answer:
+    """Stop a run after it saves a checkpoint; return when it has ended.
+
+    >>> import holdfast
+    >>> holdfast.stop("quickstart-20261121-154501-x7")["stage"]  # doctest: +SKIP
+    'cancelled'
+
+    Raises:
+        UsageError: There is no such run, or it is not running.
+    """
+    found = open_run(run, runs)
+    state = found.state()
+    if not state.current or state.current.stage.ended or not state.current.id:
+        raise UsageError(f"{found.name} is not running: {state.stage}", where=str(found.folder), fix="nothing to do")
+    found.ledger.append(found.name, [StopRequested(at_s=SystemClock().now_s(), by=PERSON)])
+    open_backend(load_plan(found.folder)).stop(state.current.id)
+    return _stay(found, observer, detach=False)
+
+
+def make_plan(asked: Target, arguments: Sequence[str]) -> Plan:
+    """Return what a run of the target starts from.
+
+    Raises:
+        UsageError: Nothing here can run it.
+    """
+    machine, job = LocalMachine().fetch(), asked.job
+    plan = Plan(
+        name=name_job(job, asked.document.path),
+        script=script_of(asked),
+        script_name=asked.document.path,
+        cwd=str(Path.cwd()),
+        arguments=tuple(arguments),
+        processes=process_count(machine, job) if job else max(1, len(machine.gpus)),
+    )
+    plan = apply_job(plan, job) if job else plan
+    open_backend(plan)
+    return plan
+
+
+def _begin(asked: Target, base: Path) -> Run:
+    """Make the run's folder and write down that it was asked for."""
+    now_s, path = SystemClock().now_s(), asked.document.path
+    folder = make_run_folder(base, name_job(asked.job, path), time.strftime(STARTED, time.localtime(now_s)))
+    begun = Run(name=folder.name, folder=folder, ledger=Ledger(base))
+    begun.ledger.append(begun.name, [RunRequested(at_s=now_s, folder=str(folder), about=describe(asked.job, path))])
+    if asked.job:
+        write_whole(folder / "job.yaml", asked.document.text)
+        write_whole(folder / "job.resolved.yaml", resolved_yaml(asked.job))
+    return begun
+
+
+def _stay(run: Run, observer: RunObserver, *, detach: bool) -> Answer:
+    """Supervise a run, unless another process does: then watch until it has brought the run to its end."""
+    if detach:
+        _await_reopening(run, _send_to_background(run))
+        return answer_run(run.name, run.state())
+    with supervising(run.folder) as mine:
+        state = run.supervise(observer) if mine else run.watch(observer)
+        if mine and state.stage.ended:
+            write_report(run)
+    if mine and not state.stage.ended and observer.has_left():
+        _send_to_background(run)
+    progress = follow(event for _, event in run.ledger.read(run.name))
+    return {**answer_run(run.name, state), "summary": render_verdict(progress, SystemClock().now_s())}
+
+
+def _send_to_background(run: Run) -> subprocess.Popen[bytes]:
+    """Start a supervisor in a session of its own, which outlives this process."""
+    words = [sys.executable, "-m", "holdfast.cli.main", "resume", run.name, "--runs", str(run.folder.parent), "--quiet"]
+    with (run.folder / "supervisor.log").open("ab") as log:
+        return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)  # noqa: S603 - our own command
+
+
+def _await_reopening(run: Run, supervisor: subprocess.Popen[bytes]) -> None:
+    """Return once a run that has ended is open again, so that its earlier end is not given as its state."""
+    while supervisor.poll() is None and run.state().stage.ended:
+        SystemClock().sleep(REOPENING_POLL_S)

@@ -1,0 +1,1 @@
+"""What calls of the libraries take at each release, and what became of what they took before."""

@@ -1,0 +1,325 @@
+"""Which arguments of a program's calls its versions refuse, and what became of each."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.api.commands import HANDED_ON
+from holdfast.catalog.api.since import since
+from holdfast.catalog.api.spans import comes_with, gone_since
+from holdfast.catalog.calls.commands import ambiguous_flags, calls_of, is_command
+from holdfast.catalog.calls.moving import config_of, moving_fix, trainer_of
+from holdfast.catalog.calls.renames import former_names, job_key, job_note, open_arguments, renamed
+from holdfast.catalog.calls.renaming import (
+    note_for,
+    noted,
+    reads_of,
+    renamed_reads,
+    renaming_fix,
+    spelled_renaming,
+    spelled_since,
+)
+from holdfast.core.api import CallSignature, Span
+from holdfast.core.calls import Call
+from holdfast.core.document import ABSENT, Document, Remove, Rename, Set, Unknown
+from holdfast.core.finding import Fix
+from holdfast.core.lately import lately
+from holdfast.core.methods import Method
+from holdfast.core.nearest import nearest, plays_same_role
+
+NEAR: Final = 0.7
+"""How alike two names are, from 0 to 1, of which one may be meant for the other."""
+LISTED: Final = 6
+"""How many flags a message lists."""
+QUANTIZES: Final = "BitsAndBytesConfig"
+READ_BACK: Final = frozenset({"quant_method", "_load_in_4bit", "_load_in_8bit"})
+"""What a quantization config that was written to a file holds beside its settings."""
+
+
+class ArgumentChange(Enum):
+    """What became of an argument: each of these is a fault of its own, with a rule of its own."""
+
+    RENAMED = "has another name now"
+    MOVED = "is another call's"
+    REMOVED = "is gone"
+    LATER = "comes with a later release"
+    ADAPTER = "is no argument of an adapter or a quantization"
+    UNKNOWN = "was never there"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An argument that a call's versions refuse.
+
+    Attributes:
+        call: The call.
+        name: The argument.
+        became: What became of it.
+        message: What is wrong and what to write instead.
+        fix: What fixes it, if that can be known.
+        silent: Whether nothing raises: it is taken without an effect.
+    """
+
+    call: Call
+    name: str
+    became: ArgumentChange
+    message: str
+    fix: Fix | None = None
+    silent: bool = False
+
+    @property
+    def key(self) -> str:
+        """Key of the argument in the document."""
+        return f"{self.call.key}.{self.name}"
+
+
+def refused(job: Document, api: Api, became: ArgumentChange) -> Iterator[Refused]:
+    """Yield the arguments of one fate that a program's versions refuse."""
+    yield from (each for each in _all_refused(job, api) if each.became is became)
+    if became in (ArgumentChange.RENAMED, ArgumentChange.REMOVED):
+        yield from _refused_inside(job, api, became)
+
+
+@lately
+def _all_refused(job: Document, api: Api) -> Iterator[Refused]:
+    for call, signature in signatures(job, api):
+        for name in call.arguments:
+            if could := ambiguous_flags(job, call, name, api):
+                yield _ambiguous(job, call, name, could)
+            elif not _takes(call, signature, name) and (found := _Argument(job, api, call, signature, name).judged()):
+                yield found
+
+
+def _ambiguous(job: Document, call: Call, name: str, could: tuple[str, ...]) -> Refused:
+    """Return what argparse says of a flag that is the beginning of several."""
+    command = next((each for each in job.calls if " " in each.path and each.key == call.key), None)
+    whose = f"`{command.path}`" if command else "the parser"
+    listed = ", ".join(f"`--{flag}`" for flag in could[:LISTED])
+    more = f" and {len(could) - LISTED} more" if len(could) > LISTED else ""
+    message = f"`--{name}` is ambiguous: {whose} could match {listed}{more}; write the flag in full"
+    return Refused(call, name, ArgumentChange.UNKNOWN, message)
+
+
+def _refused_inside(job: Document, api: Api, became: ArgumentChange) -> Iterator[Refused]:
+    """Yield what a function takes as any keyword, and what it calls then refuses."""
+    for call in job.calls:
+        for change in open_arguments((called(call), call.path)):
+            fate = ArgumentChange.RENAMED if change.new else ArgumentChange.REMOVED
+            here = change.refused and change.old in call.arguments and not call.guard.holds("TypeError")
+            if here and fate is became and since(api, *change.refused):
+                whose = f"`{called(call)}` of {change.refused[0]} {api.versions[change.refused[0]]}"
+                what = spelled_renaming(change) if change.new else change.note
+                fix = renaming_fix(job, call, change) if has_edits(job, call) else None
+                yield Refused(call, change.old, fate, f"{whose} takes no `{change.old}`: {what}", fix)
+
+
+def signatures(job: Document, api: Api) -> Iterator[tuple[Call, CallSignature]]:
+    """Yield a program's calls whose signature is known and whose refusal would end the program."""
+    for call in calls_of(job, api):
+        signature = None if _gives_itself(call) else api.signature(call.path)
+        if signature is not None and not call.guard.holds("ValueError" if call.via == "parser" else "TypeError"):
+            yield call, signature
+
+
+def _gives_itself(call: Call) -> bool:
+    """True if a method is called on its class: what it is called for is one more argument."""
+    return call.unbound and bool(call.positional) and not call.name.startswith("from_")
+
+
+def names_of(api: Api, path: str) -> tuple[str, ...]:
+    """Return the bare names of a class and of its bases, nearest first; of a method, `Class.method` for each of them."""
+    homes = api.ancestors(path) if api.signature(path) else ()
+    if homes and not _is_method(api, path):
+        return tuple(dict.fromkeys((path.rpartition(".")[2], *(home.rpartition(".")[2] for home in homes))))
+    owner, _, name = path.rpartition(".")
+    owners = (owner, *api.ancestors(owner)) if owner.rpartition(".")[2][:1].isupper() else ()
+    return (name, *dict.fromkeys(f"{each.rpartition('.')[2]}.{name}" for each in owners))
+
+
+def subject(api: Api, call: Call, *packages: str) -> str:
+    """Return a call's name with the versions it is judged by: `SFTConfig of trl 1.16.0`."""
+    asked = dict.fromkeys((call.package, *packages))
+    versions = ", ".join(f"{package} {api.versions[package]}" for package in asked if package in api.versions)
+    return f"`{called(call)}` of {versions}" if versions else f"`{called(call)}`"
+
+
+def called(call: Call) -> str:
+    """Return how a message names what is called: `SFTConfig`, `SFTTrainer.train`, `load_dataset`."""
+    owner, _, name = call.path.rpartition(".")
+    owner = owner.rpartition(".")[2]
+    return f"{owner}.{name}" if owner[:1].isupper() else name
+
+
+def has_edits(job: Document, call: Call) -> bool:
+    """True if a call's arguments stand in the source, so that they can be changed there."""
+    return call.via != "parser" or job.kind == "command"
+
+
+def _takes(call: Call, signature: CallSignature, name: str) -> bool:
+    if name in call.own or name in signature.parameters or name in signature.shims or signature.open:
+        return True
+    if signature.swallows:
+        return signature.home.rpartition(".")[2] != QUANTIZES or name in READ_BACK
+    if call.via == "parser" and name in ("help", "h"):
+        return True
+    return call.via == "parser" and name not in call.defaults and _is_short_for_a_flag(signature, name)
+
+
+def _is_short_for_a_flag(signature: CallSignature, name: str) -> bool:
+    """True if a command line takes it: the beginning of one flag, or `no_` before a switch that is on by itself."""
+    positive = name.removeprefix("no_")
+    if positive != name:
+        defaults = (each.default for whole, each in signature.parameters.items() if whole.startswith(positive))
+        return any(default is True or isinstance(default, Unknown) for default in defaults)
+    return sum(each.startswith(name) for each in signature.parameters) == 1
+
+
+def _is_method(api: Api, path: str) -> bool:
+    signature = api.signature(path)
+    return signature is not None and signature.kind == "method"
+
+
+@dataclass(frozen=True, slots=True)
+class _Argument:
+    """An argument that its call does not take."""
+
+    job: Document
+    api: Api
+    call: Call
+    signature: CallSignature
+    name: str
+
+    def judged(self) -> Refused | None:
+        """Return what became of it, by the first of these that knows; None where the history contradicts itself."""
+        if is_command(self.job, self.call) and self.name in HANDED_ON:
+            return None
+        moved = None if is_command(self.job, self.call) else self._moved()
+        found = self._renamed() or moved or self._of_past_or_future() or self._unknown()
+        if found and self._is_adapter() and found.became in (ArgumentChange.RENAMED, ArgumentChange.UNKNOWN):
+            return Refused(
+                self.call, self.name, ArgumentChange.ADAPTER, found.message, found.fix, self.signature.swallows
+            )
+        return found
+
+    def _told(self, became: ArgumentChange, what: str, fix: Fix | None = None, *packages: str) -> Refused:
+        whose = subject(self.api, self.call, *packages)
+        editable = fix if has_edits(self.job, self.call) else None
+        return Refused(self.call, self.name, became, f"{whose} takes no `{self.name}`: {what}", editable)
+
+    def _renamed(self) -> Refused | None:
+        change = renamed(names_of(self.api, self.call.path), self.name)
+        if change is None or not change.new or change.new not in self.signature.parameters:
+            return None
+        gone = gone_since(self.api, self.call.path, self.name)
+        packages = (gone.package,) if gone else ()
+        what = f"{spelled_renaming(change)}{spelled_since(self.api, self.call.path, change, gone)}{noted(note_for(change, self.call.arguments[self.name]))}"
+        return self._told(ArgumentChange.RENAMED, what, renaming_fix(self.job, self.call, change), *packages)
+
+    def _moved(self) -> Refused | None:
+        if self.call.via == "file":
+            return self._moved_in_job_file()
+        change = renamed(names_of(self.api, self.call.path), self.name)
+        if change and change.note and not change.new and not gone_since(self.api, self.call.path, self.name):
+            return self._told(ArgumentChange.MOVED, change.note)
+        config, trainer = config_of(self.call.path), trainer_of(self.call.path)
+        for other in filter(None, (config, trainer)):
+            new = self._name_in(other)
+            if new:
+                where = other.rpartition(".")[2]
+                gone = gone_since(self.api, self.call.path, self.name)
+                since = f" (gone here since {gone.package} {gone.after})" if gone else ""
+                fix = moving_fix(self.job, self.api, self.call, self.name, new) if other == config else None
+                return self._told(ArgumentChange.MOVED, f"write `{new}` in `{where}`{since}", fix)
+        return None
+
+    def _name_in(self, other: str) -> str:
+        """Return what the argument is called in another class; empty if it is not there."""
+        signature = self.api.signature(other)
+        if signature is None or self.name in ("args", "model"):
+            return ""
+        change = renamed(names_of(self.api, other), self.name)
+        for name in (self.name, change.new if change else ""):
+            if name in signature.parameters:
+                return name
+        return ""
+
+    def _moved_in_job_file(self) -> Refused | None:
+        target, note = job_key(self.name), job_note(self.name)
+        if not target:
+            never = note and not self.api.parameter_spans(self.call.path, self.name)
+            return self._told(ArgumentChange.MOVED, note) if never else None
+        key = f"{self.call.key}.{self.name}"
+        fix = Fix(f"move it to `{target}`", (Remove(key), Set(target, self.call.arguments[self.name])))
+        free = self.job.get(target) is ABSENT
+        return self._told(ArgumentChange.MOVED, f"write `{target}`", fix if free else None)
+
+    def _of_past_or_future(self) -> Refused | None:
+        note = self._note()
+        gone = gone_since(self.api, self.call.path, self.name)
+        if gone is None and (comes := comes_with(self.api, self.call.path, self.name)):
+            return self._later(comes)
+        if gone is None and not note:
+            return None
+        since = f"gone since {gone.package} {gone.after}" if gone else "it is none of its arguments"
+        what = f"{since}; {note}" if note else since
+        return self._told(ArgumentChange.REMOVED, what, self._removing_fix(), *((gone.package,) if gone else ()))
+
+    def _note(self) -> str:
+        change = renamed(names_of(self.api, self.call.path), self.name)
+        in_job_file = job_note(self.name) if self.call.via == "file" else ""
+        if in_job_file or change is None:
+            return in_job_file
+        return change.note or (f"it became `{change.new}`, which is not there either" if change.new else "")
+
+    def _removing_fix(self) -> Fix | None:
+        change = renamed(names_of(self.api, self.call.path), self.name)
+        key, value = f"{self.call.key}.{self.name}", self.call.arguments[self.name]
+        in_job_file = self.call.via == "file" and self.name in ("logging_dir", "generate_during_eval")
+        idle = in_job_file or (change is not None and change.may_go(value))
+        may_go = idle or (change is not None and change.dispensable)
+        safe = idle and not any(reads_of(self.job, self.call, self.name))
+        return Fix(f"take `{self.name}` out", (Remove(key),), safe=safe) if may_go else None
+
+    def _later(self, comes: Span) -> Refused:
+        what = f"it comes with {comes.package} {comes.first}"
+        for change in former_names(names_of(self.api, self.call.path), self.name):
+            if change.old in self.signature.parameters:
+                fix = None
+                if change.old not in self.call.arguments:
+                    edits = (
+                        Rename(f"{self.call.key}.{self.name}", change.old),
+                        *renamed_reads(self.job, self.call, self.name, change.old),
+                    )
+                    fix = Fix(f"rename `{self.name}` to `{change.old}`", edits, safe=change.same)
+                return self._told(
+                    ArgumentChange.LATER, f"{what}; until then it is called `{change.old}`", fix, comes.package
+                )
+        return self._told(ArgumentChange.LATER, what, None, comes.package)
+
+    def _unknown(self) -> Refused | None:
+        if is_command(self.job, self.call) and self.call.open:
+            return None  # a recipe may be for a script with settings of its own
+        others = self._others()
+        if others:
+            return self._told(ArgumentChange.UNKNOWN, f"it belongs to {', '.join(f'`{other}`' for other in others)}")
+        alike = tuple(each for each in self.signature.parameters if plays_same_role(self.name, each))
+        meant = nearest(self.name, alike, cutoff=NEAR)
+        if meant is None:
+            return self._told(ArgumentChange.UNKNOWN, "nothing there is called like that")
+        edits = (Rename(f"{self.call.key}.{self.name}", meant), *renamed_reads(self.job, self.call, self.name, meant))
+        fix = None if meant in self.call.arguments else Fix(f"write `{meant}`", edits, safe=False)
+        return self._told(ArgumentChange.UNKNOWN, f"did you mean `{meant}`?", fix)
+
+    def _others(self) -> list[str]:
+        """Return the config classes of other methods that have it."""
+        if self.call.path not in {method.config for method in Method}:
+            return []
+        paths = [method.config for method in Method if method.config != self.call.path]
+        signatures = ((path, self.api.signature(path)) for path in paths)
+        return [path.rpartition(".")[2] for path, each in signatures if each and self.name in each.parameters]
+
+    def _is_adapter(self) -> bool:
+        quantizes = self.signature.home.rpartition(".")[2] == QUANTIZES
+        return quantizes or (self.call.package == "peft" and self.signature.kind == "class")

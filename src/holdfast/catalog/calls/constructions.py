@@ -1,0 +1,262 @@
+"""What a program's constructors would raise: each call with its arguments, through the checks of its class.
+
+The checks are data, taken from each release (`Api.checks`); what their running needs and a source cannot tell, such as the
+number of processes, is `Unknown` to them.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.calls.arguments import names_of
+from holdfast.catalog.calls.commands import dataclasses_of
+from holdfast.catalog.calls.flags import as_parsed, flag_meant
+from holdfast.catalog.calls.moving import trainer_of
+from holdfast.catalog.calls.renames import renamed
+from holdfast.catalog.calls.train_arguments import makes_groups
+from holdfast.core.api import CallSignature, Parameter, Required
+from holdfast.core.calls import Call, CallResult
+from holdfast.core.document import Document, Unknown
+from holdfast.core.finding import MissingFactError
+from holdfast.core.hidden import hidden_in, plain, unwatched
+from holdfast.core.lately import lately
+from holdfast.core.program import BLANK, Instance, KnownValue, Notice, Outcome, construct
+
+SCHEDULE: Final = frozenset(
+    {
+        "activation_checkpointing",
+        "bf16",
+        "dataloader_num_workers",
+        "eval_steps",
+        "eval_strategy",
+        "fp16",
+        "fsdp",
+        "gradient_checkpointing",
+        "greater_is_better",
+        "load_best_model_at_end",
+        "metric_for_best_model",
+        "save_steps",
+        "save_strategy",
+    }
+)
+"""Settings of a job file that holdfast chooses where the job does not."""
+
+ELSEWHERE: Final[Mapping[str, re.Pattern[str]]] = {
+    "undivided-generations": re.compile(
+        r"must be divisible by|requires at least 2 generations|can not be both configured"
+    ),
+    "endless-stream": re.compile(r"train_dataset does not implement __len__"),
+    "evaluation-without-data": re.compile(r"didn't pass an `eval_dataset`|requires an eval_dataset"),
+    "unmatched-best-model": re.compile(
+        r"load_best_model_at_end requires|`args\.metric_for_best_model` must be provided"
+    ),
+    "missing-reward": re.compile(r"No reward source provided"),
+    "two-adapters": re.compile(r"You passed a `PeftModel` instance together with a `peft_config`"),
+    "two-precisions": re.compile(r"[Aa]t most one of fp16 and bf16"),
+}
+"""The errors that a rule of their own tells of, by its name: it has a fix for them."""
+
+LOADING: Final = "model_init_kwargs"
+"""The setting that TRL's commands give a value of their own before they hand the config on."""
+
+GROUPS: Final = "undivided-generations"
+"""The one of these rules that judges only the config that is trained with, and only where nothing of it is hidden."""
+
+
+@dataclass(frozen=True, slots=True)
+class Construction:
+    """A call of a class, and what comes of it.
+
+    Attributes:
+        call: The call.
+        outcome: What its class's checks say.
+        hidden: The arguments that the source hides, by key, of all constructions of the program.
+    """
+
+    call: Call
+    outcome: Outcome
+    hidden: Mapping[str, Unknown] = field(default_factory=dict[str, Unknown])
+
+    def versions(self, api: Api) -> str:
+        """Return the versions that an error of it depends on: `trl 1.16.0, transformers 5.23.0`."""
+        packages = dict.fromkeys((self.call.package, "transformers"))
+        return ", ".join(f"{package} {api.versions[package]}" for package in packages if package in api.versions)
+
+    def key(self, job: Document, notice: Notice) -> str:
+        """Return the key of what an error is about: the last written of the arguments that the innermost condition reads."""
+        read = notice.reads[0] if notice.reads else frozenset({self.call.key})
+        return max(sorted(read), key=lambda key: _position(job, key))
+
+    def require_decided(self, concerns: Callable[[Notice], object]) -> None:
+        """Object where hidden arguments decide whether the class raises an error of some kind.
+
+        Raises:
+            MissingFactError: They do.
+        """
+        for notice in self.outcome.doubted:
+            read = sorted(frozenset[str]().union(*notice.reads) & self.hidden.keys())
+            if read and concerns(notice) and not self.call.guard.holds(notice.exception):
+                raise MissingFactError(read[0], self.hidden[read[0]].because)
+
+
+@lately
+def constructions(job: Document, api: Api) -> Iterator[Construction]:
+    """Yield the constructions of a program whose checks are known; of a command, those of its dataclasses."""
+    constructor = _Constructor(job, api, {call.key: unwatched(call) for call in job.calls})
+    for call in job.calls:
+        for made, outcome in constructor.outcomes(call):
+            yield Construction(made, outcome, constructor.hidden)
+
+
+def trained(job: Document, api: Api, home: str) -> Iterator[tuple[Call, str, Mapping[str, Any]]]:
+    """Yield each construction of a trainer, with the key of the config that it is given and what this holds.
+
+    Args:
+        job: The program.
+        api: The versions that it gets.
+        home: Dotted path of the trainer's class.
+    """
+    every = constructions(job, api)
+    configs = {(each.call.key, each.call.path): each.outcome.made for each in every}
+    for each in every:
+        config = each.call.arguments.get("args")
+        held = configs.get((config.key, config.path)) if isinstance(config, CallResult) else None
+        if isinstance(config, CallResult) and held and api.home(each.call.path) == home:
+            yield each.call, config.key, {name: known.value for name, known in held.attributes.items()}
+
+
+def refusals(job: Document, api: Api, rule: str) -> Iterator[tuple[Construction, Notice]]:
+    """Yield the constructions that raise, of whose error the rule of that name tells.
+
+    Raises:
+        MissingFactError: What the source hides decides whether one raises; after all others.
+    """
+    every = constructions(job, api)
+    for made in every:
+        for raised in made.outcome.errors:
+            if ELSEWHERE[rule].search(raised.message) and not made.call.guard.holds(raised.exception):
+                yield made, raised
+    for made in every:
+        made.require_decided(lambda notice: ELSEWHERE[rule].search(notice.message))
+
+
+def is_told_elsewhere(made: Construction, notice: Notice, job: Document, api: Api) -> bool:
+    """True if a rule of its own tells of an error of a construction."""
+    names = [name for name, words in ELSEWHERE.items() if words.search(notice.message)]
+    grouped = job.kind == "job" or (made.call.key == "train" and makes_groups(job, api))
+    return any(name != GROUPS or grouped for name in names)
+
+
+@dataclass(slots=True)
+class _Constructor:
+    """Makes what a program's calls make, each once: a trainer is given what another call made."""
+
+    job: Document
+    api: Api
+    calls: Mapping[str, Call]
+    made: dict[str, Outcome | None] = field(default_factory=dict[str, "Outcome | None"])
+    hidden: dict[str, Unknown] = field(default_factory=dict[str, Unknown])
+
+    def outcomes(self, call: Call) -> Iterator[tuple[Call, Outcome]]:
+        """Yield what comes of a call; of a command, what comes of each of its dataclasses and of its trainer, which share its key."""
+        if " " in call.path:
+            made = [(each, self._construct(each)) for each in dataclasses_of(self.calls[call.key], self.api)]
+            made += [(each, self._construct(each)) for each in self._trainers(made)]
+        else:
+            made = [(call, self.outcome(call.key))]
+        yield from ((each, outcome) for each, outcome in made if outcome is not None)
+
+    def _trainers(self, made: Iterable[tuple[Call, Outcome | None]]) -> Iterator[Call]:
+        """Yield the call of the trainer to which a command hands its config; the model that it names it may load first."""
+        for call, outcome in made:
+            trainer = trainer_of(call.path)
+            if outcome and self.api.signature(trainer) and not call.open:
+                settings = {**outcome.made.attributes, LOADING: BLANK}
+                self.made[call.key] = replace(outcome, made=replace(outcome.made, attributes=settings))
+                given = {"args": CallResult(call.path, call.key)}
+                label = trainer.rpartition(".")[2]
+                yield replace(call, path=trainer, label=label, arguments=given, open=True, via="call")
+
+    def outcome(self, key: str) -> Outcome | None:
+        """Return what comes of the call with a key; None where its checks are not known."""
+        if key not in self.made:
+            self.made[key] = None  # should it be given to itself
+            self.made[key] = self._construct(self.calls[key]) if key in self.calls else None
+        return self.made[key]
+
+    def _construct(self, call: Call) -> Outcome | None:
+        signature = self.api.signature(call.path)
+        if signature is None or signature.kind != "class" or call.via in ("partial", "super"):
+            return None
+        if _is_own_class(self.job, call):
+            return None
+        programs = self.api.checks(call.path)
+        given = dict.fromkeys(self._meant(call, signature), BLANK) | dict(self._given(call, signature))
+        if not programs:
+            return None
+        if programs[0].method != "__init__" or call.open:
+            given = dict(_defaults(call, signature)) | given
+        return construct(call.path, programs, given, versions=self.api.versions, ancestors=self.api.ancestors)
+
+    def _meant(self, call: Call, signature: CallSignature) -> Iterator[str]:
+        """Yield the parameters that a call means by names that are gone: their rule tells of those, not of a lack."""
+        for name in call.arguments:
+            change = renamed(names_of(self.api, call.path), name)
+            if change and change.new and not signature.takes(name):
+                yield change.new
+
+    def _given(self, call: Call, signature: CallSignature) -> Iterator[tuple[str, KnownValue]]:
+        for written, given in (*zip(signature.parameters, call.positional, strict=False), *call.arguments.items()):
+            meant, value = flag_meant(signature, written, given) if call.via == "parser" else (written, given)
+            name = signature.shims.get(meant, meant)
+            if name is None:
+                continue
+            if hidden := hidden_in(value):
+                self.hidden[f"{call.key}.{written}"] = hidden
+            key = frozenset({f"{call.key}.{written}"})
+            outcome = self.outcome(value.key) if isinstance(value, CallResult) else None
+            if outcome is not None and isinstance(value, CallResult):
+                yield name, KnownValue(_changed(self.job, value.key, outcome.made))
+            else:
+                yield name, KnownValue(_taken(call, signature.parameters.get(name), written, value), key)
+
+
+def _is_own_class(job: Document, call: Call) -> bool:
+    """True if a class of the program is called that may check otherwise than the library's class it derives from."""
+    written = call.label.partition(".")[0]
+    imported = any(each.bound.partition(".")[0] == written for each in job.imports)
+    return bool(call.own) or (call.via == "call" and not imported and call.label != call.name)
+
+
+def _defaults(call: Call, signature: CallSignature) -> Iterator[tuple[str, KnownValue]]:
+    """Yield what the parameters are that the call does not give: their defaults, where it may not give them after all."""
+    for name, parameter in signature.parameters.items():
+        chosen = call.via == "file" and name in SCHEDULE
+        hidden = call.open or chosen or isinstance(parameter.default, Required)
+        yield name, BLANK if hidden else KnownValue(parameter.default)
+
+
+def _taken(call: Call, parameter: Parameter | None, written: str, value: Any) -> Any:
+    """Return what a class is given for an argument: a parser reads words by the annotation."""
+    if call.via != "parser" or parameter is None:
+        return value
+    return as_parsed(parameter, value, default=written in call.defaults)
+
+
+def _changed(job: Document, key: str, made: Instance) -> Instance:
+    """Return an instance as it is handed on: with what the program gave its attributes after it was made."""
+    call = next(call for call in job.calls if call.key == key)
+    now = job.get(key, None)
+    if " " in call.path or not isinstance(now, Mapping):  # a command hands on what was parsed
+        return made
+    now = plain(now)
+    later = {name: value for name, value in now.items() if name not in call.arguments or call.arguments[name] != value}
+    changed = {name: KnownValue(value, frozenset({f"{key}.{name}"})) for name, value in later.items()}
+    return Instance(made.path, {**made.attributes, **changed})
+
+
+def _position(job: Document, key: str) -> tuple[int, int, int]:
+    place = job.place(key)
+    return place.cell or 0, place.line or 0, place.column or 0

@@ -1,0 +1,117 @@
+"""The fixes by which an argument of a trainer gets to its config: to the one it is given, or to one that is made for it."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.calls.renames import renamed
+from holdfast.core.api import CallSignature
+from holdfast.core.calls import Call, CallResult, LibraryName, LocalName
+from holdfast.core.document import ABSENT, CallAs, Document, Edit, Remove, Set
+from holdfast.core.finding import Fix
+from holdfast.core.source import SourceExpression, is_plain, render_value
+
+PLAIN: Final = "transformers.TrainingArguments"
+
+
+def moving_fix(job: Document, api: Api, call: Call, name: str, new: str) -> Fix | None:
+    """Return the edits that move a value from a trainer's call to its config, where both are this job's.
+
+    Args:
+        job: The program.
+        api: The versions that it gets.
+        call: The trainer's call.
+        name: The argument.
+        new: Its name in the config.
+    """
+    value, config = call.arguments[name], config_of(call.path)
+    made = job.call("train")
+    if call.key != "trainer" or isinstance(value, CallResult | LibraryName | LocalName):
+        return None
+    if made is None:
+        return _making_fix(call, name, config, new) if is_plain(value) else None
+    if is_plain(value) and made.arguments.get(new, ABSENT) == value:
+        return Fix(f"take it out: `{made.label}` says it", (Remove(f"trainer.{name}"),))
+    recast = () if made.name == config.rpartition(".")[2] else recasting(api, made, config)
+    if recast is None or new in made.arguments or made.via != "call" or made.open:
+        return None
+    edits = (*recast, Remove(f"trainer.{name}"), Set(f"train.{new}", value, of=f"trainer.{name}"))
+    title = (
+        f"{spelled_recast(made, config, recast)}, and move `{name}` there" if recast else f"move it to `{made.label}`"
+    )
+    return Fix(title, edits, safe=is_of_one(job, made))
+
+
+def _making_fix(call: Call, name: str, config: str, new: str) -> Fix | None:
+    """Return the edits that give a trainer a config of its own, where it has none and makes one with the defaults."""
+    kind = config.rpartition(".")[2]
+    if "args" in call.arguments or len(call.positional) > 1 or call.open or call.via != "call":
+        return None
+    model = next(iter(call.positional), call.arguments.get("model"))
+    folder = f"{model.rpartition('/')[2]}-{kind.removesuffix('Config')}" if isinstance(model, str) else ""
+    given = {**({"output_dir": folder} if folder else {}), new: call.arguments[name]}
+    made = SourceExpression(f"{kind}({', '.join(f'{each}={render_value(value)}' for each, value in given.items())})")
+    edits = (CallAs("trainer", f"{call.label}(…)", (config,)), Remove(f"trainer.{name}"), Set("trainer.args", made))
+    return Fix(f"give it `{kind}({new}=…)`", edits, safe=bool(folder))
+
+
+def recasting(api: Api, made: Call, config: str) -> tuple[Edit, ...] | None:
+    """Return the edits that make a trainer's own config of plain TrainingArguments; None where it is made of something else.
+
+    What these leave to their defaults is said where the config has others.
+    """
+    plain, own = api.signature(PLAIN), api.signature(config)
+    if made.path != PLAIN or plain is None or own is None or made.via != "call" or made.open:
+        return None
+    given = {*made.arguments, *(("gradient_checkpointing",) if "activation_checkpointing" in made.arguments else ())}
+    said = {
+        name: False if before.default is None else before.default
+        for name, before in plain.parameters.items()
+        if name not in given and name in own.parameters and own.parameters[name].default != before.default
+    }
+    if not all(map(is_plain, said.values())):
+        return None
+    name = config.rpartition(".")[2]
+    return CallAs(made.key, f"{name}(…)", (config,)), *(
+        Set(f"{made.key}.{_newest_name(own, each, value)}", value) for each, value in said.items()
+    )
+
+
+def _newest_name(config: CallSignature, name: str, value: Any) -> str:
+    """Return the name that took an argument's place, where the config has it and the value means the same there."""
+    change = renamed((config.path.rpartition(".")[2], PLAIN.rpartition(".")[2]), name)
+    return change.new if change and change.new in config.parameters and change.keeps(value) else name
+
+
+def spelled_recast(made: Call, config: str, edits: Iterable[Edit]) -> str:
+    """Return in words what the edits of a recast do: what they make, and which defaults they write out."""
+    said = [f"{edit.key.rpartition('.')[2]}={render_value(edit.value)}" for edit in edits if isinstance(edit, Set)]
+    defaults = f" with those of their defaults that differ ({', '.join(said)})" if said else ""
+    return f"make the `{made.name}` a `{config.rpartition('.')[2]}`{defaults}"
+
+
+def is_of_one(job: Document, made: Call) -> bool:
+    """True if what a call makes is given to one other call alone."""
+    whole = CallResult(made.path, made.key)
+    return sum(whole in (*each.positional, *each.arguments.values()) for each in job.calls) == 1
+
+
+def config_of(path: str) -> str:
+    """Return the path of the config class that a trainer is given, by the libraries' way of naming them.
+
+    >>> config_of("trl.SFTTrainer"), config_of("transformers.Trainer")
+    ('trl.SFTConfig', 'transformers.TrainingArguments')
+    """
+    ending = "TrainingArguments" if path.startswith("transformers.") else "Config"
+    return path.removesuffix("Trainer") + ending if path.endswith("Trainer") else ""
+
+
+def trainer_of(path: str) -> str:
+    """Return the path of the trainer that takes a config class.
+
+    >>> trainer_of("trl.SFTConfig"), trainer_of("transformers.TrainingArguments"), trainer_of("peft.LoraConfig")
+    ('trl.SFTTrainer', 'transformers.Trainer', '')
+    """
+    ending = "TrainingArguments" if path.startswith("transformers.") else "Config"
+    ours = path.startswith(("trl.", "transformers.")) and path.endswith(ending)
+    return path.removesuffix(ending) + "Trainer" if ours else ""

@@ -1,0 +1,82 @@
+"""How a renamed argument is told of and fixed: in the call, and in every place where the program reads it back."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from holdfast.catalog.api import Api, released
+from holdfast.catalog.calls.renames import Renamed
+from holdfast.core.api import Span
+from holdfast.core.calls import AttributeRead, Call
+from holdfast.core.document import Document, Edit, Remove, Rename, Set
+from holdfast.core.finding import Fix
+
+
+def renaming_fix(job: Document, call: Call, change: Renamed) -> Fix | None:
+    """Return the edit that writes a call's argument under its new name, as far as the value is known to mean the same."""
+    if not change.new or change.new in call.arguments:
+        return None
+    value, key = call.arguments[change.old], f"{call.key}.{change.old}"
+    if value is None and change.none:
+        return Fix(f"take `{change.old}` out", (Remove(key),), safe=False)
+    if change.switch is None:
+        edits = (Rename(key, change.new), *renamed_reads(job, call, change.old, change.new))
+        read = _number(value) if call.via == "parser" else value
+        safe = change.keeps(read) and not any(each.path == "" for each in reads_of(job, call, change.old))
+        return Fix(f"rename `{change.old}` to `{change.new}`", edits, safe=safe)
+    if not isinstance(value, bool):
+        return None
+    switch = list(change.switch) if isinstance(change.switch, tuple) else change.switch
+    switched: tuple[Edit, ...] = (Remove(key), Set(f"{call.key}.{change.new}", switch))
+    return Fix(f"write `{change.new}`", switched if value else switched[:1])
+
+
+def reads_of(job: Document, call: Call, name: str) -> Iterator[AttributeRead]:
+    """Yield where the program reads an argument of a call back, as an attribute of what the call makes."""
+    yield from (read for read in job.reads if read.name == name and call.key in read.calls and not read.guard.because)
+
+
+def renamed_reads(job: Document, call: Call, old: str, new: str) -> Iterator[Rename]:
+    """Yield the edits that give an argument's reads its new name; what other settings are read from keeps its own."""
+    yield from (Rename(f"{read.key}.{old}", new) for read in reads_of(job, call, old) if read.path)
+
+
+def spelled_renaming(change: Renamed) -> str:
+    """Return what a name became, in words: ``renamed to `max_length` ``."""
+    if change.switch is None:
+        return f"renamed to `{change.new}`"
+    return f"it is `{change.new}={_shown(change.switch)}` now"
+
+
+def spelled_since(api: Api, path: str, change: Renamed, gone: Span | None) -> str:
+    """Return when the new name came and the old one went: ` in trl 0.16.0, gone since 0.20.0`."""
+    if gone is None:
+        return ""
+    came = next((span.first for span in api.parameter_spans(path, change.new) if span.package == gone.package), None)
+    order = released(gone.package)
+    before = came is not None and gone.after is not None and 0 < order.index(came) < order.index(gone.after)
+    if not before or change.switch is not None:
+        return f", gone since {gone.package} {gone.after}"
+    return f" in {gone.package} {came}, gone since {gone.after}"
+
+
+def note_for(change: Renamed, value: object) -> str:
+    """Return what is to be known of a renamed argument with a value."""
+    return "; ".join(filter(None, (change.note, change.none if value is None else "")))
+
+
+def noted(note: str) -> str:
+    """Return a note as the last part of a message."""
+    return f"; {note}" if note else ""
+
+
+def _number(value: Any) -> Any:
+    """Return the number that a command line's text is, or the text."""
+    try:
+        return float(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+def _shown(value: Any) -> str:
+    shown = list(value) if isinstance(value, tuple) else value
+    return f'"{shown}"' if isinstance(shown, str) else str(shown).replace("'", '"')

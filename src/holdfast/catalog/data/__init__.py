@@ -1,0 +1,1 @@
+"""Data: what file names, slices and scans of rows mean."""

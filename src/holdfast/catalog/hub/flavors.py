@@ -1,0 +1,76 @@
+"""Hardware of Hugging Face Jobs by flavor: GPUs, cores, memory and disk; and the names that are gone.
+
+Source: `JobHardware` and `SpaceHardware` of every release of huggingface_hub since 0.16, and the guide to Jobs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+
+from holdfast.catalog.hub.gpus import load_gpus
+from holdfast.catalog.tables import load_table
+from holdfast.core.facts import Gpu
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flavor:
+    """What a job gets.
+
+    Attributes:
+        name: As `flavor=` spells it.
+        gpus: Its GPUs, one entry each; none of a flavor without.
+        cpus: Virtual cores; None where the guide does not say.
+        memory_gb: Main memory, likewise.
+        disk_gb: Disk that goes with the job, likewise.
+    """
+
+    name: str
+    gpus: tuple[Gpu, ...] = ()
+    cpus: int | None = None
+    memory_gb: int | None = None
+    disk_gb: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedFlavor:
+    """A name that Jobs do not offer, or no longer.
+
+    Attributes:
+        since: The first release of huggingface_hub that does not list it; empty for what only Spaces had.
+        instead: The flavor nearest to it; empty where there is none.
+    """
+
+    since: str = ""
+    instead: str = ""
+
+
+@cache
+def load_flavors() -> Mapping[str, Flavor]:
+    """Return every flavor by its name.
+
+    >>> len(load_flavors()["a10g-largex2"].gpus), load_flavors()["cpu-basic"].gpus
+    (2, ())
+    """
+    return {name: _flavor(name, **row) for name, row in load_table("flavors")["flavors"].items()}
+
+
+@cache
+def gone_flavors() -> Mapping[str, RemovedFlavor]:
+    """Return the names that are gone, and those for Spaces alone.
+
+    >>> gone_flavors()["h100"]
+    RemovedFlavor(since='1.4.0', instead='h200')
+    """
+    table = load_table("flavors")
+    return {name: RemovedFlavor(**row) for name, row in (*table["gone"].items(), *table["spaces"].items())}
+
+
+def flavors_made() -> date:
+    """Return the day the table was made."""
+    made: date = load_table("flavors")["made"]
+    return made
+
+
+def _flavor(name: str, *, gpu: str = "", gpus: int = 1, **rest: int) -> Flavor:
+    return Flavor(name=name, gpus=(load_gpus()[gpu],) * gpus if gpu else (), **rest)

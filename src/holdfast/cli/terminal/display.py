@@ -1,0 +1,94 @@
+"""The person at the terminal while a run goes on: what they see, and what they ask."""
+
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from rich.console import Console
+from rich.text import Text
+
+from holdfast.adapters.storage.run_folder import Tail
+from holdfast.adapters.terminal.keys import Keys
+from holdfast.adapters.terminal.orders import SignalOrders
+from holdfast.app.run.runs import Run
+from holdfast.cli.terminal.ctrl_c import CtrlCQuestion
+from holdfast.cli.terminal.live import LiveView
+from holdfast.cli.text.answers import render_check
+from holdfast.core.event import Event, RunState
+from holdfast.ports import Order
+
+INTERRUPTED = 130
+
+
+class RunDisplay:
+    """Shows a run on standard error as it goes, and hears Ctrl-C.
+
+    Args:
+        quiet: Show nothing.
+        listens: Turn signals into orders; a mere observer is simply interrupted.
+    """
+
+    def __init__(self, *, quiet: bool = False, listens: bool = True) -> None:
+        self._console = Console(stderr=True, quiet=quiet, highlight=False)
+        self._listens = listens
+        self._view: LiveView | None = None
+        self._tails: dict[tuple[int, str], Tail] = {}
+        self._stack = ExitStack()
+        asks = sys.stdin.isatty() and self._console.is_terminal
+        self._orders = SignalOrders(CtrlCQuestion(Keys(sys.stdin.fileno()), self._ask) if asks else None)
+
+    def __enter__(self) -> Self:
+        if self._listens:
+            self._stack.enter_context(self._orders.listening())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def on_checked(self, check: Mapping[str, Any]) -> None:
+        """Show what the rules object to although the job runs, and what they could not be asked."""
+        if any(target["findings"] or target["skipped"] for target in check["targets"]):
+            self._console.print(Text.from_ansi(render_check(check)), soft_wrap=True)
+
+    def on_rehearsal_progress(self, said: str) -> None:
+        """Show how the rehearsal goes."""
+        self._console.print(f"rehearsal: {said}", style="dim", markup=False, soft_wrap=True)
+
+    def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
+        """Show what happened, and what the training process wrote meanwhile."""
+        self._orders.supervising = True
+        comes_late = self._view is None  # to what the process has written before
+        if self._view is None:
+            self._view = self._stack.enter_context(LiveView(self._console, run.name, time.time))
+        self._view.observe(state, events)
+        if state.current:
+            self._pass_on(run.folder, state.current.number, past=not comes_late)
+
+    def take(self) -> Order | None:
+        """Say what the person asked since the last call."""
+        return self._orders.take()
+
+    def has_left(self) -> bool:
+        """True if the person chose to detach, and was not merely logged out."""
+        return self._orders.interrupted
+
+    def exit_code(self, code: int) -> int:
+        """Return 130 where the person interrupted, else the code."""
+        return INTERRUPTED if self._orders.interrupted else code
+
+    def _pass_on(self, folder: Path, attempt: int, *, past: bool) -> None:
+        for stream in ("stdout", "stderr"):
+            path = folder / "attempts" / str(attempt) / f"{stream}.log"
+            tail = self._tails.setdefault((attempt, stream), Tail(path, past=past))
+            if self._view and (news := tail.read()):
+                self._view.write(stream, news)
+
+    def _ask(self, question: str) -> None:
+        if self._view:
+            self._view.ask(question)

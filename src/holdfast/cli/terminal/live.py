@@ -1,0 +1,198 @@
+"""What a person sees of a run while it goes on: a panel below what the training process says, or plain lines.
+
+Everything goes to the console it is given, which is standard error: results have standard output for themselves.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal, Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from holdfast.cli.text.news import render_news, render_standing
+from holdfast.core.event import Event, Reported, RunState, Starting
+from holdfast.engine.run.progress import Progress, follow
+from holdfast.engine.run.screen import TerminalStream
+from holdfast.engine.units import render_bytes, render_count, render_duration, render_number
+
+WIDTH = 100  # columns; a wider panel is harder to read, not easier
+LEVELS = "▁▂▃▄▅▆▇█"
+
+
+class LiveView:
+    """Follows one run on a console, from `with` to the end of its block; the terminal is left in order.
+
+    Attributes:
+        progress: What the events seen so far add up to.
+    """
+
+    def __init__(self, console: Console, run: str, now_s: Callable[[], float]) -> None:
+        self.progress = Progress()
+        self._console, self._run, self._now_s = console, run, now_s
+        self._streams = fresh_streams()
+        self._question = ""
+        self._live = self._make_live() if console.is_terminal and not console.is_dumb_terminal else None
+
+    def __enter__(self) -> Self:
+        if self._live:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end_streams()
+        if self._live:
+            self._live.stop()
+
+    def ask(self, question: str) -> None:
+        """Show a question below the panel, where the run goes on; an empty one takes it off."""
+        self._question = question
+        if question and not self._live:
+            self._say(Text(question, "bold"))
+        self._refresh()
+
+    def observe(self, _state: RunState, events: Sequence[Event]) -> None:
+        """Show what happened. Of what had happened before the first look, only where it led to is told."""
+        if self.progress.state.folder:
+            for event in events:
+                self.progress = follow([event], self.progress)
+                self._tell(event)
+        else:
+            self.progress = follow(events)
+            self._say(render_standing(self.progress))
+        self._refresh()
+
+    def write(self, stream: Literal["stdout", "stderr"], chunk: bytes) -> None:
+        """Show what the training process wrote, as its own terminal would, without noise."""
+        self._print(self._streams[stream].feed(chunk))
+        self._refresh()
+
+    def _end_streams(self) -> None:
+        for stream in self._streams.values():
+            self._print(stream.close())
+        self._streams = fresh_streams()
+
+    def _tell(self, event: Event) -> None:
+        if isinstance(event, Starting):
+            self._end_streams()
+        is_step = isinstance(event, Reported) and event.said.get("event") == "step"
+        if not (is_step and self._live):  # the panel shows each step
+            self._say(render_news(event, self.progress, self._now_s()))
+
+    def _say(self, line: Text | None) -> None:
+        if line:
+            self._console.print(line, soft_wrap=True)
+
+    def _print(self, lines: Sequence[str]) -> None:
+        for line in lines:
+            self._console.print(Text.from_ansi(line), soft_wrap=True)
+
+    def _make_live(self) -> Live:
+        # Drawn by whoever looks at the run, each time; a thread of its own would draw the same again.
+        return Live(
+            console=self._console,
+            get_renderable=self._render,
+            auto_refresh=False,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
+
+    def _refresh(self) -> None:
+        if self._live:
+            self._live.refresh()
+
+    def _render(self) -> RenderableType:
+        rows = (row for stream in self._streams.values() for row in stream.rows)
+        drawn = [Text.from_ansi(row, no_wrap=True, overflow="ellipsis") for row in rows]
+        width = min(WIDTH, self._console.width)
+        unicode = self._console.encoding.lower().startswith("utf")
+        panel = render_panel(self.progress, self._run, self._now_s(), width=width, trail=unicode)
+        asked = [Text(self._question, "bold")] if self._question else []
+        return Group(*drawn, panel, *asked)
+
+
+def fresh_streams() -> dict[str, TerminalStream]:
+    """Return both streams of a process that has written nothing yet."""
+    return {"stdout": TerminalStream(), "stderr": TerminalStream()}
+
+
+def render_panel(progress: Progress, run: str, now_s: float, *, width: int = WIDTH, trail: bool = True) -> Panel:
+    """Draw where a run stands.
+
+    Args:
+        progress: What its events add up to.
+        run: Its name.
+        now_s: Unix time.
+        width: Columns to use.
+        trail: Whether to draw the loss over time, which takes characters that not every terminal has.
+    """
+    attempt = progress.attempt
+    nth = f", attempt {attempt.number}" if attempt and attempt.number > 1 else ""
+    told = [*_figures(progress, trail=trail)], [*_times(progress, now_s)]
+    return Panel(
+        Group(_bar(progress), *(Text("   ").join(parts) for parts in told if parts)),
+        title=Text(run, "bold"),
+        title_align="left",
+        subtitle=Text(f"{progress.phase}{nth}", "cyan"),
+        subtitle_align="right",
+        border_style="bright_black",
+        padding=(0, 1),
+        width=width,
+    )
+
+
+def _bar(progress: Progress) -> RenderableType:
+    known = progress.max_steps is not None
+    row = Table.grid(padding=(0, 2, 0, 0), expand=True)
+    row.add_column(ratio=1)
+    row.add_column(justify="right", no_wrap=True)
+    count = f"{progress.step}/{progress.max_steps} steps" if known else "not training yet"
+    bar = ProgressBar(total=progress.max_steps or 1, completed=progress.step, complete_style="cyan")
+    row.add_row(bar, count)
+    return row
+
+
+def _figures(progress: Progress, *, trail: bool) -> Iterator[Text]:
+    for name in ("loss", "reward", "eval_loss", "eval_reward"):
+        if last := progress.last.get(name):
+            first = progress.first[name]
+            before = f" from {render_number(first.value)}" if first.step < last.step and name != "loss" else ""
+            drawn = f" {render_trail(progress.trail)}" if name == "loss" and trail else ""
+            yield Text.assemble(
+                (f"{name} ", "dim"), (render_number(last.value), "bold"), (drawn, "cyan"), (before, "dim")
+            )
+
+
+def _times(progress: Progress, now_s: float) -> Iterator[Text]:
+    yield Text(render_duration(progress.elapsed_s(now_s)))
+    if (left_s := progress.left_s(now_s)) is not None:
+        yield Text.assemble((f"{render_duration(left_s)} left", "bold"))
+    if progress.tokens_per_s:
+        yield Text(f"{render_count(progress.tokens_per_s)} tokens/s")
+    if progress.steps_per_s:
+        yield Text(f"{render_number(progress.steps_per_s)} steps/s")
+    if progress.memory_bytes:
+        yield Text(f"{render_bytes(progress.memory_bytes)} memory")
+
+
+def render_trail(trail: Mapping[int, float]) -> str:
+    """Draw the loss over the whole run, one character for each part of it, as far as it went.
+
+    >>> render_trail({0: 8.0, 6: 4.0, 12: 2.0})
+    '██████▃▃▃▃▃▃▁'
+    """
+    finite = {part: loss for part, loss in trail.items() if math.isfinite(loss)}
+    if not finite:
+        return ""
+    low, high = min(finite.values()), max(finite.values())
+    drawn, level = "", ""
+    for part in range(max(finite) + 1):
+        if part in finite:
+            level = LEVELS[round((finite[part] - low) / (high - low or 1) * (len(LEVELS) - 1))]
+        drawn += level
+    return drawn

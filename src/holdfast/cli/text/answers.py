@@ -1,0 +1,223 @@
+"""Answers as people read them.
+
+Each function takes an answer of `contract.md` §2 and returns text with colours; whoever prints it takes them
+out where they cannot be shown.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from click import style
+
+from holdfast.cli.text.findings import render_findings
+from holdfast.cli.text.rehearsal import render_rehearsal
+from holdfast.core.errors import HoldfastError
+from holdfast.engine.units import render_number
+
+Answer = Mapping[str, Any]
+NOTHING: Mapping[str, str] = MappingProxyType({})
+COLOURS = {
+    "succeeded": "green",
+    "failed": "red",
+    "refused": "red",
+    "cancelled": "yellow",
+    "running": "cyan",
+    "queued": "cyan",
+    "unsupervised": "yellow",
+}
+MEASURES = ("eval_reward", "eval_loss", "train_loss")  # the first that a run has stands in the list of runs
+INDENT = 2
+
+
+def render_errors(errors: Sequence[HoldfastError]) -> str:
+    """Tell everything that was wrong with a question: what, where, and how to fix it."""
+    told = [
+        f"{style('error:', fg='red', bold=True)} {style(error.what, bold=True)}\n"
+        f"  {style('where:', dim=True)} {error.where}\n"
+        f"  {style('fix:', dim=True)}   {error.fix}"
+        for error in errors
+    ]
+    return "\n".join(told)
+
+
+def render_check(answer: Answer, sources: Mapping[str, str] = NOTHING, *, verbose: bool = False) -> str:
+    """Tell the findings, the rules that could not be asked, and what it comes to.
+
+    Args:
+        answer: Of `check`.
+        sources: Text of the files by path; a finding in one of them shows its line.
+        verbose: Name each rule that could not be asked.
+    """
+    return "\n".join(render_findings(answer, sources, verbose=verbose))
+
+
+def render_run(answer: Answer) -> str:
+    """Sum up a run: what became of it, where its model and report are, and what to do next."""
+    lines = [_headline(answer)]
+    if "check" in answer:
+        lines = [render_check(answer["check"]), "", *lines]
+    if "rehearsal" in answer:
+        lines = [render_rehearsal(answer["rehearsal"]), "", *lines]
+    if summary := answer.get("summary") or answer.get("because"):
+        lines.append(f"  {summary}")
+    return "\n".join([*lines, *_entries([*_places(answer), *_advice(answer)])])
+
+
+def render_show(answer: Answer) -> str:
+    """Tell everything the ledger knows of a run."""
+    asked = answer["asked"]
+    entries = [
+        *([("asked", _asked(asked))] if asked else []),
+        ("started", _moment(answer["started_at"])),
+        *(("attempt", _attempt(attempt)) for attempt in answer["attempts"]),
+        *([("metrics", _measures(answer["metrics"]))] if answer["metrics"] else []),
+        *_places(answer),
+        *_advice(answer),
+    ]
+    because = [f"  {answer['because']}"] if answer["because"] else []
+    reasons = [line for reason in answer.get("refusal", ()) for line in _reason(reason)]
+    return "\n".join([_headline(answer), *because, *reasons, *_entries(entries)])
+
+
+def _reason(reason: Answer) -> Iterator[str]:
+    where = f"{reason['where']}: " if reason["where"] else ""
+    yield f"  {where}{style(reason['code'], fg='red', bold=True)} {reason['message']}"
+    if reason["fix"]:
+        yield f"    {style('fix:', fg='green')} {reason['fix']}"
+
+
+def render_runs(answer: Answer) -> str:
+    """List runs, one a line."""
+    rows = [
+        (run["run"], _shown_stage(run), _asked_short(run["asked"]), _steps(run), _measure(run))
+        for run in answer["runs"]
+    ]
+    if not rows:
+        return "no runs yet; `holdfast run JOB` starts one"
+    header = ("run", "stage", "asked", "steps", "newest")
+    widths = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
+    lines = [_row(header, widths, dim=True)]
+    lines += [_row(row, widths, stage=row[1]) for row in rows]
+    return "\n".join(lines)
+
+
+def render_verify(answer: Answer) -> str:
+    """True if a checkpoint is whole, and what is wrong with it."""
+    verdict, step = answer["verdict"], answer["step"]
+    colour = "green" if verdict == "whole" else "red"
+    at = f" (step {step})" if step is not None else ""
+    head = f"{style(verdict, fg=colour, bold=True)} {answer['path']}{at}"
+    return "\n".join([head, *(f"  {problem['file']}: {problem['message']}" for problem in answer["problems"])])
+
+
+def _headline(answer: Answer) -> str:
+    return f"{_stage(_shown_stage(answer))} {style(answer['run'], bold=True)}"
+
+
+def _shown_stage(run: Answer) -> str:
+    """Return the stage of a run as people read it: a refused one never began, and of an unsupervised one nobody knows."""
+    if _is_unsupervised(run):
+        return "unsupervised"
+    return "refused" if run.get("refused_by") else str(run["stage"])
+
+
+def _is_unsupervised(run: Answer) -> bool:
+    """True if a run has started and not ended, and nobody stays with it; before its first attempt nobody has to."""
+    return run["stage"] in ("queued", "running") and bool(run["attempts"]) and run.get("supervised") is False
+
+
+def _stage(stage: str, width: int = 0) -> str:
+    return style(stage.ljust(width), fg=COLOURS.get(stage), bold=True)
+
+
+def _places(answer: Answer) -> Iterator[tuple[str, str]]:
+    if answer["output"]:
+        yield "model", answer["output"]
+    if answer["pushed"]:
+        doubts = [found["because"] for found in answer.get("deliveries", ()) if found["verdict"] == "unknown"]
+        yield "pushed", f"{answer['pushed']} ({doubts[0]})" if doubts else answer["pushed"]
+    if answer["stage"] in ("succeeded", "failed", "cancelled"):
+        yield "report", f"{answer['folder']}/report.html"
+    else:
+        yield "folder", answer["folder"]
+
+
+def _advice(answer: Answer) -> Iterator[tuple[str, str]]:
+    run, started = answer["run"], bool(answer["attempts"])
+    match answer["stage"]:
+        case "failed" if lost := [found for found in answer.get("deliveries", ()) if found["verdict"] == "missing"]:
+            for found in lost:
+                yield "push it", f"hf upload {found['repository']} {found['folder'] or answer['folder']}"
+        case "failed" if refuser := answer.get("refused_by"):
+            verb = "rehearse" if refuser == "rehearsal" else "check"
+            yield "try again", f"holdfast {verb} {answer['asked'].get('target', 'JOB')}"
+        case "failed" if started:
+            yield "why", f"holdfast diagnose {run}"
+            yield "go on", f"holdfast resume {run}"
+        case "cancelled" if started:
+            yield "go on", f"holdfast resume {run}"
+        case "queued" | "running" if _is_unsupervised(answer):
+            yield "go on", f"holdfast resume {run}"
+        case "queued" | "running":
+            yield "look on", f"holdfast watch {run}"
+            yield "end it", f"holdfast stop {run}"
+        case _:
+            return
+
+
+def _entries(entries: Iterable[tuple[str, str]]) -> list[str]:
+    listed = list(entries)
+    width = max((len(name) for name, _ in listed), default=0)
+    return [f"{'':{INDENT}}{style(name.ljust(width), dim=True)}  {value}" for name, value in listed]
+
+
+def _asked(asked: Answer) -> str:
+    processes = asked.get("processes", 1)
+    where = asked.get("backend", "") + (f", {processes} processes" if processes > 1 else "")
+    return f"{_asked_short(asked)} ({where})"
+
+
+def _asked_short(asked: Answer) -> str:
+    if "method" in asked:
+        return f"{asked['method']} of {asked['model']} on {asked['dataset']}"
+    return str(asked.get("target", ""))
+
+
+def _attempt(attempt: Answer) -> str:
+    words = [f"{attempt['number']}: {_stage(attempt['stage'])} on {attempt['backend']}, {_done(attempt) or 'no'} steps"]
+    if attempt["resume_from"]:
+        words.append(f"from {attempt['resume_from'].rsplit('/', 1)[-1]}")
+    if attempt["exit_code"]:
+        words.append(f"exit code {attempt['exit_code']}")
+    return ", ".join(words)
+
+
+def _steps(run: Answer) -> str:
+    return next((done for attempt in reversed(run["attempts"]) if (done := _done(attempt))), "-")
+
+
+def _done(attempt: Answer) -> str:
+    """Return the steps of an attempt, over all attempts: `140/300`; empty where it ended before its trainer said so."""
+    return f"{attempt['steps']}/{attempt['max_steps']}" if attempt["max_steps"] else ""
+
+
+def _measure(run: Answer) -> str:
+    found = next((name for name in MEASURES if name in run["metrics"]), None)
+    return f"{found} {render_number(run['metrics'][found])}" if found else ""
+
+
+def _measures(metrics: Mapping[str, float]) -> str:
+    return "  ".join(f"{name} {render_number(value)}" for name, value in metrics.items())
+
+
+def _moment(at_s: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at_s))
+
+
+def _row(cells: Sequence[str], widths: Sequence[int], *, stage: str = "", dim: bool = False) -> str:
+    """Join a row's cells in columns; nothing is cut, so that a list can be read by programs too."""
+    padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
+    painted = [style(cell, fg=COLOURS.get(stage)) if stage and cell.strip() == stage else cell for cell in padded]
+    return style("  ".join(padded).rstrip(), dim=True) if dim else "  ".join(painted).rstrip()

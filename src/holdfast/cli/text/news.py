@@ -1,0 +1,89 @@
+"""One line for each event of a run that people care to hear of."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.text import Text
+
+from holdfast.core.event import Event, Liveness, Polled, Reported, Started, Starting, StopRequested
+from holdfast.engine.report.tables import last_name
+from holdfast.engine.run.progress import Progress, measured
+from holdfast.engine.run.verdict import SPOKEN
+from holdfast.engine.units import render_bytes, render_count, render_duration, render_number
+
+
+def render_news(event: Event, progress: Progress, now_s: float) -> Text | None:
+    """Return the line for an event, or None where there is nothing new to say.
+
+    Args:
+        event: What happened.
+        progress: The run after it.
+        now_s: Unix time.
+    """
+    match event:
+        case Reported(said=said):
+            return _render_report(said, progress, now_s)
+        case Starting():
+            resumed = f", from {last_name(event.resume_from)}" if event.resume_from else ""
+            text, style = f"attempt {event.attempt} on {event.backend}{resumed}", "bold"
+        case Started():
+            text, style = "loading libraries, data and model", "dim"
+        case Polled(answer=Liveness.UNKNOWN) if event.because:
+            text, style = f"cannot be asked just now: {event.because}", "yellow"
+        case StopRequested():
+            text, style = f"asked by {event.by} to save and end", "yellow"
+        case _:
+            return None
+    return Text(text, style)
+
+
+def render_standing(progress: Progress) -> Text | None:
+    """Return the line for whoever comes to a run that is under way; None where nothing was trained yet."""
+    return Text(f"{progress.phase}: step {_count(progress)}") if progress.step else None
+
+
+def _render_report(said: Mapping[str, Any], progress: Progress, now_s: float) -> Text | None:
+    match said.get("event"):
+        case "start":
+            words, style = [f"training{_size(said)}, {progress.max_steps or '?'} steps"], "bold"
+        case "step" if _figures(said):
+            words, style = [f"step {_count(progress)}", *_figures(said), *_pace(progress, now_s)], ""
+        case "evaluate":
+            words, style = [f"evaluation at step {said.get('step', 0)}", *_figures(said)], "magenta"
+        case "checkpoint":
+            size = f"  {render_bytes(said['bytes'])}" if said.get("bytes") else ""
+            words, style = [f"saved {last_name(str(said.get('path', '')))}{size}"], "green"
+        case "push":
+            words, style = (
+                ["pushing to the Hub", *([f"as {said['repository']}"] if said.get("repository") else [])],
+                "green",
+            )
+        case _:
+            return None
+    return Text("  ".join(words), style)
+
+
+def _count(progress: Progress) -> str:
+    whole = str(progress.max_steps or "?")
+    return f"{progress.step:>{len(whole)}}/{whole}"
+
+
+def _figures(said: Mapping[str, Any]) -> list[str]:
+    values = dict(measured(said))
+    names = ("loss", "grad_norm", "learning_rate", *(name for name in SPOKEN if name != "loss"))
+    broken = [f"{name} is not finite" for name in said.get("nan", ())]
+    return [f"{name} {render_number(values[name])}" for name in names if name in values] + broken
+
+
+def _pace(progress: Progress, now_s: float) -> list[str]:
+    left_s, tokens_per_s = progress.left_s(now_s), progress.tokens_per_s
+    speed = [f"{render_count(tokens_per_s)} tokens/s"] if tokens_per_s else []
+    return [*speed, f"{render_duration(left_s)} left"] if left_s is not None else speed
+
+
+def _size(said: Mapping[str, Any]) -> str:
+    """Return how many parameters are trained, and of how many; nothing where the trainer did not say."""
+    whole = said.get("parameters") or 0
+    trained = said.get("trainable") or whole
+    of = f" of {render_count(whole)}" if trained < whole else ""
+    return f" {render_count(trained)}{of} parameters" if whole else ""

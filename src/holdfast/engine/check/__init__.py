@@ -1,0 +1,1 @@
+"""Checking: the rules are asked, their fixes combined, and the comments that suppress findings read."""

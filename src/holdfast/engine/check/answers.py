@@ -1,0 +1,191 @@
+"""The answer of `check` as JSON, to the letter of `contract.md` §2, and what exit code an answer stands for."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.core.document import Document, Edit
+from holdfast.core.errors import HoldfastError, LaterPythonError, UsageError
+from holdfast.core.finding import Finding, Fix, Severity, Skip
+from holdfast.core.text import TextEdit
+from holdfast.engine.check.rule_runner import severity_of
+from holdfast.engine.check.suppress import Ignore
+
+SCHEMA = 1
+GOOD = frozenset({"pass", "whole", "diagnosed", "healthy"})
+"""Verdicts that answer what was asked."""
+JOB_FILES = (".yaml", ".yml")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedTarget:
+    """What the rules said of one target.
+
+    Attributes:
+        document: What was asked about; of several in one file, the first.
+        method: The job's method, where it has one.
+        resolved: The libraries' versions that the rules were asked about.
+        because: Where those versions come from, and the date of what is known of them.
+        findings: What the rules object to.
+        skips: Those that could not be asked.
+        let_pass: Findings that a comment lets pass, each with the comment.
+        place_edits: Turns a fix into edits of the document's text.
+        can_place: Tells whether it could, in less time; where it is None, nothing is quicker than to do it.
+    """
+
+    document: Document
+    method: str | None
+    resolved: Mapping[str, str]
+    because: str = ""
+    findings: tuple[Finding, ...]
+    skips: tuple[Skip, ...]
+    let_pass: tuple[tuple[Finding, Ignore], ...] = ()
+    place_edits: Callable[[Document, Iterable[Edit]], tuple[TextEdit, ...]]
+    can_place: Callable[[Document, Iterable[Edit]], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnreadableTarget:
+    """A target among several that could not be read, and why."""
+
+    path: str
+    errors: tuple[HoldfastError, ...]
+
+
+def answer_check(
+    targets: Sequence[Mapping[str, Any]], *, elapsed_s: float = 0.0, strict: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return the answers about several targets as one.
+
+    Args:
+        targets: What `answer_target` gives for each.
+        elapsed_s: How long it took.
+        strict: Paths of the targets in which a skip fails like an error.
+    """
+    failed = any(_fails(target, strict=target["path"] in strict) for target in targets)
+    return {
+        "schema": SCHEMA,
+        "verb": "check",
+        "verdict": "fail" if failed else "pass",
+        "elapsed_s": round(elapsed_s, 3),
+        "targets": list(targets),
+    }
+
+
+def answer_target(one: CheckedTarget | UnreadableTarget, *, edits: bool = True) -> dict[str, Any]:
+    """Return what the rules said of one target, or why it could not be read.
+
+    Args:
+        one: The target.
+        edits: Whether each fix is told with its edits of the text, which take longer to work out than all else, or
+            only what it is.
+    """
+    return _unread(one) if isinstance(one, UnreadableTarget) else _target(one, edits=edits)
+
+
+def _fails(target: Mapping[str, Any], *, strict: bool) -> bool:
+    errors = (finding["severity"] == Severity.ERROR for finding in target["findings"])
+    return any(errors) or bool(strict and target["skipped"])
+
+
+def _unread(target: UnreadableTarget) -> dict[str, Any]:
+    """Return a target's errors as findings, so that they stand beside those of the others; what is too new is skipped."""
+    findings = [
+        {
+            "code": "SYN001",
+            "name": "unreadable-target",
+            "severity": "error",
+            "message": f"{error.what}; {error.fix}",
+            "key": "",
+            "path": error.spot.path,
+            "line": error.spot.line,
+            "column": error.spot.column,
+            "end_line": None,
+            "end_column": None,
+            "why": "What cannot be read can be neither checked nor run.",
+            "source": "the grammar of Python, or the schema of a job file: `holdfast explain job`",
+            "fix": None,
+            **_overridden(target.path, error.spot.origin),
+        }
+        for error in target.errors
+        if not isinstance(error, LaterPythonError)
+    ]
+    skipped = [
+        {"code": "SYN001", "missing": ["a newer Python"], "because": error.what}
+        for error in target.errors
+        if isinstance(error, LaterPythonError)
+    ]
+    kind = "job" if target.path.endswith(JOB_FILES) else "script"
+    return {"path": target.path, "kind": kind, "method": None, "resolved": {}, "findings": findings, "skipped": skipped}
+
+
+def _target(checked: CheckedTarget, *, edits: bool) -> dict[str, Any]:
+    return {
+        "path": checked.document.path,
+        "kind": checked.document.kind,
+        "method": checked.method,
+        "resolved": dict(checked.resolved),
+        "because": checked.because,
+        "findings": [_finding(checked, finding, edits=edits) for finding in checked.findings],
+        "skipped": [
+            {"code": skip.rule.code, "missing": list(skip.missing), "because": skip.because} for skip in checked.skips
+        ],
+        "suppressed": [
+            {**_finding(checked, finding, edits=edits), "suppressed_by": {"line": ignore.line, "reason": ignore.reason}}
+            for finding, ignore in checked.let_pass
+        ],
+    }
+
+
+def _finding(checked: CheckedTarget, finding: Finding, *, edits: bool) -> dict[str, Any]:
+    rule, place = finding.rule, finding.place or checked.document.place(finding.key)
+    return {
+        "code": rule.code if rule else "",
+        "name": rule.name if rule else "",
+        "severity": severity_of(finding).value,
+        "message": finding.message,
+        "key": finding.key,
+        "path": place.path,
+        "line": place.line,
+        "column": place.column,
+        "end_line": place.end_line,
+        "end_column": place.end_column,
+        "why": rule.why if rule else "",
+        "source": rule.source if rule else "",
+        "fix": _fix(checked, finding, finding.fix, edits=edits) if finding.fix else None,
+        **({"cell": place.cell} if place.cell else {}),
+        **_overridden(checked.document.path, place.origin),
+    }
+
+
+def _overridden(path: str, origin: str) -> dict[str, str]:
+    """Return what is told of a value that an override gives: what kind of override, and which file it goes before."""
+    return {"origin": origin, "overrides": path} if origin else {}
+
+
+def _fix(checked: CheckedTarget, finding: Finding, fix: Fix, *, edits: bool) -> dict[str, Any] | None:
+    """Return a fix as edits of the text; None where its key is not written there, but came from `--set`, say."""
+    document, told = finding.document or checked.document, {"safe": fix.safe, "title": fix.title}
+    if checked.can_place and fix.edits and not edits:
+        return told if checked.can_place(document, fix.edits) else None
+    try:
+        placed = checked.place_edits(document, fix.edits) if fix.edits else ()
+    except UsageError:
+        return None
+    place = finding.place or document.place(finding.key)
+    every = (*placed, *fix.text_edits)
+    return {**told, "edits": [_edit(edit, document.path, place.path) for edit in every]}
+
+
+def _edit(edit: TextEdit, document: str, finding: str) -> dict[str, Any]:
+    """Return an edit with its path, where that is not the finding's."""
+    told = {"start": list(edit.start), "end": list(edit.end), "text": edit.text}
+    path = edit.path or document
+    return {**told, **({"cell": edit.cell} if edit.cell else {}), **({"path": path} if path != finding else {})}
+
+
+def exit_code(answer: Mapping[str, Any]) -> int:
+    """Return the exit code that an answer stands for."""
+    if "verdict" in answer:
+        return int(answer["verdict"] not in GOOD)
+    return int(answer.get("stage") in ("failed", "cancelled"))

@@ -1,0 +1,284 @@
+"""Facts about what a job names outside itself, each found on this machine or on the Hub.
+
+What nobody could say something of stands last, with the reason: a rule speaks of the others before it is skipped.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from threading import Lock
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from holdfast.core.document import Document
+from holdfast.core.errors import SourceError
+from holdfast.core.facts import Dataset, ModelFacts
+from holdfast.core.finding import Rule
+from holdfast.core.hub import Account, Link, PushTarget, Repo
+from holdfast.core.mention import Lookup, Reference, Role
+from holdfast.engine.check.gather import together
+from holdfast.engine.mentions import mentions
+from holdfast.engine.mentions.hidden import hidden_mentions
+from holdfast.engine.mentions.made import read_made
+
+if TYPE_CHECKING:
+    from holdfast.ports import (  # for the types alone: its own take longer to import than a script to check
+        Hub,
+        LocalReferences,
+    )
+
+Found = TypeVar("Found")
+HUB_FACTS: Final = frozenset(
+    {"datasets", "models", "tensors", "repo_files", "spaces", "targets", "links", "account", "dataset", "model"}
+    | {"local_data"}
+)
+"""Facts that may have to be waited for."""
+OF_THE_WHOLE: Final[Mapping[str, frozenset[Role]]] = {
+    "account": frozenset({"dataset", "model", "adapter", "tokenizer", "target", "file", "space"}),
+    "dataset": frozenset({"dataset"}),
+    "model": frozenset({"model"}),
+    "tensors": frozenset({"model"}),
+}
+"""Facts that are no list, each with the roles that it is about: of a job that names nothing of the kind nothing is to be said."""
+ACCOUNT: Final = "account"
+FOLDERS: Final = frozenset[Role]({"dataset", "model", "adapter", "tokenizer"})
+"""What may lie in a folder of this machine."""
+NOTHING: Final = "the job names nothing of the Hub"
+
+
+class ReferenceResolver:
+    """Where what a job names is looked for: here first, then on the Hub, which is opened when it is asked first."""
+
+    def __init__(self, here: "LocalReferences", open_hub: "Callable[[], Hub]") -> None:
+        """Take what lies here, and what gives the Hub."""
+        self.here, self._open_hub = here, open_hub
+        self._hub: Hub | None = None
+        self._lock = Lock()
+
+    @property
+    def hub(self) -> "Hub":
+        """The Hub."""
+        with self._lock:
+            if self._hub is None:
+                self._hub = self._open_hub()
+            return self._hub
+
+
+class HubFacts:
+    """The facts, by the names that rules give their parameters. Each property is one fact."""
+
+    def __init__(self, document: Document, outside: ReferenceResolver | None) -> None:
+        """Take what the job says, and where to look; without that, the job counts as one that names nothing."""
+        self._asked, self._outside = document, outside
+
+    @cached_property
+    def mentions(self) -> tuple[Reference, ...]:
+        """What the job names; what may never be reached is left out."""
+        return tuple(each for each in self._named_at_all if not each.hidden)
+
+    @cached_property
+    def hidden(self) -> tuple[Reference, ...]:
+        """What the job names without showing it, and what is not here but may be when it is read."""
+        if self._outside is None:
+            return ()
+        return (*hidden_mentions(self._asked), *(each for each in self._named_at_all if each.hidden))
+
+    @cached_property
+    def _named_at_all(self) -> tuple[Reference, ...]:
+        """Everything that the job names; of what it may make itself, with the reason why nobody can say what is there."""
+        if self._outside is None:
+            return ()
+        here = self._outside.here
+        named = [each for each in mentions(self._asked) if not each.guard.because]
+        if not any(each.local for each in named):
+            return tuple(named)
+        made = read_made(self._asked)
+
+        def placed(each: Reference) -> Reference:
+            is_here = here.has_all(each)
+            asked = each.local and (each.read is not None or not is_here)
+            return replace(each, hidden=made.why(each.name, here=is_here)) if asked else each
+
+        return tuple(map(placed, named))
+
+    def concerns(self, rule: Rule) -> bool:
+        """True if there is anything to ask a rule about: one that needs the account is not asked of a job without mentions."""
+        return all(self.has(name) for name in rule.needs & OF_THE_WHOLE.keys())
+
+    def has(self, name: str) -> bool:
+        """True if the job names what a fact of the whole is about."""
+        named = (each for each in (*self.mentions, *self.hidden) if name != ACCOUNT or not each.local)
+        return any(each.role in OF_THE_WHOLE[name] for each in named)
+
+    @property
+    def datasets(self) -> Sequence[Lookup[Dataset]]:
+        """What is known of each dataset by its name."""
+        return [seen for seen in self._seen("dataset", find=self._find_dataset) if not seen.mention.local]
+
+    @property
+    def local_data(self) -> Sequence[Lookup[Dataset]]:
+        """What is known of the files and folders of this machine that data is read from."""
+        return [seen for seen in self._seen("dataset", find=self._find_dataset) if seen.mention.local]
+
+    @property
+    def models(self) -> Sequence[Lookup[ModelFacts]]:
+        """What is known of each model, adapter and tokenizer."""
+        return self._seen("model", "adapter", "tokenizer", find=self._find_model)
+
+    @property
+    def repo_files(self) -> Sequence[Lookup[Repo]]:
+        """Of each repository that files are taken from, what is in it."""
+        return self._seen("file", find=self._find_repo)
+
+    @property
+    def spaces(self) -> Sequence[Lookup[Repo]]:
+        """Of each Space, whether it is there."""
+        return self._seen("space", find=self._find_repo)
+
+    @property
+    def targets(self) -> Sequence[Lookup[PushTarget]]:
+        """Of each repository that is written to, whether it may be."""
+        return self._seen("target", find=self._find_target)
+
+    @property
+    def links(self) -> Sequence[Lookup[Link]]:
+        """What stands at each address."""
+        return self._seen("link", find=self._find_link)
+
+    @property
+    def account(self) -> Account:
+        """Whose token is at hand."""
+        if not any(not each.local for each in self.mentions):
+            raise self._nothing(NOTHING, self.hidden)
+        return self._places.hub.account()
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """What is known of the training data, if only one dataset is named."""
+        return usable_dataset(self._find_dataset(self._only("dataset")), evaluated=False)
+
+    @cached_property
+    def model(self) -> ModelFacts:
+        """What is known of the base model, if only one is named."""
+        return usable_model(self._find_model(self._only("model")))
+
+    @property
+    def tensors(self) -> frozenset[str]:
+        """Names of the weights of the base model, if only one is named."""
+        base = self._only("model")
+        found = self._places.here.tensors(base)
+        if found is None and base.local:
+            raise _absent(base)
+        return self._places.hub.tensors(base) if found is None else found
+
+    def _all_of(self, role: Role) -> Iterator[Reference]:
+        """Yield everything of a role that the job names, what it hides last."""
+        return (each for each in (*self.mentions, *self.hidden) if each.role == role)
+
+    def _only(self, role: Role) -> Reference:
+        """Return the one thing of a role that the job names."""
+        asked = [each for each in self.mentions if each.role == role]
+        # Another split of the same data is no other dataset; the first is trained on.
+        named = {(each.name, each.revision, each.config): each for each in reversed(asked)}
+        if len(named) != 1:
+            hidden = [each for each in self.hidden if each.role == role and not named]
+            raise self._nothing(f"the job names {len(named)} {role}s", hidden)
+        return next(iter(named.values()))
+
+    def _nothing(self, what: str, hidden: Sequence[Reference]) -> SourceError:
+        """Return the error of a fact that there is none of: what the job names is hidden, or there is nothing."""
+        because = next((each.hidden for each in hidden), what)
+        return SourceError(because, where=self._asked.path, fix="nothing to do")
+
+    @property
+    def _places(self) -> ReferenceResolver:
+        if self._outside is None:
+            raise SourceError(NOTHING, where=self._asked.path, fix="nothing to do")
+        return self._outside
+
+    def _find_dataset(self, mention: Reference) -> Dataset:
+        found = self._places.here.dataset(mention)
+        if found is None and mention.local:
+            raise _absent(mention)
+        return self._places.hub.dataset(mention) if found is None else found
+
+    def _find_model(self, mention: Reference) -> ModelFacts:
+        found = self._places.here.model(mention)
+        if found is None and mention.local:
+            return ModelFacts(files=None)
+        return self._places.hub.model(mention) if found is None else found
+
+    def _find_repo(self, mention: Reference) -> Repo:
+        return self._places.hub.repo(mention)
+
+    def _find_target(self, mention: Reference) -> PushTarget:
+        return self._places.hub.target(mention)
+
+    def _find_link(self, mention: Reference) -> Link:
+        return self._places.hub.link(mention.name)
+
+    def _seen(self, *roles: Role, find: Callable[[Reference], Found]) -> Sequence[Lookup[Found]]:
+        """Return what is found of the mentions with some roles, those that are known first."""
+        named = [each for each in self.mentions if each.role in roles]
+        found = [self._placed(each) for each in together([partial(_look, each, find) for each in named])]
+        hidden: list[Lookup[Found]] = [Lookup(each, None, each.hidden) for each in self.hidden if each.role in roles]
+        return sorted([*found, *hidden], key=lambda seen: seen.found is None)
+
+    def _placed(self, seen: Lookup[Found]) -> Lookup[Found]:
+        """Return what was found of a mention, with what lies here of nearly that name, or why it may be there at another time."""
+        here, mention = self._places.here, seen.mention
+        if mention.local:
+            return replace(seen, doubt="" if here.has_all(mention) else here.doubt(mention))
+        folder, _, rest = mention.name.partition("/")
+        if mention.role not in FOLDERS or not rest or here.holds(mention.name) or not here.holds(folder):
+            return seen
+        hint = f"; the folder `{folder}` here has no `{rest}`"
+        return replace(seen, hint=hint, because=f"{seen.because}{hint}" if seen.because else "")
+
+
+def _absent(mention: Reference) -> SourceError:
+    return SourceError(f"`{mention.name}` is not here", where=mention.name, fix="see what is found of its name")
+
+
+def _look(mention: Reference, find: Callable[[Reference], Found]) -> Lookup[Found]:
+    try:
+        return Lookup(mention, find(mention))
+    except SourceError as error:
+        return Lookup(mention, None, error.what)
+
+
+def usable_dataset(found: Dataset, *, evaluated: bool) -> Dataset:
+    """Return the facts of a job's training data on the Hub as the rules about its columns read them.
+
+    Args:
+        found: What is known of it.
+        evaluated: Whether the job names a split of it to evaluate on, which has the same columns.
+
+    Raises:
+        SourceError: It cannot be read, which rules about the Hub tell, or nobody says what columns it has.
+    """
+    _require_readable(found.repo)
+    if not found.columns and not found.problem:
+        raise SourceError("its columns are not known", where=found.repo.name if found.repo else "", fix="name one file")
+    return replace(found, eval_columns=found.columns) if evaluated else found
+
+
+def usable_model(found: ModelFacts) -> ModelFacts:
+    """Return the facts of a job's base model on the Hub as the rules about its files read them.
+
+    Raises:
+        SourceError: It cannot be read, which rules about the Hub tell.
+    """
+    _require_readable(found.repo)
+    if found.files is None and found.repo is None:
+        raise SourceError("the folder of its model is not here", where="model", fix="see what is found of its name")
+    return found
+
+
+def _require_readable(repo: Repo | None) -> None:
+    if repo and not (repo.exists and repo.readable and repo.commit):
+        raise SourceError("it cannot be read from the Hub", where=repo.name, fix="see what is found of its name")
+
+
+def asked_about(rules: Sequence[Rule], document: Document, facts: HubFacts) -> Iterator[Rule]:
+    """Yield those of the rules that there is anything to ask about a document."""
+    return (rule for rule in rules if document.kind in rule.kinds and facts.concerns(rule))

@@ -1,0 +1,141 @@
+"""What is known of the world outside a job, by the names that rules give their parameters."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from holdfast.catalog.api import Api, made
+from holdfast.catalog.calls.train_arguments import stack_api
+from holdfast.core.document import Document
+from holdfast.core.errors import SourceError
+from holdfast.core.facts import Dataset, Machine, ModelFacts
+from holdfast.core.job import Job
+from holdfast.core.mention import Reference, Role
+from holdfast.core.scan import Scan
+from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver, usable_dataset, usable_model
+from holdfast.engine.resolve import Resolution
+from holdfast.ports import Datasets, Machines, Models
+
+UNNAMED: Final = Document(path="job.yaml", kind="job", values={})
+"""A document that names nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactSources:
+    """The doors behind which facts are found.
+
+    Attributes:
+        datasets: Where the training data is looked for.
+        machines: What knows the machine.
+        models: Where the base model is looked for.
+        outside: What else is asked; without it, the job counts as one that names nothing there.
+        read_rows: Reads the training data's rows; None where they are not at hand.
+        backends: Names of the backends that a job can run on.
+    """
+
+    datasets: Datasets
+    machines: Machines
+    models: Models
+    outside: ReferenceResolver | None = None
+    read_rows: Callable[[], Scan] | None = None
+    backends: frozenset[str] = frozenset({"local"})
+
+
+def process_count(machine: Machine, job: Job) -> int:
+    """Return how many training processes the job starts on this machine: as many as it says, else one a GPU.
+
+    >>> process_count(Machine(cpus=2), Job(method="sft", model="m", dataset="d"))
+    1
+    """
+    asked = job.where.processes
+    return max(1, len(machine.gpus)) if asked == "auto" else asked
+
+
+class JobFacts(HubFacts):
+    """The facts of a job file, by the names that rules give their parameters. Each property is one fact."""
+
+    def __init__(self, job: Job, sources: FactSources, document: Document = UNNAMED) -> None:
+        super().__init__(document, sources.outside)
+        self._job, self._sources = job, sources
+
+    @property
+    def api(self) -> Api:
+        """What the libraries take at the versions that a job file gets."""
+        return stack_api()
+
+    @property
+    def resolution(self) -> Resolution:
+        """The versions that a job file gets."""
+        return Resolution(newest=stack_api().versions, date=made())
+
+    @property
+    def backends(self) -> frozenset[str]:
+        """Names of the backends that a job can run on."""
+        return self._sources.backends
+
+    @cached_property
+    def machine(self) -> Machine:
+        """The machine that the job will run on."""
+        backend = self._job.where.backend
+        if backend != "local":
+            raise SourceError(f"the job runs on {backend}, not here", where="where.backend", fix="check it there")
+        return self._here
+
+    @cached_property
+    def processes(self) -> int:
+        """Training processes on all machines together: the world size."""
+        asked = self._job.where.processes
+        here = process_count(self.machine, self._job) if asked == "auto" else asked
+        return here * self._job.where.nodes
+
+    @property
+    def hub_token(self) -> bool:
+        """Whether a Hub token is at hand where holdfast runs."""
+        return self._here.hub_token
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Names of the environment variables that are set where holdfast runs."""
+        return self._here.variables
+
+    def has(self, name: str) -> bool:
+        """True if the job names what a fact is about: each has data and a model."""
+        return name != "account" or super().has(name)
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """What is known of the training data."""
+        mention = self._named("dataset")
+        if mention is None or self._places.here.holds(mention.name):
+            return self._sources.datasets.fetch(self._job.dataset, self._job.method)
+        found = self._places.hub.dataset(mention)
+        return usable_dataset(found, evaluated=self._job.dataset.eval_split is not None)
+
+    @cached_property
+    def model(self) -> ModelFacts:
+        """What is known of the base model."""
+        mention = self._named("model")
+        if mention is None or self._places.here.holds(mention.name):
+            return self._sources.models.fetch(self._job.model)
+        return usable_model(self._places.hub.model(mention))
+
+    @cached_property
+    def scan(self) -> Scan:
+        """What reading the rows of the training data showed."""
+        if self._sources.read_rows is None:
+            raise SourceError("its rows are not at hand", where="dataset", fix="`holdfast inspect` reads them")
+        return self._sources.read_rows()
+
+    def _only(self, role: Role) -> Reference:
+        """Return the job's data or its model; a path is looked for here alone, for no repository is called so."""
+        name = self._job.model.path if role == "model" else self._job.dataset.path
+        return self._named(role) or Reference(role=role, name=name, key=role, local=True)
+
+    def _named(self, key: str) -> Reference | None:
+        """Return what the job names under a key, where that may be on the Hub."""
+        return next((each for each in self.mentions if each.key in (key, f"{key}.path")), None)
+
+    @cached_property
+    def _here(self) -> Machine:
+        return self._sources.machines.fetch()

@@ -1,0 +1,335 @@
+"""Checking a program against the versions that it will get, and against the oldest that it allows.
+
+What is wrong with the versions that its requirements come to is wrong. What is wrong only with others that they admit is
+a warning, with the floor that would be right. Where nothing says which versions there will be, nothing is certain.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import TypeGuard
+
+from holdfast.catalog.api import Api, released
+from holdfast.core.document import ABSENT, Document
+from holdfast.core.errors import SourceError
+from holdfast.core.facts import Dataset
+from holdfast.core.finding import Finding, Rule, Severity, Skip
+from holdfast.core.requirement import ProjectRequirements
+from holdfast.engine.check.gather import gather
+from holdfast.engine.check.hub_facts import HUB_FACTS, HubFacts, ReferenceResolver, asked_about, usable_dataset
+from holdfast.engine.check.process_counts import ask_for_any, ask_for_one
+from holdfast.engine.check.renamed import ask_at_once, identity, untold
+from holdfast.engine.check.rule_runner import needed_facts, run_rules, severity_of
+from holdfast.engine.resolve import Resolution
+from holdfast.engine.script.training_data import (
+    ROWS,
+    SPLIT_BY_NAME,
+    DataFlow,
+    after,
+    trace,
+    trainer_given,
+    written_rows,
+)
+
+Results = list[Finding | Skip]
+TRAINING = ("trl", "transformers")
+PROCESSES = "processes"
+COUNTS = ("where.world_size", "where.processes")
+TRAIN_DATA, EVAL_DATA = "train_dataset", "eval_dataset"
+ELSEWHERE = "a script does not say where it will run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionContext:
+    """What a program is checked against.
+
+    Attributes:
+        resolution: The versions of the libraries that it will get, or may get.
+        declared: What says so.
+        assumed: The versions of the libraries that it uses and nothing pins: the newest that fit.
+        unknown: Why nobody knows the version of another library that it uses.
+        outside: Where what it names is looked for; None where nobody looks.
+    """
+
+    resolution: Resolution
+    declared: ProjectRequirements
+    assumed: Mapping[str, str] = field(default_factory=dict[str, str])
+    unknown: Mapping[str, str] = field(default_factory=dict[str, str])
+    outside: ReferenceResolver | None = None
+
+    @property
+    def versions(self) -> Mapping[str, str]:
+        """The versions that the rules are asked about first."""
+        return {**self.resolution.newest, **self.assumed}
+
+    @property
+    def firm(self) -> bool:
+        """Whether anything says which versions there will be."""
+        return self.declared.kind != "nothing" and not self.declared.unsure
+
+    @property
+    def because(self) -> str:
+        """Where the versions come from, for people."""
+        origin = f"by {self.declared.origin}" if self.firm else "nothing declares them: the newest"
+        guessed = f"; nothing pins {' or '.join(self.assumed)}: the newest" if self.firm and self.assumed else ""
+        return f"{origin}{guessed}; catalog of {self.resolution.date}"
+
+
+@lru_cache(maxsize=256)
+def _api(versions: tuple[tuple[str, str], ...]) -> Api:
+    """Return what the libraries take: of many scripts with the same versions, once."""
+    return Api(dict(versions))
+
+
+class ProgramFacts(HubFacts):
+    """What is known beside a program itself, by the names that rules give their parameters."""
+
+    def __init__(self, footing: VersionContext, versions: Mapping[str, str], document: Document) -> None:
+        super().__init__(document, footing.outside)
+        self._footing, self._versions, self._document = footing, versions, document
+
+    @property
+    def api(self) -> Api:
+        """What the libraries take at these versions."""
+        return _api(tuple(self._versions.items()))
+
+    @property
+    def resolution(self) -> Resolution:
+        """Which versions the program gets."""
+        return self._footing.resolution
+
+    @property
+    def declared(self) -> ProjectRequirements:
+        """What it or its project declares."""
+        return self._footing.declared
+
+    def has(self, name: str) -> bool:
+        """True if the program names what a fact is about: data that it hands its trainer counts, wherever that is from."""
+        return super().has(name) or (name == "dataset" and self._outside is not None and self._is_given(TRAIN_DATA))
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """What is known of the data that its trainer is given: its columns as they are then."""
+        if not self._is_given(TRAIN_DATA):
+            return super().dataset
+        found = self._flowing(TRAIN_DATA)
+        try:
+            evaluated = self._flowing(EVAL_DATA).columns if self._is_given(EVAL_DATA) else None
+        except SourceError:  # nobody says what it has, which is no reason to keep silent of the other
+            evaluated = None
+        return replace(found, eval_columns=evaluated)
+
+    def _is_given(self, argument: str) -> bool:
+        return trainer_given(self._document, argument) is not None
+
+    def _flowing(self, argument: str) -> Dataset:
+        """Return what is known of the data that the trainer is given as an argument."""
+        flow = trace(self._document, argument)
+        return after(written_rows(flow.source) if flow.source.path in ROWS else self._loaded(flow), flow.steps)
+
+    def _loaded(self, flow: DataFlow) -> Dataset:
+        """Return what is known of data as it is loaded."""
+        under = f"{flow.source.key}."
+        mention = next((each for each in self._all_of("dataset") if each.key.startswith(under)), None)
+        if mention is None or mention.hidden:
+            because = mention.hidden if mention else "what it is loaded from cannot be looked up"
+            raise SourceError(because, where=flow.source.key, fix="nothing to do")
+        if bool(flow.split) == bool(mention.split) and flow.source.path in SPLIT_BY_NAME:
+            raise SourceError("it is not one split of what is loaded", where=mention.key, fix="name one split")
+        asked = replace(mention, split=flow.split) if flow.split else mention
+        found = self._find_dataset(asked)
+        if found.problem:
+            raise SourceError("the data cannot be read", where=mention.key, fix="see what is found of its files")
+        return usable_dataset(found, evaluated=False)
+
+    @property
+    def processes(self) -> int:
+        """Training processes on all machines together, as far as what launches it says."""
+        return count_processes(self._document)
+
+
+def count_processes(document: Document) -> int:
+    """Return how many processes a program's launchers start on all machines together.
+
+    Raises:
+        SourceError: They do not say.
+    """
+    world, here, nodes = (document.get(f"where.{key}") for key in ("world_size", "processes", "nodes"))
+    count = world if world is not ABSENT else _times(here, 1 if nodes is ABSENT else nodes)
+    if not _is_count(count):
+        raise SourceError("nothing says how many processes it will run in", where=document.path, fix="name a launcher")
+    return count
+
+
+def _times(here: object, nodes: object) -> int | None:
+    return here * nodes if _is_count(here) and _is_count(nodes) else None
+
+
+def _is_count(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def check_program(rules: Iterable[Rule], documents: Sequence[Document], footing: VersionContext) -> Results:
+    """Return what the rules object to in a program, each thing once, and which of them could not be asked.
+
+    Args:
+        rules: The rules.
+        documents: What the program says of each job that it trains.
+        footing: What they are asked about it against.
+    """
+    rules = list(rules)
+    results = _ask(rules, documents, footing, footing.versions)
+    guessed = _resting_on_guesses(results, documents, footing)
+    results = [
+        _unsure(result, footing) if isinstance(result, Finding) and identity(result) in guessed else result
+        for result in results
+    ]
+    results += _unasked(rules, documents, footing)
+    told = {identity(result) for result in results}
+    return [*results, *(each for each in _older(rules, documents, footing) if identity(each) not in told)]
+
+
+def _resting_on_guesses(
+    results: Sequence[Finding | Skip], documents: Sequence[Document], footing: VersionContext
+) -> frozenset[object]:
+    """Return what tells the findings apart that may not hold for the versions that there will be.
+
+    What is found with other releases in the place of those that are assumed does not depend on them.
+    """
+    found = frozenset(identity(result) for result in results)
+    if not footing.firm:
+        return found
+    rules = list(
+        {result.rule.code: result.rule for result in results if isinstance(result, Finding) and result.rule}.values()
+    )
+    certain = found
+    for sample in _other_releases(footing.assumed):
+        at = {**footing.versions, **sample}
+        certain &= {identity(result) for result in _ask(rules, documents, footing, at)}
+    told = {f"{package} {version}" for package, version in footing.assumed.items()}
+    return frozenset(identity(each) for each in results if identity(each) not in certain or _tells_of(each, told))
+
+
+def _tells_of(result: Finding | Skip, versions: Iterable[str]) -> bool:
+    """True if a finding speaks of one of some versions."""
+    return isinstance(result, Finding) and any(version in result.message for version in versions)
+
+
+def _other_releases(assumed: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Yield releases to try in the place of assumed ones: the oldest, and those in the middle."""
+    for part in (0, 2) if assumed else ():
+        yield {name: released(name)[len(released(name)) // part if part else 0] for name in assumed}
+
+
+def _unasked(rules: Sequence[Rule], documents: Sequence[Document], footing: VersionContext) -> Iterator[Skip]:
+    """Yield the rules that nothing could be told of a library that the program trains with."""
+    unknown = {name: because for name, because in footing.unknown.items() if name in TRAINING}
+    for rule in rules if unknown else ():
+        if "api" in rule.needs and any(document.kind in rule.kinds for document in documents):
+            yield Skip(rule, tuple(unknown), "; ".join(dict.fromkeys(unknown.values())))
+
+
+def _ask(
+    rules: Sequence[Rule], documents: Sequence[Document], footing: VersionContext, at: Mapping[str, str]
+) -> Results:
+    """Return what the rules say at some versions; what they say of several documents alike is told once."""
+    told: list[Finding | Skip] = []
+    for document in documents:
+        told += list(untold(told, ask_at_once(document, lambda each: _ask_about(rules, each, footing, at))))
+    return told
+
+
+def _ask_about(
+    rules: Sequence[Rule], document: Document, footing: VersionContext, at: Mapping[str, str]
+) -> Iterator[Finding | Skip]:
+    """Yield what the rules say of one document; of a script that no launcher starts, as of one process."""
+    launched = any(document.get(key) is not ABSENT for key in COUNTS)
+    facts = ProgramFacts(footing, at, document)
+    concerned = list(asked_about(rules, document, facts))
+    counting = [rule for rule in concerned if PROCESSES in rule.needs]
+    uncounted = [] if launched else counting
+    known = gather(needed_facts(concerned), facts, otherwise=ELSEWHERE, awaited=HUB_FACTS)
+    yield from run_rules((rule for rule in concerned if rule not in uncounted), document, known)
+    if uncounted:
+        yield from ask_for_one(lambda count: run_rules(uncounted, document, {**known, PROCESSES: count}))
+    elif counting and not _is_count(known[PROCESSES]):
+        yield from ask_for_any(lambda count: run_rules(counting, document, {**known, PROCESSES: count}))
+
+
+def _unsure(finding: Finding, footing: VersionContext) -> Finding:
+    """Return a finding that rests on a guess at the versions as what it is: a warning."""
+    if not finding.rule or "api" not in finding.rule.needs or severity_of(finding) is not Severity.ERROR:
+        return finding
+    concerned = _concerned(finding, footing)
+    newest = ", ".join(f"{package} {version}" for package, version in concerned.items())
+    fits = "" if all(version == released(package)[-1] for package, version in concerned.items()) else " that fits"
+    told = f"{finding.message} (nothing pins {' or '.join(concerned)}: checked against the newest{fits}, {newest})"
+    return replace(finding, severity=Severity.WARNING, message=told)
+
+
+def _concerned(finding: Finding, footing: VersionContext) -> Mapping[str, str]:
+    """Return the versions that a finding speaks of and nothing pins; if there is none, those of the libraries that train."""
+    versions = footing.assumed if footing.firm else footing.versions
+    told = {package: version for package, version in versions.items() if f"{package} {version}" in finding.message}
+    return told or {package: version for package, version in versions.items() if package in TRAINING} or versions
+
+
+def _older(rules: Sequence[Rule], documents: Sequence[Document], footing: VersionContext) -> Iterator[Finding]:
+    """Yield what is wrong with the oldest versions that the requirements admit, as warnings."""
+    if not footing.resolution.lowest:
+        return
+    bound = [rule for rule in rules if "api" in rule.needs]
+    floors = _Floors(footing, footing.resolution.lowest)
+    for finding in _ask(bound, documents, footing, footing.resolution.lowest):
+        if isinstance(finding, Finding) and severity_of(finding) is Severity.ERROR:
+            asked = "; ".join(f"require `{name}>={version}`" for name, version in floors.of(finding).items())
+            message = f"{finding.message} (not with the newest, but with the oldest versions that are allowed: {asked})"
+            yield replace(finding, severity=Severity.WARNING, message=message, fix=None)
+
+
+@dataclass(slots=True)
+class _Floors:
+    """Looks for the versions from which findings are gone. What a rule finds at some versions is asked once.
+
+    Attributes:
+        footing: What the program is checked against.
+        lowest: The oldest versions that its requirements admit.
+    """
+
+    footing: VersionContext
+    lowest: Mapping[str, str]
+    asked: dict[tuple[object, ...], frozenset[object]] = field(
+        default_factory=dict[tuple[object, ...], frozenset[object]]
+    )
+
+    def of(self, finding: Finding) -> dict[str, str]:
+        """Return the lowest version of one package from which the finding is gone, or of all where one is not enough."""
+        newest, declared = self.footing.resolution.newest, self.footing.resolution.declared
+        movable = [name for name in declared if name in newest and self.lowest.get(name) != newest[name]]
+        for package in sorted(movable, key=lambda name: name not in finding.message):
+            at = self._first_good(finding, package)
+            if at is not None:
+                return {package: at}
+        return {package: newest[package] for package in movable}
+
+    def _first_good(self, finding: Finding, package: str) -> str | None:
+        """Return the first release of a package, after the lowest, at which the finding is gone; None where it never is."""
+        if package not in self.lowest:
+            return None
+        every = released(package)
+        newest = self.footing.resolution.newest[package]
+        later = every[every.index(self.lowest[package]) + 1 : every.index(newest) + 1]
+        first = bisect_left(later, 1, key=lambda version: int(self._is_gone(finding, package, version)))
+        return later[first] if first < len(later) else None
+
+    def _is_gone(self, finding: Finding, package: str, version: str) -> bool:
+        """True if its rule finds it no more with another version of a package in the place of the lowest."""
+        rule, document = finding.rule, finding.document
+        if rule is None or document is None:
+            return False
+        question = (rule.code, id(document), package, version)
+        if question not in self.asked:
+            results = _ask([rule], [document], self.footing, {**self.lowest, package: version})
+            self.asked[question] = frozenset(map(identity, results))
+        return identity(finding) not in self.asked[question]

@@ -1,0 +1,1 @@
+"""The checklists that one goes through before a job is sent."""

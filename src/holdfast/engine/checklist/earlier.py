@@ -1,0 +1,47 @@
+"""What earlier commands have shown of a job, as the checklists tell it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from holdfast.engine.checklist.items import ItemState, Status
+from holdfast.engine.units import render_duration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Earlier:
+    """The rehearsal and the newest run of the same job: the same script, with the same settings.
+
+    Attributes:
+        rehearsed: Day and time at which a rehearsal of it passed; empty where none has.
+        run: Name of its newest run; empty where it has none.
+        stage: What became of that run.
+        took_s: How long that run took, or has taken so far.
+    """
+
+    rehearsed: str = ""
+    run: str = ""
+    stage: str = ""
+    took_s: float = 0.0
+
+
+def judge_earlier(earlier: Earlier, target: str) -> Mapping[str, ItemState]:
+    """Return what follows for items of the checklists, by name, in the place of what the job itself shows."""
+    return {"known-good": _known_good(earlier, target)} | _time(earlier)
+
+
+def _known_good(earlier: Earlier, target: str) -> ItemState:
+    if earlier.stage == "succeeded":
+        return ItemState(Status.PASS, f"the run {earlier.run} of it succeeded")
+    if earlier.stage == "failed":
+        return ItemState(
+            Status.UNKNOWN, f"the run {earlier.run} of it failed: `holdfast diagnose {earlier.run}` says why"
+        )
+    if earlier.rehearsed:
+        return ItemState(Status.PASS, f"`holdfast rehearse` of it passed on {earlier.rehearsed}")
+    return ItemState(Status.UNKNOWN, f"it has neither been rehearsed nor run as it is: `holdfast rehearse {target}`")
+
+
+def _time(earlier: Earlier) -> dict[str, ItemState]:
+    if earlier.stage != "succeeded":
+        return {}
+    return {"time": ItemState(Status.UNKNOWN, f"the run {earlier.run} took {render_duration(earlier.took_s)}")}

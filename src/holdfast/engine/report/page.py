@@ -1,0 +1,203 @@
+"""The report of a run: one self-contained HTML page that a newcomer understands. Pure: values in, text out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from shlex import quote
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from holdfast.core.document import Document
+from holdfast.core.event import Event, Stage
+from holdfast.engine.report.chart import Plot, evenly
+from holdfast.engine.report.curves import Curve, gather_curves
+from holdfast.engine.report.panels import main_plot, small_plots
+from holdfast.engine.report.settings import RequestedSetting, list_settings
+from holdfast.engine.report.tables import (
+    AttemptRow,
+    CheckpointRow,
+    Figure,
+    Table,
+    last_name,
+    list_attempts,
+    list_checkpoints,
+    list_figures,
+    name_machine,
+    newest_report,
+    reports_of,
+    tabulate_evaluations,
+)
+from holdfast.engine.run.noise import METER
+from holdfast.engine.run.progress import Progress, follow
+from holdfast.engine.run.refusals import Reason
+from holdfast.engine.run.screen import TerminalStream, plain
+from holdfast.engine.run.verdict import render_advice, render_verdict
+
+SAMPLED = 6  # evaluations whose generations are shown, the first and the last among them
+STDERR_LINES = 30
+TONES = {Stage.SUCCEEDED: "good", Stage.FAILED: "bad", Stage.CANCELLED: "halted"}
+TEMPLATES = Environment(
+    loader=PackageLoader("holdfast.engine"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+TEMPLATES.filters["python"] = repr  # a string as Python source spells it
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What the model wrote when it was evaluated."""
+
+    step: int
+    prompt: str
+    completion: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportData:
+    """Everything that a report is made from.
+
+    Attributes:
+        run: Name of the run.
+        events: All of its events, in order.
+        job: The job as it ran, or None for a user's own script.
+        check: The answer of `check` before the run (`contract.md` §2), or None where nothing was asked.
+        refusal: What forbade the run before it was started.
+        samples: Generations at evaluations, in order.
+        checkpoints: `whole`, `damaged` or `unverifiable` by path, of the checkpoints that are still there.
+        model: Folder of the trained model, or None where there is none.
+        stderr: The end of what the last attempt wrote to standard error.
+        now_s: When the report is made, unix time.
+    """
+
+    run: str
+    events: Sequence[Event]
+    job: Document | None = None
+    check: Mapping[str, Any] | None = None
+    refusal: Sequence[Reason] = ()
+    samples: Sequence[Sample] = ()
+    checkpoints: Mapping[str, str] = field(default_factory=dict[str, str])
+    model: str | None = None
+    stderr: str = ""
+    now_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportPage:
+    """What the template shows, in its words."""
+
+    run: str
+    stage: str
+    tone: str
+    verdict: str
+    when: str
+    figures: tuple[Figure, ...]
+    warnings: tuple[str, ...]
+    advice: tuple[tuple[str, str], ...]
+    refusal: tuple[Reason, ...]
+    stderr: str
+    plot: Plot | None
+    small: tuple[Plot, ...]
+    evaluations: Table
+    samples: tuple[tuple[str, tuple[Sample, ...]], ...]
+    settings: tuple[RequestedSetting, ...]
+    job: str
+    checked: bool
+    findings: tuple[Mapping[str, Any], ...]
+    skipped: tuple[Mapping[str, Any], ...]
+    attempts: tuple[AttemptRow, ...]
+    checkpoints: tuple[CheckpointRow, ...]
+    saved: int
+    versions: Mapping[str, str]
+    machine: str
+    model: str | None
+    model_class: str
+    question: str
+    repeat: tuple[tuple[str, str], ...]
+
+
+def render_report(data: ReportData) -> str:
+    """Return the report as HTML. It needs nothing beside itself: no network, no script, no font."""
+    return TEMPLATES.get_template("report.html.jinja").render(page=make_page(data))
+
+
+def make_page(data: ReportData) -> ReportPage:
+    """Gather what the report says."""
+    progress, curves = follow(data.events), gather_curves(data.events)
+    state, start = progress.state, newest_report(data.events, "start")
+    targets = data.check["targets"] if data.check else []
+    return ReportPage(
+        run=data.run,
+        stage=progress.phase,
+        tone=TONES.get(state.stage, "busy"),
+        verdict=render_verdict(progress, data.now_s),
+        when=_moment(state.started_s),
+        figures=tuple(list_figures(progress, start, data.now_s)),
+        warnings=tuple(_warnings(data, curves)),
+        advice=render_advice(progress, data.run),
+        refusal=tuple(data.refusal),
+        stderr=_last_words(data.stderr) if state.stage is not Stage.SUCCEEDED else "",
+        plot=main_plot(curves, progress),
+        small=small_plots(curves, progress),
+        evaluations=tabulate_evaluations(curves),
+        samples=_samples(data.samples),
+        settings=tuple(list_settings(data.job, state.about, start)),
+        job=data.job.text if data.job else "",
+        checked=bool(targets),
+        findings=tuple(finding for target in targets for finding in target["findings"]),
+        skipped=tuple(skip for target in targets for skip in target["skipped"]),
+        attempts=tuple(list_attempts(progress, data.events, data.now_s)),
+        checkpoints=tuple(list_checkpoints(data.events, data.checkpoints)),
+        saved=sum(1 for _ in reports_of(data.events, "checkpoint")),
+        versions=start.get("versions", {}),
+        machine=name_machine(start),
+        model=data.model,
+        model_class=str(start.get("model", "")),
+        question=data.samples[0].prompt if data.samples else "Who are you?",
+        repeat=tuple(_repeat(data, progress)),
+    )
+
+
+def _last_words(stderr: str) -> str:
+    """Return the last lines as a terminal would show them: no bars, no noise."""
+    stream = TerminalStream()
+    lines = [plain(line) for line in (*stream.feed(stderr.encode()), *stream.close())]
+    return "\n".join([line for line in lines if line and not METER.search(line)][-STDERR_LINES:])
+
+
+def _moment(at_s: float) -> str:
+    return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _warnings(data: ReportData, curves: Mapping[str, Curve]) -> Iterator[str]:
+    """Yield what a reader should know who sees only a good verdict."""
+    for name, curve in curves.items():
+        if curve.broken:
+            more = f" and {len(curve.broken) - 1} more" if len(curve.broken) > 1 else ""
+            yield f"{name} was not finite at step {curve.broken[0]}{more}: the model may be spoilt."
+    damaged = [path for path, verdict in data.checkpoints.items() if verdict == "damaged"]
+    if damaged:
+        yield f"Damaged: {', '.join(last_name(path) for path in damaged)}. Do not resume or load from there."
+
+
+def _samples(samples: Sequence[Sample]) -> tuple[tuple[str, tuple[Sample, ...]], ...]:
+    """Return the samples by prompt, each with those of a few steps."""
+    by_prompt: dict[str, dict[int, Sample]] = {}
+    for sample in samples:
+        by_prompt.setdefault(sample.prompt, {})[sample.step] = sample
+    return tuple((prompt, tuple(evenly(list(of.values()), SAMPLED))) for prompt, of in by_prompt.items())
+
+
+def _repeat(data: ReportData, progress: Progress) -> Iterator[tuple[str, str]]:
+    """Yield the commands that do it again, each with what it does."""
+    target = quote(str(progress.state.about.get("target", "job.yaml")))
+    if data.job:
+        resolved = quote(f"{progress.state.folder}/job.resolved.yaml")
+        yield f"holdfast run {resolved}", "trains again with these very settings and seeds"
+        yield f"holdfast render {resolved} -o train.py", "gives the training script, which needs no holdfast"
+    else:
+        yield f"holdfast run {target}", "runs the script again"
+    yield f"holdfast show {data.run}", "tells what the ledger knows of this run"

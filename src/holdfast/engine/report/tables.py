@@ -1,0 +1,163 @@
+"""What a report tells in figures and rows: how far, how fast, each attempt, each checkpoint, each evaluation."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.core.event import AttemptState, Event, Liveness, Polled, Reported, Stage
+from holdfast.engine.report.chart import evenly
+from holdfast.engine.report.curves import Curve
+from holdfast.engine.run.progress import Progress
+from holdfast.engine.run.supervise import how_it_failed
+from holdfast.engine.run.verdict import find_change
+from holdfast.engine.units import render_bytes, render_count, render_duration, render_number
+
+EVALUATIONS = 50  # rows; the chart shows what lies between
+# How long an evaluation took, not what it gave.
+HIDDEN_METRICS = ("_runtime", "_per_second", "_preparation_time")
+
+Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]  # header, rows
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number that matters, with its name and what it stands beside."""
+
+    name: str
+    value: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptRow:
+    """How one attempt went."""
+
+    number: int
+    backend: str
+    stage: str
+    steps: str
+    resumed: str
+    took: str
+    exit_code: int | None
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointRow:
+    """A checkpoint that is still there, and what is known of it."""
+
+    name: str
+    folder: str
+    size: str
+    verdict: str
+
+
+def reports_of(events: Iterable[Event], kind: str) -> Iterator[Reported]:
+    """Yield what the training process reported of one kind."""
+    return (event for event in events if isinstance(event, Reported) and event.said.get("event") == kind)
+
+
+def newest_report(events: Sequence[Event], kind: str) -> Mapping[str, Any]:
+    """Return the last report of one kind, or nothing."""
+    return next((event.said for event in reports_of(reversed(events), kind)), {})
+
+
+def list_figures(progress: Progress, start: Mapping[str, Any], now_s: float) -> Iterator[Figure]:
+    """Yield the numbers that stand at the top, as far as they are known; `start` is what training began with."""
+    if change := find_change(progress):
+        before = render_number(change.before.value)
+        yield Figure(change.spoken, render_number(change.after.value), f"{before} at step {change.before.step}")
+    if progress.max_steps:
+        epochs = (
+            f", {render_number(progress.epoch)} epoch{'' if progress.epoch == 1 else 's'}" if progress.epoch else ""
+        )
+        yield Figure("steps", str(progress.step), f"of {progress.max_steps}{epochs}")
+    attempts = len(progress.state.attempts)
+    yield Figure("time", render_duration(progress.elapsed_s(now_s)), f"{attempts} attempts" if attempts > 1 else "")
+    if progress.tokens_per_s and progress.steps_per_s:
+        speed = f"{render_number(progress.steps_per_s)} steps a second"
+        yield Figure("tokens a second", render_count(progress.tokens_per_s), speed)
+    if parameters := start.get("parameters"):
+        yield Figure("parameters", render_count(parameters), _trainable(start))
+    if progress.memory_bytes:
+        yield Figure("peak memory", render_bytes(progress.memory_bytes), name_machine(start))
+
+
+def _trainable(start: Mapping[str, Any]) -> str:
+    share = start.get("trainable", 0) / start["parameters"]
+    return "all trained" if share == 1 else f"{render_count(start.get('trainable', 0))} trained ({share:.2%})"
+
+
+def name_machine(start: Mapping[str, Any]) -> str:
+    """Name what training ran on, equal devices once.
+
+    >>> name_machine({"hardware": ["A100", "A100"]})
+    '2 x A100'
+    """
+    names = [str(name) for name in start.get("hardware", ())]
+    kinds = {name: names.count(name) for name in names}
+    return ", ".join(name if count == 1 else f"{count} x {name}" for name, count in kinds.items())
+
+
+def tabulate_evaluations(curves: Mapping[str, Curve]) -> Table:
+    """Return the evaluations as a table: its header, and its rows by step."""
+    names = [name for name in curves if name.startswith("eval_") and not name.endswith(HIDDEN_METRICS)]
+    values = {name: dict(curves[name].points) for name in names}
+    steps = sorted({step for points in values.values() for step in points})
+    rows = [
+        (f"{step:g}", *(render_number(values[name][step]) if step in values[name] else "" for name in names))
+        for step in evenly(steps, EVALUATIONS)
+    ]
+    return ("step", *names), tuple(rows)
+
+
+def list_attempts(progress: Progress, events: Sequence[Event], now_s: float) -> Iterator[AttemptRow]:
+    """Yield how each attempt went; one that goes on has taken its time until now."""
+    ended = {
+        event.attempt: event.at_s for event in events if isinstance(event, Polled) and event.answer is Liveness.ENDED
+    }
+    for attempt in progress.state.attempts:
+        took_s = ended.get(attempt.number, now_s) - attempt.started_s
+        yield AttemptRow(
+            number=attempt.number,
+            backend=attempt.backend,
+            stage=attempt.stage.value,
+            steps=f"{attempt.steps} of {attempt.max_steps}" if attempt.max_steps else "-",
+            resumed=last_name(attempt.resume_from) if attempt.resume_from else "the beginning",
+            took=render_duration(took_s),
+            exit_code=attempt.exit_code,
+            because=_because(attempt) if attempt.stage is Stage.FAILED else "",
+        )
+
+
+def _because(attempt: AttemptState) -> str:
+    where = (attempt.end or {}).get("where")
+    return how_it_failed(attempt) + (f" ({where})" if where else "")
+
+
+def list_checkpoints(events: Iterable[Event], checkpoints: Mapping[str, str]) -> Iterator[CheckpointRow]:
+    """Yield the checkpoints that are there by step, with the size that each was saved with."""
+    saved = {event.said.get("path"): event.said.get("bytes") for event in reports_of(events, "checkpoint")}
+    for path, verdict in sorted(checkpoints.items(), key=lambda item: checkpoint_step(item[0]) or 0):
+        folder, _, name = path.rstrip("/").rpartition("/")
+        size = saved.get(path)
+        yield CheckpointRow(name, folder, render_bytes(size) if size else "", verdict)
+
+
+def last_name(path: str) -> str:
+    """Return the last part of a path.
+
+    >>> last_name("/runs/r/checkpoints/checkpoint-50/")
+    'checkpoint-50'
+    """
+    return path.rstrip("/").rsplit("/", 1)[-1]
+
+
+def checkpoint_step(path: str) -> int | None:
+    """Return the step that a checkpoint's folder is named for.
+
+    >>> checkpoint_step("/runs/r/checkpoints/checkpoint-50")
+    50
+    """
+    step = path.rstrip("/").rpartition("-")[2]
+    return int(step) if step.isdigit() else None

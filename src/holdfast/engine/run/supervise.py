@@ -1,0 +1,299 @@
+"""The supervisor: a pure flow of actions, and the small loop that carries them out.
+
+The flow touches nothing. It yields an action, is sent the events that came of it, and returns the last
+state. Tests send it events by hand; the loop sends it what the ledger holds.
+"""
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass
+from signal import Signals
+
+from holdfast.core.errors import BackendError
+from holdfast.core.event import (
+    AttemptState,
+    Closed,
+    Delivered,
+    Event,
+    Liveness,
+    Polled,
+    Reported,
+    RunState,
+    Stage,
+    Started,
+    Starting,
+    StopRequested,
+    changes,
+    fold,
+)
+from holdfast.core.plan import Attempt
+from holdfast.engine.run.delivery import Delivery
+from holdfast.ports import Backend, Clock, Orders, Store
+
+PERSON, TIMEOUT = "a person", "the timeout"
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Hand an attempt to the backend; the same one again if the ledger does not say that it was taken."""
+
+    number: int
+    resume: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Poll:
+    """Look at the attempt after a pause."""
+
+    after_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Ask the attempt to save and end."""
+
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
+class TakeStacks:
+    """Have the attempt say where it hangs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """End an attempt that was asked to stop and did not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verify:
+    """Look whether what was pushed to a repository is there."""
+
+    repository: str
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """Write down the verdict."""
+
+    stage: Stage
+    because: str
+
+
+Action = Start | Poll | Stop | TakeStacks | Kill | Verify | Close
+Flow = Generator[Action, Sequence[Event], RunState]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """When to do what.
+
+    Attributes:
+        timeout_s: Seconds an attempt may take, or None.
+        poll_s: Seconds between looks.
+        grace_s: Seconds that a save may take after a stop was asked; then the attempt is killed.
+    """
+
+    timeout_s: float | None = None
+    poll_s: float = 0.5
+    grace_s: float = 600.0
+
+
+def supervise(state: RunState, limits: Limits) -> Flow:
+    """Bring a run to its end from wherever it is: not started, half started, running, or to be resumed."""
+    state = yield from _take_up(state, limits)
+    last_resorts: Iterator[Action] = iter((TakeStacks(), Kill()))
+    while (current := state.current) and not current.stage.ended:
+        state = fold((yield Poll(limits.poll_s)), state)
+        if state.current is None or state.current.stage.ended:
+            break
+        if not state.stop and limits.timeout_s is not None and state.seen_s - current.started_s > limits.timeout_s:
+            state = fold((yield Stop(TIMEOUT)), state)
+        elif state.stop and state.seen_s - state.stop_s > limits.grace_s and (last := next(last_resorts, None)):
+            state = fold((yield last), state)
+    for repository in state.unverified:
+        state = fold((yield Verify(repository)), state)
+    return fold((yield Close(*verdict(state))), state)
+
+
+def _take_up(state: RunState, limits: Limits) -> Flow:
+    """Start the attempt that is due, if one is; one that was killed while nobody supervised it is continued."""
+    current = state.current
+    if current is None or current.stage.ended:
+        return fold((yield Start(len(state.attempts) + 1, resume=current is not None)), state)
+    if not current.id:
+        return fold((yield Start(current.number, resume=current.number > 1)), state)
+    state = fold((yield Poll(limits.poll_s)), state)
+    return fold((yield Start(len(state.attempts) + 1, resume=True)), state) if _was_killed(state) else state
+
+
+def _was_killed(state: RunState) -> bool:
+    """True if the newest attempt ended without a word, and nobody had asked it to stop."""
+    current = state.current
+    if current is None or current.stage is not Stage.FAILED or current.end or current.because or state.stop:
+        return False
+    return current.exit_code is None or current.exit_code < 0
+
+
+def verdict(state: RunState) -> tuple[Stage, str]:
+    """Judge a run whose newest attempt has ended, with the reason in one sentence."""
+    current = state.current
+    if current is None:
+        return Stage.FAILED, "it was never started"
+    if current.stage is Stage.SUCCEEDED:
+        lost = [found.because for found in state.deliveries.values() if found.verdict == "missing"]
+        return (Stage.FAILED, f"it trained to its end, but {'; '.join(lost)}") if lost else (Stage.SUCCEEDED, "")
+    if state.stop:
+        stage = Stage.CANCELLED if state.stop == PERSON else Stage.FAILED
+        return stage, f"stopped by {state.stop} {_reached(current)}"
+    return Stage.FAILED, how_it_failed(current)
+
+
+def how_it_failed(attempt: AttemptState) -> str:
+    """Say how an attempt ended that nobody stopped and that did not succeed."""
+    end = attempt.end or {}
+    if attempt.because:
+        return attempt.because
+    if end.get("status") == "stopped":
+        return f"{end.get('because', 'a signal')} from outside stopped it {_reached(attempt)}"
+    if end.get("status") == "failed":
+        said = str(end.get("because", "it raised an error"))
+        return f"{said} ({_reached(attempt)})" if attempt.max_steps else said
+    if attempt.exit_code is None:
+        return f"it vanished {_reached(attempt)} and nobody knows its exit code"
+    if attempt.exit_code < 0:
+        return f"{Signals(-attempt.exit_code).name} killed it {_reached(attempt)}"
+    return f"exit code {attempt.exit_code} {_reached(attempt)}"
+
+
+def _reached(attempt: AttemptState) -> str:
+    """Return how far an attempt came: `at step 4 of 9`; before its trainer said so, no step is known."""
+    return f"at step {attempt.steps} of {attempt.max_steps}" if attempt.max_steps else "before its first reported step"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependencies:
+    """What the loop needs of the world.
+
+    Attributes:
+        store: The ledger.
+        backend: Where attempts run.
+        prepare: Makes attempt `number` ready; told whether it continues from a checkpoint.
+        verify: Looks whether what was pushed to a repository is there; given the push as it was told, and the state.
+        orders: What the person asks meanwhile.
+        observe: Is shown the state and the new events after each action.
+    """
+
+    store: Store
+    backend: Backend
+    clock: Clock
+    prepare: Callable[[int, bool], Attempt]
+    verify: Callable[[str, RunState], Delivery]
+    orders: Orders
+    observe: Callable[[RunState, Sequence[Event]], None]
+
+
+def drive(run: str, limits: Limits, doors: Dependencies) -> RunState:
+    """Carry out a run's flow against the real world until it closes, or until the person detaches.
+
+    Every event is in the ledger before the flow hears of it. What others write there meanwhile, such as
+    a stop from another terminal, reaches the flow as well.
+    """
+    loop = _Loop(run, doors)
+    loop.catch_up()
+    flow = supervise(loop.state, limits)
+    action = next(flow)
+    while True:
+        events = loop.carry_out(action)
+        if events is None:
+            return loop.state
+        try:
+            action = flow.send(events)
+        except StopIteration:
+            return loop.state
+
+
+class _Loop:
+    """One run's way from actions to events, and how far the ledger was read."""
+
+    def __init__(self, run: str, doors: Dependencies) -> None:
+        self._run, self._doors = run, doors
+        self._read = 0
+        self.state = RunState()
+
+    def carry_out(self, action: Action) -> Sequence[Event] | None:
+        """Do what the action says; return the events that came of it, None where the person detached."""
+        match action:
+            case Start(number, resume):
+                self._start(number, resume=resume)
+            case Poll(after_s):
+                return self._poll(after_s)
+            case Stop(by):
+                self._stop(by)
+            case TakeStacks():
+                self._doors.backend.request_stacks(self._current.id)
+            case Kill():
+                self._doors.backend.kill(self._current.id)
+            case Verify(repository):
+                self._verify(repository)
+            case Close(stage, because):
+                self._record(Closed(at_s=self._now, stage=stage, because=because))
+        return self.catch_up()
+
+    def catch_up(self, *unwritten: Event) -> Sequence[Event]:
+        """Take in what the ledger has new, then what was not worth writing."""
+        stored = self._doors.store.read(self._run, after=self._read)
+        self._read = stored[-1][0] if stored else self._read
+        events = (*(event for _, event in stored), *unwritten)
+        self.state = fold(events, self.state)
+        self._doors.observe(self.state, events)
+        return events
+
+    @property
+    def _now(self) -> float:
+        return self._doors.clock.now_s()
+
+    @property
+    def _current(self) -> AttemptState:
+        if self.state.current is None:
+            raise AssertionError("an attempt is started before it is polled, stopped or killed")
+        return self.state.current
+
+    def _record(self, *events: Event) -> None:
+        self._doors.store.append(self._run, events)
+
+    def _start(self, number: int, *, resume: bool) -> None:
+        attempt, backend = self._doors.prepare(number, resume), self._doors.backend
+        self._record(Starting(at_s=self._now, attempt=number, backend=backend.name, resume_from=attempt.resume_from))
+        try:
+            self._record(Started(at_s=self._now, attempt=number, id=backend.submit(attempt)))
+        except BackendError as error:
+            self._record(Polled(at_s=self._now, attempt=number, answer=Liveness.ENDED, because=error.what))
+
+    def _poll(self, after_s: float) -> Sequence[Event] | None:
+        match self._doors.orders.take():
+            case "detach":
+                return None
+            case "kill":
+                if not self.state.stop:  # so that the run counts as cancelled, and not as failed
+                    self._record(StopRequested(at_s=self._now, by=PERSON))
+                self._doors.backend.kill(self._current.id)
+            case "stop" if not self.state.stop:
+                self._stop(PERSON)
+            case _:
+                self._doors.clock.sleep(after_s)
+        look = self._doors.backend.poll(self._current.id, skip=self._current.reports)
+        number, now = self._current.number, self._now
+        polled = Polled(at_s=now, attempt=number, answer=look.answer, exit_code=look.exit_code, because=look.because)
+        reports = [Reported(at_s=now, attempt=number, said=said) for said in look.reports]
+        news: list[Event] = [*reports, polled] if changes(fold(reports, self.state), polled) else [*reports]
+        if news:
+            self._record(*news)
+        return self.catch_up(*([] if polled in news else [polled]))
+
+    def _verify(self, repository: str) -> None:
+        found = self._doors.verify(repository, self.state)
+        self._record(Delivered(at_s=self._now, repository=repository, verdict=found.verdict, because=found.because))
+
+    def _stop(self, by: str) -> None:
+        self._record(StopRequested(at_s=self._now, by=by))
+        self._doors.backend.stop(self._current.id)

@@ -1,0 +1,90 @@
+"""How a run went, in one sentence that needs no knowledge of training; and what to do next."""
+
+from dataclasses import dataclass
+from shlex import quote
+
+from holdfast.core.event import Stage
+from holdfast.engine.run.progress import MetricValue, Progress
+from holdfast.engine.units import render_change, render_duration, render_number
+
+SPOKEN = {
+    "eval_reward": "evaluation reward",
+    "reward": "reward",
+    "eval_loss": "evaluation loss",
+    "loss": "training loss",
+}
+"""The metrics that tell how training went, the most telling first. A generating method's loss tells nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricChange:
+    """How far training moved the metric that tells most.
+
+    Attributes:
+        name: The metric, as the trainer logs it.
+        spoken: The metric, as people say it.
+    """
+
+    name: str
+    spoken: str
+    before: MetricValue
+    after: MetricValue
+
+    def __str__(self) -> str:
+        before, after = render_number(self.before.value), render_number(self.after.value)
+        if before == after:
+            return f"{self.spoken} stayed at {after}"
+        went = "rose" if self.after.value > self.before.value else "fell"
+        # A reward has no natural zero, so a share of it would mean nothing.
+        share = "" if self.name.endswith("reward") else f" ({render_change(self.before.value, self.after.value)})"
+        return f"{self.spoken} {went} from {before} to {after}{share}"
+
+
+def find_change(progress: Progress) -> MetricChange | None:
+    """Return how far the most telling metric moved; None where none was measured twice."""
+    for name, spoken in SPOKEN.items():
+        before, after = progress.first.get(name), progress.last.get(name)
+        if before and after and before.step < after.step:
+            return MetricChange(name, spoken, before, after)
+    return None
+
+
+def render_verdict(progress: Progress, now_s: float) -> str:
+    """Say how the run went, or how it goes.
+
+    >>> render_verdict(Progress(), now_s=0)
+    'Not started yet.'
+    """
+    state, took = progress.state, render_duration(progress.elapsed_s(now_s))
+    if progress.attempt is None:
+        return f"Never started: {state.because}." if state.stage.ended else "Not started yet."
+    done = f"{progress.step} of {progress.max_steps} steps" if progress.max_steps else "no step"
+    match state.stage:
+        case Stage.SUCCEEDED:
+            early = progress.max_steps is not None and progress.step < progress.max_steps
+            told = f"Trained {done} in {took}{', stopped early as asked' if early else ''}"
+        case Stage.FAILED | Stage.CANCELLED:
+            told = f"{state.stage.value.capitalize()} after {took}: {state.because}"
+        case _:
+            told = f"Still at work: {done} in {took}"
+    change = find_change(progress)
+    return f"{told}; {change}." if change else f"{told}."
+
+
+def render_advice(progress: Progress, run: str) -> tuple[tuple[str, str], ...]:
+    """Return commands that make sense for a run in this state, each with what it does."""
+    if progress.state.stage is Stage.SUCCEEDED:
+        return ()
+    if not progress.state.stage.ended:
+        return ((f"holdfast watch {run}", "looks on"), (f"holdfast stop {run}", "saves and ends it"))
+    if progress.attempt is None:
+        target = quote(str(progress.state.about.get("target", "job.yaml")))
+        verb = "rehearse" if progress.state.refused_by == "rehearsal" else "check"
+        return ((f"holdfast {verb} {target}", "shows whether it is fixed"),)
+    resumed = "continues from the newest whole checkpoint" if progress.checkpoint else "starts it again"
+    why = (
+        (f"holdfast diagnose {run}", "tells why it failed, with the lines that say so")
+        if progress.state.stage is Stage.FAILED
+        else (f"holdfast logs {run}", "shows all that the training process said")
+    )
+    return why, (f"holdfast resume {run}", resumed)

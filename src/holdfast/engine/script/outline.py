@@ -1,0 +1,293 @@
+"""What the script of a job has to say, decided before it is written: one value for each question a template asks."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from holdfast.catalog.builtin import BUILTIN, CONFIG_FOR, DATASETS, MODELS
+from holdfast.catalog.data.files import READ, ending_of
+from holdfast.catalog.hub.repositories import PATHS
+from holdfast.core.errors import UsageError
+from holdfast.core.job import Data, Job
+from holdfast.core.methods import Method
+from holdfast.engine.script.carried_files import NamedFunction, map_function, reward_functions, template_file
+
+TRAINERS: Mapping[Method, str] = {
+    Method.SFT: "SFT",
+    Method.DPO: "DPO",
+    Method.GRPO: "GRPO",
+    Method.REWARD: "Reward",
+    Method.KTO: "KTO",
+    Method.RLOO: "RLOO",
+}
+"""What stands before `Trainer` and `Config` in TRL's names."""
+
+LOADERS = {ending: builder for ending, builder in READ.items() if builder != "tsv"}
+"""Loader for each ending of a data file; that of CSV reads tabs only where it is told so."""
+
+ASKED_ELSEWHERE = {
+    "output_dir": "the run's folder holds it; `output.folder` names the folder of all runs",
+    "run_name": "name the tracked run in `track.run`",
+    "report_to": "name the tracker in `track.with`",
+    "resume_from_checkpoint": "the trainer takes no notice of it; give the script `--resume CHECKPOINT`",
+    "push_to_hub": "name the repository in `output.push_to`",
+    "hub_model_id": "name the repository in `output.push_to`",
+}
+"""Arguments of the trainer that a job gives by keys of its own."""
+
+PART_OF_STEPS = 0.1
+"""How often the script evaluates and saves where the job does not say: after each tenth of all steps."""
+
+AUTO = {"enabled": "auto"}
+ZERO = {
+    "train_batch_size": "auto",
+    "train_micro_batch_size_per_gpu": "auto",
+    "gradient_accumulation_steps": "auto",
+    "gradient_clipping": "auto",
+    "bf16": AUTO,
+    "fp16": AUTO,
+}
+SHARDING: Mapping[str, dict[str, Any]] = {
+    "fsdp": {
+        "fsdp": True,
+        "fsdp_config": {"activation_checkpointing": True, "state_dict_type": "FULL_STATE_DICT"},
+        "activation_checkpointing": False,
+    },
+    "zero2": {"deepspeed": ZERO | {"zero_optimization": {"stage": 2}}},
+    "zero3": {
+        "deepspeed": ZERO | {"zero_optimization": {"stage": 3, "stage3_gather_16bit_weights_on_model_save": True}}
+    },
+}
+"""The trainer's arguments for each way of sharing a model. Source: `TrainingArguments` of transformers 5.23, where
+"auto" means the trainer's own value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataLoading:
+    """How the script reads its data.
+
+    Attributes:
+        builtin: Module that makes a built-in dataset.
+        config: Configuration of the dataset.
+        is_local: Whether the path can only be one on this machine.
+        format: Loader of a data file; None for folders and the Hub.
+        draws: Whether anything is drawn from the rows.
+        map: Function that rewrites the rows.
+    """
+
+    builtin: str | None
+    config: str | None
+    is_local: bool
+    format: str | None
+    draws: bool
+    map: NamedFunction | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelLoading:
+    """How the script loads its model.
+
+    Attributes:
+        builtin: Module that makes a built-in model.
+        is_local: Whether the path can only be one on this machine.
+        short_name: The model's name in the name of a folder.
+        dtype: Format the weights are held in; None where the script chooses it on the machine.
+        is_default: Whether the job leaves the format open.
+        is_in_4_bits: Whether it is stored in 4 bits, and the script chooses the format to compute in.
+        options: Further arguments of `from_pretrained`.
+        tokenizer: Arguments of the tokenizer, if the script loads it itself.
+        template_file: Carried file with the chat template.
+        template_from: Model whose chat template is taken.
+    """
+
+    builtin: str | None
+    is_local: bool
+    short_name: str
+    dtype: str | None
+    is_default: bool
+    is_in_4_bits: bool
+    options: dict[str, Any]
+    tokenizer: dict[str, Any] | None
+    template_file: str | None
+    template_from: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Training:
+    """What the script tells the trainer.
+
+    Attributes:
+        trainer: What stands before `Trainer` in the name of TRL's class.
+        arguments: What the job says in `train`, without what `ModelLoading` holds.
+        schedule: When to evaluate and save, where the job does not say.
+        lora: Arguments of the adapter; None where all weights are trained.
+        sharding: Arguments for more than one process.
+        rewards: Reward functions.
+        names_format: Whether the job names the number format to compute in.
+        checkpoints_activations: Whether the job says if activations are kept or computed again.
+        private: Whether what goes to the Hub is private; None where nothing does.
+        has_public_model: Whether the model is public though the tracker's Space is private.
+        has_samples: Whether completions are drawn at each evaluation.
+        shuffles_prompts: Whether the trainer shuffles prompts in each epoch, by a generator that checkpoints do not hold.
+    """
+
+    trainer: str
+    arguments: dict[str, Any]
+    schedule: dict[str, Any]
+    lora: dict[str, Any] | None
+    sharding: dict[str, Any] | None
+    rewards: list[NamedFunction]
+    names_format: bool
+    checkpoints_activations: bool
+    private: bool | None
+    has_public_model: bool
+    has_samples: bool
+    shuffles_prompts: bool
+
+
+def outline_reading(job: Job) -> DataLoading:
+    """Return how the job's data is read.
+
+    Raises:
+        UsageError: There is no such built-in dataset, or the job asks for what a stream cannot give.
+    """
+    data = job.dataset
+    if data.path.startswith(BUILTIN) and data.path not in DATASETS:
+        raise UsageError(f"no dataset {data.path!r}", where="dataset.path", fix=f"use one of {', '.join(DATASETS)}")
+    _check_stream(data)
+    data_format = LOADERS.get(ending_of(data.path))
+    return DataLoading(
+        builtin=DATASETS.get(data.path),
+        config=data.config or (CONFIG_FOR[job.method] if data.path in DATASETS else None),
+        is_local=data_format is not None or data.path.startswith(PATHS),
+        format=data_format,
+        draws=bool(data.rows or data.eval_fraction or data.streaming),
+        map=map_function(job),
+    )
+
+
+def outline_loading(job: Job) -> ModelLoading:
+    """Return how the job's model is loaded.
+
+    Raises:
+        UsageError: There is no such built-in model.
+    """
+    model = job.model
+    if model.path.startswith(BUILTIN) and model.path not in MODELS:
+        raise UsageError(f"no model {model.path!r}", where="model.path", fix=f"use one of {', '.join(MODELS)}")
+    own = job.train.get("model_init_kwargs") or {}
+    if not isinstance(own, Mapping):
+        raise UsageError("it is no mapping", where="train.model_init_kwargs", fix="write it as `{key: value}`")
+    named = {"revision": model.revision, "attn_implementation": model.attn_implementation}
+    options = {key: value for key, value in named.items() if value is not None} | dict(own)
+    dtype = options.pop("dtype", None) or model.dtype
+    is_frozen = job.peft is not None or job.quantization is not None
+    quantization = job.quantization or {}
+    return ModelLoading(
+        builtin=MODELS.get(model.path),
+        is_local=model.path.startswith(PATHS),
+        short_name=short_name(model.path),
+        dtype=dtype or (None if is_frozen else "float32"),
+        is_default=dtype is None,
+        is_in_4_bits=bool(quantization.get("load_in_4bit")) and "bnb_4bit_compute_dtype" not in quantization,
+        options=options,
+        tokenizer=_tokenizer_options(job),
+        template_file=template_file(job),
+        template_from=model.chat_template if template_file(job) is None else None,
+    )
+
+
+def outline_training(job: Job) -> Training:
+    """Return what the job's trainer is told.
+
+    Raises:
+        UsageError: The job gives the trainer what it has keys of its own for, or no reward.
+    """
+    if clash := next((key for key in ASKED_ELSEWHERE if key in job.train), None):
+        raise UsageError(f"`{clash}` does not belong under `train`", where=f"train.{clash}", fix=ASKED_ELSEWHERE[clash])
+    if job.method.generates and not job.rewards:
+        fix = "name a function: `rewards: [rewards.py:score]`"
+        raise UsageError(f"{job.method} has no reward function to learn from", where="rewards", fix=fix)
+    has_space = job.track.with_ == "trackio" and job.track.space is not None
+    return Training(
+        trainer=TRAINERS[job.method],
+        arguments={key: value for key, value in job.train.items() if key != "model_init_kwargs"},
+        schedule=choose_schedule(job),
+        lora=None if job.peft is None else {"task_type": _task(job.method)} | job.peft,
+        sharding=SHARDING.get(job.where.strategy),
+        rewards=reward_functions(job),
+        names_format=bool(job.train.get("bf16") or job.train.get("fp16")),
+        checkpoints_activations=bool({"activation_checkpointing", "gradient_checkpointing"} & job.train.keys()),
+        private=True if has_space else job.output.private if job.output.push_to else None,
+        has_public_model=bool(has_space and job.output.push_to and not job.output.private),
+        has_samples=_has_samples(job),
+        shuffles_prompts=_shuffles_prompts(job),
+    )
+
+
+def choose_schedule(job: Job) -> dict[str, Any]:
+    """Return when to evaluate and save, as far as the job does not say.
+
+    To keep the best model, there has to be a checkpoint of every evaluation.
+
+    >>> choose_schedule(Job(method="sft", model="m", dataset="d", train={"save_steps": 50}))
+    {'save_total_limit': 2}
+    """
+    said = job.train
+    schedule: dict[str, Any] = {}
+    if job.evaluates and "eval_strategy" not in said:
+        schedule = {"eval_strategy": "steps", "eval_steps": said.get("eval_steps", PART_OF_STEPS)}
+    elif job.early_stopping and said.get("eval_strategy") == "steps":
+        schedule = {"eval_steps": PART_OF_STEPS}  # else it would be the trainer's `logging_steps`
+    if not {"save_strategy", "save_steps"} & said.keys():
+        evaluation = {"eval_strategy": "steps", "eval_steps": PART_OF_STEPS} | schedule | said
+        if job.early_stopping and evaluation["eval_strategy"] == "epoch":
+            schedule["save_strategy"] = "epoch"
+        else:
+            schedule["save_steps"] = evaluation["eval_steps"] if job.early_stopping else PART_OF_STEPS
+    return {key: value for key, value in {**schedule, "save_total_limit": 2}.items() if key not in said}
+
+
+def short_name(path: str) -> str:
+    """Return the last part of a model's path, as the name of a folder may have it.
+
+    >>> short_name("builtin:tiny-chat"), short_name("Qwen/Qwen2.5-0.5B"), short_name("./")
+    ('tiny-chat', 'Qwen2.5-0.5B', 'model')
+    """
+    last = re.split(r"[/:\\]", path.rstrip("/\\"))[-1]
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", last).strip("-.") or "model"
+
+
+def _check_stream(data: Data) -> None:
+    if data.streaming and data.eval_fraction:
+        fix = "name an `eval_split`, or do not stream"
+        raise UsageError("a stream has no fraction: its rows are not counted", where="dataset.eval_fraction", fix=fix)
+    if data.streaming and data.path in DATASETS:
+        raise UsageError(f"{data.path} is no stream", where="dataset.streaming", fix="leave it out")
+
+
+def _tokenizer_options(job: Job) -> dict[str, Any] | None:
+    """Return the arguments of a tokenizer that gets another chat template; None where the trainer loads it."""
+    taken_by_trainer = template_file(job) is None and job.method in (Method.SFT, Method.REWARD)
+    if job.model.chat_template is None or taken_by_trainer:
+        return None
+    options: dict[str, Any] = {"revision": job.model.revision, "trust_remote_code": job.model.trust_remote_code}
+    if job.method.generates:
+        options["padding_side"] = "left"
+    return {key: value for key, value in options.items() if value}
+
+
+def _task(method: Method) -> str:
+    return "SEQ_CLS" if method is Method.REWARD else "CAUSAL_LM"
+
+
+def _shuffles_prompts(job: Job) -> bool:
+    """Whether the sampler is `RepeatSampler` of trl 1.16, which only tables of rows get, and shuffles."""
+    return job.method.generates and not job.dataset.streaming and bool(job.train.get("shuffle_dataset", True))
+
+
+def _has_samples(job: Job) -> bool:
+    """Whether completions are drawn: reward models write none, and a shared model cannot be asked by one process."""
+    writes = job.method is not Method.REWARD and job.where.strategy not in ("fsdp", "zero3")
+    return writes and job.evaluates and job.samples.prompts > 0

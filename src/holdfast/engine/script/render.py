@@ -1,0 +1,88 @@
+"""From a job to its training script: self-contained, commented, and the same text each time."""
+
+import json
+from collections.abc import Mapping
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from holdfast.catalog.trl_rewards import MODULE, TRL_REWARDS
+from holdfast.core.job import Job
+from holdfast.core.methods import Method
+from holdfast.engine.script.carried_files import carried_files, referred_files
+from holdfast.engine.script.outline import TRAINERS, outline_loading, outline_reading, outline_training
+from holdfast.engine.script.python_source import render_block, render_imports, render_literal
+from holdfast.engine.script.requirements import list_requirements, render_header
+
+__all__ = ["referred_files", "render_script"]
+
+TITLES: Mapping[Method, str] = {
+    Method.SFT: "Supervised fine-tuning",
+    Method.DPO: "Direct preference optimization",
+    Method.GRPO: "Group relative policy optimization",
+    Method.REWARD: "Reward modelling",
+    Method.KTO: "Kahneman-Tversky optimization",
+    Method.RLOO: "REINFORCE leave-one-out",
+}
+
+STANDARD_MODULES = (
+    "argparse csv fcntl importlib.metadata json linecache logging os platform re shutil subprocess sys tempfile time "
+    "traceback types"
+)
+STANDARD: dict[str, tuple[str, ...]] = {**dict.fromkeys(STANDARD_MODULES.split(), ()), "pathlib": ("Path",)}
+"""What a script may import of the standard library: modules, or names out of them."""
+
+LIBRARIES: dict[str, tuple[str, ...]] = {
+    "torch": (),
+    "trackio": (),
+    "accelerate.utils": ("broadcast_object_list",),
+    "datasets": ("Dataset", "load_dataset"),
+    "huggingface_hub": ("HfApi",),
+    "peft": ("LoraConfig",),
+    "transformers": ("AutoTokenizer", "BitsAndBytesConfig", "EarlyStoppingCallback", "TrainerCallback", "set_seed"),
+    "trl": tuple(f"{trainer}{part}" for trainer in TRAINERS.values() for part in ("Config", "Trainer")),
+    MODULE: TRL_REWARDS,
+}
+"""What a script may import of the packages that it installs."""
+
+
+def render_script(job: Job, *, name: str, sources: Mapping[str, str]) -> str:
+    """Return the training script of a job.
+
+    Args:
+        job: What to train.
+        name: The job's name.
+        sources: The text of each of `referred_files(job)`; it travels inside the script.
+
+    Raises:
+        UsageError: The job asks for what cannot be rendered.
+    """
+    data, training = outline_reading(job), outline_training(job)
+    asked = {"job": job, "name": name, "data": data, "model": outline_loading(job), "training": training}
+    files = carried_files(job, sources)
+    body = TEMPLATES.get_template("body.jinja").render(asked, files=files)
+    preamble = TEMPLATES.get_template("preamble.jinja").render(asked)
+    return TEMPLATES.get_template("script.py.jinja").render(
+        asked,
+        header=render_header(job.environment.python, list_requirements(job)),
+        title=TITLES[job.method],
+        standard=render_imports(STANDARD, preamble + body),
+        preamble=preamble,
+        libraries=render_imports(LIBRARIES, body),
+        body=body,
+    )
+
+
+def _quoted(text: str) -> str:
+    """Return a text as it may stand inside a docstring."""
+    return json.dumps(text, ensure_ascii=not text.isprintable())[1:-1]
+
+
+# The output is Python, not HTML: values are made harmless by the filters, not by escaping.
+TEMPLATES = Environment(  # noqa: S701 - it makes Python, not HTML
+    loader=PackageLoader("holdfast.engine"),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+)
+TEMPLATES.filters |= {"py": render_literal, "block": render_block, "quoted": _quoted}

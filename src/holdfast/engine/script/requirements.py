@@ -1,0 +1,102 @@
+"""What a rendered script installs: the packages that its job needs, each with its reason, as a PEP 723 header."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from holdfast.catalog.builtin import MODELS
+from holdfast.catalog.environment.stack import load_stack
+from holdfast.catalog.trl_rewards import MATHEMATICAL
+from holdfast.core.errors import UsageError
+from holdfast.core.job import Job
+
+REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?P<rest>([\[<>=!~@;( ].*)?)")
+"""A requirement as PEP 508 spells it, as far as its name; uv judges the rest."""
+PYTHON = re.compile(r"[0-9<>=!~.,* ]+")
+"""Versions of Python as PEP 440 spells them."""
+
+ALWAYS = ("torch", "transformers", "trl", "accelerate", "datasets", "huggingface-hub")
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderRequirement:
+    """One line of a header.
+
+    Attributes:
+        name: Normalized name of the package.
+        text: The requirement as it is installed.
+        because: Why it is there.
+    """
+
+    name: str
+    text: str
+    because: str
+
+
+def list_requirements(job: Job) -> list[HeaderRequirement]:
+    """Return what the job's script installs: pinned, except where the job says otherwise.
+
+    Raises:
+        UsageError: An entry of `environment.requirements` is no requirement, or asks for a TRL that is not served.
+    """
+    stack = load_stack()
+    pinned = [
+        HeaderRequirement(name, f"{name}=={package.version}", package.because)
+        for name, package in stack.items()
+        if name in _needed(job)
+    ]
+    own = {each.name: each for each in map(_parse_requirement, job.environment.requirements)}
+    if "trl" in own:
+        _check_trl(own["trl"].text, stack["trl"].version)
+    return [own.pop(each.name, each) for each in pinned] + list(own.values())
+
+
+def render_header(python: str, requirements: list[HeaderRequirement]) -> str:
+    """Return the PEP 723 header; each package bears its reason.
+
+    Raises:
+        UsageError: `python` names no versions.
+    """
+    if not PYTHON.fullmatch(python):
+        raise UsageError(f"{python!r} names no Python", where="environment.python", fix="write it as in `>=3.11,<3.14`")
+    lines = [f"    {json.dumps(each.text)},  # {each.because}" for each in requirements]
+    header = [f"requires-python = {json.dumps(python)}", "dependencies = [", *lines, "]"]
+    return "\n".join(["# /// script", *(f"# {line}" for line in header), "# ///"])
+
+
+def _needed(job: Job) -> set[str]:
+    return {*ALWAYS, *_asked_for(job)}
+
+
+def _asked_for(job: Job) -> Iterator[str]:
+    """Yield the packages that only some jobs need."""
+    conditions = {
+        "tokenizers": job.model.path in MODELS,
+        "peft": job.peft is not None,
+        "bitsandbytes": job.quantization is not None or "bnb" in str(job.train.get("optim", "")),
+        "deepspeed": job.where.strategy in ("zero2", "zero3"),
+        "liger-kernel": bool(job.train.get("use_liger_kernel")),
+        "math-verify": any(name in MATHEMATICAL for name in job.rewards),
+        "rich": bool(job.train.get("log_completions")),
+        job.track.with_: job.track.with_ != "none",
+    }
+    return (name for name, needed in conditions.items() if needed)
+
+
+def _parse_requirement(text: str) -> HeaderRequirement:
+    found = REQUIREMENT.fullmatch(text.strip()) if text.isprintable() else None
+    if not found:
+        fix = "write it as pip would take it, such as `flash-attn==2.8.3`"
+        raise UsageError(f"{text!r} is no requirement", where="environment.requirements", fix=fix)
+    return HeaderRequirement(re.sub(r"[-_.]+", "-", found["name"]).lower(), text.strip(), "asked for by the job")
+
+
+def _check_trl(text: str, served: str) -> None:
+    line = re.escape(served.rpartition(".")[0])
+    if not re.fullmatch(rf"(?i)trl(\[.*\])?\s*(==\s*{line}\.(\d+|\*)|~=\s*{line}\.\d+)", text):
+        raise UsageError(
+            f"job files are rendered for TRL {served.rpartition('.')[0]}, not for {text!r}",
+            where="environment.requirements",
+            fix=f"write trl=={served} or leave it out; a script of your own may pin any version",
+        )

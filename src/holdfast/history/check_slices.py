@@ -1,0 +1,266 @@
+"""Leaving out of a program what cannot matter for an error that it certainly raises."""
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Final
+
+from holdfast.history.check_expressions import UNKNOWN, can_be, fold, is_unknown, reads
+
+ROUNDS: Final = 8
+Functions = dict[str, ast.FunctionDef]
+
+
+def sliced(main: str, functions: Mapping[str, ast.FunctionDef], *, is_dataclass: bool) -> list[ast.FunctionDef]:
+    """Return the functions that matter, the main one first, with the statements that matter.
+
+    Args:
+        main: Name of the first one.
+        functions: All of them, by name.
+        is_dataclass: Whether the object's attributes hold its arguments, which a base may check too.
+    """
+    now = dict(functions)
+    for _ in range(ROUNDS):
+        before = {name: ast.dump(each) for name, each in now.items()}
+        now = {name: _with_body(each, _live(each.body, certain=True)) for name, each in now.items()}
+        now = _without_harmless(main, now)
+        now = _settle_unknown(now, is_dataclass=is_dataclass)
+        wanted = _wanted(now, is_dataclass=is_dataclass)
+        now = {name: _with_body(each, _kept(each.body, wanted)) for name, each in now.items()}
+        if before == {name: ast.dump(each) for name, each in now.items()}:
+            break
+    others = (now[name] for name in now if name != main and name in _called(now.values()))
+    return [_with_body(now[main], _without_last_return(now[main].body)), *others]
+
+
+def _with_body(function: ast.FunctionDef, body: Iterable[ast.stmt]) -> ast.FunctionDef:
+    return ast.FunctionDef(function.name, function.args, list(body) or [ast.Pass()], [])
+
+
+def _live(body: Iterable[ast.stmt], *, certain: bool) -> Iterator[ast.stmt]:
+    """Yield statements without the errors that nothing can make certain."""
+    for node in body:
+        match node:
+            case ast.If(test=test):
+                test = fold(test)
+                then = list(_live(node.body, certain=certain and can_be(test, holds=True)))
+                orelse = list(_live(node.orelse, certain=certain and can_be(test, holds=False)))
+                if then or orelse:
+                    yield ast.If(test, then or [ast.Pass()], orelse)
+            case ast.Raise() | ast.Expr(value=ast.Call(func=ast.Name(id="warn"))):
+                if certain:
+                    yield node
+            case ast.Pass():
+                pass
+            case _:
+                yield node
+
+
+def _without_harmless(main: str, functions: Functions) -> Functions:
+    """Take away the methods that raise nothing, and forget what they change where they are called."""
+    raising = {name for name, each in functions.items() if tells(each)}
+    while more := {name for name, each in functions.items() if name not in raising and _called([each]) & raising}:
+        raising |= more
+    changed = {
+        name: sorted({target for target, _ in _assigned(each) if "." in target})
+        for name, each in functions.items()
+        if name not in raising and name != main
+    }
+    kept = {name: each for name, each in functions.items() if name not in changed}
+    return {name: _with_body(each, _forgetting(each.body, changed)) for name, each in kept.items()}
+
+
+def _forgetting(body: Iterable[ast.stmt], changed: Mapping[str, Sequence[str]]) -> Iterator[ast.stmt]:
+    for node in body:
+        match node:
+            case ast.If(test=test):
+                then, orelse = list(_forgetting(node.body, changed)), list(_forgetting(node.orelse, changed))
+                yield ast.If(test, then or [ast.Pass()], orelse)
+            case ast.Assign(value=value) | ast.Expr(value=value) | ast.Return(value=value) if (
+                name := _own_method(value)
+            ) in changed and not _is_super(value):
+                yield from ast.parse("\n".join(f"{target} = ..." for target in changed[name])).body
+                if isinstance(node, ast.Assign):
+                    yield ast.Assign(node.targets, UNKNOWN)
+                elif isinstance(node, ast.Return):
+                    yield ast.Return(UNKNOWN)
+            case _:
+                yield node
+
+
+def tells(function: ast.FunctionDef) -> bool:
+    """True if a function may raise or warn, or ask its base to."""
+    return any(isinstance(each, ast.Raise) or _is_super(each) or _is_warning(each) for each in ast.walk(function))
+
+
+def _is_warning(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "warn"
+
+
+def _is_super(node: ast.AST | None) -> bool:
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super")))):
+            return True
+        case _:
+            return False
+
+
+def _visited(visitor: ast.NodeTransformer, body: Iterable[ast.stmt]) -> list[ast.stmt]:
+    visited = (visitor.visit(each) for each in body)
+    return [each for each in visited if each is not None]
+
+
+def _settle_unknown(functions: Functions, *, is_dataclass: bool) -> Functions:
+    """Put `...` in the place of what never has a known value, and fold what becomes unknown by it."""
+    result: Functions = {}
+    for name, function in functions.items():
+        given = {each.arg for each in (*function.args.args, *function.args.kwonlyargs)}
+        values: dict[str, list[ast.expr]] = {}
+        for target, value in _assigned(function):
+            values.setdefault(target, []).append(value)
+        lost = {
+            target
+            for target, all_of in values.items()
+            if all(map(is_unknown, all_of)) and target not in given and "." not in target
+        }
+        result[name] = _with_body(function, _visited(_Lost(lost), function.body)) if lost else function
+    if is_dataclass:
+        return result
+    return _settle_attributes(result)
+
+
+def _settle_attributes(functions: Functions) -> Functions:
+    """Likewise for attributes that a class gives itself, none of them known."""
+    values: dict[str, list[ast.expr]] = {}
+    for function in functions.values():
+        for target, value in _assigned(function):
+            if target.startswith("self."):
+                values.setdefault(target, []).append(value)
+    lost = {target for target, all_of in values.items() if all(map(is_unknown, all_of))}
+    return {name: _with_body(each, _visited(_Lost(lost), each.body)) for name, each in functions.items()}
+
+
+class _Lost(ast.NodeTransformer):
+    def __init__(self, names: set[str]) -> None:
+        self.names = names
+
+    def visit_Assign(self, node: ast.Assign) -> ast.Assign:
+        return ast.Assign(node.targets, self.visit(node.value))
+
+    def visit_If(self, node: ast.If) -> ast.If:
+        then, orelse = _visited(self, node.body), _visited(self, node.orelse)
+        return ast.If(fold(self.visit(node.test)), then or [ast.Pass()], orelse)
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return UNKNOWN if node.id in self.names else node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        if ast.unparse(node) in self.names:
+            return UNKNOWN
+        self.generic_visit(node)
+        return node
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        super().generic_visit(node)
+        return fold(node) if isinstance(node, ast.expr) else node
+
+
+def _assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    for each in ast.walk(node):
+        if isinstance(each, ast.Assign):
+            yield ast.unparse(each.targets[0]), each.value
+
+
+def _wanted(functions: Functions, *, is_dataclass: bool) -> set[str]:
+    """Return the names whose values may decide something."""
+    wanted = {name for function in functions.values() for name in _deciding(function.body, ())}
+    for function in functions.values():
+        for target, value in _assigned(function):
+            holder, _, name = target.partition(".")
+            handed_on = isinstance(value, ast.Name) and value.id == name
+            if holder == "self" and (is_dataclass or handed_on):
+                wanted.add(target)
+    while True:
+        found = {name for function in functions.values() for name in _leading(function.body, wanted, ())}
+        if found <= wanted:
+            return wanted
+        wanted |= found
+
+
+def _deciding(body: Sequence[ast.stmt], tests: tuple[ast.expr, ...]) -> Iterator[str]:
+    """Yield the names that are read where something is decided: by errors, calls and returns, and on the way to them."""
+    for node in body:
+        match node:
+            case ast.If(test=test):
+                yield from _deciding(node.body, (*tests, test))
+                yield from _deciding(node.orelse, (*tests, test))
+            case ast.Assign(value=value) if not _own_method(value):
+                pass
+            case _:
+                yield from reads(node)
+                for test in tests:
+                    yield from reads(test)
+
+
+def _leading(body: Sequence[ast.stmt], wanted: set[str], tests: tuple[ast.expr, ...]) -> Iterator[str]:
+    """Yield the names that lead to the values of others."""
+    for node in body:
+        match node:
+            case ast.If(test=test):
+                yield from _leading(node.body, wanted, (*tests, test))
+                yield from _leading(node.orelse, wanted, (*tests, test))
+            case ast.Assign(targets=[target], value=value) if _is_wanted(target, wanted):
+                yield from reads(value)
+                for test in tests:
+                    yield from reads(test)
+            case _:
+                pass
+
+
+def _kept(body: Sequence[ast.stmt], wanted: set[str]) -> Iterator[ast.stmt]:
+    """Yield the statements that matter; one after another that give the same name a value count once."""
+    for node, following in zip_longest(body, body[1:]):
+        match node:
+            case ast.If(test=test):
+                then, orelse = list(_kept(node.body, wanted)), list(_kept(node.orelse, wanted))
+                if then or orelse:
+                    yield ast.If(test, then or [ast.Pass()], orelse)
+            case ast.Assign():
+                yield from () if _is_same(node, following) else _kept_assignment(node, wanted)
+            case ast.Pass():
+                pass
+            case _:
+                yield node
+
+
+def _kept_assignment(node: ast.Assign, wanted: set[str]) -> Iterator[ast.stmt]:
+    target, value = node.targets[0], node.value
+    if _is_wanted(target, wanted) and ast.unparse(target) != ast.unparse(value):
+        yield node
+    elif _own_method(value):
+        yield ast.Expr(value)
+
+
+def _is_same(node: ast.Assign, following: ast.stmt | None) -> bool:
+    return following is not None and ast.dump(node) == ast.dump(following)
+
+
+def _is_wanted(target: ast.expr, wanted: set[str]) -> bool:
+    return ast.unparse(target) in wanted or (isinstance(target, ast.Attribute) and target.attr == "__dict__")
+
+
+def _without_last_return(body: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
+    return body[:-1] if isinstance(body[-1], ast.Return) and not _own_method(body[-1].value) else body
+
+
+def _called(functions: Iterable[ast.FunctionDef]) -> set[str]:
+    return {name for function in functions for each in ast.walk(function) if (name := _own_method(each))}
+
+
+def _own_method(node: ast.AST | None) -> str:
+    """Return the name of the method that a call on `self` or `super()` names; empty of anything else."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="self") | ast.Call(func=ast.Name(id="super")), attr=name)):
+            return name
+        case _:
+            return ""

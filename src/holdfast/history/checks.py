@@ -1,0 +1,338 @@
+"""The checks of a constructor as a small program: what decides whether it raises, and nothing else.
+
+Kept, in Python's own syntax: assignments whose right side is understood, conditions, errors with their words, warnings that
+something is ignored, calls of the class's own methods that check, and of its base's. What is not understood becomes `...`:
+a name that it may give a value is forgotten, a condition may hold or not. What cannot matter for an error is left out.
+
+Two things are taken for granted: a function that is handed a configuration does not change its settings, and neither does
+a method that only a base defines. `core.program` runs the result.
+"""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from holdfast.history.check_expressions import Expressions, Names
+from holdfast.history.check_slices import sliced, tells
+from holdfast.history.check_targets import (
+    checks_itself,
+    forgotten,
+    is_own,
+    matched,
+    own_calls,
+    own_targets,
+    right_side,
+    targets,
+)
+
+IGNORED: Final = re.compile(
+    r"(will be|is|are|be) (ignored|overridden|overwritten)|no effect|ha(s|ve) no", re.IGNORECASE
+)
+"""Warnings that are kept; those that something is deprecated are found elsewhere."""
+
+WARNERS: Final = frozenset({"warn", "warning", "warning_once", "warn_once"})
+MUTATORS: Final = frozenset(
+    {
+        "add",
+        "append",
+        "clear",
+        "discard",
+        "extend",
+        "insert",
+        "pop",
+        "popitem",
+        "remove",
+        "setdefault",
+        "sort",
+        "update",
+    }
+)
+MOST_ROUNDS: Final = 16
+"""Rounds of a loop over a written list that are written out."""
+HOOK: Final = re.compile(r"_?(post_init|create_accelerator|(check|precompute|prepare_dataset|validate)\w*).*")
+"""Methods that a base's constructor calls to check."""
+
+UNKNOWN: Final = ast.Constant(...)
+
+
+def reduce_checks(cls: ast.ClassDef, method: ast.FunctionDef, names: Names) -> str | None:
+    """Return a method's checks as a program, or None where it has none and hides none of a base.
+
+    Args:
+        cls: The class.
+        method: Its `__init__` or `__post_init__`.
+        names: What the names of its module stand for.
+    """
+    methods = {each.name: each for each in cls.body if isinstance(each, ast.FunctionDef)}
+    kept = _with_helpers(cls, methods, method.name, names)
+    hooks = [name for name in methods if HOOK.fullmatch(name)] if cls.bases else []
+    for hook in hooks:  # a base may call it
+        known = {each.name for each in kept}
+        kept += [each for each in _with_helpers(cls, methods, hook, names) if each.name not in known]
+    if not cls.bases and not any(map(tells, kept)):
+        return None
+    return "\n".join(ast.unparse(ast.fix_missing_locations(each)) for each in kept)
+
+
+def _with_helpers(
+    cls: ast.ClassDef, methods: Mapping[str, ast.FunctionDef], main: str, names: Names
+) -> list[ast.FunctionDef]:
+    """Return a method and those that it calls, reduced."""
+    reduced, waiting = dict[str, ast.FunctionDef](), {main}
+    while waiting:
+        name = waiting.pop()
+        reduced[name] = _Reducer(methods, methods[name], names, cls).function()
+        waiting |= (own_calls(reduced[name]) & set(methods)) - set(reduced)
+    return sliced(main, reduced, is_dataclass=_is_dataclass(cls))
+
+
+class _Reducer:
+    """Reduces one method."""
+
+    def __init__(
+        self, methods: Mapping[str, ast.FunctionDef], method: ast.FunctionDef, names: Names, cls: ast.ClassDef
+    ) -> None:
+        self.methods, self.method = methods, method
+        rest = (method.args.vararg, method.args.kwarg)
+        self.rest = {each.arg for each in rest if each} - set(_bound_names(method))
+        self.locals = {*_parameter_names(method), *_bound_names(method)}
+        self.expressions = Expressions(names, self.locals, _settled(cls, names))
+
+    def function(self) -> ast.FunctionDef:
+        """Return the method with the body that matters."""
+        body = list(self._block(self.method.body))
+        spec = self.method.args
+        positional = [each.arg for each in (*spec.posonlyargs, *spec.args)]
+        arguments = ast.arguments(
+            posonlyargs=[],
+            args=[ast.arg(name) for name in (*(("self",) if self._is_static() else ()), *positional)],
+            kwonlyargs=[ast.arg(each.arg) for each in spec.kwonlyargs],
+            vararg=spec.vararg and ast.arg(spec.vararg.arg),
+            kwarg=spec.kwarg and ast.arg(spec.kwarg.arg),
+            kw_defaults=[each and self.expressions.reduced(each) for each in spec.kw_defaults],
+            defaults=[self.expressions.reduced(each) for each in spec.defaults],
+        )
+        return ast.FunctionDef(self.method.name, arguments, body, [])
+
+    def _is_static(self) -> bool:
+        return any(isinstance(each, ast.Name) and each.id == "staticmethod" for each in self.method.decorator_list)
+
+    def _block(self, statements: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+        for statement in statements:
+            yield from self._statement(statement)
+
+    def _statement(self, node: ast.stmt) -> Iterator[ast.stmt]:
+        match node:
+            case ast.If():
+                return self._if(node)
+            case ast.For() | ast.With():
+                return self._for(node) if isinstance(node, ast.For) else self._with(node)
+            case ast.Assign() | ast.AnnAssign() | ast.AugAssign() | ast.Delete():
+                return self._assignments(node)
+            case ast.Expr(value=ast.Call() as call):
+                return self._called(call)
+            case ast.Raise() | ast.Assert() | ast.Return():
+                return self._end(node)
+            case _:
+                return self._lost(node)
+
+    def _with(self, node: ast.With) -> Iterator[ast.stmt]:
+        yield from forgotten(each.optional_vars for each in node.items if each.optional_vars)
+        yield from self._block(node.body)
+
+    def _if(self, node: ast.If) -> Iterator[ast.stmt]:
+        yield from self._effects(node.test)
+        test = self.expressions.reduced(node.test)
+        body, orelse = list(self._block(node.body)), list(self._block(node.orelse))
+        if body or orelse:
+            yield ast.If(test, body or [ast.Pass()], orelse)
+
+    def _for(self, node: ast.For) -> Iterator[ast.stmt]:
+        """Write out a loop over a written list; any other one is run an unknown number of times."""
+        items = self.expressions.reduced(node.iter)
+        rounds = items.elts if isinstance(items, ast.List | ast.Tuple) else None
+        if rounds is None or len(rounds) > MOST_ROUNDS or _leaves_early(node):
+            yield from self._lost(node)
+            return
+        for item in rounds:
+            bound = dict(matched(node.target, item))
+            yield from self._block(_Put(bound).visit(ast.parse(ast.unparse(each)).body[0]) for each in node.body)
+
+    def _assignments(self, node: ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Delete) -> Iterator[ast.stmt]:
+        if isinstance(node, ast.Delete):
+            yield from forgotten(node.targets)
+            return
+        value, targets = right_side(node)
+        if value is None:
+            return
+        yield from self._effects(value)
+        call = self._own_call(value)
+        reduced = call or self.expressions.reduced(value)
+        for target in targets:
+            yield from self._given(target, reduced)
+
+    def _given(self, target: ast.expr, value: ast.expr) -> Iterator[ast.stmt]:
+        """Yield the assignment of a value to something; a name that holds a tuple is taken apart."""
+        match target, value:
+            case ast.Name(), _:
+                yield ast.Assign([target], value)
+            case ast.Attribute(), _ if is_own(target):
+                yield ast.Assign([target], value)
+            case ast.Tuple(elts=parts), ast.Tuple(elts=each) if len(each) == len(parts):
+                for part, one in zip(parts, each, strict=True):
+                    yield from self._given(part, one)
+            case ast.Tuple(elts=parts), ast.Name():
+                for index, part in enumerate(parts):
+                    yield from self._given(part, ast.Subscript(value, ast.Constant(index), ast.Load()))
+            case _:
+                yield from forgotten([target])
+
+    def _called(self, call: ast.Call) -> Iterator[ast.stmt]:
+        """Reduce a call that stands for itself."""
+        match call:
+            case ast.Call(func=ast.Name(id="setattr"), args=[owner, ast.Constant(value=str(name)), value]):
+                yield from self._assignments(ast.Assign([ast.Attribute(owner, name, ast.Store())], value))
+                return
+            case ast.Call(func=ast.Name(id="setattr"), args=[owner, _, _]):
+                yield from forgotten([ast.Attribute(owner, "__dict__", ast.Store())])
+                return
+            case ast.Call(func=function, args=[message, *_]) if _last(function) in WARNERS:
+                words = self.expressions.message(message)
+                if IGNORED.search(ast.unparse(words)):
+                    yield ast.Expr(ast.Call(ast.Name("warn"), [words], []))
+                return
+        own = self._own_call(call)
+        if own:
+            yield ast.Expr(own)
+        yield from self._effects(call)
+
+    def _own_call(self, node: ast.expr) -> ast.Call | None:
+        """Return a call of a method of this class or of its base, with what is understood of its arguments."""
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name) as function) if name in self.methods:
+                if not checks_itself(self.methods[name], self.methods):
+                    return None
+            case ast.Call(func=ast.Attribute(value=ast.Call(func=ast.Name(id="super"))) as function):
+                function = ast.Attribute(ast.Call(ast.Name("super"), [], []), function.attr, ast.Load())
+            case _:
+                return None
+        positional = [self._handed_on(each) for each in node.args]
+        named = [ast.keyword(each.arg, self._handed_on(each.value)) for each in node.keywords]
+        return ast.Call(function, positional, named)
+
+    def _handed_on(self, node: ast.expr) -> ast.expr:
+        """Return an argument; `*args` and `**kwargs` that the method itself was given are handed on as they are."""
+        match node:
+            case ast.Starred(value=value):
+                return ast.Starred(self._handed_on(value), ast.Load())
+            case ast.Name(id=name) if name in self.rest:
+                return node
+            case _:
+                return self.expressions.reduced(node)
+
+    def _effects(self, node: ast.expr) -> Iterator[ast.stmt]:
+        """Forget what the calls in an expression may change."""
+        for each in ast.walk(node):
+            match each:
+                case ast.NamedExpr(target=target):
+                    yield from forgotten([target])
+                case ast.Call(func=ast.Attribute(value=ast.Name(id="self"), attr=name)) if name in self.methods:
+                    if not checks_itself(self.methods[name], self.methods):
+                        yield from forgotten(own_targets(self.methods[name], self.methods))
+                case ast.Call(func=ast.Attribute(value=owner, attr=name)) if name in MUTATORS:
+                    yield from forgotten([owner])
+
+    def _end(self, node: ast.Raise | ast.Assert | ast.Return) -> Iterator[ast.stmt]:
+        match node:
+            case ast.Raise(exc=ast.Call(func=function, args=[message, *_])):
+                words = self.expressions.message(message)
+                yield ast.Raise(ast.Call(ast.Name(_last(function)), [words], []))
+            case ast.Raise(exc=ast.Call(func=function) | (ast.Name() as function)):
+                yield ast.Raise(ast.Call(ast.Name(_last(function)), [ast.Constant("")], []))
+            case ast.Assert(test=test):
+                words = self.expressions.message(node.msg or ast.Constant(""))
+                failed = ast.Call(ast.Name("AssertionError"), [words], [])
+                yield ast.If(self.expressions.reduced(test), [ast.Pass()], [ast.Raise(failed)])
+            case ast.Return(value=ast.expr() as value):
+                yield from self._effects(value)
+                yield ast.Return(self._own_call(value) or self.expressions.reduced(value))
+            case ast.Return():
+                yield node
+            case _:
+                return
+
+    def _lost(self, node: ast.stmt) -> Iterator[ast.stmt]:
+        """Forget all that a statement may change; what it defines is understood by nobody anyway."""
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            return
+        yield from forgotten(targets(node))
+        for each in ast.walk(node):
+            match each:
+                case ast.Call(func=ast.Name(id="setattr"), args=[owner, ast.Constant(value=str(name)), _]):
+                    yield from forgotten([ast.Attribute(owner, name, ast.Store())])
+                case ast.Call(func=ast.Name(id="setattr"), args=[owner, *_]):
+                    yield from forgotten([ast.Attribute(owner, "__dict__", ast.Store())])
+                case ast.Call():
+                    yield from self._effects(each)
+                case _:
+                    pass
+
+
+class _Put(ast.NodeTransformer):
+    """Puts values in the places of names."""
+
+    def __init__(self, values: Mapping[str, ast.expr]) -> None:
+        self.values = values
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return self.values.get(node.id, node)
+
+
+def _leaves_early(node: ast.For) -> bool:
+    return any(isinstance(each, ast.Break | ast.Continue | ast.Return) for each in ast.walk(node))
+
+
+def _parameter_names(method: ast.FunctionDef) -> Iterator[str]:
+    spec = method.args
+    yield from (each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs))
+
+
+def _bound_names(method: ast.FunctionDef) -> Iterator[str]:
+    for each in ast.walk(method):
+        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+            yield each.id
+
+
+def _settled(cls: ast.ClassDef, names: Names) -> dict[str, ast.expr]:
+    """Return the lists and tuples that a class holds under names of its own that are no fields, and its properties."""
+    found: dict[str, ast.expr] = {}
+    for each in cls.body:
+        match each:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                plain = names.rewritten(value)
+                if isinstance(plain, ast.List | ast.Tuple):
+                    found[name] = plain
+            case ast.FunctionDef(name=name, decorator_list=[ast.Name(id="property")]):
+                match [part for part in each.body if not _is_docstring(part)]:
+                    case [ast.Return(value=ast.Attribute(value=ast.Name(id="self"), attr=held) as value)] if (
+                        held != name
+                    ):
+                        found[name] = value
+                    case _:
+                        pass
+            case _:
+                pass
+    return found
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _is_dataclass(cls: ast.ClassDef) -> bool:
+    return any("dataclass" in ast.unparse(each) for each in cls.decorator_list)
+
+
+def _last(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
