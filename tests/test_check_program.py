@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.targets import read_target
-from holdfast.app.check.programs import stand
+from holdfast.app.check.programs import resolve_versions
 from holdfast.app.check.verb import check
 from holdfast.catalog.api import Api, released
 from holdfast.core.document import Document
@@ -223,7 +223,7 @@ def test_an_environment_counts_if_it_has_all_that_the_script_uses(tmp_path: Path
     script.write_text(imports + "\n", encoding="utf-8")
     documents = read_target(str(script)).documents
 
-    assert stand(str(script), documents, "catalog").declared.kind == kind
+    assert resolve_versions(str(script), documents, "catalog").declared.kind == kind
 
 
 def test_the_resolution_names_its_date() -> None:

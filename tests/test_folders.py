@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from holdfast.adapters.targets.folders import (
@@ -101,11 +101,28 @@ def test_what_git_ignores_is_not_checked(tmp_path: Path) -> None:
 NAMES = st.sampled_from(["a", "b", "cc", "build1"])
 FILES = st.lists(NAMES, min_size=1, max_size=3).map(lambda parts: "/".join(parts) + ".py")
 LINES = st.sampled_from(
-    ["*.py", "/a", "a/", "b", "!b", "!*.py", "a/**", "**/cc", "cc.py", "!a/b.py", "/a/*", "!/a/b/", "# a"]
+    [
+        "*.py",
+        "/a",
+        "a/",
+        "b",
+        "!b",
+        "!*.py",
+        "a/**",
+        "a/**/",
+        "**/cc",
+        "cc.py",
+        "!a/b.py",
+        "/a/*",
+        "!/a/b/",
+        "!a/**",
+        "# a",
+    ]
 )
 
 
 @settings(max_examples=40, deadline=None)
+@example(files={"a/a.py"}, ignores={"": ["a/**", "!*.py"]})
 @given(
     files=st.sets(FILES, max_size=8),
     ignores=st.dictionaries(st.sampled_from(["", "a/", "a/b/"]), st.lists(LINES, min_size=1, max_size=3), max_size=3),

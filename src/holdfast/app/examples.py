@@ -13,11 +13,11 @@ def objections(rule: Rule, case: Case) -> tuple[str, ...]:
     """Return what a rule finds in an example, each thing once, with its line."""
     facts = {"api": Api({**newest(), **case.versions}), **case.facts}
     found = (result for document in _read(case) for result in run_rules([rule], document, facts))
-    told = (_told(result) for result in found if isinstance(result, Finding))
+    told = (_rendered_finding(result) for result in found if isinstance(result, Finding))
     return tuple(dict.fromkeys(told))
 
 
-def _told(finding: Finding) -> str:
+def _rendered_finding(finding: Finding) -> str:
     """Return a finding's line and message; an example begins with an empty line that its page leaves out."""
     line = finding.place.line if finding.place else None
     blank = finding.document is not None and finding.document.text.startswith("\n")

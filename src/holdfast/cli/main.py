@@ -100,14 +100,14 @@ def run_command(words: list[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except click.UsageError as error:
-        return tell(words, [translate_usage_error(error, f"holdfast {find_verb(words) or ''}".strip())])
+        return print_errors(words, [translate_usage_error(error, f"holdfast {find_verb(words) or ''}".strip())])
     except (HoldfastError, ExceptionGroup) as error:
         if not (errors := flatten(error)):
             raise
-        return tell(words, errors)
+        return print_errors(words, errors)
 
 
-def tell(words: list[str], errors: list[HoldfastError]) -> int:
+def print_errors(words: list[str], errors: list[HoldfastError]) -> int:
     """Print what went wrong, as text on standard error or as JSON on standard output; return the exit code."""
     if wants_json(words):
         told = {"schema": 1, "verb": find_verb(words), "errors": [error.as_json() for error in errors]}

@@ -311,7 +311,7 @@ def job_schema() -> dict[str, Any]:
         part.pop("title")
         required = part.get("required", ())
         for name, asked in part.get("properties", {}).items():
-            part["properties"][name] = _asked(asked, may_be_empty=name not in required)
+            part["properties"][name] = _key_schema(asked, may_be_empty=name not in required)
     for key, example in EXAMPLES.items():
         _schema_of_key(schema, key.split("."))["examples"] = [example]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "holdfast job", **schema}
@@ -376,7 +376,7 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
             yield from _models(argument)
 
 
-def _asked(schema: dict[str, Any], *, may_be_empty: bool) -> dict[str, Any]:
+def _key_schema(schema: dict[str, Any], *, may_be_empty: bool) -> dict[str, Any]:
     """Return a key's schema without pydantic's title, and with null where the key may be left empty."""
     kinds = schema.pop("anyOf", None)
     about = {name: schema.pop(name) for name in ("description", "default") if name in schema}

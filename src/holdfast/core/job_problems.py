@@ -142,7 +142,7 @@ def _problem(document: Document, error: Mapping[str, Any], meant: tuple[Key, ...
         return JobError(what, where=where, fix=f"write `{key[-1]}: {EXAMPLES.get(name, '…')}`")
     if error["type"] == "value_error":
         return JobError(f"`{name}`: {error['ctx']['error']}", where=where, fix=f"correct `{name}`")
-    return JobError(f"`{name}` is {_spelled(error)}: it should be {_wanted(error)}", where=where, fix=_advice(error))
+    return JobError(f"`{name}` is {_spelled(error)}: it should be {_expected(error)}", where=where, fix=_advice(error))
 
 
 def _right_key(key: Key, meant: tuple[Key, ...], known: KnownKeys) -> str:
@@ -175,7 +175,7 @@ def _is_private(error: Mapping[str, Any]) -> bool:
     return error["loc"][0] in PRIVATE
 
 
-def _wanted(error: Mapping[str, Any]) -> str:
+def _expected(error: Mapping[str, Any]) -> str:
     """Return what should stand there."""
     if error["type"] == "model_type" and error["loc"] in SHORT_FOR:
         return f"text, or a mapping with a `{SHORT_FOR[error['loc']]}`"

@@ -25,7 +25,7 @@ def sliced(main: str, functions: Mapping[str, ast.FunctionDef], *, is_dataclass:
         now = {name: _with_body(each, _live(each.body, certain=True)) for name, each in now.items()}
         now = _without_harmless(main, now)
         now = _settle_unknown(now, is_dataclass=is_dataclass)
-        wanted = _wanted(now, is_dataclass=is_dataclass)
+        wanted = _deciding_names(now, is_dataclass=is_dataclass)
         now = {name: _with_body(each, _kept(each.body, wanted)) for name, each in now.items()}
         if before == {name: ast.dump(each) for name, each in now.items()}:
             break
@@ -171,7 +171,7 @@ def _assigned(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
             yield ast.unparse(each.targets[0]), each.value
 
 
-def _wanted(functions: Functions, *, is_dataclass: bool) -> set[str]:
+def _deciding_names(functions: Functions, *, is_dataclass: bool) -> set[str]:
     """Return the names whose values may decide something."""
     wanted = {name for function in functions.values() for name in _deciding(function.body, ())}
     for function in functions.values():

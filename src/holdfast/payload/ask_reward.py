@@ -45,9 +45,11 @@ def main(question: Path, answer: Path) -> None:
     except UnusableError as error:
         told["problem"] = str(error)
     except ModuleNotFoundError as error:
-        told["absent" if asked["function"].startswith(f"{TRL}:") else "problem"] = tell(error, asked["function"])
+        told["absent" if asked["function"].startswith(f"{TRL}:") else "problem"] = describe_error(
+            error, asked["function"]
+        )
     except BaseException as error:  # noqa: BLE001 - a function may raise what it likes, and leave the program too
-        told["problem"] = tell(error, asked["function"])
+        told["problem"] = describe_error(error, asked["function"])
     write(answer, {"imported": True, **told})
     os._exit(0)  # threads that the function left behind are not waited for
 
@@ -167,7 +169,7 @@ def article(value: Any) -> str:
     return kind if value is None else f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
-def tell(error: BaseException, name: str) -> str:
+def describe_error(error: BaseException, name: str) -> str:
     """Return an error with the place in the user's own file that it came from."""
     home = Path(name.rpartition(":")[0]).resolve()
     frames = traceback.extract_tb(error.__traceback__)

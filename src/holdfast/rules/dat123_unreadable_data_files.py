@@ -38,7 +38,7 @@ ABSENT = "there is no file `data/rows.jsonl`"
 AT = "calls.0.data_files"
 
 
-def _seen(problem: str = "", doubt: str = "", split: str = "train") -> dict[str, object]:
+def _facts(problem: str = "", doubt: str = "", split: str = "train") -> dict[str, object]:
     name = "data/rows.jsonl"
     read = DataFiles(reader="json", splits=(("train", (name,)),))
     mention = Reference(role="dataset", name=name, key=AT, split=split, local=True, read=read)
@@ -56,10 +56,10 @@ RULE = Rule(
         "DatasetGenerationError, a split that there is not ValueError."
     ),
     bad=(
-        Case(script=SCRIPT, facts=_seen(ABSENT), at=AT),
-        Case(script=SCRIPT, facts=_seen(ABSENT, "neither in the working directory nor beside the script"), at=AT),
-        Case(script=SCRIPT, facts=_seen("data/rows.jsonl has no split `test`; it has train", split="test"), at=AT),
+        Case(script=SCRIPT, facts=_facts(ABSENT), at=AT),
+        Case(script=SCRIPT, facts=_facts(ABSENT, "neither in the working directory nor beside the script"), at=AT),
+        Case(script=SCRIPT, facts=_facts("data/rows.jsonl has no split `test`; it has train", split="test"), at=AT),
     ),
-    good=(Case(script=SCRIPT, facts=_seen()),),
+    good=(Case(script=SCRIPT, facts=_facts()),),
     kinds=PROGRAMS,
 )

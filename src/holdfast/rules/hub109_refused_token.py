@@ -53,7 +53,7 @@ LOADED = Reference(role="dataset", name="trl-lib/Capybara", key="calls.0.0", rep
 NOTHING: dict[str, object] = {"targets": (), "datasets": (), "models": ()}
 
 
-def _seen(mention: Reference, account: Account) -> dict[str, object]:
+def _facts(mention: Reference, account: Account) -> dict[str, object]:
     seen: Lookup[Dataset] = Lookup(mention, None, "the Hub refuses the token")
     return {**NOTHING, "datasets": (seen,), "account": account}
 
@@ -69,12 +69,12 @@ RULE = Rule(
         "`load_dataset` of datasets 5.2 and `create_repo` raise HfHubHTTPError (401), for what is public too; with `token=False` it is read."
     ),
     bad=(
-        Case(job=JOB, facts=_seen(DATA, Account(token=REFUSED)), at="dataset"),
-        Case(script=SCRIPT, facts=_seen(LOADED, Account(token=REFUSED)), at="calls.0.0"),
+        Case(job=JOB, facts=_facts(DATA, Account(token=REFUSED)), at="dataset"),
+        Case(script=SCRIPT, facts=_facts(LOADED, Account(token=REFUSED)), at="calls.0.0"),
     ),
     good=(
-        Case(job=JOB, facts=_seen(DATA, Account(token=VALID))),
-        Case(job=JOB, facts=_seen(DATA, Account(token=ABSENT))),
+        Case(job=JOB, facts=_facts(DATA, Account(token=VALID))),
+        Case(job=JOB, facts=_facts(DATA, Account(token=ABSENT))),
         Case(script="import datasets\n", facts={**NOTHING, "account": Account(token=REFUSED)}),
     ),
     kinds=ANY_KIND,

@@ -56,17 +56,17 @@ COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name trl-lib
 SLIP = "Qwen/Qwen2.5-0.5b-base"
 
 
-def _seen(mention: Reference, repo: Repo) -> dict[str, object]:
+def _facts(mention: Reference, repo: Repo) -> dict[str, object]:
     files = frozenset({"adapter_config.json" if mention.role == "adapter" else "config.json"}) if repo.exists else None
     return {"models": [Lookup(mention, ModelFacts(files=files, repo=repo))]}
 
 
 def _slip(key: str) -> dict[str, object]:
     gone = Repo(name=SLIP, exists=False, commit=None, readable=False, nearest=("Qwen/Qwen2.5-0.5B", "Qwen/Qwen2.5-7B"))
-    return _seen(Reference(role="model", name=SLIP, key=key), gone)
+    return _facts(Reference(role="model", name=SLIP, key=key), gone)
 
 
-THERE = _seen(Reference(role="model", name="Qwen/Qwen2.5-0.5B", key="model"), Repo(name="Qwen/Qwen2.5-0.5B"))
+THERE = _facts(Reference(role="model", name="Qwen/Qwen2.5-0.5B", key="model"), Repo(name="Qwen/Qwen2.5-0.5B"))
 ADAPTER = Reference(role="adapter", name="acme/adapter", key="calls.1.1")
 GONE = Repo(name="acme/gone", exists=False, commit=None, readable=False)
 
@@ -84,21 +84,21 @@ RULE = Rule(
         Case(job=JOB.replace("Qwen/Qwen2.5-0.5B", SLIP), facts=_slip("model"), at="model", fixed=JOB),
         Case(
             command=COMMAND.replace("Qwen/Qwen2.5-0.5B", "acme/gone"),
-            facts=_seen(Reference(role="model", name="acme/gone", key="train.model_name_or_path"), GONE),
+            facts=_facts(Reference(role="model", name="acme/gone", key="train.model_name_or_path"), GONE),
             at="train.model_name_or_path",
         ),
         Case(
             script=SCRIPT,
-            facts=_seen(ADAPTER, Repo(name="acme/adapter", exists=False, commit=None, readable=False)),
+            facts=_facts(ADAPTER, Repo(name="acme/adapter", exists=False, commit=None, readable=False)),
             at="calls.1.1",
         ),
     ),
     good=(
         Case(job=JOB, facts=THERE),
-        Case(script=SCRIPT, facts=_seen(ADAPTER, Repo(name="acme/adapter"))),
+        Case(script=SCRIPT, facts=_facts(ADAPTER, Repo(name="acme/adapter"))),
         Case(
             script=SCRIPT.replace("acme/adapter", "sft-out"),
-            facts=_seen(Reference(role="adapter", name="sft-out", key="calls.1.1"), GONE),
+            facts=_facts(Reference(role="adapter", name="sft-out", key="calls.1.1"), GONE),
         ),
     ),
     kinds=ANY_KIND,

@@ -47,7 +47,7 @@ tokenizer = AutoTokenizer.from_pretrained("acme/guarded-1b")
 """
 
 
-def _seen(mention: Reference, repo: Repo) -> dict[str, object]:
+def _facts(mention: Reference, repo: Repo) -> dict[str, object]:
     return {"models": [Lookup(mention, ModelFacts(files=frozenset({"config.json"}), repo=repo))]}
 
 
@@ -65,13 +65,15 @@ RULE = Rule(
         "`X-Error-Code: GatedRepo`: `from_pretrained` raises OSError."
     ),
     bad=(
-        Case(job=JOB, facts=_seen(BASE, Repo(name=BASE.name, gated="manual", readable=False)), at="model"),
-        Case(job=JOB, facts=_seen(BASE, Repo(name=BASE.name, private=True, readable=False)), at="model"),
-        Case(script=SCRIPT, facts=_seen(TOKENIZER, Repo(name=BASE.name, gated="auto", readable=False)), at="calls.0.0"),
+        Case(job=JOB, facts=_facts(BASE, Repo(name=BASE.name, gated="manual", readable=False)), at="model"),
+        Case(job=JOB, facts=_facts(BASE, Repo(name=BASE.name, private=True, readable=False)), at="model"),
+        Case(
+            script=SCRIPT, facts=_facts(TOKENIZER, Repo(name=BASE.name, gated="auto", readable=False)), at="calls.0.0"
+        ),
     ),
     good=(
-        Case(job=JOB, facts=_seen(BASE, Repo(name=BASE.name, gated="manual"))),
-        Case(script=SCRIPT, facts=_seen(TOKENIZER, Repo(name=BASE.name, private=True))),
+        Case(job=JOB, facts=_facts(BASE, Repo(name=BASE.name, gated="manual"))),
+        Case(script=SCRIPT, facts=_facts(TOKENIZER, Repo(name=BASE.name, private=True))),
     ),
     kinds=ANY_KIND,
 )

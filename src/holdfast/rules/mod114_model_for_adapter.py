@@ -43,7 +43,7 @@ model = PeftModel.from_pretrained(base, "acme/tuned")
 """
 
 
-def _seen(*names: str, subfolder: bool = False) -> dict[str, object]:
+def _facts(*names: str, subfolder: bool = False) -> dict[str, object]:
     mention = Reference(role="adapter", name="acme/tuned", key="calls.1.1", files=("last/**",) if subfolder else ())
     return {"models": [Lookup(mention, ModelFacts(files=frozenset(names), repo=Repo(name="acme/tuned")))]}
 
@@ -59,12 +59,12 @@ RULE = Rule(
         "`AutoPeftModelForCausalLM.from_pretrained` raise ValueError."
     ),
     bad=(
-        Case(script=SCRIPT, facts=_seen("config.json", "model.safetensors"), at="calls.1.1"),
-        Case(script=SCRIPT, facts=_seen("README.md", "last/adapter_config.json"), at="calls.1.1"),
+        Case(script=SCRIPT, facts=_facts("config.json", "model.safetensors"), at="calls.1.1"),
+        Case(script=SCRIPT, facts=_facts("README.md", "last/adapter_config.json"), at="calls.1.1"),
     ),
     good=(
-        Case(script=SCRIPT, facts=_seen("adapter_config.json", "adapter_model.safetensors")),
-        Case(script=SCRIPT, facts=_seen("config.json", "last/adapter_config.json", subfolder=True)),
+        Case(script=SCRIPT, facts=_facts("adapter_config.json", "adapter_model.safetensors")),
+        Case(script=SCRIPT, facts=_facts("config.json", "last/adapter_config.json", subfolder=True)),
     ),
     kinds=PROGRAMS,
 )

@@ -136,7 +136,7 @@ def read_commands(text: str, place: Place, folder: Path) -> Iterator[Command]:
     for start, end in pairwise((*starts, len(text))):
         words = list(_until_the_next(_words(text[start:end])))
         alone = bool({"--no-deps", "--no-dependencies"} & set(words))
-        yield Command(_found(words, place, folder), alone)
+        yield Command(_requirements(words, place, folder), alone)
 
 
 def _words(text: str) -> list[str]:
@@ -155,7 +155,7 @@ def _until_the_next(words: list[str]) -> Iterator[str]:
             return
 
 
-def _found(words: list[str], place: Place, folder: Path) -> RequirementsFile:
+def _requirements(words: list[str], place: Place, folder: Path) -> RequirementsFile:
     found = RequirementsFile()
     pending = iter(words)
     for word in pending:

@@ -58,7 +58,7 @@ def ask_uv(
         code, output, errors = (run or _run)([*command, "-"], wanted)
     if code:
         raise SourceError(
-            f"uv finds no versions: {_told(errors)}",
+            f"uv finds no versions: {_one_line(errors)}",
             where=declared.path or declared.origin,
             fix="change the requirements",
         )
@@ -85,7 +85,7 @@ def _run(command: list[str], given: str) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-def _told(errors: str) -> str:
+def _one_line(errors: str) -> str:
     """Return what uv says, on one line."""
     words = [word for word in errors.split() if FRAME.isdisjoint(word)]
     return " ".join(words) or "it does not say why"

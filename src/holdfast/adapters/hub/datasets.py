@@ -36,10 +36,10 @@ def fetch_dataset(asking: HubSession, mention: Reference) -> Dataset:
         return _dataset(mention, repo, card)
     # The viewer knows nothing of former names.
     view = viewing if repo.name == name else partial(fetch_viewed, asking, repo.name)
-    return _dataset(mention, repo, complete(card, _told(view)))
+    return _dataset(mention, repo, complete(card, _viewer_answer(view)))
 
 
-def _told(view: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
+def _viewer_answer(view: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
     """Return what the viewer says: that it does not answer is no reason to know less than without it."""
     try:
         return view()

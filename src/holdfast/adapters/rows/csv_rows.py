@@ -228,7 +228,7 @@ def _pieces(
     series = {name: _cast(texts[name], kind) for name, kind in columns.items() if name in texts}
     misfits = {name: (cast.is_null() & texts[name].is_not_null()).arg_true().to_list() for name, cast in series.items()}
     faults = {
-        id(good[row]): _told(name, texts[name][row], columns[name]) for name, rows in misfits.items() for row in rows
+        id(good[row]): _misfit(name, texts[name][row], columns[name]) for name, rows in misfits.items() for row in rows
     }
     frame = pl.DataFrame(list(series.values()))
     begun = given = 0  # rows of the batch, and of the frame
@@ -244,7 +244,7 @@ def _pieces(
             yield UnreadablePart(str(table.path), fault, record.line, start + number)
 
 
-def _told(name: str, text: str, kind: Type) -> str:
+def _misfit(name: str, text: str, kind: Type) -> str:
     return f"`{name}` is {text!r:.40} here, and {kind} in the first rows: `load_dataset` stops"
 
 

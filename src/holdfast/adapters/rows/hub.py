@@ -42,7 +42,7 @@ class HubDataset:
         Raises:
             SourceError: It cannot be had.
         """
-        return Path(str(_asked("hf_hub_download", self.name, filename=name, revision=self.revision)))
+        return Path(str(_hub_answer("hf_hub_download", self.name, filename=name, revision=self.revision)))
 
 
 def open_hub_rows(
@@ -103,7 +103,7 @@ class FetchedFiles(Sequence[Path]):
 
 
 def _repository(repo_id: str, revision: str | None, files: Iterable[str] | None) -> HubDataset:
-    names: Iterable[str] = _asked("list_repo_files", repo_id, revision=revision) if files is None else files
+    names: Iterable[str] = _hub_answer("list_repo_files", repo_id, revision=revision) if files is None else files
     return HubDataset(repo_id, revision, tuple(sorted(names)))
 
 
@@ -136,7 +136,7 @@ def _converted_splits(files: Sequence[str], config: str | None, error: SourceErr
     return splits
 
 
-def _asked(question: str, repo_id: str, **about: Any) -> Any:
+def _hub_answer(question: str, repo_id: str, **about: Any) -> Any:
     """Return what huggingface_hub answers.
 
     Raises:

@@ -138,7 +138,7 @@ def read_script_documents(
     Raises:
         UsageError: It cannot be read, or is no Python.
     """
-    script = _found(name, folders)
+    script = _script_path(name, folders)
     if script is None:
         return ()
     return read_documents(read_text(script), script, arguments, SiblingSettings(*folders))
@@ -156,7 +156,7 @@ def _add_installed(line: CommandLine, folder: Path) -> None:
                     line.launch.add(INSTALLED, each.text, words[0].place)
 
 
-def _found(name: str, folders: Sequence[Path]) -> str | None:
+def _script_path(name: str, folders: Sequence[Path]) -> str | None:
     if not name.endswith(".py"):
         return None
     try:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from pathspec import GitIgnoreSpec
+from pathspec import GitIgnoreSpec, RegexPattern
 
 from holdfast.core.errors import UsageError
 
@@ -63,6 +63,10 @@ class PassedOver:
     because: str
 
 
+INSIDE: Final = re.compile(r"/\*\*(?=/?\s*$)")
+"""`a/**` speaks of what is inside of `a`, for git; pathspec 1.1 takes `a/` itself for a match."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FolderContents:
     """What a folder holds.
@@ -86,11 +90,23 @@ class Patterns:
     spec: GitIgnoreSpec
 
     def match(self, path: str, *, is_folder: bool) -> bool | None:
-        """True if they leave a real path out; None where they say nothing of it."""
+        """True if they leave a real path out; None where they say nothing of it.
+
+        As for git, a pattern speaks of the file or folder that it names: what lies in a folder is never come upon where
+        that is left out. pathspec's own verdict takes a pattern to speak of all that lies below, too.
+        """
         root = self.folder.rstrip(os.sep) + os.sep
         if not path.startswith(root):
             return None
-        return self.spec.check_file(path[len(root) :].replace(os.sep, "/") + "/" * is_folder).include
+        relative = path[len(root) :].replace(os.sep, "/") + "/" * is_folder
+        verdicts = [pattern.include for pattern in self.spec.patterns if _names(pattern, relative)]
+        return verdicts[-1] if verdicts else None
+
+
+def _names(pattern: RegexPattern, path: str) -> bool:
+    """True if a pattern matches a path to its end, and not only a folder that it is in."""
+    found = pattern.regex.match(path) if pattern.include is not None and pattern.regex else None
+    return found is not None and found.end() == len(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +116,7 @@ class OtherUse:
 
 def parse_patterns(lines: Iterable[str], folder: str) -> Patterns:
     """Return patterns as in a `.gitignore` of a folder."""
-    return Patterns(os.path.realpath(folder), GitIgnoreSpec.from_lines(lines))
+    return Patterns(os.path.realpath(folder), GitIgnoreSpec.from_lines(INSIDE.sub("/**/*", line) for line in lines))
 
 
 def find_files(folder: str, exclude: Patterns | None = None) -> FolderContents:
@@ -145,7 +161,7 @@ def _walk(
         layers = (*layers, _load_ignores(real))
     for entry in entries:
         is_folder = entry.is_dir(follow_symlinks=False)
-        if _wanted(entry, is_folder=is_folder) and not _is_ignored(entry.path, layers, exclude, is_folder=is_folder):
+        if _is_wanted(entry, is_folder=is_folder) and not _is_ignored(entry.path, layers, exclude, is_folder=is_folder):
             path = entry.name if folder == "." else f"{folder.rstrip(os.sep)}{os.sep}{entry.name}"
             yield from _walk(path, entry.path, layers, exclude) if is_folder else _one(_judge(path))
 
@@ -155,14 +171,14 @@ def _one(judged: str | OtherUse | PassedOver | None) -> Iterator[str | OtherUse 
         yield judged
 
 
-def _wanted(entry: os.DirEntry[str], *, is_folder: bool) -> bool:
+def _is_wanted(entry: os.DirEntry[str], *, is_folder: bool) -> bool:
     if is_folder:
         return entry.name not in LEFT_OUT and not Path(entry.path, ENVIRONMENT).exists()
     return Path(entry.name).suffix in MOST_BYTES
 
 
 def _is_ignored(real: str, layers: Sequence[Patterns], exclude: Patterns | None, *, is_folder: bool) -> bool:
-    """True if to pass a path by: the project's patterns come first, then the nearest `.gitignore` that knows it."""
+    """Whether a path is passed by: the project's patterns come first, then the nearest `.gitignore` that knows it."""
     if exclude and exclude.match(real, is_folder=is_folder):
         return True
     answers = (layer.match(real, is_folder=is_folder) for layer in reversed(layers))

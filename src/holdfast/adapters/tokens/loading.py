@@ -64,17 +64,17 @@ def want_tokenizer(job: Document, *, folder: Path = Path(), offline: bool = Fals
     Raises:
         SourceError: The job hides what decides it.
     """
-    method, template = str(job.get("method")), _told(job, "model.chat_template")
-    cloned = _told(job, "train.chat_template_path")
+    method, template = str(job.get("method")), _stated(job, "model.chat_template")
+    cloned = _stated(job, "train.chat_template_path")
     clones = method in CLONING and not str(template or cloned).endswith(ENDINGS)
     return TokenizerRequest(
-        path=str(_told(job, "model.path")),
-        revision=_told(job, "model.revision"),
-        trust_remote_code=bool(_told(job, "model.trust_remote_code") or _told(job, "train.trust_remote_code")),
+        path=str(_stated(job, "model.path")),
+        revision=_stated(job, "model.revision"),
+        trust_remote_code=bool(_stated(job, "model.trust_remote_code") or _stated(job, "train.trust_remote_code")),
         template=template or cloned,
         clones=clones and (template or cloned) is not None,
-        eos_token=_told(job, "train.eos_token"),
-        marks=bool(_told(job, "train.assistant_only_loss")),
+        eos_token=_stated(job, "train.eos_token"),
+        marks=bool(_stated(job, "train.assistant_only_loss")),
         folder=folder,
         offline=offline,
     )
@@ -116,7 +116,7 @@ def load_tokenizer(wanted: TokenizerRequest) -> LoadedTokenizer:
         )
 
 
-def _told(job: Document, key: str) -> Any:
+def _stated(job: Document, key: str) -> Any:
     value = job.get(key, None)
     if isinstance(value, Unknown):
         raise SourceError(value.because, where=key, fix="say it in the job file")

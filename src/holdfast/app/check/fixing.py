@@ -66,7 +66,7 @@ def answer_fixed(question: TargetRequest, *, unsafe: bool, write: bool, alone: b
     if source is None:
         return answer
     diff = "".join(render_diff(path, before, after) for path, before, after in texts)
-    return {**answer, "fixed": [_told(finding) for finding in source.fixed], **({} if write else {"diff": diff})}
+    return {**answer, "fixed": [_fixed_entry(finding) for finding in source.fixed], **({} if write else {"diff": diff})}
 
 
 def _fixed_source(question: TargetRequest, *, unsafe: bool) -> FixedSource | None:
@@ -109,7 +109,7 @@ def _applied(path: str, text: str, edits: Iterable[TextEdit]) -> str:
     return apply_text_edits(text, edits)
 
 
-def _told(finding: Finding) -> Json:
+def _fixed_entry(finding: Finding) -> Json:
     place, fix = finding.place, finding.fix
     return {
         "code": finding.rule.code if finding.rule else "",

@@ -28,7 +28,7 @@ def check(asked: Target, rules: Sequence[Rule], resolve: str, outside: Reference
     resolved: dict[str, str] = {}
     because: dict[str, None] = {}
     for path, documents in _by_path(asked.documents):
-        footing = replace(stand(path, documents, resolve), outside=outside)
+        footing = replace(resolve_versions(path, documents, resolve), outside=outside)
         results += check_program(rules, documents, footing)
         resolved |= _named(footing.versions, documents)
         as_uv = f"by {footing.declared.origin}; as uv resolves it"
@@ -46,7 +46,7 @@ def check(asked: Target, rules: Sequence[Rule], resolve: str, outside: Reference
     )
 
 
-def stand(path: str, documents: Sequence[Document], resolve: str) -> VersionContext:
+def resolve_versions(path: str, documents: Sequence[Document], resolve: str) -> VersionContext:
     """Return the versions that a program gets, by what is declared in it or around it, and what launches it.
 
     An environment says so only if it has all the libraries that the program uses; the script will run in another then.

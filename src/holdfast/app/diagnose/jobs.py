@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from holdfast.adapters.targets import Target
-from holdfast.app.check.programs import stand
+from holdfast.app.check.programs import resolve_versions
 from holdfast.app.check.target import ask_rules, read_question
 from holdfast.app.check.target_request import CATALOG, TargetRequest
 from holdfast.app.diagnose.rows import find_in_rows
@@ -58,14 +58,14 @@ def read_job(path: str, versions: Mapping[str, str], text: str | None = None) ->
     except (HoldfastError, ExceptionGroup) as error:
         return JobContext(unread=str(error).splitlines()[0])
     of_rows = () if target.job else tuple(find_in_rows(target.document))
-    return JobContext(asked=_asked(target), findings=(*_findings(target, question, versions), *of_rows))
+    return JobContext(asked=_declared_training(target), findings=(*_findings(target, question, versions), *of_rows))
 
 
 def _findings(target: Target, question: TargetRequest, versions: Mapping[str, str]) -> tuple[Finding, ...]:
     pins = [_pin(name, version) for name, version in versions.items() if version[:1].isdigit()]
     if target.job or not pins:
         return ask_rules(target, question).findings
-    footing = stand(target.document.path, target.documents, CATALOG)
+    footing = resolve_versions(target.document.path, target.documents, CATALOG)
     resolution = resolve_once(ProjectRequirements(kind="command", origin=THE_LOG, requirements=tuple(pins)))
     footing = replace(footing, resolution=resolution, outside=open_outside(target.document, OFFLINE))
     results = check_program(rules_of_jobs(), target.documents, footing)
@@ -78,7 +78,7 @@ def _pin(name: str, version: str) -> Requirement:
     return Requirement(name=name, specifier=specifier, text=f"{name}{specifier}", place=Place(THE_LOG))
 
 
-def _asked(target: Target) -> DeclaredTraining | None:
+def _declared_training(target: Target) -> DeclaredTraining | None:
     """Return what a target asks training to do."""
     if len(target.documents) > 1:
         return None

@@ -15,7 +15,7 @@ from holdfast.core.event import Event, Reported, Stage
 from holdfast.core.log import Line
 from holdfast.engine.diagnose.asked import DeclaredTraining
 from holdfast.engine.diagnose.attempts import LEDGER, Ending, know, refused_by, speak_of_hang
-from holdfast.engine.diagnose.endings import as_log, speak_of
+from holdfast.engine.diagnose.endings import as_log, ending_evidence
 
 LOGS: Final = ("stdout.log", "stderr.log")
 
@@ -44,8 +44,8 @@ def read_past(name: str, runs: str | None) -> RunHistory:
     job, text = _job(run)
     return RunHistory(
         files=files,
-        asked=_asked(run, events, started, text),
-        knows=(*speak_of(facts, LEDGER), *hung),
+        asked=_declared_training(run, events, started, text),
+        knows=(*ending_evidence(facts, LEDGER), *hung),
         refused=_refused(run, refused_by(state)),
         job=job,
         text=text,
@@ -60,7 +60,9 @@ def _last(events: Sequence[Event], kind: str) -> Mapping[str, Any]:
     return said[-1] if said else {}
 
 
-def _asked(run: Run, events: Sequence[Event], started: Mapping[str, Any], text: str) -> DeclaredTraining | None:
+def _declared_training(
+    run: Run, events: Sequence[Event], started: Mapping[str, Any], text: str
+) -> DeclaredTraining | None:
     """Return what the trainer was told, in its own words: all settings, with the defaults of those that nobody gave."""
     config = started.get("config")
     if not isinstance(config, dict):

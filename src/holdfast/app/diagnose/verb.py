@@ -17,8 +17,8 @@ from holdfast.engine.diagnose import PatternIndex, read_log
 from holdfast.engine.diagnose import diagnose as judge
 from holdfast.engine.diagnose.answers import answer_diagnose
 from holdfast.engine.diagnose.asked import find_contradictions
-from holdfast.engine.diagnose.endings import ENDING, as_log, read_ending, speak_of
-from holdfast.engine.diagnose.findings import speak, speak_for
+from holdfast.engine.diagnose.endings import ENDING, as_log, ending_evidence, read_ending
+from holdfast.engine.diagnose.findings import findings_evidence, refusal_evidence
 from holdfast.engine.diagnose.silent import MetricEvidence
 from holdfast.signatures import all_signatures
 
@@ -101,7 +101,7 @@ def _past(named: Sequence[str], ended: str, runs: str | None) -> RunHistory:
         known = [read_ending(ended)] if ended else []
         return RunHistory(
             files=[*open_logs(logs), *([as_log(known, ENDING)] if known else [])],
-            knows=tuple(speak_of(known, ENDING)),
+            knows=tuple(ending_evidence(known, ENDING)),
             job=next(iter(jobs), ""),
         )
     if ended:
@@ -125,9 +125,9 @@ def _beside(log: Log, alone: Diagnosis, past: RunHistory, job: "JobContext | Non
     asked = [each for each in (past.asked, job.asked if job else None) if each]
     return [
         *past.knows,
-        *speak_for(past.refused),
+        *refusal_evidence(past.refused),
         *_first_of_each(found for each in asked for found in find_contradictions(log, each)),
-        *speak(job.findings if job else (), alone, began=bool(log.progress and log.progress[0])),
+        *findings_evidence(job.findings if job else (), alone, began=bool(log.progress and log.progress[0])),
     ]
 
 

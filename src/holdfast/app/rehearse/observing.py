@@ -88,7 +88,7 @@ def observe(whole: PartResult, folder: Path) -> tuple[Objection, ...]:
     if job is not None:
         path = folder / "observed.yaml"
         path.write_text(json.dumps(job), encoding="utf-8")
-        found = (*_of_rows(path), *_found(path, OF_MODEL, "model"))
+        found = (*_row_objections(path), *_check_objections(path, OF_MODEL, "model"))
     known = any(each.code == LEAK for each in found)
     return (*found, EVERY_ROW) if leaks and not known else found
 
@@ -135,7 +135,7 @@ def find_environment_fault(path: str) -> tuple[str, str] | None:
     """
     if not path.endswith(".py") or not Path(path).is_file():
         return None
-    found = _found(Path(path), OF_ENVIRONMENT, "import")
+    found = _check_objections(Path(path), OF_ENVIRONMENT, "import")
     told = ((each.code, each.message) for each in found if each.fails or each.code == NO_HEADER)
     named = (
         (("pep723-header-invalid",) if code == NO_HEADER else prevented_by(code), message) for code, message in told
@@ -143,7 +143,7 @@ def find_environment_fault(path: str) -> tuple[str, str] | None:
     return next(((names[0], message) for names, message in named if names), None)
 
 
-def _of_rows(path: Path) -> Iterator[Objection]:
+def _row_objections(path: Path) -> Iterator[Objection]:
     try:
         told = prepare().inspect(str(path), rows=ROWS, offline=True)
     except (HoldfastError, ExceptionGroup):
@@ -172,7 +172,7 @@ def evaluates_on_trained(whole: PartResult, rows: Path) -> bool:
     return len(kept) > 1 and bool(kept[1]) and set(kept[1]) <= set(kept[0])
 
 
-def _found(path: Path, only: str, stage: StageName) -> Iterator[Objection]:
+def _check_objections(path: Path, only: str, stage: StageName) -> Iterator[Objection]:
     """Yield what rules of `check` say of a file, offline."""
     try:
         told = check([str(path)], select=only, offline=True)

@@ -16,7 +16,7 @@ from holdfast.engine.rehearse.explaining import FailureContext
 from holdfast.engine.rehearse.naming import because_of
 
 
-def read_scene(asked: Program, parts: Mapping[Part, PartResult]) -> FailureContext:
+def read_failure_context(asked: Program, parts: Mapping[Part, PartResult]) -> FailureContext:
     """Return what the failures of a program's rehearsal are explained from."""
     raised: dict[Part, Traceback] = {}
     for part, played in parts.items():

@@ -25,7 +25,7 @@ from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rehearse import isolating
 from holdfast.app.rehearse.observing import find_environment_fault, observe, prepare, read_tokens
 from holdfast.app.rehearse.playing import OnProgress, Replayer, diagnose_part, judge_parts, limit_again, play
-from holdfast.app.rehearse.scene import read_scene
+from holdfast.app.rehearse.scene import read_failure_context
 from holdfast.catalog.environment.launchers import NeededLauncher, alone, wanted_launcher
 from holdfast.catalog.environment.packages import parse_requirement
 from holdfast.core.errors import UsageError
@@ -179,7 +179,7 @@ def _rehearsed(asked: Program, order: PartRequest, words: Sequence[str], way: Re
     found = judge_parts(parts, objections, imports_s=0.0 if used else ready["elapsed_s"])
     again = Replayer(server, found, limit_again(parts, way.limit_s), way.on_progress)
     found = isolating.isolate(found, parts, order, again, forced=way.whose)
-    found = explain_failures(found, read_scene(asked, parts))
+    found = explain_failures(found, read_failure_context(asked, parts))
     learnt = learn(parts["whole"], read_tokens(folder / "whole"))
     omitted = tuple(other_versions(asked, ready["versions"])) if way.here else ()
     return replace(

@@ -69,7 +69,7 @@ def render_show(answer: Answer) -> str:
     """Tell everything the ledger knows of a run."""
     asked = answer["asked"]
     entries = [
-        *([("asked", _asked(asked))] if asked else []),
+        *([("asked", _job_words(asked))] if asked else []),
         ("started", _moment(answer["started_at"])),
         *(("attempt", _attempt(attempt)) for attempt in answer["attempts"]),
         *([("metrics", _measures(answer["metrics"]))] if answer["metrics"] else []),
@@ -173,7 +173,7 @@ def _entries(entries: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{'':{INDENT}}{style(name.ljust(width), dim=True)}  {value}" for name, value in listed]
 
 
-def _asked(asked: Answer) -> str:
+def _job_words(asked: Answer) -> str:
     processes = asked.get("processes", 1)
     where = asked.get("backend", "") + (f", {processes} processes" if processes > 1 else "")
     return f"{_asked_short(asked)} ({where})"

@@ -15,7 +15,7 @@ from holdfast.engine.diagnose.attempts import LEDGER
 from holdfast.engine.diagnose.calibration import CALIBRATION
 from holdfast.engine.diagnose.endings import ENDING
 from holdfast.engine.diagnose.evidence import USERS, evidence_of
-from holdfast.engine.diagnose.judging import Candidate, is_calm, read_scene, survived
+from holdfast.engine.diagnose.judging import Candidate, is_calm, read_log_context, survived
 from holdfast.engine.diagnose.matching import Match
 from holdfast.engine.diagnose.owners import called_frame, users_frame
 from holdfast.engine.diagnose.raised import LibraryMessage, told_at, versions_of
@@ -105,7 +105,7 @@ def _verdict(
 
 def _ended_well(log: Log, echoes: Sequence[Match]) -> bool:
     """True if training came to its end, and behind it stands neither an exception nor what follows from a cause elsewhere."""
-    ended = read_scene(log).ended or next((line for line in reversed(log.tail) if DONE.search(line.text)), None)
+    ended = read_log_context(log).ended or next((line for line in reversed(log.tail) if DONE.search(line.text)), None)
     if ended is None:
         return False
     raised = (last.start for last in log.tracebacks if last.start.path == ended.path)

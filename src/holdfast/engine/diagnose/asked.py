@@ -15,7 +15,7 @@ from typing import Any, Final
 from holdfast.core.diagnosis import Remedy, Signature
 from holdfast.core.log import Line, Log
 from holdfast.engine.diagnose.reading import EDGE
-from holdfast.engine.diagnose.silent import MetricEvidence, MetricHistory, find_silent, read_course
+from holdfast.engine.diagnose.silent import MetricEvidence, MetricHistory, find_silent, read_metric_history
 
 KEEPS: Final = re.compile(r"(save|push|upload|export|state_dict|checkpoint|dump|merge)\w*\s*\(", re.IGNORECASE)
 """Calls by whatever name that may keep weights; source: the rule RSM106."""
@@ -105,7 +105,7 @@ def ruled_out(asked: DeclaredTraining, signatures: Iterable[Signature]) -> froze
 
 def find_contradictions(log: Log, asked: DeclaredTraining) -> list[MetricEvidence]:
     """Return the classes that a log and what was asked speak for together, the surest first."""
-    course = read_course(log)
+    course = read_metric_history(log)
     return sorted((found for rule in RULES for found in rule(course, asked)), key=lambda each: -each.weight)
 
 
@@ -115,7 +115,9 @@ def _never_saved(course: MetricHistory, asked: DeclaredTraining) -> Iterator[Met
     if asked.settings.get("save_strategy") != "no" or kept or not course.ends or "saved" in course.said:
         return
     spoilt = any(each.name in WORTHLESS for each in find_silent(course.log))
-    yield _found("no-checkpoint-saved", 0.55 if spoilt else 0.85, (*asked.told("save_strategy"), course.ends[-1].line))
+    yield _evidence(
+        "no-checkpoint-saved", 0.55 if spoilt else 0.85, (*asked.told("save_strategy"), course.ends[-1].line)
+    )
 
 
 def _other_rate(course: MetricHistory, asked: DeclaredTraining) -> Iterator[MetricEvidence]:
@@ -136,7 +138,7 @@ def _other_rate(course: MetricHistory, asked: DeclaredTraining) -> Iterator[Metr
     if epochs[0] > RESUMED * pace and differs and not anew:
         lines = (*asked.told("learning_rate"), *(step.line for step in course.steps[:FEW]))
         values = {"key": "learning_rate", "now": f"{wanted:g}", "saved": f"{peak:.2g}"}
-        yield _found("resume-settings-changed", 0.8, lines, values)
+        yield _evidence("resume-settings-changed", 0.8, lines, values)
 
 
 def _warms_up(asked: DeclaredTraining) -> bool:
@@ -155,14 +157,14 @@ def _every_row_cut(course: MetricHistory, asked: DeclaredTraining) -> Iterator[M
     processes = added[0] / a_step
     if processes >= 1 and processes.is_integer() and all(each == added[0] for each in added):
         lines = (*asked.told("max_length"), *(step.line for step in course.steps[:FEW]))
-        yield _found("answers-not-in-training-text", 0.65, lines)
+        yield _evidence("answers-not-in-training-text", 0.65, lines)
 
 
 def _no_accelerator(course: MetricHistory, asked: DeclaredTraining) -> Iterator[MetricEvidence]:
     """A precision of GPUs that was asked for, where the data loader finds none."""
     wanted = [name for name in ("fp16", "tf32") if asked.settings.get(name) is True]
     if wanted and not asked.settings.get("use_cpu") and "no_accelerator" in course.said:
-        yield _found("no-gpu-visible", 0.7, (course.said["no_accelerator"], *asked.told(*wanted)))
+        yield _evidence("no-gpu-visible", 0.7, (course.said["no_accelerator"], *asked.told(*wanted)))
 
 
 def _waits_for_reward(course: MetricHistory, asked: DeclaredTraining) -> Iterator[MetricEvidence]:
@@ -171,7 +173,7 @@ def _waits_for_reward(course: MetricHistory, asked: DeclaredTraining) -> Iterato
     if asked.method not in GENERATES or course.steps or course.ends or step or not steps or course.log.tracebacks:
         return
     if (tree := parsed(asked.text)) and (number := next(_endless_waits(tree), 0)):
-        yield _found("grpo-reward-function-error", 0.6, (asked.line(number), *course.log.tail[-1:]))
+        yield _evidence("grpo-reward-function-error", 0.6, (asked.line(number), *course.log.tail[-1:]))
 
 
 def _endless_waits(tree: ast.Module) -> Iterator[int]:
@@ -213,7 +215,7 @@ def _never_came_back(course: MetricHistory, asked: DeclaredTraining) -> Iterator
     pushed = next((call.lineno for call in calls if _ends_in(call, "push_to_hub") and call.lineno > trained), 0)
     printed = [text for line, text in _printed(tree) if line >= pushed]
     if trained and pushed and printed and not any(text in told for text in printed for told in behind):
-        yield _found("hub-upload-transient", 0.6, (asked.line(pushed), ended))
+        yield _evidence("hub-upload-transient", 0.6, (asked.line(pushed), ended))
 
 
 def _doubled_tokens(course: MetricHistory, asked: DeclaredTraining) -> Iterator[MetricEvidence]:
@@ -224,7 +226,7 @@ def _doubled_tokens(course: MetricHistory, asked: DeclaredTraining) -> Iterator[
     texts = ((node.lineno, node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant))
     found = next((line for line, text in texts if isinstance(text, str) and DOUBLED.search(text)), 0)
     if found:
-        yield _found("text-duplicated-in-rows", 0.65, (asked.line(found),))
+        yield _evidence("text-duplicated-in-rows", 0.65, (asked.line(found),))
 
 
 def _top_calls(tree: ast.Module) -> list[ast.Call]:
@@ -258,7 +260,9 @@ def parsed(text: str) -> ast.Module | None:
         return None
 
 
-def _found(name: str, weight: float, lines: Sequence[Line], values: Mapping[str, str] | None = None) -> MetricEvidence:
+def _evidence(
+    name: str, weight: float, lines: Sequence[Line], values: Mapping[str, str] | None = None
+) -> MetricEvidence:
     return MetricEvidence(name=name, weight=weight, lines=tuple(lines), values=values or {})
 
 

@@ -55,7 +55,7 @@ def know(state: RunState, ending: Ending) -> list[EndingFact]:
         return [EndingFact(f"{name}: {found.because}", "model-not-pushed", 0.9) for name, found in _lost(state)]
     if not attempt.stage.ended:
         return []
-    facts = [*_stopped(state, attempt), *_died(attempt, ending), *_said(attempt)]
+    facts = [*_stopped(state, attempt), *_died(attempt, ending), *_last_words(attempt)]
     return list({fact.text: fact for fact in reversed(facts)}.values())[::-1]
 
 
@@ -107,7 +107,7 @@ def _died(attempt: AttemptState, ending: Ending) -> Iterator[EndingFact]:
         yield EndingFact(f"{ending.disk_free_bytes / 2**20:.1f} MiB are free on the disk of the run", "disk-full", 0.7)
 
 
-def _said(attempt: AttemptState) -> Iterator[EndingFact]:
+def _last_words(attempt: AttemptState) -> Iterator[EndingFact]:
     """Yield what the launcher and the process itself said last, in the words that logs have for it."""
     end = attempt.end or {}
     if attempt.exit_code is not None and attempt.exit_code < 0:

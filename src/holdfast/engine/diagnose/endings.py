@@ -101,7 +101,7 @@ def as_log(facts: Sequence[EndingFact], path: str) -> tuple[str, Iterator[bytes]
     return path, iter(["".join(f"{fact.text}\n" for fact in facts).encode()])
 
 
-def speak_of(facts: Sequence[EndingFact], path: str) -> list[MetricEvidence]:
+def ending_evidence(facts: Sequence[EndingFact], path: str) -> list[MetricEvidence]:
     """Return the facts as evidence; their lines are counted as in the log that is made of them."""
     return [
         MetricEvidence(

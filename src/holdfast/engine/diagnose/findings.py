@@ -57,7 +57,7 @@ class PreventiveFinding:
         return bool(name) and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
-def speak(findings: Iterable[Finding], alone: Diagnosis, *, began: bool) -> list[MetricEvidence]:
+def findings_evidence(findings: Iterable[Finding], alone: Diagnosis, *, began: bool) -> list[MetricEvidence]:
     """Return what findings say beside a log.
 
     Args:
@@ -69,7 +69,7 @@ def speak(findings: Iterable[Finding], alone: Diagnosis, *, began: bool) -> list
         PreventiveFinding(finding, prevented_by(finding.rule.code if finding.rule else "")) for finding in findings
     ]
     decisive = {cause.signature.name: cause.evidence[0].text for cause in alone.causes if cause.evidence}
-    told = [(each, said) for each in named if each.classes for said in _said(each, alone, began=began)]
+    told = [(each, said) for each in named if each.classes for said in _finding_evidence(each, alone, began=began)]
     about = {said.name for each, said in told if each.is_about(decisive.get(said.name, ""))}
     return [
         said
@@ -78,7 +78,7 @@ def speak(findings: Iterable[Finding], alone: Diagnosis, *, began: bool) -> list
     ]
 
 
-def speak_for(refusals: Iterable[tuple[str, Line]]) -> list[MetricEvidence]:
+def refusal_evidence(refusals: Iterable[tuple[str, Line]]) -> list[MetricEvidence]:
     """Return the classes of the findings for which a job was never started.
 
     Args:
@@ -88,7 +88,7 @@ def speak_for(refusals: Iterable[tuple[str, Line]]) -> list[MetricEvidence]:
     return [MetricEvidence(name=names[0], weight=REFUSED, lines=(line,)) for names, line in named if names]
 
 
-def _said(named: PreventiveFinding, alone: Diagnosis, *, began: bool) -> Iterator[MetricEvidence]:
+def _finding_evidence(named: PreventiveFinding, alone: Diagnosis, *, began: bool) -> Iterator[MetricEvidence]:
     told = [cause.signature.name for cause in alone.causes if cause.signature.name != HEALTHY]
     why = next((name for name in named.classes if told[:1] == [EXPLAINS.get(name)]), None)
     agreed = next((name for name in told if name in named.classes), None)

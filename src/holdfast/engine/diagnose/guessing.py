@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG
 from holdfast.core.log import Line, Log
 from holdfast.engine.diagnose.alike import Likeness
-from holdfast.engine.diagnose.judging import TEARDOWN, USER_CODE, Candidate, read_scene, survived
+from holdfast.engine.diagnose.judging import TEARDOWN, USER_CODE, Candidate, read_log_context, survived
 from holdfast.engine.diagnose.matching import Match, PatternIndex
 from holdfast.engine.diagnose.raised import exceptions_of
 from holdfast.engine.diagnose.reading import joined_error
@@ -89,7 +89,7 @@ def _alike(loud: Iterable[tuple[Line, str]], likeness: Likeness) -> list[Similar
 
 def _loud(log: Log, echoes: Collection[tuple[str, int]]) -> Iterator[tuple[Line, str]]:
     """Yield what speaks of a failure that training did not outlive: exceptions and lines, each once."""
-    ended = read_scene(log).ended
+    ended = read_log_context(log).ended
     taken, said = set(echoes), set[str]()
     for exception in exceptions_of(log):
         first = exception.error[0]

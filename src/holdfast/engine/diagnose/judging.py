@@ -140,7 +140,7 @@ class LogContext:
     raised: frozenset[int] = frozenset()
 
 
-def read_scene(log: Log) -> LogContext:
+def read_log_context(log: Log) -> LogContext:
     """Return what a log tells as a whole."""
     ends = [step.line for step in log.metrics if "train_runtime" in step.values]
     return LogContext(log, _parts(log), ends[-1] if ends else None, raised=_raised(log))
@@ -178,7 +178,7 @@ def rank(
         ruled_out: Classes that the job's settings exclude, unless a line says them outright.
     """
     signs = list(signs)
-    scene = replace(read_scene(log), restarted=_last_attempt(log, signs))
+    scene = replace(read_log_context(log), restarted=_last_attempt(log, signs))
     by_class: dict[str, list[Match]] = {}
     for sign in signs:
         by_class.setdefault(sign.signature.name, []).append(sign)

@@ -13,7 +13,7 @@ from holdfast.catalog.api.spans import spell
 from holdfast.catalog.messages import KnownMessage, MessagePlace, PackageMessages, load_messages, packages
 from holdfast.core.diagnosis import Signature
 from holdfast.core.log import Line, Log, Traceback
-from holdfast.engine.diagnose.judging import TEARDOWN, USER_CODE, Candidate, read_scene, survived
+from holdfast.engine.diagnose.judging import TEARDOWN, USER_CODE, Candidate, read_log_context, survived
 from holdfast.engine.diagnose.raised_classes import class_of
 from holdfast.engine.diagnose.reading import joined_error
 from holdfast.engine.diagnose.sense import sense_of
@@ -137,7 +137,7 @@ def _guesses(
     Those whose words are known from the libraries' releases come first.
     """
     taken = {sign.line.place for each in candidates for sign in each.signs if sign.mark.role == "root"}
-    ended = read_scene(log).ended
+    ended = read_log_context(log).ended
     told = ((each.name, CAREFUL, each.exception) for each in raised if each.exception)
     sensed = ((*sense_of(each), each) for each in exceptions_of(log))
     for name, score, exception in chain(told, sensed):

@@ -57,13 +57,13 @@ def releases_with(text: str) -> str:
     'transformers up to 4.49.0 has it.'
     """
     if found := TAKES.search(text):
-        return _told(spans_of(found["owner"], found["name"]), "takes it.")
+        return _spelled_spans(spans_of(found["owner"], found["name"]), "takes it.")
     if found := HAS.search(text):
         module, name = (
             found["package"] or found["module"] or found["above"],
             found["import"] or found["attribute"] or found["last"],
         )
-        return _told(Api(newest()).name_spans(module, name), "has it.")
+        return _spelled_spans(Api(newest()).name_spans(module, name), "has it.")
     return ""
 
 
@@ -73,7 +73,7 @@ def spans_of(owner: str, name: str) -> tuple[Span, ...]:
     return next(filter(None, (api.parameter_spans(f"{library}.{owner}", name) for library in LIBRARIES)), ())
 
 
-def _told(spans: tuple[Span, ...], verb: str) -> str:
+def _spelled_spans(spans: tuple[Span, ...], verb: str) -> str:
     told = ((span.package, _spell(span)) for span in spans)
     words = " and ".join(f"{package} {releases}" for package, releases in told if releases)
     return f"{words} {verb}" if words else ""

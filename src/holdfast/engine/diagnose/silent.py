@@ -106,12 +106,12 @@ class MetricHistory:
 
 def find_silent(log: Log) -> list[MetricEvidence]:
     """Return the classes that the numbers of a log speak for, the surest first."""
-    course = read_course(log)
+    course = read_metric_history(log)
     found = [finding for rule in RULES for finding in rule(course)]
     return sorted(found, key=lambda each: -each.weight)
 
 
-def read_course(log: Log) -> MetricHistory:
+def read_metric_history(log: Log) -> MetricHistory:
     """Return the metrics of a log by what they are of."""
     ends = tuple(step for step in log.metrics if "train_runtime" in step.values)
     evaluations = tuple(step for step in log.metrics if any(name.startswith("eval_") for name in step.values))

@@ -110,7 +110,7 @@ class Advice:
 
 def advise(cause: Cause, about: Circumstances) -> tuple[str, str]:
     """Return the cause and the fix of a failure, in as few words as are true of it."""
-    found = next(_known(cause.signature.name, about), None)
+    found = next(_known_advice(cause.signature.name, about), None)
     told = found.cause if found and found.cause else _own_words(cause, about)
     fix = found.fix if found else _short(cause.fix, cause.signature.fix)
     return OURS.sub("", told), OURS.sub("", fix)
@@ -155,7 +155,7 @@ def _short(filled: str, page: str) -> str:
     return short[:1].upper() + short[1:]
 
 
-def _known(name: str, about: Circumstances) -> Iterator[Advice]:
+def _known_advice(name: str, about: Circumstances) -> Iterator[Advice]:
     """Yield what is known of a failure beyond its log, the surest first."""
     yield from _environment(about)
     yield from _precision(name, about)

@@ -49,39 +49,41 @@ def judge_stop(parts: Mapping[Part, PartResult]) -> StageFindings:
     """True if the job saved a whole checkpoint when it was asked to stop amid a step."""
     played = parts.get("stop")
     if played is None:
-        return _found("stop", "not_rehearsed", 0.0, "it was not asked for")
+        return _stage_findings("stop", "not_rehearsed", 0.0, "it was not asked for")
     if played.is_slow:
-        return _found("stop", "not_rehearsed", played.elapsed_s, f"{played.over} here")
+        return _stage_findings("stop", "not_rehearsed", played.elapsed_s, f"{played.over} here")
     saved = played.happened("checkpoint")
     if played.code == STOPPED and saved and not played.damage:
-        return _found("stop", "pass", played.elapsed_s)
+        return _stage_findings("stop", "pass", played.elapsed_s)
     if played.code == STOPPED:
         because = played.damage or "asked to stop amid a step, the job ended and saved nothing"
-        return _found("stop", "fail", played.elapsed_s, because, wrong=("no-checkpoint-saved", because, {}))
+        return _stage_findings("stop", "fail", played.elapsed_s, because, wrong=("no-checkpoint-saved", because, {}))
     if played.code == 0:
-        return _found("stop", "not_rehearsed", played.elapsed_s, "training was over before the step to stop in")
-    return _found("stop", "fail", played.elapsed_s, played.over or "it failed otherwise", failed=played)
+        return _stage_findings(
+            "stop", "not_rehearsed", played.elapsed_s, "training was over before the step to stop in"
+        )
+    return _stage_findings("stop", "fail", played.elapsed_s, played.over or "it failed otherwise", failed=played)
 
 
 def judge_resume(parts: Mapping[Part, PartResult]) -> StageFindings:
     """True if the job went on from its checkpoint with the loss that an uninterrupted one has."""
     played, stop = parts.get("resume"), parts.get("stop")
     if played is None or stop is None:
-        return _found("resume", "not_rehearsed", 0.0, "there was no checkpoint to go on from")
+        return _stage_findings("resume", "not_rehearsed", 0.0, "there was no checkpoint to go on from")
     if played.is_slow:
-        return _found("resume", "not_rehearsed", played.elapsed_s, f"{played.over} here")
+        return _stage_findings("resume", "not_rehearsed", played.elapsed_s, f"{played.over} here")
     if played.code != 0:
-        return _found("resume", "fail", played.elapsed_s, played.over or "it does not go on", failed=played)
+        return _stage_findings("resume", "fail", played.elapsed_s, played.over or "it does not go on", failed=played)
     number = len(_trainings(stop)) - 1  # a script may train more than once
     whole, before, after = (_steps(each, number) for each in (parts["whole"], stop, played))
     if wrong := _wrong(whole, before, after):
-        return _found("resume", "fail", played.elapsed_s, wrong[1], wrong=wrong)
+        return _stage_findings("resume", "fail", played.elapsed_s, wrong[1], wrong=wrong)
     if max(whole.losses, default=0) > max(before.losses, default=0) and not after.losses:
         uncompared = "the script ended without a step after the checkpoint: nothing was compared"
-        return _found("resume", "not_rehearsed", played.elapsed_s, uncompared)
+        return _stage_findings("resume", "not_rehearsed", played.elapsed_s, uncompared)
     differs = bool(after.losses) and not whole.agrees(before)
     because = "two runs of this script from the beginning differ: no loss was compared" if differs else None
-    return _found("resume", "pass", played.elapsed_s, because)
+    return _stage_findings("resume", "pass", played.elapsed_s, because)
 
 
 def warn_of_restarts(parts: Mapping[Part, PartResult]) -> Iterator[Objection]:
@@ -132,7 +134,7 @@ def _close(one: float, other: float) -> bool:
     return isclose(one, other, rel_tol=SAME, abs_tol=SAME) or (isnan(one) and isnan(other))
 
 
-def _found(
+def _stage_findings(
     name: StageName,
     status: Status,
     elapsed_s: float,

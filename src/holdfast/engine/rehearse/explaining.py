@@ -52,7 +52,7 @@ def explain_failures(found: Rehearsal, scene: FailureContext) -> Rehearsal:
 
 def _explained(failure: Failure, scene: FailureContext) -> Failure:
     if failure.part is None or failure.over:
-        return _told(_placed(failure, scene, "", None), scene)
+        return _explained_without_exception(_placed(failure, scene, "", None), scene)
     played, traceback = scene.parts[failure.part], scene.tracebacks.get(failure.part)
     error = because_of(played)
     line = find_failing_line(traceback, scene.sources, scene.cells) if traceback else None
@@ -75,7 +75,7 @@ def _of_job(failure: Failure) -> Failure:
     return replace(failure, cause=replace(failure.cause, signature=signature))
 
 
-def _told(failure: Failure, scene: FailureContext) -> Failure:
+def _explained_without_exception(failure: Failure, scene: FailureContext) -> Failure:
     """Return a failure that no exception told, or a limit ended, with its fix in one sentence."""
     about = Circumstances(error="", target=scene.target, adapted=_makes_adapter(scene), place=failure.where)
     _, fix = advise(failure.cause, about)

@@ -117,7 +117,7 @@ def judge(
                 cause = name_cause(*found.wrong)
             else:
                 continue
-            if found.failed is not None and (same := _known(cause, failures)):
+            if found.failed is not None and (same := _same_failure(cause, failures)):
                 results[cast(StageName, stage)] = replace(
                     found.result, status="not_rehearsed", because=f"it failed as at `{same.stage}`"
                 )
@@ -150,7 +150,7 @@ def _unasked(result: StageResult, parts: Mapping[Part, PartResult], failures: Se
     return replace(result, because=f"the script failed at `{raised.stage}`")
 
 
-def _known(cause: Cause, failures: Sequence[Failure]) -> Failure | None:
+def _same_failure(cause: Cause, failures: Sequence[Failure]) -> Failure | None:
     """Return the failure of the same class, or of the one behind it, that is known already, or None."""
     names = _names(cause)
     return next((each for each in failures if each.cause.signature.name in names), None)

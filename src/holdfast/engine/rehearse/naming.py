@@ -191,7 +191,7 @@ def name_cause(name: str, because: str, evidence: Mapping[str, Any], *, fix: str
         confidence=0.9,
         evidence=lines,
         cause=f"{because.rstrip('.')}.",
-        fix=fix or _told(signature),
+        fix=fix or _general_advice(signature),
     )
 
 
@@ -202,7 +202,7 @@ def _cause_of_limit(played: PartResult, stage: StageName) -> Cause:
     return name_cause(CODE, f"{played.over}; it was at the stage `{stage}`", {})
 
 
-def _told(signature: Signature) -> str:
+def _general_advice(signature: Signature) -> str:
     """Return a class's advice without the sentences that need values of a log."""
     return " ".join(sentence for sentence in split_sentences(signature.fix) if "{" not in sentence)
 

@@ -14,7 +14,7 @@ from holdfast.core.requirement import ProjectRequirements, Requirement
 from holdfast.core.text import Place
 from holdfast.engine.resolve.doubt import between, capped, sources, spread
 from holdfast.engine.resolve.puzzle import Puzzle
-from holdfast.engine.resolve.resolution import USUAL_PYTHON, Constraint, Resolution, choose_python, wishes
+from holdfast.engine.resolve.resolution import USUAL_PYTHON, Constraint, Resolution, choose_python, constraints_of
 from holdfast.engine.resolve.search import Domains, TooHardError
 from holdfast.engine.resolve.shelf import OUTSIDE
 
@@ -36,7 +36,7 @@ def resolve(declared: ProjectRequirements, *, python: str = USUAL_PYTHON, folder
     """
     python = choose_python(declared.python, python)
     known, date = packages(folder), made(folder=folder)
-    wanted = wishes(declared.requirements, python)
+    wanted = constraints_of(declared.requirements, python)
     about = Resolution(
         declared={name: each.first for name, each in wanted.items() if name in known}, python=python, date=date
     )
@@ -49,7 +49,7 @@ def resolve(declared: ProjectRequirements, *, python: str = USUAL_PYTHON, folder
         python=python,
         date=date,
         folder=folder,
-        limits=wishes(declared.requirements, python, limits=True),
+        limits=constraints_of(declared.requirements, python, limits=True),
         before=declared.before,
     )
     return _with_lowest(_answer(puzzle, about), puzzle)
@@ -84,7 +84,9 @@ def resolved_by(
             for name, version in there.items()
             if not version
         },
-        declared={name: wish.first for name, wish in wishes(declared.requirements, python).items() if name in known},
+        declared={
+            name: wish.first for name, wish in constraints_of(declared.requirements, python).items() if name in known
+        },
         python=python,
         date=date,
     )

@@ -16,7 +16,7 @@ from holdfast.core.requirement import ProjectRequirements, Requirement
 from holdfast.core.text import Place
 from holdfast.core.versions import admits
 from holdfast.engine.resolve.puzzle import Puzzle
-from holdfast.engine.resolve.resolution import Resolution, wishes
+from holdfast.engine.resolve.resolution import Resolution, constraints_of
 from holdfast.engine.resolve.search import TooHardError
 from holdfast.engine.resolve.shelf import OUTSIDE
 
@@ -82,11 +82,11 @@ def _is_elsewhere(each: Requirement, lacking: set[str]) -> bool:
 def _newest_together(declared: ProjectRequirements, python: str, date: str, folder: Path) -> Mapping[str, str]:
     """Return the newest releases that fit together, whatever doubt there is about them; none where none do."""
     puzzle = Puzzle(
-        wishes=wishes(declared.requirements, python),
+        wishes=constraints_of(declared.requirements, python),
         python=python,
         date=date,
         folder=folder,
-        limits=wishes(declared.requirements, python, limits=True),
+        limits=constraints_of(declared.requirements, python, limits=True),
         before=declared.before,
     )
     try:

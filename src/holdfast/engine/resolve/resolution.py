@@ -102,7 +102,7 @@ class Constraint(NamedTuple):
         return self.url.startswith(GIT) and "@" not in self.url.rpartition("/")[2]
 
 
-def wishes(requirements: Iterable[Requirement], python: str, *, limits: bool = False) -> dict[str, Constraint]:
+def constraints_of(requirements: Iterable[Requirement], python: str, *, limits: bool = False) -> dict[str, Constraint]:
     """Return what is declared of each package, by importable name, in order; what does not count is left out.
 
     Args:

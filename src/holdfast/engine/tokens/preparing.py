@@ -81,7 +81,7 @@ def prepare_rows(
     asked: list[TokenizationRequest] = []
     for number, row in numbered:
         try:
-            if made := list(_made(number, row)):
+            if made := list(_given_ids(number, row)):
                 done.sequences += made
             else:
                 asked += read_row(number, row, sight, recipe, tokenizer.eos)
@@ -111,7 +111,7 @@ def shared_prefix(some: Sequence[int], others: Sequence[int]) -> int:
     return next(at for at, (one, other) in enumerate(zip((*some, None), (*others, None), strict=False)) if one != other)
 
 
-def _made(number: int, row: Row) -> Iterator[Sequenced]:
+def _given_ids(number: int, row: Row) -> Iterator[Sequenced]:
     """Yield the ids that a row brings along."""
     for first, second in MADE:
         if first in row:

@@ -51,7 +51,7 @@ train:
 """
 
 
-def _told(dropped: int) -> dict[str, object]:
+def _facts(dropped: int) -> dict[str, object]:
     lengths = Lengths(p50=300, p95=700, p99=900, max=1200, mean=333.0)
     left_out = RowCount(dropped, tuple(range(min(dropped, 3))))
     return {"tokens": Tokens(rows=40, lengths=lengths, max_length=512, dropped=left_out)}
@@ -69,11 +69,11 @@ RULE = Rule(
         "training begins, and kto ends after 0 steps."
     ),
     bad=(
-        Case(job=JOB, facts=_told(9), at=KEY),
-        Case(job=JOB, facts=_told(40), at=KEY),
-        Case(job=JOB.replace("reward", "sft"), facts=_told(9), at=KEY),
-        Case(job=JOB.replace("reward", "dpo"), facts=_told(9), at=KEY),
+        Case(job=JOB, facts=_facts(9), at=KEY),
+        Case(job=JOB, facts=_facts(40), at=KEY),
+        Case(job=JOB.replace("reward", "sft"), facts=_facts(9), at=KEY),
+        Case(job=JOB.replace("reward", "dpo"), facts=_facts(9), at=KEY),
     ),
-    good=(Case(job=JOB, facts=_told(0)),),
+    good=(Case(job=JOB, facts=_facts(0)),),
     kinds=WITH_ROWS,
 )

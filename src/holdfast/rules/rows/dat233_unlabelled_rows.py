@@ -38,7 +38,7 @@ train:
 """
 
 
-def _told(masked: int) -> dict[str, object]:
+def _facts(masked: int) -> dict[str, object]:
     lengths = Lengths(p50=300, p95=700, p99=900, max=1200, mean=333.0)
     none = RowCount(masked, tuple(range(min(masked, 3))))
     return {"tokens": Tokens(rows=40, lengths=lengths, max_length=1024, masked=none, packed=0.9)}
@@ -54,9 +54,9 @@ RULE = Rule(
         "trl 1.16, `SFTTrainer`. Tried with a tiny model: empty completions without `max_length`, labels of -100 that the "
         "data brings along, and packed rows whose prompts are longer than a pack: `loss` and `grad_norm` are logged as 0."
     ),
-    bad=(Case(job=JOB, facts=_told(3), at="dataset"), Case(job=JOB, facts=_told(40), at="dataset")),
+    bad=(Case(job=JOB, facts=_facts(3), at="dataset"), Case(job=JOB, facts=_facts(40), at="dataset")),
     good=(
-        Case(job=JOB, facts=_told(0)),
+        Case(job=JOB, facts=_facts(0)),
         # Left out by the trainer, of which another rule tells.
         Case(
             job=JOB.replace("true", "false"),

@@ -43,7 +43,7 @@ dataset: trl-lib/Capybara
 LENGTHS = Lengths(p50=300, p95=700, p99=900, max=1200, mean=333.0)
 
 
-def _told(without: int, stop: str) -> dict[str, object]:
+def _facts(without: int, stop: str) -> dict[str, object]:
     return {
         "tokens": Tokens(
             rows=40,
@@ -68,10 +68,10 @@ RULE = Rule(
         "the generation config. Tried with a tiny model, trained until it repeats its one chat: with EOS other than the "
         "template's end of turn, the saved model writes on to the last token allowed; with `eos_token` set to it, it stops."
     ),
-    bad=(Case(job=JOB, facts=_told(38, "<|endoftext|>"), at="model"),),
+    bad=(Case(job=JOB, facts=_facts(38, "<|endoftext|>"), at="model"),),
     good=(
-        Case(job=JOB, facts=_told(0, "<|im_end|>")),
-        Case(job=JOB, facts=_told(12, "<|im_end|>")),
+        Case(job=JOB, facts=_facts(0, "<|im_end|>")),
+        Case(job=JOB, facts=_facts(12, "<|im_end|>")),
     ),
     kinds=WITH_ROWS,
 )

@@ -23,13 +23,15 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to names in braces; warn of what Python writes for nothing."""
     for marked in damaged(job, scan, "unfilled"):
         if marked.detail.startswith("{"):
-            yield found(marked, f"{_said(marked)}, and not that column's value: the `f` of an f-string may be missing")
+            yield found(
+                marked, f"{_message(marked)}, and not that column's value: the `f` of an f-string may be missing"
+            )
         else:  # which a dataset about code may mean, so that no number of rows makes an error of it
-            message = f"{_said(marked)}: a column may have been missing when it was written"
+            message = f"{_message(marked)}: a column may have been missing when it was written"
             yield Finding("dataset", message, rows=marked.rows, severity=Severity.WARNING)
 
 
-def _said(marked: DamagedRows) -> str:
+def _message(marked: DamagedRows) -> str:
     return f"`{marked.column}` says `{marked.detail}` in all {marked.count:,} rows"
 
 

@@ -45,7 +45,7 @@ SHORT = "it gives 1 rewards for 12 completions"
 RAISES = "it raises KeyError: 'answer' (rewards.py, line 3)"
 
 
-def _told(problem: str) -> dict[str, object]:
+def _facts(problem: str) -> dict[str, object]:
     fine = RewardResult(name="think_format_reward", rewards=(0.0, 1.0, 0.0))
     return {
         "rewarded": (
@@ -67,9 +67,9 @@ RULE = Rule(
         "no list at all end the first step with an error; bools, tensors and generators are taken."
     ),
     bad=(
-        Case(job=JOB, facts=_told(SHORT), at="rewards.1"),
-        Case(job=JOB, facts=_told(RAISES), at="rewards.1"),
+        Case(job=JOB, facts=_facts(SHORT), at="rewards.1"),
+        Case(job=JOB, facts=_facts(RAISES), at="rewards.1"),
     ),
-    good=(Case(job=JOB, facts=_told("")),),
+    good=(Case(job=JOB, facts=_facts("")),),
     kinds=WITH_ROWS,
 )

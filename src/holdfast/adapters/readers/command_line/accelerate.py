@@ -52,14 +52,14 @@ def add_accelerate_config(launch: Launch, files: Files, *, packaged: bool = Fals
         return
     found = files(name)
     settings = found.values if found else PACKAGED.get(name) if packaged else None
-    for key, value in _said(settings).items():
+    for key, value in _stated(settings).items():
         if key not in launch.values:
             launch.say(key, value, place)
         elif key == "where.world_size" and settings and settings.get("distributed_type") in ALONE:
             launch.say(key, Unknown("accelerate's file says one process, and an option another number"), place)
 
 
-def _said(settings: Mapping[str, Any] | None) -> dict[str, Any]:
+def _stated(settings: Mapping[str, Any] | None) -> dict[str, Any]:
     if settings is None:
         return {}
     said = {ours: settings[theirs] for theirs, ours in KEYS.items() if settings.get(theirs) not in (None, {})}

@@ -115,10 +115,10 @@ def _make_parser(reading: ReadingState, site: Site, given: CallArguments) -> Any
 def _parse_dataclasses(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     spec = _spec(reading, site.receiver)
     argv = _argv(reading, given.argument(0, "args"))
-    said = _said(reading, argv) if argv is not None and given.argument(1, "args_filename") is None else None
+    said = _stated_values(reading, argv) if argv is not None and given.argument(1, "args_filename") is None else None
     remaining = given.argument(1, "return_remaining_strings") is not None
     strict = not remaining and given.argument(2, "fail_with_unknown_args") is None
-    made = _made(reading, site, spec, share_flags(_paths(spec), said, strict=strict))
+    made = _parsed_classes(reading, site, spec, share_flags(_paths(spec), said, strict=strict))
     return (*made, COMMAND_LINE) if remaining else made
 
 
@@ -127,15 +127,15 @@ def _parse_file(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     name = given.argument(0, "json_file") or given.argument(0, "yaml_file")
     said = _file_slots(reading, name) if isinstance(name, str) else None
     loose = given.argument(1, "allow_extra_keys") is not None
-    return _made(reading, site, spec, share_flags(_paths(spec), said, strict=not loose))
+    return _parsed_classes(reading, site, spec, share_flags(_paths(spec), said, strict=not loose))
 
 
 def _parse_dict(reading: ReadingState, site: Site, _: CallArguments) -> Any:
     spec = _spec(reading, site.receiver)
-    return _made(reading, site, spec, share_flags(_paths(spec), None))
+    return _parsed_classes(reading, site, spec, share_flags(_paths(spec), None))
 
 
-def _made(reading: ReadingState, site: Site, spec: Spec, shares: Sequence[KnownItems]) -> tuple[Any, ...]:
+def _parsed_classes(reading: ReadingState, site: Site, spec: Spec, shares: Sequence[KnownItems]) -> tuple[Any, ...]:
     return tuple(_parsed(reading, site, each, share) for each, share in zip(spec.classes, shares, strict=True))
 
 
@@ -147,7 +147,7 @@ def _argv(reading: ReadingState, args: Any) -> Argv | None:
     return [word if isinstance(word, str) else Unknown() for word in words] if isinstance(words, list | tuple) else None
 
 
-def _said(reading: ReadingState, argv: Argv) -> dict[str, Slot] | None:
+def _stated_values(reading: ReadingState, argv: Argv) -> dict[str, Slot] | None:
     """Return what words say by name, with what the file says that they name; None where that is not known."""
     if len(argv) == 1 and isinstance(argv[0], str) and argv[0].endswith(ENDINGS):
         return _file_slots(reading, argv[0])
