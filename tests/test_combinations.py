@@ -19,7 +19,7 @@ import pytest
 
 from holdfast.core.evaluate import UNKNOWN
 from holdfast.core.program import KnownValue, MethodChecks, Outcome, construct
-from holdfast.history.checks import reduce_checks
+from holdfast.history.checks.reducing import reduce_checks
 from holdfast.history.modules import PackageModules
 from holdfast.history.values import ConstantFolder
 from tests.combination_table import REFUSED

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from holdfast.catalog.api import Api
 from holdfast.history.entries import Callee, ClassEntry, ModuleEntry, ParameterEntry, Release
-from holdfast.history.ranges import Column, read_ranges, write_ranges
-from holdfast.history.release_history import ReleaseHistory, parse_history
-from holdfast.history.weave import Weave, common_order, is_in_order, read_weave
+from holdfast.history.format.ranges import Column, read_ranges, write_ranges
+from holdfast.history.format.release_history import ReleaseHistory, parse_history
+from holdfast.history.format.weave import Weave, common_order, is_in_order, read_weave
 
 NAMES = ["alpha", "beta", "gamma", "delta"]
 HOME = "trl.config.Config"

@@ -15,8 +15,8 @@ from holdfast.adapters.environment.wheels import read_installed
 from holdfast.catalog.api import BUILTIN, Api, newest, released
 from holdfast.core.api import REQUIRED, CallSignature
 from holdfast.core.document import Unknown
+from holdfast.history.format.release_history import ReleaseHistory
 from holdfast.history.release import read_release
-from holdfast.history.release_history import ReleaseHistory
 
 UV = str(Path(sys.executable).with_name("uv"))
 SCRIPT = Path(__file__).with_name("running_signatures.py")

@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 from holdfast.core.calls import CallResult, LibraryName, LocalName
 from holdfast.core.document import Unknown
 from holdfast.core.program import Instance, KnownValue, MethodChecks, Notice, Outcome, construct
-from holdfast.history.checks import reduce_checks
+from holdfast.history.checks.reducing import reduce_checks
 
 HIDDEN = Unknown()
 MODES = {"NO": "no", "STEPS": "steps"}

@@ -28,11 +28,11 @@ from holdfast.catalog.messages.templates import MessageTemplate
 from holdfast.core.errors import UsageError
 from holdfast.history.coverage import PACKAGES
 from holdfast.history.entries import Release
+from holdfast.history.format.release_history import ReleaseHistory, parse_history
 from holdfast.history.messages.coverage import MODULES
 from holdfast.history.messages.history import MessageHistory, parse_messages
 from holdfast.history.messages.reading import read_messages
 from holdfast.history.release import read_release
-from holdfast.history.release_history import ReleaseHistory, parse_history
 
 Answer = dict[str, Any]
 Progress = Callable[[str], None]

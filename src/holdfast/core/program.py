@@ -1,6 +1,6 @@
 """What a library's constructor checks, as a small program that is run on arguments which are only partly known.
 
-A program is the method of one class, reduced to what decides whether it raises (`history.checks`), in Python's own
+A program is the method of one class, reduced to what decides whether it raises (`history.checks.reducing`), in Python's own
 syntax; `...` stands for what the reduction does not understand. Running it is three-valued: at a condition that is
 neither certainly true nor certainly false both branches are run, and what differs after them is `Unknown`. An error counts
 only where every condition on the way to it is certain. Nothing of the library is executed.

@@ -1,6 +1,6 @@
 r"""The API of released libraries, read from their sources by `ast`: nothing is imported, nothing installed.
 
-`release.read_release` gives what one release offers; `release_history.ReleaseHistory` holds all releases of a package and writes them as
+`release.read_release` gives what one release offers; `format.release_history.ReleaseHistory` holds all releases of a package and writes them as
 text, one thing a line, `<head>\t<json>`, lines sorted by head, so that git shows what changed and one line is parsed on
 demand (`text.find("\n" + head + "\t")`).
 

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.history.checks import reduce_checks
+from holdfast.history.checks.reducing import reduce_checks
 from holdfast.history.coverage import has_checks, has_methods
 from holdfast.history.deprecations import find_warnings, whole_deprecation
 from holdfast.history.enforcement import enforced_choices

@@ -7,7 +7,7 @@ from typing import Final
 from packaging.version import Version
 
 from holdfast.catalog.messages.templates import MessageTemplate, key_of
-from holdfast.history.ranges import Column, read_ranges, write_ranges
+from holdfast.history.format.ranges import Column, read_ranges, write_ranges
 
 ABOUT: Final = "@"
 

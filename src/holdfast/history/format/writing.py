@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from holdfast.history.nodes import Node
-from holdfast.history.ranges import Column, Run, Spans, write_ranges
-from holdfast.history.weave import common_order
+from holdfast.history.format.nodes import Node
+from holdfast.history.format.ranges import Column, Run, Spans, write_ranges
+from holdfast.history.format.weave import common_order
 
 DEFAULTS: Final[Mapping[str, Any]] = {
     "kw": None,

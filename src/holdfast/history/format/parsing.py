@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from holdfast.history.nodes import Node
-from holdfast.history.ranges import Column, Run, Spans, read_changes, read_ranges
-from holdfast.history.weave import indices, read_weave
-from holdfast.history.writing import DEFAULTS, OWN, SPELLED
+from holdfast.history.format.nodes import Node
+from holdfast.history.format.ranges import Column, Run, Spans, read_changes, read_ranges
+from holdfast.history.format.weave import indices, read_weave
+from holdfast.history.format.writing import DEFAULTS, OWN, SPELLED
 
 CALLEE: Final = ("n", "kw", "shims", "dep")
 CLASS: Final = (*CALLEE, "k", "b", "ancestors")

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.history.entries import Callee, ClassEntry, ModuleEntry, ParameterEntry
-from holdfast.history.ranges import Column
-from holdfast.history.weave import Weave
+from holdfast.history.format.ranges import Column
+from holdfast.history.format.weave import Weave
 
 
 @dataclass(slots=True)

@@ -5,9 +5,9 @@ import json
 from packaging.version import Version
 
 from holdfast.history.entries import Release
-from holdfast.history.nodes import Node, put_callee, put_class, put_module
-from holdfast.history.parsing import read_about, read_node, share_inherited
-from holdfast.history.writing import write_node
+from holdfast.history.format.nodes import Node, put_callee, put_class, put_module
+from holdfast.history.format.parsing import read_about, read_node, share_inherited
+from holdfast.history.format.writing import write_node
 
 
 class ReleaseHistory:

@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from holdfast.history.check_expressions import Expressions, Names
-from holdfast.history.check_slices import sliced, tells
-from holdfast.history.check_targets import (
+from holdfast.history.checks.expressions import Expressions, Names
+from holdfast.history.checks.slices import sliced, tells
+from holdfast.history.checks.targets import (
     checks_itself,
     forgotten,
     is_own,

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
-from holdfast.history.ranges import Column, Spans, read_ranges, write_ranges
+from holdfast.history.format.ranges import Column, Spans, read_ranges, write_ranges
 
 Piece = list[str]
 """Ranges, and lines that stand in the text in these releases."""

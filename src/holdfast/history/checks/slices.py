@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final
 
-from holdfast.history.check_expressions import UNKNOWN, can_be, fold, is_unknown, reads
+from holdfast.history.checks.expressions import UNKNOWN, can_be, fold, is_unknown, reads
 
 ROUNDS: Final = 8
 Functions = dict[str, ast.FunctionDef]
