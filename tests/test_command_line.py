@@ -17,7 +17,7 @@ from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.settings import read_settings
 from holdfast.adapters.rehearsal import programs
 from holdfast.adapters.targets import read_target
-from holdfast.adapters.targets.commands import read_line
+from holdfast.adapters.targets.commands import read_line, recipes
 from holdfast.core.document import ABSENT, Document, Rename, Unknown
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.requirement import ProjectRequirements
@@ -424,3 +424,16 @@ def test_a_notebook_without_code_is_no_program(text: str, tmp_path: Path) -> Non
     path.write_text(text)
     with pytest.raises(UsageError, match="no notebook that has a cell of code"):
         programs.read_program(str(path), (), ())
+
+
+def test_a_makefiles_automatic_variables_name_the_script() -> None:
+    """`$<` is the first thing that the rule above the recipe needs, `$^` all of them, `$@` its target."""
+    text = (
+        "PY = python\n\nout/a: train.py data.py\n\t$(PY) $< --output_dir $@\n\nb:\n\techo $$HOME\nall: b c\n\tcat $^\n"
+    )
+
+    assert [line.strip() for line in recipes(text).split("\n") if line.strip()] == [
+        "python train.py --output_dir out/a",
+        "echo $HOME",
+        "cat b c",
+    ]

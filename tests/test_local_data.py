@@ -284,3 +284,15 @@ def test_the_checklist_names_what_is_read() -> None:
 
     (row,) = [each for each in rows if each["item"] == "repositories"]
     assert row["because"] == "`models/chat` and `data/pref.jsonl` can be read"
+
+
+@pytest.mark.parametrize(
+    "config", ["SFTConfig('made/sft')", "SFTConfig(output_dir='made/sft')", "SFTConfig('made', max_steps=2)"]
+)
+def test_what_an_earlier_trainer_saves_is_not_missing(config: str) -> None:
+    """A trainer saves to its config's first argument, by whatever way that is given."""
+    first = (
+        f"trainer = SFTTrainer('models/chat', args={config}, train_dataset=rows)\ntrainer.train()\ntrainer.save_model()"
+    )
+
+    assert "MOD108" not in found(check(f"{first}\nSFTTrainer('made/sft', train_dataset=rows)"))

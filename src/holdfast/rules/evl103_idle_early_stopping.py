@@ -17,7 +17,7 @@ from typing import Any
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.catalog.calls.constructions import Construction, constructions
+from holdfast.catalog.calls.constructions import Construction, as_handed_on, constructions
 from holdfast.core.calls import CallResult
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
@@ -32,7 +32,8 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     for each in made.values():
         config = each.call.arguments.get("args")
         if _stops(each) and isinstance(config, CallResult) and config.key in made:
-            values = {name: known.value for name, known in made[config.key].outcome.made.attributes.items()}
+            held = as_handed_on(job, config.key, made[config.key].outcome.made)
+            values = {name: known.value for name, known in held.attributes.items()}
             yield from _judged(api, each.call.key, config.key, values)
 
 
@@ -69,6 +70,10 @@ trainer = Trainer(
 """
 UNWATCHED = BLIND.replace('TrainingArguments("out")', 'TrainingArguments("out", eval_strategy="epoch")')
 WATCHED = UNWATCHED.replace('"epoch")', '"epoch", metric_for_best_model="eval_loss")')
+SET_LATER = WATCHED.replace(
+    "trainer = Trainer",
+    'args = TrainingArguments("out", metric_for_best_model="eval_loss")\nargs.eval_strategy = "epoch"\ntrainer = Trainer',
+).replace('args=TrainingArguments("out", eval_strategy="epoch", metric_for_best_model="eval_loss")', "args=args")
 
 RULE = Rule(
     code="EVL103",
@@ -88,6 +93,7 @@ RULE = Rule(
     ),
     good=(
         Case(script=WATCHED),
+        Case(script=SET_LATER),
         Case(script=BLIND.replace('"out")', '"out", **settings)')),
         Case(
             script=UNWATCHED.replace('"epoch")', '"epoch", save_strategy="epoch", load_best_model_at_end=True)'),

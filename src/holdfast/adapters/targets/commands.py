@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from holdfast.adapters.readers.command_line import CommandLine, command_document, read_commands, with_launch
@@ -28,6 +28,7 @@ HIGHEST = 4
 ADDRESS = ("https://", "http://")
 INSTALLS = re.compile(r"\binstall\b|\badd\b")
 INSTALLED = "launch.installs"
+MAKE_RULE = re.compile(r"^(?P<targets>[^\s#:=][^#:=]*):(?![:=])(?P<needed>[^#=\n]*)")
 RECIPE = re.compile(r"^\t[@+-]*")
 
 
@@ -62,17 +63,27 @@ def read_line(words: Iterable[str]) -> Target:
 def recipes(makefile: str) -> str:
     """Return a Makefile as the shell sees it: recipes with plain variables put in, and other lines empty.
 
-    Places stay right only up to the first variable of a line.
+    Of the automatic variables `$@`, `$<` and `$^` are put in, as the rule above the recipe has them. Places stay right
+    only up to the first variable of a line.
     """
     variables = {found["name"]: found["value"] for found in MAKE_VARIABLE.finditer(makefile)}
-    return "\n".join(_recipe(line, variables) for line in makefile.split("\n"))
+    lines: list[str] = []
+    automatic: dict[str, str] = {}
+    for line in makefile.split("\n"):
+        if rule := MAKE_RULE.match(line):
+            targets, needed = rule["targets"].split(), rule["needed"].split()
+            automatic = {"$@": targets[0], "$<": next(iter(needed), ""), "$^": " ".join(needed)}
+        lines.append(_recipe(line, variables, automatic))
+    return "\n".join(lines)
 
 
-def _recipe(line: str, variables: dict[str, str]) -> str:
+def _recipe(line: str, variables: Mapping[str, str], automatic: Mapping[str, str]) -> str:
     found = RECIPE.match(line)
     if found is None:
         return ""
     text = " " * len(found[0]) + line[found.end() :]
+    for name, value in automatic.items():
+        text = text.replace(name, value)
     for name, value in variables.items():
         text = text.replace(f"$({name})", value).replace(f"${{{name}}}", value)
     return text.replace("$$", "$")

@@ -124,7 +124,8 @@ def trained(job: Document, api: Api, home: str) -> Iterator[tuple[Call, str, Map
         config = each.call.arguments.get("args")
         held = configs.get((config.key, config.path)) if isinstance(config, CallResult) else None
         if isinstance(config, CallResult) and held and api.home(each.call.path) == home:
-            yield each.call, config.key, {name: known.value for name, known in held.attributes.items()}
+            settings = as_handed_on(job, config.key, held).attributes
+            yield each.call, config.key, {name: known.value for name, known in settings.items()}
 
 
 def refusals(job: Document, api: Api, rule: str) -> Iterator[tuple[Construction, Notice]]:
@@ -218,7 +219,7 @@ class _Constructor:
             key = frozenset({f"{call.key}.{written}"})
             outcome = self.outcome(value.key) if isinstance(value, CallResult) else None
             if outcome is not None and isinstance(value, CallResult):
-                yield name, KnownValue(_changed(self.job, value.key, outcome.made))
+                yield name, KnownValue(as_handed_on(self.job, value.key, outcome.made))
             else:
                 yield name, KnownValue(_taken(call, signature.parameters.get(name), written, value), key)
 
@@ -245,7 +246,7 @@ def _taken(call: Call, parameter: Parameter | None, written: str, value: Any) ->
     return as_parsed(parameter, value, default=written in call.defaults)
 
 
-def _changed(job: Document, key: str, made: Instance) -> Instance:
+def as_handed_on(job: Document, key: str, made: Instance) -> Instance:
     """Return an instance as it is handed on: with what the program gave its attributes after it was made."""
     call = next(call for call in job.calls if call.key == key)
     now = job.get(key, None)

@@ -24,6 +24,10 @@ FOLDERS: Final = frozenset(
     | {"dataset_path", "dataset_dict_path", "saved_model_path", "save_path", "merged_dir", "logging_dir", "cache_dir"}
 )
 """Parameters that take the name of such a folder."""
+OTHERS: Final = frozenset(
+    {"ModelConfig", "ScriptArguments", "DatasetMixtureConfig", "BitsAndBytesConfig", "AutoConfig"}
+)
+"""Configs of something else than a trainer."""
 REMOVES: Final = frozenset({"delete_repo", "move_repo"})
 
 
@@ -64,12 +68,16 @@ def _folders(document: Document) -> Iterator[Any]:
         yield from (value for name, value in call.arguments.items() if name in FOLDERS and name != "cache_dir")
         if call.name in SAVES and call.positional:
             yield call.positional[0]
-        if call.open and _configures(call):
-            yield Unknown()
+        if _configures(call):
+            yield from call.positional[:1]  # `output_dir`
+            if call.open:
+                yield Unknown()
 
 
 def _configures(call: Call) -> bool:
-    return call.name.endswith(("Config", "Arguments")) and call.package in ("trl", "transformers")
+    """True if a call makes the config of a trainer."""
+    named = call.name.endswith(("Config", "Arguments")) and call.name not in OTHERS
+    return named and call.package in ("trl", "transformers")
 
 
 def _plain(folder: str) -> str:
