@@ -11,6 +11,7 @@ from holdfast.adapters.targets import Target
 from holdfast.app.check.target_request import INSPECTED, rows_at_hand
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Rule, Skip
+from holdfast.core.job import Job
 from holdfast.core.scan import Scan
 from holdfast.engine.check.answers import CheckedTarget
 from holdfast.engine.check.gather import gather
@@ -22,11 +23,8 @@ from holdfast.engine.check.rule_runner import needed_facts, run_rules
 TOLD = ("trl", "transformers", "peft")
 
 
-def check(asked: Target, rules: Sequence[Rule], _: str, outside: ReferenceResolver) -> CheckedTarget:
-    """Return what the rules say of a job file."""
-    job = asked.job
-    if job is None:
-        raise TypeError("a target without a job is no job file")
+def check(asked: Target, job: Job, rules: Sequence[Rule], outside: ReferenceResolver) -> CheckedTarget:
+    """Check a job file, given the job that it holds."""
     sources = FactSources(
         datasets=LocalDatasets(),
         machines=LocalMachine(),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from holdfast.adapters.targets import Target, read_target
 from holdfast.app.check.target_request import COMMAND_LINE, IGNORES, STANDARD_INPUT, TargetRequest, rows_at_hand
@@ -11,23 +11,13 @@ from holdfast.core.errors import HoldfastError, UsageError, flatten
 from holdfast.core.finding import Finding, Rule
 from holdfast.core.text import Place
 from holdfast.engine.check.answers import CheckedTarget, UnreadableTarget, answer_target
-from holdfast.engine.check.hub_facts import HUB_FACTS, ReferenceResolver
+from holdfast.engine.check.hub_facts import HUB_FACTS
 from holdfast.engine.check.rule_runner import select
 from holdfast.engine.check.suppress import MARK, part_findings
 from holdfast.engine.mentions import mentions
 from holdfast.rules import all_rules, rules_of_jobs
 
 PROGRAMS = (".py", ".ipynb")
-
-
-class Checker(Protocol):
-    """Asks rules about one kind of target."""
-
-    def __call__(
-        self, asked: Target, rules: Sequence[Rule], resolve: str, outside: ReferenceResolver, /
-    ) -> CheckedTarget:
-        """Return what they said."""
-        ...
 
 
 class TargetResult(NamedTuple):
@@ -96,10 +86,8 @@ def ask_rules(asked: Target, question: TargetRequest) -> CheckedTarget:
     if _is_passed_by(asked, question):
         concerned = (rule for rule in concerned if not rule.needs & HUB_FACTS)
     rules = list(select(concerned, only=question.only, ignore=question.ignore))
-    # What a job file needs, its schema and its facts, takes longer to import than a script takes to check.
-    check = _job_checker() if asked.job else _program_checker()
     first = [rule for rule in rules if IGNORES not in rule.needs]
-    checked = check(asked, first, question.resolve, open_outside(asked.document, question.unasked))
+    checked = _check(asked, first, question)
     standing, passed = part_findings(checked.findings, asked.documents)
     if any(MARK in document.text for document in asked.documents):
         # Few files have such a comment, and only for them every rule is imported.
@@ -111,16 +99,16 @@ def ask_rules(asked: Target, question: TargetRequest) -> CheckedTarget:
     )
 
 
-def _job_checker() -> Checker:
-    from holdfast.app.check.jobs import check
+def _check(asked: Target, rules: Sequence[Rule], question: TargetRequest) -> CheckedTarget:
+    """Check a job file or a program: what the first needs, its schema and its facts, takes longer to import than a script takes to check."""
+    outside = open_outside(asked.document, question.unasked)
+    if asked.job:
+        from holdfast.app.check import jobs
 
-    return check
+        return jobs.check(asked, asked.job, rules, outside)
+    from holdfast.app.check import programs
 
-
-def _program_checker() -> Checker:
-    from holdfast.app.check.programs import check
-
-    return check
+    return programs.check(asked, rules, question.resolve, outside)
 
 
 def _is_passed_by(asked: Target, question: TargetRequest) -> bool:
