@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.storage.check_cache import (
+    PACKAGE,
     CacheBasis,
     CheckCache,
     CheckEnvironment,
     cache_folder,
     digest,
     holdfast_stamp,
+    package_stats,
 )
 
 FOUND: dict[str, Any] = {"path": "train.py", "findings": [{"code": "ARG101", "message": "é"}]}
@@ -172,3 +174,10 @@ def test_the_activated_environment_counts(tmp_path: Path) -> None:
 
     assert surroundings(tmp_path, {"VIRTUAL_ENV": str(tmp_path / "environment")}) != before
     assert surroundings(tmp_path) != before
+
+
+def test_an_entry_rests_on_every_floor_of_holdfast() -> None:
+    """A rule or a fact of the catalog that changes makes every entry stale."""
+    floors = {name.partition("/")[0] for name, *_ in package_stats(PACKAGE)}
+
+    assert floors >= {"adapters", "app", "catalog", "core", "engine", "payload", "rules", "signatures"}

@@ -14,11 +14,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
 FOLDER: Final = ".holdfast_cache"
-PACKAGE: Final = Path(__file__).parents[1]
+PACKAGE: Final = Path(str(files("holdfast")))
 DECLARATIONS: Final = re.compile(
     r"pyproject\.toml|pylock\.toml|.*\.lock|.*requirements.*\.(?:txt|in)|.*constraints.*\.txt|setup\.(?:py|cfg)|Pipfile"
     r"|environment\.ya?ml|(?:.*\.)?(?:Docker|Container)file.*|\.python-version"
@@ -45,9 +46,15 @@ def cache_folder(project: Path | None, environ: Mapping[str, str]) -> Path:
 @cache
 def holdfast_stamp() -> str:
     """Return what tells this holdfast from any other: its files, those of rules and catalog among them, and Python."""
-    stats = ((path, path.stat()) for path in sorted(PACKAGE.rglob("*")) if path.suffix != ".pyc" and path.is_file())
-    files = [(str(path.relative_to(PACKAGE)), stat.st_size, stat.st_mtime_ns) for path, stat in stats]
-    return digest(json.dumps([sys.version, files]))
+    return digest(json.dumps([sys.version, *package_stats(PACKAGE)]))
+
+
+def package_stats(package: Path) -> Iterator[tuple[str, int, int]]:
+    """Yield name, size and time of change of every file of a package."""
+    for path in sorted(package.rglob("*")):
+        if path.suffix != ".pyc" and path.is_file():
+            stat = path.stat()
+            yield str(path.relative_to(package)), stat.st_size, stat.st_mtime_ns
 
 
 def digest(*texts: str | None) -> str:
