@@ -30,7 +30,7 @@ lint: .venv/dev
 	$(BIN)ruff check . && $(BIN)ruff format --check .
 
 types: .venv/dev
-	$(BIN)mypy && $(BIN)pyright
+	$(BIN)mypy && $(BIN)pyright --pythonpath $(BIN)python
 
 floors: .venv/dev
 	$(BIN)lint-imports

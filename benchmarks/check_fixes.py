@@ -19,7 +19,7 @@ from benchmarks.check.asking import patched, read
 from benchmarks.check.clones import Clone
 from benchmarks.check_scripts import RECURSION, Row, load_rows
 from benchmarks.machine import heading
-from holdfast.app.check.verb import check
+from holdfast import check
 
 
 def lay(rows: Iterable[Row], clones: Path, folder: Path) -> None:

@@ -27,10 +27,10 @@ from tests.fault_places import OFFLINE, PLACES, REASONS, arguments_of, stock, tr
 from tests.fault_world import make_world
 from tests.hub import LoopbackHub, loopback_hub
 
+from holdfast import check
 from holdfast.adapters.hub.rights import read_rights
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.rehearsal.server import RehearsalServer
-from holdfast.app.check.verb import check
 from holdfast.app.rehearse.observing import observe
 from holdfast.app.rehearse.playing import judge_parts, play
 from holdfast.app.rehearse.verb import make_order, rehearse, wanted

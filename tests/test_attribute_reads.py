@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from holdfast import check
 from holdfast.adapters.readers.script import read_script
-from holdfast.app.check.verb import check
 from holdfast.catalog.api import Api, newest
 from holdfast.catalog.calls.attributes import missing_attributes
 

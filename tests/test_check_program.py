@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from holdfast import check
 from holdfast.adapters.targets import read_target
 from holdfast.app.check.programs import resolve_versions
-from holdfast.app.check.verb import check
 from holdfast.catalog.api import Api, released
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity, Skip

@@ -9,13 +9,14 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
+from holdfast import check
 from holdfast.adapters.rehearsal.passed import remember_pass
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import save_plan
 from holdfast.adapters.targets import read_target
 from holdfast.app import VERBS
-from holdfast.app.check.verb import check
 from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rendering import script_of
 from holdfast.cli.main import cli
@@ -24,8 +25,9 @@ from holdfast.core.document import Document
 from holdfast.core.event import Closed, RunRequested, Stage
 from holdfast.core.finding import Finding, Rule, Severity, Skip
 from holdfast.core.plan import Plan
-from holdfast.engine.checklist.items import ITEMS, Status
-from holdfast.engine.checklist.table import ChecklistRow, checklist, render_rows
+from holdfast.core.results.check import ItemVerdict
+from holdfast.engine.checklist.items import ITEMS
+from holdfast.engine.checklist.table import ChecklistRow, checklist, checklist_items
 from holdfast.rules import all_rules
 
 ROOT = Path(__file__).parent.parent
@@ -221,25 +223,25 @@ class TestUnasked:
         found = [Finding("", "bad", rule=RULES[code], severity=Severity.WARNING) for code in failing]
         rows = checklist([job], found, [Skip(RULES[code], (), "offline") for code in skipped])
         for row in rows:
-            assert (row.status is Status.FAIL) == bool(failing & {*row.item.codes})
-            assert row.status is not Status.PASS or not skipped & {*row.item.codes}
+            assert (row.status is ItemVerdict.FAIL) == bool(failing & {*row.item.codes})
+            assert row.status is not ItemVerdict.PASS or not skipped & {*row.item.codes}
             assert row.because
 
     def test_remark_does_not_fail(self) -> None:
         """A finding of severity info is no objection."""
         remark = Finding("", "well", rule=RULES["JOB101"], severity=Severity.INFO)
         rows = checklist([Document(path="job.yaml", kind="job", values={})], [remark], [])
-        assert all(row.status is not Status.FAIL for row in rows)
+        assert all(row.status is not ItemVerdict.FAIL for row in rows)
 
     def test_worst_of_several_trainings_counts(self) -> None:
         """What one training of a script shows is not true of the other."""
         pushed = {"method": "sft", "train": {"push_to_hub": True}}
         documents = [Document(path="t.py", kind="script", values=values) for values in (pushed, {"method": "sft"})]
-        assert status(checklist(documents, [], []), "push") is Status.UNKNOWN
-        assert status(checklist(documents[:1], [], []), "push") is Status.PASS
+        assert status(checklist(documents, [], []), "push") is ItemVerdict.UNKNOWN
+        assert status(checklist(documents[:1], [], []), "push") is ItemVerdict.PASS
 
 
-def status(rows: tuple[ChecklistRow, ...], name: str) -> Status:
+def status(rows: tuple[ChecklistRow, ...], name: str) -> ItemVerdict:
     return next(row.status for row in rows if row.item.name == name)
 
 
@@ -339,13 +341,15 @@ class TestFaces:
 
     def test_markup_in_names_is_text(self) -> None:
         """What looks like markup is shown as it is written."""
-        rows = render_rows(checklist([Document(path="t.py", kind="script", values={"method": "[red]x[/]"})], [], []))
-        rows[0]["because"] = "nobody has looked for [bold]this[/bold]"
-        assert "[bold]this[/bold]" in render_checklist({"path": "t.py", "checklist": rows})
+        rows = checklist_items(
+            checklist([Document(path="t.py", kind="script", values={"method": "[red]x[/]"})], [], [])
+        )
+        row = structs.replace(rows[0], because="nobody has looked for [bold]this[/bold]")
+        assert "[bold]this[/bold]" in render_checklist("t.py", [row])
 
 
 def test_rule_kinds_matter() -> None:
     """A rule about job files that was left out says nothing of a script."""
     left: list[Rule] = [rule for rule in all_rules() if rule.code == "HUB102"]
     script = Document(path="t.py", kind="script", values={"environment": {"secrets": ["HF_TOKEN"]}})
-    assert status(checklist([script], [], [], left_out=left), "token") is Status.PASS
+    assert status(checklist([script], [], [], left_out=left), "token") is ItemVerdict.PASS

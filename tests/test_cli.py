@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import holdfast
-from holdfast.app import VERBS, load_verb
+from holdfast.app import VERBS, load_api
 from holdfast.cli.main import cli, run_command
 
 ROOT = Path(__file__).parent.parent
@@ -47,7 +47,7 @@ def test_every_verb_is_a_command_an_export_and_in_the_readme() -> None:
         command = cli.get_command(None, name)  # type: ignore[arg-type]  # no context is needed
         assert command is not None
         assert command.help
-        assert name == "catalog" or getattr(holdfast, name) is load_verb(name)  # `holdfast.catalog` is what it updates
+        assert name == "catalog" or getattr(holdfast, name) is load_api(name)  # `holdfast.catalog` is what it updates
         assert f"`holdfast {name}" in readme
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from holdfast import check
 from holdfast.adapters.hub.client import ANSWERS
-from holdfast.app.check.verb import check
 from holdfast.cli.main import main
 from tests.hub import LoopbackHub, loopback_hub
 
@@ -172,7 +172,7 @@ def test_offline_nothing_of_the_hub_is_imported() -> None:
     """What asks takes as long to import as a script to check; nor does a script that names nothing need it."""
     Path("plain.py").write_text("from trl import SFTConfig\nSFTConfig(output_dir='x')\n")
     program = (
-        "import json, sys; from holdfast.app.check.verb import check;"
+        "import json, sys; from holdfast import check;"
         "check(['train.py'], offline=True); check(['plain.py']);"
         "print(json.dumps([name for name in ('huggingface_hub', 'httpx', 'httpx2', 'pydantic', 'polars') if name in sys.modules]))"
     )

@@ -1,7 +1,6 @@
 """What the cache says is what a check would find, and what it does not know is checked."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,8 +14,9 @@ from holdfast.adapters.storage.check_cache import (
     holdfast_stamp,
     package_stats,
 )
+from tests.results import finding, target
 
-FOUND: dict[str, Any] = {"path": "train.py", "findings": [{"code": "ARG101", "message": "é"}]}
+FOUND = target(finding(message="é"))
 MODULES = {"settings": "SIZE = 1\n", "none": None}
 
 
@@ -85,9 +85,9 @@ def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path) -> None:
 def test_a_newer_entry_takes_the_place_of_the_old(tmp_path: Path) -> None:
     """So that the folder does not grow with every change."""
     cache = kept(tmp_path)
-    cache.save(basis(content="d"), {**FOUND, "findings": []}, ())
+    cache.save(basis(content="d"), target(), ())
 
-    assert cache.load(basis(content="d")) == {**FOUND, "findings": []}
+    assert cache.load(basis(content="d")) == target()
     assert len(list(tmp_path.glob("*.json"))) == 1
 
 

@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 from click import unstyle
 
+from holdfast import check
 from holdfast.app.check.many import share_out
-from holdfast.app.check.target import TargetResult
+from holdfast.app.check.target import TargetOutcome
 from holdfast.app.check.target_request import TargetRequest
-from holdfast.app.check.verb import check
 from holdfast.cli.main import run_command
 from holdfast.cli.text.findings import render_finding, render_findings
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.requirement import ProjectRequirements
+from tests.results import checked, finding, target
 
 HEADER = "# /// script\n# dependencies = ['trl==1.16.0', 'transformers==5.23.0']\n# ///\n"
 GOOD = HEADER + "from trl import SFTConfig\n\nargs = SFTConfig(output_dir='out', max_length=512)\n"
@@ -189,10 +190,10 @@ def test_many_skips_are_one_line_with_their_reasons() -> None:
     """Of one target, or of one with findings; of others they are counted. --verbose names each."""
     reasons = ["offline", "offline", "computed at run time"]
     skipped = [{"code": f"DAT10{n}", "missing": ["dataset"], "because": because} for n, because in enumerate(reasons)]
-    target = {"path": "a.py", "findings": [], "skipped": skipped}
-    alone = list(render_findings({"targets": [target]}, {}))
-    among = list(render_findings({"targets": [target, {**target, "path": "b.py"}]}, {}))
-    named = list(render_findings({"targets": [target]}, {}, verbose=True))
+    first, second = (target(path=path, skipped=skipped) for path in ("a.py", "b.py"))
+    alone = list(render_findings(checked(first), {}))
+    among = list(render_findings(checked(first, second), {}))
+    named = list(render_findings(checked(first), {}, verbose=True))
 
     assert unstyle(alone[0]) == "a.py: 3 rules skipped: offline (2); computed at run time (1); --verbose names them"
     assert [unstyle(line) for line in among] == ["no problems found in 2 files; 6 rules not checked"]
@@ -203,7 +204,7 @@ def test_a_long_line_is_cut_around_the_place() -> None:
     """Nobody reads a line of ten thousand characters."""
     line = "a" * 5000 + "wrong" + "b" * 5000
     place = {"line": 1, "column": 5001, "end_line": 1, "end_column": 5006}
-    found = {"code": "ARG101", "severity": "error", "path": "a.py", "message": "", "fix": None, **place}
+    found = finding(**place)
     _, shown, mark = map(unstyle, render_finding(found, line))
 
     assert len(shown) < 200
@@ -328,8 +329,8 @@ def test_several_processes_say_the_same_in_the_same_order(here: Path, capsys: py
     assert again["targets"] == answer["targets"][::-1]
 
 
-def shouted(question: TargetRequest) -> TargetResult:
-    return TargetResult({"path": question.path.upper()}, frozenset())
+def shouted(question: TargetRequest) -> TargetOutcome:
+    return TargetOutcome(target(path=question.path.upper()), frozenset())
 
 
 @pytest.mark.parametrize("processes", [1, 2, 3])
@@ -337,7 +338,7 @@ def test_answers_come_in_the_order_of_the_questions(processes: int) -> None:
     """However many processes share them."""
     questions = [TargetRequest(path=f"a{number}") for number in range(50)]
 
-    assert [told.answer["path"] for told in share_out(questions, shouted, processes)] == [
+    assert [told.result.path for told in share_out(questions, shouted, processes)] == [
         f"A{number}" for number in range(50)
     ]
 

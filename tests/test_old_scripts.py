@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app.check.verb import check
+from holdfast import check
 from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train

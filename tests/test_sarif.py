@@ -13,9 +13,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator  # type: ignore[import-untyped]  # has no types of its own
 
+from holdfast.core.results.check import CheckResult, ReportedFinding
 from holdfast.engine.formats.github import render_annotation, render_github
 from holdfast.engine.formats.sarif import render_sarif
 from holdfast.rules import all_rules
+from tests.results import checked, finding, suppressed, target
 
 Json = dict[str, Any]
 
@@ -93,40 +95,12 @@ SUBSET = {
 SUBSET["properties"]["$schema"] = {"type": "string", "format": "uri"}
 
 
-def finding(**changes: Any) -> Json:
-    """Return a finding as `check` gives it."""
-    return {
-        "code": "ARG101",
-        "name": "renamed-argument",
-        "severity": "error",
-        "message": "`max_seq_length` is called `max_length` now",
-        "key": "train.max_seq_length",
-        "path": "train.py",
-        "line": 2,
-        "column": 5,
-        "end_line": 2,
-        "end_column": 19,
-        "why": "…",
-        "source": "…",
-        "fix": None,
-        **changes,
-    }
+def answer(*findings: ReportedFinding, **fields: Any) -> CheckResult:
+    """Return the result of a check of one file."""
+    return checked(target(*findings, **fields))
 
 
-def answer(*findings: Json, **target: Any) -> Json:
-    """Return an answer of `check` about one file."""
-    one: Json = {
-        "path": "train.py",
-        "kind": "script",
-        "method": None,
-        "resolved": {},
-        "findings": list(findings),
-        "skipped": [],
-    }
-    return {"schema": 1, "verb": "check", "verdict": "fail", "elapsed_s": 0.1, "targets": [{**one, **target}]}
-
-
-def sarif(told: Json, text: str = "a\n" * 9) -> Json:
+def sarif(told: CheckResult, text: str = "a\n" * 9) -> Json:
     """Return the run of a log that was found to be valid."""
     log = render_sarif(told, all_rules(), {"train.py": text}, version="0.1.0")
     assert not [error.message for error in Draft7Validator(SUBSET).iter_errors(json.loads(json.dumps(log)))]
@@ -204,8 +178,8 @@ def test_a_notebooks_finding_names_its_cell() -> None:
 
 def test_what_a_comment_lets_pass_is_suppressed_and_not_lost() -> None:
     """With the user's reason; the others say that they are not."""
-    passed = finding(suppressed_by={"reason": "old runs", "line": 1})
-    bare = finding(suppressed_by={"reason": "", "line": 1})
+    passed = suppressed(reason="old runs", line=1)
+    bare = suppressed(reason="", line=1)
     run = sarif(answer(finding(), suppressed=[passed, bare]))
 
     assert [result["suppressions"] for result in run["results"]] == [
@@ -217,8 +191,8 @@ def test_what_a_comment_lets_pass_is_suppressed_and_not_lost() -> None:
 
 def test_skips_and_files_passed_over_are_notifications() -> None:
     """A skip is not a pass, and must be seen."""
-    told = answer(skipped=[{"code": "DAT101", "missing": ["dataset"], "because": "offline"}])
-    run = sarif({**told, "passed_over": [{"path": "big.py", "because": "is too large: 9 MB"}]})
+    skipping = target(skipped=[{"code": "DAT101", "missing": ["dataset"], "because": "offline"}])
+    run = sarif(checked(skipping, passed_over=[{"path": "big.py", "because": "is too large: 9 MB"}]))
     notes = run["invocations"][0]["toolExecutionNotifications"]
 
     assert "DAT101: offline" in notes[0]["message"]["text"]

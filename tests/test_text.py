@@ -8,6 +8,8 @@ from click import unstyle
 
 from holdfast.cli.text.answers import render_check, render_errors, render_run, render_runs, render_show, render_verify
 from holdfast.core.errors import JobError, Spot, UsageError
+from holdfast.core.results import to_json
+from tests.results import checked, finding, target
 
 SOURCE = "method: sft\ntrain:\n  max_seq_length: 512\n"
 FINDING = {
@@ -30,8 +32,8 @@ ATTEMPT = {"number": 1, "backend": "local", "stage": "failed", "steps": 140, "ma
 
 
 def check(*findings: Mapping[str, Any], skipped: tuple[Mapping[str, Any], ...] = (), source: str = SOURCE) -> list[str]:
-    targets = [{"path": "job.yaml", "findings": findings, "skipped": skipped}]
-    return unstyle(render_check({"targets": targets}, {"job.yaml": source})).splitlines()
+    one = target(*(finding(**each) for each in findings), path="job.yaml", skipped=skipped)
+    return unstyle(render_check(checked(one), {"job.yaml": source})).splitlines()
 
 
 def run(stage: str, **fields: Any) -> dict[str, Any]:
@@ -143,7 +145,7 @@ def test_a_cancelled_run_says_how_to_go_on_and_needs_no_diagnosis() -> None:
 
 def test_a_refused_run_shows_the_findings() -> None:
     """There is nothing to resume; the findings say what to fix."""
-    refused = {"targets": [{"path": "job.yaml", "findings": [FINDING], "skipped": []}]}
+    refused = to_json(checked(target(finding(**FINDING), path="job.yaml")))
     told = unstyle(render_run(run("failed", because="refused by check: ARG101", attempts=[], check=refused)))
 
     assert "job.yaml:3:3: ARG101" in told

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.app.check.verb import check
+from holdfast import check
 
 SCRIPT = """\
 # /// script

@@ -15,11 +15,11 @@ with `--format json`, and raises HoldfastError, with `what`, `where` and `fix`, 
 
 from typing import TYPE_CHECKING, Any
 
-from holdfast.app import VERBS, load_verb
+from holdfast.app import VERBS, in_json, load_api
 from holdfast.core.errors import HoldfastError, UsageError
 
 if TYPE_CHECKING:
-    from holdfast.app.check.verb import check
+    from holdfast.app.check import verb as _check
     from holdfast.app.diagnose.verb import diagnose
     from holdfast.app.explaining import explain
     from holdfast.app.inspect.verb import inspect
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from holdfast.app.rendering import render
     from holdfast.app.run.queries import logs, runs, show, verify, watch
     from holdfast.app.run.verb import resume, run, stop
+
+    check = in_json(_check.check)
 
 __all__ = [
     "HoldfastError",
@@ -51,7 +53,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Return a verb, imported when it is first used."""
     if name in VERBS:
-        return load_verb(name)
+        return load_api(name)
     raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
 
 

@@ -1,12 +1,18 @@
 """The verbs, each wired to the real world; the only floor where doors get keys.
 
-Each takes plain values and gives its answer as `contract.md` §2 spells it. The command line, and whatever faces
-follow, are made from `VERBS`; a verb's module is imported when the verb is used, so that a quick one stays quick.
+Each takes plain values and returns its result, a type of `holdfast.core.results`. The command line, the Python API and
+whatever faces follow are made from `VERBS`; a verb's module is imported when the verb is used, so that a quick one stays
+quick.
 """
 
 from collections.abc import Callable, Mapping
+from functools import cache, wraps
 from importlib import import_module
-from typing import Any
+from typing import Any, ParamSpec
+
+from holdfast.core.results import Json, Result, to_json
+
+Parameters = ParamSpec("Parameters")
 
 VERBS: Mapping[str, str] = {
     "check": "holdfast.app.check.verb",
@@ -35,3 +41,20 @@ def load_verb(name: str) -> Callable[..., Any]:
     """
     verb: Callable[..., Any] = getattr(import_module(VERBS[name]), name)
     return verb
+
+
+@cache
+def load_api(name: str) -> Callable[..., Any]:
+    """Return the function of a verb for the Python API."""
+    return in_json(load_verb(name))
+
+
+def in_json(verb: Callable[Parameters, Result]) -> Callable[Parameters, Json]:
+    """Return a verb that answers with the object that `--format json` prints."""
+
+    @wraps(verb)
+    def answer(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Json:
+        return to_json(verb(*args, **kwargs))
+
+    answer.__annotations__ = {**verb.__annotations__, "return": Json}
+    return answer

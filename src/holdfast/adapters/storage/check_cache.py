@@ -16,7 +16,12 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+from msgspec import DecodeError, Struct, to_builtins
+from msgspec import json as typed_json
+
+from holdfast.core.results.check import TargetResult
 
 FOLDER: Final = ".holdfast_cache"
 PACKAGE: Final = Path(str(files("holdfast")))
@@ -29,7 +34,6 @@ INCLUDE: Final = re.compile(rb"^[ \t]*(?:-[rc]|--requirement|--constraint)[ \t=]
 """A line of a requirements file that takes in another."""
 OWN: Final = (".venv", "venv")
 """Names of the folders in which projects keep an environment of their own."""
-Json = dict[str, Any]
 
 
 def cache_folder(project: Path | None, environ: Mapping[str, str]) -> Path:
@@ -90,36 +94,50 @@ class CacheBasis:
     read_module: Callable[[str], str | None]
 
 
+class CacheEntry(Struct, frozen=True, kw_only=True):
+    """An entry.
+
+    Attributes:
+        content: Digest of what it was made from, as `CacheBasis.content`.
+        modules: Digests of the modules that were looked for with the file, by name.
+        found: What was found.
+    """
+
+    content: str
+    modules: Mapping[str, str]
+    found: TargetResult
+
+
 class CheckCache:
     """Entries in a folder, each in a file of its own."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def load(self, basis: CacheBasis) -> Json | None:
+    def load(self, basis: CacheBasis) -> TargetResult | None:
         """Return what was found, or None where that is not known or no longer true."""
         try:
             checksum, _, body = self._path(basis).read_text(encoding="utf-8").partition("\n")
-            entry = json.loads(body) if checksum == digest(body) else {}
-        except (OSError, ValueError):
+            entry = typed_json.decode(body, type=CacheEntry) if checksum == digest(body) else None
+        except (OSError, UnicodeDecodeError, DecodeError):
             return None
-        if entry.get("content") != basis.content:
+        if entry is None or entry.content != basis.content:
             return None
-        if any(digest(basis.read_module(name)) != told for name, told in entry["modules"].items()):
+        if any(digest(basis.read_module(name)) != told for name, told in entry.modules.items()):
             return None
-        found: Json = entry["found"]
-        return found
+        return entry.found
 
-    def save(self, basis: CacheBasis, found: Json, modules: Iterable[str]) -> None:
+    def save(self, basis: CacheBasis, found: TargetResult, modules: Iterable[str]) -> None:
         """Keep what was found; where that cannot be written, it is not kept.
 
         Args:
             basis: What it was made from.
             found: What was found.
-            modules: Names of the modules that were looked for beside the file.
+            modules: Names of the modules that were looked for with the file.
         """
         told = {name: digest(basis.read_module(name)) for name in sorted(modules)}
-        body = json.dumps({"content": basis.content, "modules": told, "found": found})
+        entry = CacheEntry(content=basis.content, modules=told, found=found)
+        body = json.dumps(to_builtins(entry))
         with suppress(OSError):
             self._make_folder()
             _write_whole(self._path(basis), f"{digest(body)}\n{body}")

@@ -1,19 +1,18 @@
 """The checklists for before a job is sent, filled in for one target."""
 
-from typing import Any
-
 from holdfast.adapters.targets import Target
 from holdfast.app.check.earlier import find_earlier
 from holdfast.app.check.target_request import TargetRequest
+from holdfast.core.results.check import ChecklistItem
 from holdfast.engine.check.answers import CheckedTarget
 from holdfast.engine.check.rule_runner import select
 from holdfast.engine.checklist.earlier import judge_earlier
-from holdfast.engine.checklist.table import checklist, render_rows
+from holdfast.engine.checklist.table import checklist, checklist_items
 from holdfast.rules import all_rules
 
 
-def render_checklists(request: TargetRequest, target: Target, checked: CheckedTarget) -> Any:
-    """The rows of the checklists, as `contract.md` §2 spells them.
+def fill_checklists(request: TargetRequest, target: Target, checked: CheckedTarget) -> list[ChecklistItem]:
+    """Return the items of the checklists with their verdicts.
 
     Args:
         request: What was asked about the target.
@@ -29,4 +28,4 @@ def render_checklists(request: TargetRequest, target: Target, checked: CheckedTa
         left_out=[rule for rule in all_rules() if rule.code not in chosen],
         shown=judge_earlier(find_earlier(request, target), request.path),
     )
-    return render_rows(rows)
+    return checklist_items(rows)

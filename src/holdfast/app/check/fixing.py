@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+
+from msgspec import structs
 
 from holdfast.adapters.storage.write_back import write_back
 from holdfast.adapters.targets import read_text
@@ -11,10 +12,10 @@ from holdfast.app.check.target_request import STANDARD_INPUT, TargetRequest
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Finding
 from holdfast.core.notebook import is_notebook
+from holdfast.core.results.check import AppliedFix, TargetResult
 from holdfast.core.text import TextEdit, apply_text_edits
 from holdfast.engine.check.fixes import combine_fixes, render_diff
 
-Json = dict[str, Any]
 ROUNDS = 10
 """A fix may be in the way of another, or bring to light what another rule objects to; more would be two that quarrel."""
 
@@ -43,8 +44,8 @@ class FixedSource:
             yield other, text, apply_text_edits(text, edits)
 
 
-def answer_fixed(question: TargetRequest, *, unsafe: bool, write: bool, alone: bool = False) -> Json:
-    """Return the answer about a target after its fixes were made; where they are not written, before.
+def answer_fixed(question: TargetRequest, *, unsafe: bool, write: bool, alone: bool = False) -> TargetResult:
+    """Return the result of a target after its fixes were made; where they are not written, before.
 
     Args:
         question: The question.
@@ -62,11 +63,12 @@ def answer_fixed(question: TargetRequest, *, unsafe: bool, write: bool, alone: b
     texts = list(source.texts(question.path)) if source and source.fixed else []
     for path, _, after in texts if write else ():
         write_back(path, after)
-    answer = answer_question(question, alone=alone).answer
+    result = answer_question(question, alone=alone).result
     if source is None:
-        return answer
+        return result
     diff = "".join(render_diff(path, before, after) for path, before, after in texts)
-    return {**answer, "fixed": [_fixed_entry(finding) for finding in source.fixed], **({} if write else {"diff": diff})}
+    fixed = [_applied_fix(finding) for finding in source.fixed]
+    return structs.replace(result, fixed=fixed, diff=None if write else diff)
 
 
 def _fixed_source(question: TargetRequest, *, unsafe: bool) -> FixedSource | None:
@@ -109,13 +111,13 @@ def _applied(path: str, text: str, edits: Iterable[TextEdit]) -> str:
     return apply_text_edits(text, edits)
 
 
-def _fixed_entry(finding: Finding) -> Json:
+def _applied_fix(finding: Finding) -> AppliedFix:
     place, fix = finding.place, finding.fix
-    return {
-        "code": finding.rule.code if finding.rule else "",
-        "message": finding.message,
-        "title": fix.title if fix else "",
-        "safe": fix.safe if fix else True,
-        "line": place.line if place else None,
-        **({"cell": place.cell} if place and place.cell else {}),
-    }
+    return AppliedFix(
+        code=finding.rule.code if finding.rule else "",
+        message=finding.message,
+        title=fix.title if fix else "",
+        safe=fix.safe if fix else True,
+        line=place.line if place else None,
+        cell=(place.cell if place else None) or None,
+    )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from holdfast.adapters.storage.check_cache import (
     CacheBasis,
@@ -19,15 +19,15 @@ from holdfast.adapters.storage.check_cache import (
     file_digest,
 )
 from holdfast.adapters.targets.siblings import read_module
-from holdfast.app.check.target import PROGRAMS, TargetResult, answer_question
+from holdfast.app.check.target import PROGRAMS, TargetOutcome, answer_question
 from holdfast.app.check.target_request import CATALOG, TargetRequest
+from holdfast.core.results.check import TargetResult
 
-Json = dict[str, Any]
 FILES_PER_PROCESS: Final = 25
 """Fewer do not make up for starting another process, and gathering what it found."""
 
 
-def answer_all(questions: Sequence[TargetRequest], caches: Sequence[Path | None] | None) -> list[Json]:
+def answer_all(questions: Sequence[TargetRequest], caches: Sequence[Path | None] | None) -> list[TargetResult]:
     """Return the answers to questions about several targets, in their order.
 
     Args:
@@ -38,7 +38,7 @@ def answer_all(questions: Sequence[TargetRequest], caches: Sequence[Path | None]
     if len(questions) > FILES_PER_PROCESS:
         gc.enable()
     if caches is None:
-        return [told.answer for told in share_out(questions, answer_question)]
+        return [told.result for told in share_out(questions, answer_question)]
     surroundings = CheckEnvironment(os.environ)
     kept = [
         CachedAnswer(question, CheckCache(cache_folder(folder, os.environ)), surroundings)
@@ -48,13 +48,13 @@ def answer_all(questions: Sequence[TargetRequest], caches: Sequence[Path | None]
     open_ = [number for number, answer in enumerate(answers) if answer is None]
     for number, told in zip(open_, share_out([questions[number] for number in open_], answer_question), strict=True):
         kept[number].save(told)
-        answers[number] = told.answer
+        answers[number] = told.result
     return [answer for answer in answers if answer is not None]
 
 
 def share_out(
-    questions: Sequence[TargetRequest], answer: Callable[[TargetRequest], TargetResult], processes: int | None = None
-) -> Iterator[TargetResult]:
+    questions: Sequence[TargetRequest], answer: Callable[[TargetRequest], TargetOutcome], processes: int | None = None
+) -> Iterator[TargetOutcome]:
     """Yield the answers, in order, worked out by as many processes as pay.
 
     Where the system cannot copy a process, one after the other: to start Python anew takes as long as fifty files.
@@ -76,14 +76,14 @@ class CachedAnswer:
         self._cache = cache
         self._basis = _basis(question, surroundings)
 
-    def load(self) -> Json | None:
+    def load(self) -> TargetResult | None:
         """Return the answer, or None where it is not known."""
         return self._cache.load(self._basis) if self._basis else None
 
-    def save(self, told: TargetResult) -> None:
+    def save(self, told: TargetOutcome) -> None:
         """Keep the answer, unless it rests on files that are not looked at again, or on what the Hub said."""
         if self._basis and not told.reads_more:
-            self._cache.save(self._basis, told.answer, told.modules)
+            self._cache.save(self._basis, told.result, told.modules)
 
 
 def _basis(question: TargetRequest, surroundings: CheckEnvironment) -> CacheBasis | None:

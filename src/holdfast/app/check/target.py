@@ -2,15 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from msgspec import structs
 
 from holdfast.adapters.targets import Target, read_target
 from holdfast.app.check.target_request import COMMAND_LINE, IGNORES, STANDARD_INPUT, TargetRequest, rows_at_hand
 from holdfast.app.outside import WALKED, open_outside
 from holdfast.core.errors import HoldfastError, UsageError, flatten
 from holdfast.core.finding import Finding, Rule
+from holdfast.core.results.check import ChecklistItem, TargetResult
 from holdfast.core.text import Place
-from holdfast.engine.check.answers import CheckedTarget, UnreadableTarget, answer_target
+from holdfast.engine.check.answers import CheckedTarget, UnreadableTarget, target_result
 from holdfast.engine.check.hub_facts import HUB_FACTS
 from holdfast.engine.check.rule_runner import select
 from holdfast.engine.check.suppress import MARK, part_findings
@@ -20,21 +23,21 @@ from holdfast.rules import all_rules, rules_of_jobs
 PROGRAMS = (".py", ".ipynb")
 
 
-class TargetResult(NamedTuple):
-    """The answer about one target.
+class TargetOutcome(NamedTuple):
+    """The result of one target, and what it rests on.
 
     Attributes:
-        answer: As `contract.md` §2 spells it.
+        result: What was found.
         modules: Names of the modules that were looked for beside it.
         reads_more: Whether it rests on other files too, or on what the Hub says.
     """
 
-    answer: dict[str, Any]
+    result: TargetResult
     modules: frozenset[str]
     reads_more: bool = False
 
 
-def answer_question(question: TargetRequest, *, alone: bool = False) -> TargetResult:
+def answer_question(question: TargetRequest, *, alone: bool = False) -> TargetOutcome:
     """Return the answer about one target. What keeps it from being read is a finding of its own.
 
     Args:
@@ -53,11 +56,14 @@ def answer_question(question: TargetRequest, *, alone: bool = False) -> TargetRe
         errors = flatten(error)
         if not errors or (alone and not _is_broken_program(question.path, errors)):
             raise
-        return TargetResult(answer_target(UnreadableTarget(path=question.path, errors=tuple(errors))), frozenset())
-    return TargetResult(
-        answer_target(checked, edits=question.edits) | _unasked(question, asked) | _checklist(question, asked, checked),
-        asked.modules,
-        asked.reads_more or question.checklist or _looks_outside(asked, question),
+        return TargetOutcome(target_result(UnreadableTarget(path=question.path, errors=tuple(errors))), frozenset())
+    result = structs.replace(
+        target_result(checked, edits=question.edits),
+        unasked=question.unasked if _is_passed_by(asked, question) else None,
+        checklist=_checklist(question, asked, checked) if question.checklist else None,
+    )
+    return TargetOutcome(
+        result, asked.modules, asked.reads_more or question.checklist or _looks_outside(asked, question)
     )
 
 
@@ -112,22 +118,14 @@ def _check(asked: Target, rules: Sequence[Rule], question: TargetRequest) -> Che
 
 
 def _is_passed_by(asked: Target, question: TargetRequest) -> bool:
-    """True if nothing is looked for outside, here or on the Hub: of a program that was found in a folder."""
+    """True if nothing is looked for outside, here or on the Hub: for a program that was found in a folder."""
     return question.unasked == WALKED and asked.job is None
 
 
-def _unasked(question: TargetRequest, asked: Target) -> dict[str, str]:
-    """Return why the rules about the Hub were left out, where they were: one reason, and no skip for each."""
-    return {"unasked": question.unasked} if _is_passed_by(asked, question) else {}
+def _checklist(question: TargetRequest, asked: Target, checked: CheckedTarget) -> list[ChecklistItem]:
+    from holdfast.app.check.checklists import fill_checklists  # which imports what no other check needs
 
-
-def _checklist(question: TargetRequest, asked: Target, checked: CheckedTarget) -> dict[str, Any]:
-    """The checklists, where they are asked for, under their name."""
-    if not question.checklist:
-        return {}
-    from holdfast.app.check.checklists import render_checklists  # which imports what no other check needs
-
-    return {"checklist": render_checklists(question, asked, checked)}
+    return fill_checklists(question, asked, checked)
 
 
 def _position(finding: Finding) -> tuple[str, int, int, int, str]:

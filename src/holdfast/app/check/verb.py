@@ -1,16 +1,16 @@
 """Saying what is wrong with jobs before they cost anything."""
 
 import time
-from typing import Any
+
+from msgspec import structs
 
 from holdfast.app.arguments import Overrides, PathNames, Texts, as_codes, as_overrides, as_paths, as_texts
 from holdfast.app.check.requests import CheckOptions, CheckRequest, find_questions
 from holdfast.app.check.target import answer_question
 from holdfast.core.errors import UsageError
-from holdfast.engine.check.answers import answer_check
+from holdfast.core.results.check import CheckResult, TargetResult, UncheckedFile
+from holdfast.engine.check.answers import check_result
 from holdfast.engine.check.statistics import count_findings
-
-Answer = dict[str, Any]
 
 
 def check(  # noqa: PLR0913 - a verb has as many arguments as its command has options
@@ -31,7 +31,7 @@ def check(  # noqa: PLR0913 - a verb has as many arguments as its command has op
     statistics: bool = False,
     edits: bool = True,
     offline: bool = False,
-) -> Answer:
+) -> CheckResult:
     """Check scripts, notebooks, command lines and job files.
 
     >>> import holdfast
@@ -86,25 +86,27 @@ def check(  # noqa: PLR0913 - a verb has as many arguments as its command has op
     else:
         answers = _answers(asked, cache=cache)
     strictly = {question.path for question in asked.questions.values() if question.strict}
-    told = answer_check(answers, elapsed_s=time.perf_counter() - begun, strict=strictly)
-    passed_over = [{"path": path, "because": because} for path, because in asked.passed_over]
-    counts = {"statistics": count_findings(told["targets"])} if statistics else {}
-    return {**told, "others": asked.others, "passed_over": passed_over, **counts}
+    found = check_result(answers, elapsed_s=time.perf_counter() - begun, strict=strictly)
+    return structs.replace(
+        found,
+        others=asked.others,
+        passed_over=[UncheckedFile(path=path, because=because) for path, because in asked.passed_over],
+        statistics=count_findings(found.findings) if statistics else None,
+    )
 
 
-def _answers(asked: CheckRequest, *, cache: bool) -> list[Answer]:
+def _answers(asked: CheckRequest, *, cache: bool) -> list[TargetResult]:
     questions = list(asked.questions.values())
     if asked.alone:
-        return [answer_question(questions[0], alone=True).answer]
+        return [answer_question(questions[0], alone=True).result]
     if len(questions) == 1 and not cache:
-        return [answer_question(questions[0]).answer]
+        return [answer_question(questions[0]).result]
     from holdfast.app.check import many  # what one file needs none of
 
-    answers: list[Answer] = many.answer_all(questions, asked.caches if cache else None)
-    return answers
+    return many.answer_all(questions, asked.caches if cache else None)
 
 
-def _fixed_answers(asked: CheckRequest, *, unsafe: bool, write: bool) -> list[Answer]:
+def _fixed_answers(asked: CheckRequest, *, unsafe: bool, write: bool) -> list[TargetResult]:
     from holdfast.app.check import fixing  # what no check needs
 
     return [

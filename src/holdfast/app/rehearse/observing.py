@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from holdfast.app.check.verb import check
 from holdfast.core.errors import HoldfastError
+from holdfast.core.finding import Severity
 from holdfast.core.methods import Method
 from holdfast.core.rehearsal import Objection, PartResult, StageName
 from holdfast.signatures import prevented_by
@@ -178,6 +179,6 @@ def _check_objections(path: Path, only: str, stage: StageName) -> Iterator[Objec
         told = check([str(path)], select=only, offline=True)
     except (HoldfastError, ExceptionGroup):
         return
-    for target in told["targets"]:
-        for each in target["findings"]:
-            yield Objection(code=each["code"], message=each["message"], stage=stage, fails=each["severity"] == "error")
+    for each in told.findings:
+        fails = each.severity is Severity.ERROR
+        yield Objection(code=each.code, message=each.message, stage=stage, fails=fails)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from holdfast.adapters.backends.local import LocalBackend
 from holdfast.adapters.clock import SystemClock
@@ -21,6 +21,7 @@ from holdfast.app.run.delivering import verify_push
 from holdfast.core.errors import UsageError
 from holdfast.core.event import Closed, Event, Refuser, Reported, RunState, Stage, fold
 from holdfast.core.plan import Attempt, Plan
+from holdfast.core.results.check import CheckResult
 from holdfast.engine.run.attempt import render_attempt
 from holdfast.engine.run.supervise import Dependencies, Limits, drive
 from holdfast.engine.run.watch import watch_run
@@ -107,7 +108,7 @@ class Run:
 class RunObserver(Protocol):
     """Follows a run while it is supervised, and may stop it or detach from it."""
 
-    def on_checked(self, check: Mapping[str, Any]) -> None:
+    def on_checked(self, check: CheckResult) -> None:
         """Receive the answer of `check` for a job that is about to run."""
         ...
 
@@ -131,7 +132,7 @@ class RunObserver(Protocol):
 class NullObserver:
     """Ignores all that it receives, and gives no orders."""
 
-    def on_checked(self, check: Mapping[str, Any]) -> None:
+    def on_checked(self, check: CheckResult) -> None:
         """Do nothing."""
 
     def on_rehearsal_progress(self, said: str) -> None:

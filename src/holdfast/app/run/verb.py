@@ -26,7 +26,8 @@ from holdfast.app.run.runs import NO_OBSERVER, Run, RunObserver, open_backend, o
 from holdfast.core.errors import UsageError
 from holdfast.core.event import RunRequested, Stage, StopRequested
 from holdfast.core.plan import Plan
-from holdfast.engine.check.answers import answer_check, answer_target
+from holdfast.core.results import to_json
+from holdfast.engine.check.answers import check_result, target_result
 from holdfast.engine.check.job_facts import process_count
 from holdfast.engine.rehearse.answers import summarize_rehearsal
 from holdfast.engine.run.answers import answer_run
@@ -81,13 +82,13 @@ def run(
     refused = refusals(checked.findings, as_codes(despite))
     plan = make_plan(asked, as_texts(arguments)) if not refused else None  # may object too, before there is a run
     begun = _begin(asked, runs_folder(runs, asked.job.output.folder if asked.job else None))
-    told = answer_check([answer_target(checked)])
-    write_whole(begun.folder / "check.json", json.dumps(told))
+    told = check_result([target_result(checked)])
+    write_whole(begun.folder / "check.json", json.dumps(to_json(told)))
     if plan is None:
         codes = sorted({finding.rule.code for finding in refused if finding.rule})
         begun.refuse("check", f"refused by check: {', '.join(codes)}", codes)
         write_report(begun)
-        return {**answer_run(begun.name, begun.state()), "check": told}
+        return {**answer_run(begun.name, begun.state()), "check": to_json(told)}
     observer.on_checked(told)
     try:
         if rehearse and (answer := _rehearse(begun, asked, sets, plan, observer, offline=offline)):

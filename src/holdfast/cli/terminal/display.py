@@ -2,11 +2,11 @@
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from rich.console import Console
 from rich.text import Text
@@ -19,6 +19,7 @@ from holdfast.cli.terminal.ctrl_c import CtrlCQuestion
 from holdfast.cli.terminal.live import LiveView
 from holdfast.cli.text.answers import render_check
 from holdfast.core.event import Event, RunState
+from holdfast.core.results.check import CheckResult
 from holdfast.ports import Order
 
 INTERRUPTED = 130
@@ -51,9 +52,9 @@ class RunDisplay:
     ) -> None:
         self._stack.__exit__(kind, error, trace)
 
-    def on_checked(self, check: Mapping[str, Any]) -> None:
+    def on_checked(self, check: CheckResult) -> None:
         """Show what the rules object to although the job runs, and what they could not be asked."""
-        if any(target["findings"] or target["skipped"] for target in check["targets"]):
+        if any(target.findings or target.skipped for target in check.targets):
             self._console.print(Text.from_ansi(render_check(check)), soft_wrap=True)
 
     def on_rehearsal_progress(self, said: str) -> None:

@@ -10,10 +10,12 @@ from types import MappingProxyType
 from typing import Any
 
 from click import style
+from msgspec import convert
 
 from holdfast.cli.text.findings import render_findings
 from holdfast.cli.text.rehearsal import render_rehearsal
 from holdfast.core.errors import HoldfastError
+from holdfast.core.results.check import CheckResult
 from holdfast.engine.units import render_number
 
 Answer = Mapping[str, Any]
@@ -42,7 +44,7 @@ def render_errors(errors: Sequence[HoldfastError]) -> str:
     return "\n".join(told)
 
 
-def render_check(answer: Answer, sources: Mapping[str, str] = NOTHING, *, verbose: bool = False) -> str:
+def render_check(answer: CheckResult, sources: Mapping[str, str] = NOTHING, *, verbose: bool = False) -> str:
     """Tell the findings, the rules that could not be asked, and what it comes to.
 
     Args:
@@ -57,7 +59,7 @@ def render_run(answer: Answer) -> str:
     """Sum up a run: what became of it, where its model and report are, and what to do next."""
     lines = [_headline(answer)]
     if "check" in answer:
-        lines = [render_check(answer["check"]), "", *lines]
+        lines = [render_check(convert(answer["check"], CheckResult)), "", *lines]
     if "rehearsal" in answer:
         lines = [render_rehearsal(answer["rehearsal"]), "", *lines]
     if summary := answer.get("summary") or answer.get("because"):

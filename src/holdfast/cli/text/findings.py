@@ -3,20 +3,28 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import chain
 
 from click import style
 
+from holdfast.core.finding import Severity
 from holdfast.core.notebook import read_cells
+from holdfast.core.results.check import (
+    CheckResult,
+    ReportedFinding,
+    ReportedSkip,
+    RuleCount,
+    SuppressedFinding,
+    TargetResult,
+)
 from holdfast.core.text import LINE_BREAK
 from holdfast.engine.units import render_counted
 
-COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
+COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 SHOWN = 160  # of a line, characters: nobody reads a line of a thousand, and some have a million
-Answer = Mapping[str, Any]
 
 
-def render_findings(answer: Answer, sources: Mapping[str, str], *, verbose: bool = False) -> Iterator[str]:
+def render_findings(answer: CheckResult, sources: Mapping[str, str], *, verbose: bool = False) -> Iterator[str]:
     """Yield the text of what `check` found in its targets: findings, skips, and what it comes to.
 
     Args:
@@ -24,54 +32,53 @@ def render_findings(answer: Answer, sources: Mapping[str, str], *, verbose: bool
         sources: Text of the files by path; a finding in one of them shows its line.
         verbose: Name each skip, and each finding that a comment lets pass, instead of counting them.
     """
-    if "statistics" in answer:
-        yield from _statistics(answer)
+    if answer.statistics is not None:
+        yield from _statistics(answer, answer.statistics)
         return
-    for target in answer["targets"]:
-        if "diff" in target:
-            yield from _diff(target["diff"])
+    for target in answer.targets:
+        if target.diff is not None:
+            yield from _diff(target.diff)
             continue
-        for finding in target["findings"]:
-            yield from render_finding(finding, sources.get(finding["path"], ""))
+        for finding in target.findings:
+            yield from render_finding(finding, sources.get(finding.path, ""))
     yield from render_outcome(answer, verbose=verbose)
 
 
-def render_outcome(answer: Answer, *, verbose: bool = False) -> Iterator[str]:
+def render_outcome(answer: CheckResult, *, verbose: bool = False) -> Iterator[str]:
     """Yield what there is to say beside the findings: skips, versions, and what it comes to."""
-    targets = answer["targets"]
+    targets = answer.targets
     for target in targets:
         yield from _skips(target, verbose=verbose, alone=len(targets) == 1)
         if verbose:
-            yield from map(_let_pass, target.get("suppressed", ()))
-    yield from (f"{passed['path']}: not checked: {passed['because']}" for passed in answer.get("passed_over", ()))
+            yield from map(_let_pass, target.suppressed)
+    yield from (f"{passed.path}: not checked: {passed.because}" for passed in answer.passed_over)
     yield from _versions(targets)
     yield from _fix_summary(targets)
     yield _summary(answer)
 
 
-def render_finding(finding: Answer, source: str) -> Iterator[str]:
+def render_finding(finding: ReportedFinding, source: str) -> Iterator[str]:
     """Yield one finding's lines: where and what, the line itself with the place marked, and what fixes it."""
-    colour = COLOURS[finding["severity"]]
-    grade = "" if finding["severity"] == "error" else f"{finding['severity']}: "
-    place, code = style(_place(finding), bold=True), style(finding["code"], fg=colour, bold=True)
-    yield f"{place}: {code} {grade}{finding['message']}"
+    colour = COLOURS[finding.severity]
+    grade = "" if finding.severity is Severity.ERROR else f"{finding.severity}: "
+    place, code = style(_place(finding), bold=True), style(finding.code, fg=colour, bold=True)
+    yield f"{place}: {code} {grade}{finding.message}"
     lines = LINE_BREAK.split(_text(finding, source))
-    if finding["line"] and finding["line"] <= len(lines) and any(lines):
-        yield from _excerpt(finding, lines[finding["line"] - 1], colour)
-    if finding["fix"]:
-        yield f"    {style('fix:' if finding['fix']['safe'] else 'unsafe fix:', fg='green')} {finding['fix']['title']}"
+    if finding.line and finding.line <= len(lines) and any(lines):
+        yield from _excerpt(finding, lines[finding.line - 1], colour)
+    if finding.fix:
+        yield f"    {style('fix:' if finding.fix.safe else 'unsafe fix:', fg='green')} {finding.fix.title}"
 
 
-def _statistics(answer: Answer) -> Iterator[str]:
+def _statistics(answer: CheckResult, counts: Sequence[RuleCount]) -> Iterator[str]:
     """Yield a line a rule, as ruff does: how often, which, and whether its fixes are safe; then what it comes to."""
-    counts = answer["statistics"]
-    width = max((len(str(each["count"])) for each in counts), default=0)
+    width = max((len(str(each.count)) for each in counts), default=0)
     for each in counts:
-        mark = "[*]" if each["fixable"] else "[-]" if each["unsafe_fixable"] else "[ ]"
-        yield f"{each['count']:>{width}}  {style(each['code'], bold=True)}  {style(mark, fg='green')} {each['name']}"
+        mark = "[*]" if each.fixable else "[-]" if each.unsafe_fixable else "[ ]"
+        yield f"{each.count:>{width}}  {style(each.code, bold=True)}  {style(mark, fg='green')} {each.name}"
     if counts:
         yield style("[*] fixable with --fix, [-] with --unsafe-fixes", dim=True)
-    yield from _fix_summary(answer["targets"])
+    yield from _fix_summary(answer.targets)
     yield _summary(answer)
 
 
@@ -80,22 +87,22 @@ def _diff(diff: str) -> Iterator[str]:
     yield from (style(line, fg=colours.get(line[0])) for line in diff.split("\n") if line)
 
 
-def _place(finding: Answer) -> str:
-    cell = f"cell {finding['cell']}" if finding.get("cell") else None
-    path = f"{finding['path']} ({finding['origin']})" if finding.get("origin") else finding["path"]
-    return ":".join(str(part) for part in (path, cell, finding["line"], finding["column"]) if part is not None)
+def _place(finding: ReportedFinding) -> str:
+    cell = f"cell {finding.cell}" if finding.cell else None
+    path = f"{finding.path} ({finding.origin})" if finding.origin else finding.path
+    return ":".join(str(part) for part in (path, cell, finding.line, finding.column) if part is not None)
 
 
-def _text(finding: Answer, source: str) -> str:
-    if not finding.get("cell"):
+def _text(finding: ReportedFinding, source: str) -> str:
+    if not finding.cell:
         return source
-    return read_cells(source).get(finding["cell"], "")
+    return read_cells(source).get(finding.cell, "")
 
 
-def _excerpt(finding: Answer, line: str, colour: str) -> Iterator[str]:
-    number, column = str(finding["line"]), finding["column"] or 1
-    ends_here = finding["end_line"] in (None, finding["line"])
-    end = (finding["end_column"] if ends_here else None) or len(line) + 1
+def _excerpt(finding: ReportedFinding, line: str, colour: str) -> Iterator[str]:
+    number, column = str(finding.line), finding.column or 1
+    ends_here = finding.end_line in (None, finding.line)
+    end = (finding.end_column if ends_here else None) or len(line) + 1
     cut = max(0, column - 1 - SHOWN // 2) if len(line) > SHOWN else 0
     line, column, end = line[cut : cut + SHOWN], column - cut, min(end - cut, SHOWN + 1)
     yield f"    {style(number + ' |', dim=True)} {line}"
@@ -105,40 +112,40 @@ def _excerpt(finding: Answer, line: str, colour: str) -> Iterator[str]:
     yield f"    {style(' ' * len(number) + ' |', dim=True)} {margin}{mark}"
 
 
-def _skips(target: Answer, *, verbose: bool, alone: bool) -> Iterator[str]:
+def _skips(target: TargetResult, *, verbose: bool, alone: bool) -> Iterator[str]:
     """Yield what could not be asked: each by name, or in one line; of many targets, of those with findings alone."""
-    skipped = target["skipped"]
+    skipped = target.skipped
     if verbose or len(skipped) == 1:
-        yield from (_skip(skip, target["path"]) for skip in skipped)
-    elif skipped and (alone or target["findings"]):
-        reasons = Counter(skip["because"] for skip in skipped)
+        yield from (_skip(skip, target.path) for skip in skipped)
+    elif skipped and (alone or target.findings):
+        reasons = Counter(skip.because for skip in skipped)
         told = "; ".join(f"{because} ({count})" for because, count in reasons.most_common())
-        yield f"{target['path']}: {style(f'{len(skipped)} rules skipped', dim=True)}: {told}; --verbose names them"
+        yield f"{target.path}: {style(f'{len(skipped)} rules skipped', dim=True)}: {told}; --verbose names them"
 
 
-def _skip(skip: Answer, path: str) -> str:
-    needs = f" needs {', '.join(skip['missing'])}" if skip["missing"] else ""
-    return f"{path}: {style(skip['code'] + ' skipped', dim=True)}:{needs} ({skip['because']})"
+def _skip(skip: ReportedSkip, path: str) -> str:
+    needs = f" needs {', '.join(skip.missing)}" if skip.missing else ""
+    return f"{path}: {style(skip.code + ' skipped', dim=True)}:{needs} ({skip.because})"
 
 
-def _let_pass(finding: Answer) -> str:
-    by = finding["suppressed_by"]
-    reason = f": {by['reason']}" if by["reason"] else ""
-    told = style(f"{finding['code']} suppressed by the comment in line {by['line']}", dim=True)
+def _let_pass(finding: SuppressedFinding) -> str:
+    by = finding.suppressed_by
+    reason = f": {by.reason}" if by.reason else ""
+    told = style(f"{finding.code} suppressed by the comment in line {by.line}", dim=True)
     return f"{_place(finding)}: {told}{reason}"
 
 
-def _versions(targets: Sequence[Answer]) -> Iterator[str]:
+def _versions(targets: Sequence[TargetResult]) -> Iterator[str]:
     """Yield which versions the targets were checked against; those that stand on the same ground together."""
     groups: list[_SharedVersions] = []
     for target in targets:
-        resolved, because = target.get("resolved"), target.get("because", "")
+        resolved, because = target.resolved, target.because
         if resolved:
             ground = next((each for each in groups if each.carries(because, resolved)), None)
             if ground is None:
                 groups.append(ground := _SharedVersions(because))
             ground.versions.update(resolved)
-            ground.paths.append(target["path"])
+            ground.paths.append(target.path)
     for ground in groups:
         which = ground.paths[0] if len(ground.paths) == 1 else render_counted(len(ground.paths), "file")
         told = ", ".join(f"{name} {version}" for name, version in ground.versions.items())
@@ -157,25 +164,26 @@ class _SharedVersions:
         return self.because == because and all(self.versions.get(name, it) == it for name, it in versions.items())
 
 
-def _fix_summary(targets: Sequence[Answer]) -> Iterator[str]:
-    fixed = [fix for target in targets for fix in target.get("fixed", ())]
-    if any("fixed" in target for target in targets):
-        verb = "Would fix" if any("diff" in target for target in targets) else "Fixed"
-        counts = Counter(finding["code"] for finding in fixed)
+def _fix_summary(targets: Sequence[TargetResult]) -> Iterator[str]:
+    fixes_made = [target.fixed for target in targets if target.fixed is not None]
+    if fixes_made:
+        fixed = list(chain.from_iterable(fixes_made))
+        verb = "Fixed" if all(target.diff is None for target in targets) else "Would fix"
+        counts = Counter(finding.code for finding in fixed)
         which = ", ".join(f"{count} {code}" for code, count in sorted(counts.items()))
         what = f"{verb} {render_counted(len(fixed), 'finding')}"
         yield style(f"{what} ({which})" if which else what, fg="green" if fixed else None)
         return
-    fixes = [finding["fix"]["safe"] for target in targets for finding in target["findings"] if finding["fix"]]
+    fixes = [finding.fix.safe for target in targets for finding in target.findings if finding.fix]
     safe, unsafe = fixes.count(True), fixes.count(False)
     told = [f"{safe} with --fix"] * bool(safe) + [f"{unsafe} with --unsafe-fixes"] * bool(unsafe)
     if told:
         yield f"{render_counted(len(fixes), 'fix')}: {', '.join(told)}; --diff shows what changes"
 
 
-def _summary(answer: Answer) -> str:
-    targets = answer["targets"]
-    grades = [finding["severity"] for target in targets for finding in target["findings"]]
+def _summary(answer: CheckResult) -> str:
+    targets = answer.targets
+    grades = [finding.severity for target in targets for finding in target.findings]
     counts = [render_counted(grades.count(grade), grade) for grade in COLOURS if grade in grades]
     colour = next((COLOURS[grade] for grade in COLOURS if grade in grades), "green")
     if not targets:
@@ -184,16 +192,16 @@ def _summary(answer: Answer) -> str:
     return "; ".join([f"{told} in {render_counted(len(targets), 'file')}", *_beside(answer)])
 
 
-def _beside(answer: Answer) -> Iterator[str]:
+def _beside(answer: CheckResult) -> Iterator[str]:
     """Yield what the counts of findings leave out."""
-    targets = answer["targets"]
-    if skipped := sum(len(target["skipped"]) for target in targets):
+    targets = answer.targets
+    if skipped := sum(len(target.skipped) for target in targets):
         yield f"{render_counted(skipped, 'rule')} not checked"
-    if any("unasked" in target for target in targets):
+    if any(target.unasked for target in targets):
         yield "the Hub was not asked: only files that you name are checked against it"
-    if suppressed := sum(len(target.get("suppressed", ())) for target in targets):
+    if suppressed := sum(len(target.suppressed) for target in targets):
         yield f"{render_counted(suppressed, 'finding')} suppressed by comments"
-    if passed := len(answer.get("passed_over", ())):
+    if passed := len(answer.passed_over):
         yield f"{render_counted(passed, 'file')} not checked"
-    if others := answer.get("others", 0):
+    if others := answer.others:
         yield f"{render_counted(others, 'other')} use{'s' if others == 1 else ''} none of the libraries"

@@ -1,8 +1,6 @@
 """`holdfast check`."""
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
 import click
 from click import unstyle
@@ -15,7 +13,8 @@ from holdfast.cli.completion import complete_codes
 from holdfast.cli.text.answers import render_check
 from holdfast.cli.text.findings import render_outcome
 from holdfast.core.errors import UsageError
-from holdfast.engine.check.answers import exit_code
+from holdfast.core.results import to_json
+from holdfast.core.results.check import CheckResult
 from holdfast.rules import all_rules
 
 FORMATS = ("text", "json", "sarif", "github")
@@ -100,14 +99,14 @@ def command(
         offline=offline,
     )
     click.echo(render(answer, format_, verbose=verbose))
-    return exit_code(answer)
+    return answer.exit_code
 
 
-def render(answer: Mapping[str, Any], format_: str, *, verbose: bool) -> str:
+def render(answer: CheckResult, format_: str, *, verbose: bool) -> str:
     """Return an answer in one of the formats."""
     match format_:
         case "json":
-            return json.dumps(answer, indent=2)
+            return json.dumps(to_json(answer), indent=2)
         case "sarif":
             from importlib import metadata
 
@@ -124,9 +123,9 @@ def render(answer: Mapping[str, Any], format_: str, *, verbose: bool) -> str:
             return f"{_checklists(answer)}{told}"
 
 
-def _checklists(answer: Mapping[str, Any]) -> str:
+def _checklists(answer: CheckResult) -> str:
     """Return the checklists as text, above the findings; nothing where they were not asked for."""
-    if not any("checklist" in target for target in answer["targets"]):
+    if not any(target.checklist for target in answer.targets):
         return ""
     from holdfast.cli.text.checklist import render_checklists
 
@@ -134,7 +133,7 @@ def _checklists(answer: Mapping[str, Any]) -> str:
     return f"{tables}\n\n"
 
 
-def read_sources(answer: Mapping[str, Any]) -> dict[str, str]:
+def read_sources(answer: CheckResult) -> dict[str, str]:
     """Return the text of each file with findings, for the lines that they stand in."""
     return {path: text for path in _paths(answer) if (text := _source(path)) is not None}
 
@@ -146,6 +145,6 @@ def _source(path: str) -> str | None:
         return None
 
 
-def _paths(answer: Mapping[str, Any]) -> set[str]:
-    targets = answer["targets"]
-    return {found["path"] for target in targets for found in (*target["findings"], *target.get("suppressed", ()))}
+def _paths(answer: CheckResult) -> set[str]:
+    targets = answer.targets
+    return {found.path for target in targets for found in (*target.findings, *target.suppressed)}

@@ -1,12 +1,24 @@
-"""The answer of `check` as JSON, to the letter of `contract.md` §2, and what exit code an answer stands for."""
+"""The result of `check`, made from what the rules said, and the exit code that an answer stands for."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import structs
+
 from holdfast.core.document import Document, Edit
 from holdfast.core.errors import HoldfastError, LaterPythonError, UsageError
 from holdfast.core.finding import Finding, Fix, Severity, Skip
+from holdfast.core.results.check import (
+    CheckResult,
+    ReportedEdit,
+    ReportedFinding,
+    ReportedFix,
+    ReportedSkip,
+    ReportedSuppression,
+    SuppressedFinding,
+    TargetResult,
+)
 from holdfast.core.text import TextEdit
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.check.suppress import Ignore
@@ -15,6 +27,8 @@ SCHEMA = 1
 GOOD = frozenset({"pass", "whole", "diagnosed", "healthy"})
 """Verdicts that answer what was asked."""
 JOB_FILES = (".yaml", ".yml")
+UNREADABLE = "SYN001"
+"""The code of what could not be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,136 +66,145 @@ class UnreadableTarget:
     errors: tuple[HoldfastError, ...]
 
 
-def answer_check(
-    targets: Sequence[Mapping[str, Any]], *, elapsed_s: float = 0.0, strict: Collection[str] = ()
-) -> dict[str, Any]:
-    """Return the answers about several targets as one.
+def check_result(
+    targets: Sequence[TargetResult], *, elapsed_s: float = 0.0, strict: Collection[str] = ()
+) -> CheckResult:
+    """Return the results of several targets as one.
 
     Args:
-        targets: What `answer_target` gives for each.
+        targets: The result of each.
         elapsed_s: How long it took.
         strict: Paths of the targets in which a skip fails like an error.
     """
-    failed = any(_fails(target, strict=target["path"] in strict) for target in targets)
-    return {
-        "schema": SCHEMA,
-        "verb": "check",
-        "verdict": "fail" if failed else "pass",
-        "elapsed_s": round(elapsed_s, 3),
-        "targets": list(targets),
-    }
+    failed = any(target.fails(strict=target.path in strict) for target in targets)
+    return CheckResult(
+        verb="check",
+        verdict="fail" if failed else "pass",
+        elapsed_s=round(elapsed_s, 3),
+        targets=targets,
+        others=0,
+        passed_over=(),
+    )
 
 
-def answer_target(one: CheckedTarget | UnreadableTarget, *, edits: bool = True) -> dict[str, Any]:
+def target_result(one: CheckedTarget | UnreadableTarget, *, edits: bool = True) -> TargetResult:
     """Return what the rules said of one target, or why it could not be read.
 
     Args:
         one: The target.
-        edits: Whether each fix is told with its edits of the text, which take longer to work out than all else, or
-            only what it is.
+        edits: Whether each fix comes with its edits of the text, which take longer to work out than all else.
     """
     return _unread(one) if isinstance(one, UnreadableTarget) else _target(one, edits=edits)
 
 
-def _fails(target: Mapping[str, Any], *, strict: bool) -> bool:
-    errors = (finding["severity"] == Severity.ERROR for finding in target["findings"])
-    return any(errors) or bool(strict and target["skipped"])
-
-
-def _unread(target: UnreadableTarget) -> dict[str, Any]:
-    """Return a target's errors as findings, so that they stand beside those of the others; what is too new is skipped."""
-    findings = [
-        {
-            "code": "SYN001",
-            "name": "unreadable-target",
-            "severity": "error",
-            "message": f"{error.what}; {error.fix}",
-            "key": "",
-            "path": error.spot.path,
-            "line": error.spot.line,
-            "column": error.spot.column,
-            "end_line": None,
-            "end_column": None,
-            "why": "What cannot be read can be neither checked nor run.",
-            "source": "the grammar of Python, or the schema of a job file: `holdfast explain job`",
-            "fix": None,
-            **_overridden(target.path, error.spot.origin),
-        }
-        for error in target.errors
-        if not isinstance(error, LaterPythonError)
-    ]
-    skipped = [
-        {"code": "SYN001", "missing": ["a newer Python"], "because": error.what}
-        for error in target.errors
-        if isinstance(error, LaterPythonError)
-    ]
-    kind = "job" if target.path.endswith(JOB_FILES) else "script"
-    return {"path": target.path, "kind": kind, "method": None, "resolved": {}, "findings": findings, "skipped": skipped}
-
-
-def _target(checked: CheckedTarget, *, edits: bool) -> dict[str, Any]:
-    return {
-        "path": checked.document.path,
-        "kind": checked.document.kind,
-        "method": checked.method,
-        "resolved": dict(checked.resolved),
-        "because": checked.because,
-        "findings": [_finding(checked, finding, edits=edits) for finding in checked.findings],
-        "skipped": [
-            {"code": skip.rule.code, "missing": list(skip.missing), "because": skip.because} for skip in checked.skips
+def _unread(target: UnreadableTarget) -> TargetResult:
+    """Return a target's errors as findings, so that they stand with those of the others; what is too new is skipped."""
+    return TargetResult(
+        path=target.path,
+        kind="job" if target.path.endswith(JOB_FILES) else "script",
+        method=None,
+        resolved={},
+        because="",
+        findings=[_syntax(target, error) for error in target.errors if not isinstance(error, LaterPythonError)],
+        skipped=[
+            ReportedSkip(code=UNREADABLE, missing=["a newer Python"], because=error.what)
+            for error in target.errors
+            if isinstance(error, LaterPythonError)
         ],
-        "suppressed": [
-            {**_finding(checked, finding, edits=edits), "suppressed_by": {"line": ignore.line, "reason": ignore.reason}}
+        suppressed=(),
+    )
+
+
+def _syntax(target: UnreadableTarget, error: HoldfastError) -> ReportedFinding:
+    return ReportedFinding(
+        code=UNREADABLE,
+        name="unreadable-target",
+        severity=Severity.ERROR,
+        message=f"{error.what}; {error.fix}",
+        key="",
+        path=error.spot.path,
+        line=error.spot.line,
+        column=error.spot.column,
+        end_line=None,
+        end_column=None,
+        why="What cannot be read can be neither checked nor run.",
+        source="the grammar of Python, or the schema of a job file: `holdfast explain job`",
+        fix=None,
+        origin=error.spot.origin or None,
+        overrides=target.path if error.spot.origin else None,
+    )
+
+
+def _target(checked: CheckedTarget, *, edits: bool) -> TargetResult:
+    if checked.document.kind == "data":
+        raise TypeError("a dataset is inspected, not checked")
+    return TargetResult(
+        path=checked.document.path,
+        kind=checked.document.kind,
+        method=checked.method,
+        resolved=checked.resolved,
+        because=checked.because,
+        findings=[_finding(checked, finding, edits=edits) for finding in checked.findings],
+        skipped=[
+            ReportedSkip(code=skip.rule.code, missing=list(skip.missing), because=skip.because)
+            for skip in checked.skips
+        ],
+        suppressed=[
+            SuppressedFinding(
+                **structs.asdict(_finding(checked, finding, edits=edits)),
+                suppressed_by=ReportedSuppression(line=ignore.line, reason=ignore.reason),
+            )
             for finding, ignore in checked.let_pass
         ],
-    }
+    )
 
 
-def _finding(checked: CheckedTarget, finding: Finding, *, edits: bool) -> dict[str, Any]:
+def _finding(checked: CheckedTarget, finding: Finding, *, edits: bool) -> ReportedFinding:
     rule, place = finding.rule, finding.place or checked.document.place(finding.key)
-    return {
-        "code": rule.code if rule else "",
-        "name": rule.name if rule else "",
-        "severity": severity_of(finding).value,
-        "message": finding.message,
-        "key": finding.key,
-        "path": place.path,
-        "line": place.line,
-        "column": place.column,
-        "end_line": place.end_line,
-        "end_column": place.end_column,
-        "why": rule.why if rule else "",
-        "source": rule.source if rule else "",
-        "fix": _fix(checked, finding, finding.fix, edits=edits) if finding.fix else None,
-        **({"cell": place.cell} if place.cell else {}),
-        **_overridden(checked.document.path, place.origin),
-    }
+    return ReportedFinding(
+        code=rule.code if rule else "",
+        name=rule.name if rule else "",
+        severity=severity_of(finding),
+        message=finding.message,
+        key=finding.key,
+        path=place.path,
+        line=place.line,
+        column=place.column,
+        end_line=place.end_line,
+        end_column=place.end_column,
+        why=rule.why if rule else "",
+        source=rule.source if rule else "",
+        fix=_fix(checked, finding, finding.fix, edits=edits) if finding.fix else None,
+        cell=place.cell or None,
+        origin=place.origin or None,
+        overrides=checked.document.path if place.origin else None,
+    )
 
 
-def _overridden(path: str, origin: str) -> dict[str, str]:
-    """Return what is told of a value that an override gives: what kind of override, and which file it goes before."""
-    return {"origin": origin, "overrides": path} if origin else {}
-
-
-def _fix(checked: CheckedTarget, finding: Finding, fix: Fix, *, edits: bool) -> dict[str, Any] | None:
-    """Return a fix as edits of the text; None where its key is not written there, but came from `--set`, say."""
-    document, told = finding.document or checked.document, {"safe": fix.safe, "title": fix.title}
+def _fix(checked: CheckedTarget, finding: Finding, fix: Fix, *, edits: bool) -> ReportedFix | None:
+    """Return a fix with its edits of the text; None where its key is not written there, but came from `--set`, say."""
+    document, plain = finding.document or checked.document, ReportedFix(safe=fix.safe, title=fix.title)
     if checked.can_place and fix.edits and not edits:
-        return told if checked.can_place(document, fix.edits) else None
+        return plain if checked.can_place(document, fix.edits) else None
     try:
         placed = checked.place_edits(document, fix.edits) if fix.edits else ()
     except UsageError:
         return None
     place = finding.place or document.place(finding.key)
     every = (*placed, *fix.text_edits)
-    return {**told, "edits": [_edit(edit, document.path, place.path) for edit in every]}
+    return structs.replace(plain, edits=[_edit(edit, document.path, place.path) for edit in every])
 
 
-def _edit(edit: TextEdit, document: str, finding: str) -> dict[str, Any]:
+def _edit(edit: TextEdit, document: str, finding: str) -> ReportedEdit:
     """Return an edit with its path, where that is not the finding's."""
-    told = {"start": list(edit.start), "end": list(edit.end), "text": edit.text}
     path = edit.path or document
-    return {**told, **({"cell": edit.cell} if edit.cell else {}), **({"path": path} if path != finding else {})}
+    return ReportedEdit(
+        start=edit.start,
+        end=edit.end,
+        text=edit.text,
+        cell=edit.cell or None,
+        path=None if path == finding else path,
+    )
 
 
 def exit_code(answer: Mapping[str, Any]) -> int:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from holdfast.engine.checklist.items import ItemState, Status
+from holdfast.core.results.check import ItemVerdict
+from holdfast.engine.checklist.items import ItemState
 from holdfast.engine.units import render_duration
 
 
@@ -31,17 +32,19 @@ def judge_earlier(earlier: Earlier, target: str) -> Mapping[str, ItemState]:
 
 def _known_good(earlier: Earlier, target: str) -> ItemState:
     if earlier.stage == "succeeded":
-        return ItemState(Status.PASS, f"the run {earlier.run} of it succeeded")
+        return ItemState(ItemVerdict.PASS, f"the run {earlier.run} of it succeeded")
     if earlier.stage == "failed":
         return ItemState(
-            Status.UNKNOWN, f"the run {earlier.run} of it failed: `holdfast diagnose {earlier.run}` says why"
+            ItemVerdict.UNKNOWN, f"the run {earlier.run} of it failed: `holdfast diagnose {earlier.run}` says why"
         )
     if earlier.rehearsed:
-        return ItemState(Status.PASS, f"`holdfast rehearse` of it passed on {earlier.rehearsed}")
-    return ItemState(Status.UNKNOWN, f"it has neither been rehearsed nor run as it is: `holdfast rehearse {target}`")
+        return ItemState(ItemVerdict.PASS, f"`holdfast rehearse` of it passed on {earlier.rehearsed}")
+    return ItemState(
+        ItemVerdict.UNKNOWN, f"it has neither been rehearsed nor run as it is: `holdfast rehearse {target}`"
+    )
 
 
 def _time(earlier: Earlier) -> dict[str, ItemState]:
     if earlier.stage != "succeeded":
         return {}
-    return {"time": ItemState(Status.UNKNOWN, f"the run {earlier.run} took {render_duration(earlier.took_s)}")}
+    return {"time": ItemState(ItemVerdict.UNKNOWN, f"the run {earlier.run} took {render_duration(earlier.took_s)}")}

@@ -8,13 +8,13 @@ needs something that shows it, and what nobody can see from here is unknown. Sou
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Final
 
 from holdfast.catalog.environment.packages import parse_requirement, providers
 from holdfast.catalog.hub.jobs import DEFAULT_TIMEOUT, submissions
 from holdfast.core.document import ABSENT, Document, Unknown, parse_key
 from holdfast.core.notebook import is_notebook
+from holdfast.core.results.check import ItemVerdict
 from holdfast.core.text import Place
 from holdfast.engine.mentions.table import BUILDERS
 from holdfast.engine.script.control_flow import is_conditional, swallowing_line
@@ -31,15 +31,6 @@ KEEPING: Final = frozenset(
 NOT_ESTIMATED = "no command estimates it"
 
 
-class Status(StrEnum):
-    """What a checklist says of one item."""
-
-    PASS = "pass"  # noqa: S105 - no password
-    FAIL = "fail"
-    UNKNOWN = "unknown"
-    NOT_APPLICABLE = "not applicable"
-
-
 @dataclass(frozen=True, slots=True)
 class ItemState:
     """What can be seen of an item, where no rule objects.
@@ -50,7 +41,7 @@ class ItemState:
         place: Where that stands, if it stands anywhere.
     """
 
-    status: Status
+    status: ItemVerdict
     because: str
     place: Place | None = None
 
@@ -75,19 +66,19 @@ class Item:
 
 
 def _pass(because: str, place: Place | None = None) -> ItemState:
-    return ItemState(Status.PASS, because, place)
+    return ItemState(ItemVerdict.PASS, because, place)
 
 
 def _fail(because: str, place: Place | None = None) -> ItemState:
-    return ItemState(Status.FAIL, because, place)
+    return ItemState(ItemVerdict.FAIL, because, place)
 
 
 def _unknown(because: str, place: Place | None = None) -> ItemState:
-    return ItemState(Status.UNKNOWN, because, place)
+    return ItemState(ItemVerdict.UNKNOWN, because, place)
 
 
 def _not_applicable(because: str) -> ItemState:
-    return ItemState(Status.NOT_APPLICABLE, because)
+    return ItemState(ItemVerdict.NOT_APPLICABLE, because)
 
 
 def _repositories(job: Document) -> ItemState:

@@ -7,16 +7,17 @@ job shows that it does.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from holdfast.catalog.hub.jobs import submissions
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Rule, Severity, Skip
+from holdfast.core.results.check import ChecklistEvidence, ChecklistItem, ItemVerdict
 from holdfast.core.text import Place
 from holdfast.engine.check.rule_runner import severity_of
-from holdfast.engine.checklist.items import ITEMS, SCRIPT, Item, ItemState, Status
+from holdfast.engine.checklist.items import ITEMS, SCRIPT, Item, ItemState
 
-WORST_FIRST: Final = (Status.FAIL, Status.UNKNOWN, Status.PASS, Status.NOT_APPLICABLE)
+WORST_FIRST: Final = (ItemVerdict.FAIL, ItemVerdict.UNKNOWN, ItemVerdict.PASS, ItemVerdict.NOT_APPLICABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class ChecklistRow:
     """
 
     item: Item
-    status: Status
+    status: ItemVerdict
     because: str
     evidence: tuple[VerdictEvidence, ...] = ()
 
@@ -76,17 +77,17 @@ def checklist(
     return tuple(_row(item, documents, objections, unasked, shown) for item in ITEMS)
 
 
-def render_rows(rows: Iterable[ChecklistRow]) -> list[dict[str, Any]]:
-    """Return the table as JSON: `checklist` of a target in the answer of `check`."""
+def checklist_items(rows: Iterable[ChecklistRow]) -> list[ChecklistItem]:
+    """Return the table as it stands in the result of `check`."""
     return [
-        {
-            "item": row.item.name,
-            "asks": row.item.asks,
-            "lists": list(row.item.lists),
-            "verdict": row.status.value,
-            "because": row.because,
-            "evidence": [_evidence(each) for each in row.evidence],
-        }
+        ChecklistItem(
+            item=row.item.name,
+            asks=row.item.asks,
+            lists=list(row.item.lists),
+            verdict=row.status,
+            because=row.because,
+            evidence=[_evidence(each) for each in row.evidence],
+        )
         for row in rows
     ]
 
@@ -101,16 +102,18 @@ def _row(
     against = [each for each in objections if _code(each) in item.codes]
     if against:
         evidence = tuple(VerdictEvidence(_code(each), each.place) for each in against)
-        return ChecklistRow(item, Status.FAIL, against[0].message, evidence)
+        return ChecklistRow(item, ItemVerdict.FAIL, against[0].message, evidence)
     seen = [shown[item.name]] if item.name in shown else [item.look(each) for each in _judged(item, documents)]
     worst = min(
-        seen, key=lambda each: WORST_FIRST.index(each.status), default=ItemState(Status.UNKNOWN, "nothing was read")
+        seen,
+        key=lambda each: WORST_FIRST.index(each.status),
+        default=ItemState(ItemVerdict.UNKNOWN, "nothing was read"),
     )
     silent = [code for code in item.codes if code in unasked]
-    if worst.status is Status.PASS and silent:
+    if worst.status is ItemVerdict.PASS and silent:
         reasons = {unasked[code]: [each for each in silent if unasked[each] == unasked[code]] for code in silent}
         because = "; ".join(f"{', '.join(codes)} {reason}" for reason, codes in reasons.items())
-        return ChecklistRow(item, Status.UNKNOWN, because, tuple(map(VerdictEvidence, silent)))
+        return ChecklistRow(item, ItemVerdict.UNKNOWN, because, tuple(map(VerdictEvidence, silent)))
     return ChecklistRow(item, worst.status, worst.because, (VerdictEvidence(place=worst.place),) if worst.place else ())
 
 
@@ -128,9 +131,8 @@ def _code(finding: Finding) -> str:
     return finding.rule.code if finding.rule else ""
 
 
-def _evidence(evidence: VerdictEvidence) -> dict[str, Any]:
-    place = evidence.place
+def _evidence(evidence: VerdictEvidence) -> ChecklistEvidence:
+    place, code = evidence.place, evidence.code or None
     if place is None:
-        return {"code": evidence.code or None}
-    told = {"code": evidence.code or None, "path": place.path, "line": place.line, "column": place.column}
-    return {**told, "cell": place.cell} if place.cell else told
+        return ChecklistEvidence(code=code)
+    return ChecklistEvidence(code=code, path=place.path, line=place.line, column=place.column, cell=place.cell or None)

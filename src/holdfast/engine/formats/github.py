@@ -3,49 +3,46 @@
 Source: GitHub Docs, "Workflow commands for GitHub Actions", and the escapes of `actions/toolkit` (`command.ts`).
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
+
+from holdfast.core.results.check import CheckResult, ReportedFinding
 
 COMMANDS: Final = {"error": "error", "warning": "warning", "info": "notice"}
 IN_MESSAGE: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 IN_PROPERTY: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
 
 
-def render_github(answer: Mapping[str, Any]) -> Iterator[str]:
+def render_github(answer: CheckResult) -> Iterator[str]:
     """Yield a line for each finding of an answer of `check`.
 
     A finding in a notebook names its cell in the message: GitHub counts the lines of the file.
     """
-    return (render_annotation(finding) for target in answer["targets"] for finding in target["findings"])
+    return map(render_annotation, answer.findings)
 
 
-def render_annotation(finding: Mapping[str, Any]) -> str:
-    """Return the workflow command for one finding.
-
-    >>> render_annotation({"path": "a,b.py", "line": 3, "column": 5, "end_line": 3, "end_column": 9,
-    ...                    "code": "ARG101", "severity": "error", "message": "50% gone", "fix": None})
-    '::error file=a%2Cb.py,line=3,endLine=3,col=5,endColumn=8,title=ARG101::50%25 gone'
-    """
-    fix = f" Fix: {finding['fix']['title']}." if finding["fix"] else ""
-    message = f"{_where(finding)}{finding['message']}{fix}"
-    told = {"file": finding.get("overrides", finding["path"]), **_lines(finding), "title": finding["code"]}
+def render_annotation(finding: ReportedFinding) -> str:
+    """Return the workflow command for one finding: `::error file=a%2Cb.py,line=3,…,title=ARG101::50%25 of it`."""
+    fix = f" Fix: {finding.fix.title}." if finding.fix else ""
+    message = f"{_where(finding)}{finding.message}{fix}"
+    told = {"file": finding.overrides or finding.path, **_lines(finding), "title": finding.code}
     properties = ",".join(f"{name}={str(value).translate(IN_PROPERTY)}" for name, value in told.items())
-    return f"::{COMMANDS[finding['severity']]} {properties}::{message.translate(IN_MESSAGE)}"
+    return f"::{COMMANDS[finding.severity]} {properties}::{message.translate(IN_MESSAGE)}"
 
 
-def _where(finding: Mapping[str, Any]) -> str:
-    if finding.get("origin"):
-        return f"{finding['path']} ({finding['origin']}): "
-    return f"cell {finding['cell']}, line {finding['line']}: " if finding.get("cell") else ""
+def _where(finding: ReportedFinding) -> str:
+    if finding.origin:
+        return f"{finding.path} ({finding.origin}): "
+    return f"cell {finding.cell}, line {finding.line}: " if finding.cell else ""
 
 
-def _lines(finding: Mapping[str, Any]) -> dict[str, int]:
+def _lines(finding: ReportedFinding) -> dict[str, int]:
     """Return the place; columns only within one line, since GitHub takes none otherwise. Its ends are inclusive."""
-    line, last = finding["line"], finding["end_line"]
-    if line is None or finding.get("cell"):
+    line, last = finding.line, finding.end_line
+    if line is None or finding.cell:
         return {}
     told = {"line": line, "endLine": last or line}
-    if last in (None, line) and finding["column"] is not None:
-        end = finding["end_column"]
-        told |= {"col": finding["column"]} | ({"endColumn": max(end - 1, finding["column"])} if end else {})
+    if last in (None, line) and finding.column is not None:
+        end = finding.end_column
+        told |= {"col": finding.column} | ({"endColumn": max(end - 1, finding.column)} if end else {})
     return told

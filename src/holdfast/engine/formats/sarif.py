@@ -8,6 +8,7 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from holdfast.core.finding import Rule
+from holdfast.core.results.check import CheckResult, ReportedFinding, ReportedFix, SuppressedFinding, TargetResult
 from holdfast.core.text import LINE_BREAK
 from holdfast.engine.explain.rules import render_page
 
@@ -17,7 +18,7 @@ STANDARD_INPUT: Final = "stdin"
 Json = dict[str, Any]
 
 
-def render_sarif(answer: Mapping[str, Any], rules: Iterable[Rule], texts: Mapping[str, str], *, version: str) -> Json:
+def render_sarif(answer: CheckResult, rules: Iterable[Rule], texts: Mapping[str, str], *, version: str) -> Json:
     """Return an answer of `check` as a SARIF log.
 
     A finding in a notebook stands in its file without a line, since lines are counted in cells: the cell is a logical
@@ -30,8 +31,8 @@ def render_sarif(answer: Mapping[str, Any], rules: Iterable[Rule], texts: Mappin
         texts: Text of the files by path, to count columns in UTF-16 code units.
         version: Of holdfast.
     """
-    found = [finding for target in answer["targets"] for finding in _all_findings(target)]
-    codes = list(dict.fromkeys(finding["code"] for finding in found))
+    found = [finding for target in answer.targets for finding in _all_findings(target)]
+    codes = list(dict.fromkeys(finding.code for finding in found))
     known = {rule.code: rule for rule in rules}
     driver = {
         "name": "holdfast",
@@ -42,14 +43,14 @@ def render_sarif(answer: Mapping[str, Any], rules: Iterable[Rule], texts: Mappin
         "tool": {"driver": driver},
         "columnKind": "utf16CodeUnits",
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": list(_notifications(answer))}],
-        "results": [_result(finding, codes.index(finding["code"]), texts) for finding in found],
+        "results": [_result(finding, codes.index(finding.code), texts) for finding in found],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _all_findings(target: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    yield from target["findings"]
-    yield from target.get("suppressed", ())
+def _all_findings(target: TargetResult) -> Iterator[ReportedFinding]:
+    yield from target.findings
+    yield from target.suppressed
 
 
 def _describe(code: str, rule: Rule | None) -> Json:
@@ -69,13 +70,13 @@ def _describe(code: str, rule: Rule | None) -> Json:
     }
 
 
-def _notifications(answer: Mapping[str, Any]) -> Iterator[Json]:
-    for target in answer["targets"]:
-        if target["skipped"]:
-            told = "; ".join(f"{skip['code']}: {skip['because']}" for skip in target["skipped"])
-            yield _note(target["path"], f"{len(target['skipped'])} rules not checked. {told}")
-    for passed in answer.get("passed_over", ()):
-        yield _note(passed["path"], f"not checked: {passed['because']}")
+def _notifications(answer: CheckResult) -> Iterator[Json]:
+    for target in answer.targets:
+        if target.skipped:
+            told = "; ".join(f"{skip.code}: {skip.because}" for skip in target.skipped)
+            yield _note(target.path, f"{len(target.skipped)} rules not checked. {told}")
+    for passed in answer.passed_over:
+        yield _note(passed.path, f"not checked: {passed.because}")
 
 
 def _note(path: str, text: str) -> Json:
@@ -83,53 +84,53 @@ def _note(path: str, text: str) -> Json:
     return {"level": "note", "message": {"text": text}, "locations": [location]}
 
 
-def _result(finding: Mapping[str, Any], index: int, texts: Mapping[str, str]) -> Json:
-    cell = finding.get("cell")
+def _result(finding: ReportedFinding, index: int, texts: Mapping[str, str]) -> Json:
+    cell = finding.cell
     result: Json = {
-        "ruleId": finding["code"],
+        "ruleId": finding.code,
         "ruleIndex": index,
-        "level": LEVELS[finding["severity"]],
-        "message": {"text": _where(finding) + finding["message"]},
+        "level": LEVELS[finding.severity],
+        "message": {"text": _where(finding) + finding.message},
         "locations": [_location(finding, texts)],
         "suppressions": [],
     }
-    if "suppressed_by" in finding:
-        reason = finding["suppressed_by"]["reason"]
+    if isinstance(finding, SuppressedFinding):
+        reason = finding.suppressed_by.reason
         result["suppressions"] = [{"kind": "inSource", **({"justification": reason} if reason else {})}]
-    if finding["fix"] and not cell:
-        result["fixes"] = [_fix(finding, texts)]
+    if finding.fix and not cell:
+        result["fixes"] = [_fix(finding.fix, finding.path, texts)]
     return result
 
 
-def _where(finding: Mapping[str, Any]) -> str:
+def _where(finding: ReportedFinding) -> str:
     """Return what a message has to name, since a region of a file does not."""
-    if finding.get("origin"):
-        return f"{finding['path']} ({finding['origin']}): "
-    return f"Cell {finding['cell']}, line {finding['line']}: " if finding.get("cell") else ""
+    if finding.origin:
+        return f"{finding.path} ({finding.origin}): "
+    return f"Cell {finding.cell}, line {finding.line}: " if finding.cell else ""
 
 
-def _location(finding: Mapping[str, Any], texts: Mapping[str, str]) -> Json:
-    path, cell = finding.get("overrides", finding["path"]), finding.get("cell")
+def _location(finding: ReportedFinding, texts: Mapping[str, str]) -> Json:
+    path, cell = finding.overrides or finding.path, finding.cell
     physical: Json = {"artifactLocation": _artifact(path)}
     location: Json = {"physicalLocation": physical}
     if cell:
         location["logicalLocations"] = [{"name": f"cell {cell}", "kind": "module"}]
-    elif finding.get("origin"):
-        location["logicalLocations"] = [{"name": finding["path"], "kind": "parameter"}]
-    elif finding["line"]:
-        start = (finding["line"], finding["column"])
-        physical["region"] = _region(start, (finding["end_line"], finding["end_column"]), texts.get(path, ""))
+    elif finding.origin:
+        location["logicalLocations"] = [{"name": finding.path, "kind": "parameter"}]
+    elif finding.line:
+        start = (finding.line, finding.column)
+        physical["region"] = _region(start, (finding.end_line, finding.end_column), texts.get(path, ""))
     return location
 
 
-def _fix(finding: Mapping[str, Any], texts: Mapping[str, str]) -> Json:
-    fix = finding["fix"]
+def _fix(fix: ReportedFix, finding: str, texts: Mapping[str, str]) -> Json:
+    """Return a fix, given the file of its finding."""
     replacements: dict[str, list[Json]] = {}
-    for edit in fix["edits"]:
-        path = edit.get("path", finding["path"])
-        region = _region(edit["start"], edit["end"], texts.get(path, ""))
-        replacements.setdefault(path, []).append({"deletedRegion": region, "insertedContent": {"text": edit["text"]}})
-    title = fix["title"] if fix["safe"] else f"{fix['title']} (unsafe: it may change what the program does)"
+    for edit in fix.edits or ():
+        path = edit.path or finding
+        region = _region(edit.start, edit.end, texts.get(path, ""))
+        replacements.setdefault(path, []).append({"deletedRegion": region, "insertedContent": {"text": edit.text}})
+    title = fix.title if fix.safe else f"{fix.title} (unsafe: it may change what the program does)"
     changes = [{"artifactLocation": _artifact(path), "replacements": each} for path, each in replacements.items()]
     return {"description": {"text": title}, "artifactChanges": changes}
 

@@ -1,0 +1,285 @@
+"""The result of `check`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Literal
+
+from holdfast.core.finding import Severity
+from holdfast.core.results import Part, Result
+
+Verdict = Literal["pass", "fail"]
+Position = tuple[int, int]
+"""A line and a column, both counted from 1; columns in characters."""
+
+
+class ReportedEdit(Part, frozen=True, kw_only=True):
+    """One edit of a fix.
+
+    Attributes:
+        start: Where the text that it replaces begins.
+        end: Where that ends; exclusive.
+        text: What goes there.
+        cell: The notebook's cell, counted from 1.
+        path: The file, where it is another than the finding's.
+    """
+
+    start: Position
+    end: Position
+    text: str
+    cell: int | None = None
+    path: str | None = None
+
+
+class ReportedFix(Part, frozen=True, kw_only=True):
+    """A fix.
+
+    Attributes:
+        safe: Whether it keeps what was meant.
+        title: What it does, in words.
+        edits: The edits; absent where they were not asked for.
+    """
+
+    safe: bool
+    title: str
+    edits: Sequence[ReportedEdit] | None = None
+
+
+class ReportedSuppression(Part, frozen=True, kw_only=True):
+    """The comment that suppresses a finding.
+
+    Attributes:
+        line: Where it stands.
+        reason: What it gives as the reason; empty where it gives none.
+    """
+
+    line: int
+    reason: str
+
+
+class ReportedFinding(Part, frozen=True, kw_only=True):
+    """A finding, with its place in the file.
+
+    Attributes:
+        code: The rule's code.
+        name: The rule's name.
+        severity: The finding's own severity.
+        message: What is wrong.
+        key: The key of the job file, or the path of the value in the script.
+        path: The file; for a value that overrides one of a job file, what sets it.
+        line: Counted from 1; null where the finding has no line.
+        column: Counted from 1, in characters.
+        end_line: Where it ends.
+        end_column: Where it ends; exclusive.
+        why: Why the rule exists.
+        source: Where the rule's facts come from.
+        fix: How to fix it.
+        cell: The notebook's cell, counted from 1.
+        origin: What sets the value, where that is an override: `on the command line`, `in the environment`.
+        overrides: The file whose value is overridden.
+    """
+
+    code: str
+    name: str
+    severity: Severity
+    message: str
+    key: str
+    path: str
+    line: int | None
+    column: int | None
+    end_line: int | None
+    end_column: int | None
+    why: str
+    source: str
+    fix: ReportedFix | None
+    cell: int | None = None
+    origin: str | None = None
+    overrides: str | None = None
+
+
+class SuppressedFinding(ReportedFinding, frozen=True, kw_only=True):
+    """A finding that a comment suppresses.
+
+    Attributes:
+        suppressed_by: The comment.
+    """
+
+    suppressed_by: ReportedSuppression
+
+
+class ReportedSkip(Part, frozen=True, kw_only=True):
+    """A rule that was not checked.
+
+    Attributes:
+        code: Its code.
+        missing: The facts that it needs and that are not known.
+        because: Why they are not.
+    """
+
+    code: str
+    missing: Sequence[str]
+    because: str
+
+
+class AppliedFix(Part, frozen=True, kw_only=True):
+    """A fix that was made, or that `--diff` shows.
+
+    Attributes:
+        code: The rule's code.
+        message: What was wrong.
+        title: What the fix does.
+        safe: Whether it keeps what was meant.
+        line: Where the finding was.
+        cell: The notebook's cell, counted from 1.
+    """
+
+    code: str
+    message: str
+    title: str
+    safe: bool
+    line: int | None
+    cell: int | None = None
+
+
+class ItemVerdict(StrEnum):
+    """The verdict on an item of a checklist: a pass only where something in the job shows it."""
+
+    PASS = "pass"  # noqa: S105 - no password
+    FAIL = "fail"
+    UNKNOWN = "unknown"
+    NOT_APPLICABLE = "not applicable"
+
+
+class ChecklistEvidence(Part, frozen=True, kw_only=True):
+    """What an item's verdict rests on.
+
+    Attributes:
+        code: The rule that decides it; null where the job itself shows it.
+        path: The file; absent, with what follows, where there is no place.
+        line: Counted from 1.
+        column: Counted from 1.
+        cell: The notebook's cell, counted from 1.
+    """
+
+    code: str | None
+    path: str | None = None
+    line: int | None = None
+    column: int | None = None
+    cell: int | None = None
+
+
+class ChecklistItem(Part, frozen=True, kw_only=True):
+    """An item of the pre-flight checklists.
+
+    Attributes:
+        item: Its name.
+        asks: What it is about, in words.
+        lists: The checklists that it is on.
+        verdict: The verdict.
+        because: Why.
+        evidence: What the verdict rests on.
+    """
+
+    item: str
+    asks: str
+    lists: Sequence[str]
+    verdict: ItemVerdict
+    because: str
+    evidence: Sequence[ChecklistEvidence]
+
+
+class TargetResult(Part, frozen=True, kw_only=True):
+    """What was found in one target.
+
+    Attributes:
+        path: The target.
+        kind: What it is.
+        method: The training method, where it is known.
+        resolved: Versions of the libraries that it was checked against, by package.
+        because: Where these versions come from.
+        findings: The findings, in the order of the file.
+        skipped: The rules that were not checked.
+        suppressed: The findings that comments suppress.
+        unasked: Why the rules that need the Hub were left out, where they were.
+        checklist: The pre-flight checklists; present with `--checklist`.
+        fixed: The fixes that were made; present with `--fix`, `--unsafe-fixes` and `--diff`.
+        diff: What the fixes would change, as a unified diff; present with `--diff`.
+    """
+
+    path: str
+    kind: Literal["script", "job", "command"]
+    method: str | None
+    resolved: Mapping[str, str]
+    because: str
+    findings: Sequence[ReportedFinding]
+    skipped: Sequence[ReportedSkip]
+    suppressed: Sequence[SuppressedFinding]
+    unasked: str | None = None
+    checklist: Sequence[ChecklistItem] | None = None
+    fixed: Sequence[AppliedFix] | None = None
+    diff: str | None = None
+
+    def fails(self, *, strict: bool) -> bool:
+        """True if there is an error; where skips count as failures, if there is a skip, too."""
+        errors = any(finding.severity is Severity.ERROR for finding in self.findings)
+        return errors or bool(strict and self.skipped)
+
+
+class UncheckedFile(Part, frozen=True, kw_only=True):
+    """A file of a folder that was not checked.
+
+    Attributes:
+        path: The file.
+        because: Why.
+    """
+
+    path: str
+    because: str
+
+
+class RuleCount(Part, frozen=True, kw_only=True):
+    """How often a rule reports.
+
+    Attributes:
+        code: Its code.
+        name: Its name.
+        count: Its findings.
+        fixable: Those with a safe fix.
+        unsafe_fixable: Those with an unsafe one.
+    """
+
+    code: str
+    name: str
+    count: int
+    fixable: int
+    unsafe_fixable: int
+
+
+class CheckResult(Result, frozen=True, kw_only=True):
+    """What `check` found.
+
+    Attributes:
+        verdict: `fail` where a target has an error, or is strict and has a skip.
+        elapsed_s: Seconds that it took.
+        targets: What was found in each target, in the order of their names.
+        others: How many scripts and notebooks of the folders use none of the libraries.
+        passed_over: Files of the folders that could not be checked.
+        statistics: The findings of each rule, counted; present with `--statistics`.
+    """
+
+    verb: Literal["check"]
+    verdict: Verdict
+    elapsed_s: float
+    targets: Sequence[TargetResult]
+    others: int
+    passed_over: Sequence[UncheckedFile]
+    statistics: Sequence[RuleCount] | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """1 where the verdict is `fail`."""
+        return int(self.verdict == "fail")
+
+    @property
+    def findings(self) -> Iterator[ReportedFinding]:
+        """The findings of every target."""
+        return (finding for target in self.targets for finding in target.findings)
