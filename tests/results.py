@@ -43,10 +43,10 @@ def suppressed(**by: Any) -> SuppressedFinding:
 def target(*findings: ReportedFinding, **fields: Any) -> TargetResult:
     """Return the result of one target."""
     made = convert({**TARGET, "findings": [], **fields}, TargetResult)
-    return structs.replace(made, findings=findings)
+    return structs.replace(made, findings=list(findings))
 
 
 def checked(*targets: TargetResult, **fields: Any) -> CheckResult:
     """Return the result of a check."""
     plain = {"schema": 1, "verb": "check", "verdict": "fail", "elapsed_s": 0.1, "others": 0, "passed_over": []}
-    return structs.replace(convert({**plain, "targets": [], **fields}, CheckResult), targets=targets)
+    return structs.replace(convert({**plain, "targets": [], **fields}, CheckResult), targets=list(targets))

@@ -9,6 +9,8 @@ import pytest
 
 from holdfast.adapters.storage.checkpoints import newest_whole, verify_checkpoint
 from holdfast.core.errors import UsageError
+from holdfast.core.results import to_json
+from holdfast.engine.run.answers import verify_result
 from holdfast.payload.runtime import MANIFEST, seal, stamps_of
 
 WEIGHTS = "model.safetensors"
@@ -62,7 +64,14 @@ def test_a_checkpoint_as_it_was_saved_is_whole(checkpoint: Path) -> None:
     found = verify_checkpoint(checkpoint)
 
     assert (found.verdict, found.step, found.problems) == ("whole", 5, ())
-    assert found.as_json() == {"verdict": "whole", "path": str(checkpoint), "step": 5, "problems": []}
+    assert to_json(verify_result(found)) == {
+        "schema": 1,
+        "verb": "verify",
+        "verdict": "whole",
+        "path": str(checkpoint),
+        "step": 5,
+        "problems": [],
+    }
 
 
 @pytest.mark.parametrize("name", [WEIGHTS, "adapter/config.json", "trainer_state.json"])

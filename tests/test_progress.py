@@ -16,8 +16,9 @@ from holdfast.core.event import (
     Starting,
     StopRequested,
 )
+from holdfast.engine.run.advice import next_commands
 from holdfast.engine.run.progress import COLUMNS, RECENT, Progress, follow
-from holdfast.engine.run.verdict import render_advice, render_verdict
+from holdfast.engine.run.verdict import render_verdict
 
 BEGUN = (
     RunRequested(at_s=0, folder="/runs/r", about={"target": "my job.yaml"}),
@@ -163,8 +164,7 @@ def test_a_failed_run_is_told_with_its_reason_and_its_way_on() -> None:
     progress = follow([*BEGUN, *steps(1, 20), saved, ended(61, -9), closed])
 
     assert render_verdict(progress, 99).startswith("Failed after 1 min 00 s: SIGKILL killed it at step 20 of 100; ")
-    assert [command for command, _ in render_advice(progress, "r")] == ["holdfast diagnose r", "holdfast resume r"]
-    assert ("holdfast resume r", "continues from the newest whole checkpoint") in render_advice(progress, "r")
+    assert [each.command for each in next_commands("r", progress.state)] == ["holdfast diagnose r", "holdfast resume r"]
 
 
 def test_a_refused_run_is_told_as_never_started() -> None:
@@ -173,4 +173,4 @@ def test_a_refused_run_is_told_as_never_started() -> None:
     progress = follow([BEGUN[0], refused])
 
     assert render_verdict(progress, 9) == "Never started: refused by check: ARG101."
-    assert [command for command, _ in render_advice(progress, "r")] == ["holdfast check 'my job.yaml'"]
+    assert [each.command for each in next_commands("r", progress.state)] == ["holdfast check 'my job.yaml'"]

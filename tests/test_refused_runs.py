@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.run.reporting import write_report
@@ -12,6 +13,9 @@ from holdfast.app.run.runs import NullObserver, Run
 from holdfast.app.run.verb import run as start_run
 from holdfast.cli.main import run_command
 from holdfast.core.event import Closed, RunRequested, Stage, event_from_json, event_to_json
+from holdfast.core.finding import Severity
+from holdfast.core.results import to_json
+from tests.results import checked, finding, target
 
 FAILURE = {
     "class": "user-code-error",
@@ -49,9 +53,10 @@ def refused_by_rehearsal(run: Run) -> None:
 
 
 def refused_by_check(run: Run) -> None:
-    warned = {**FINDING, "code": "REP105", "severity": "warning"}
-    consented = {**FINDING, "code": "EVL101"}
-    (run.folder / "check.json").write_text(json.dumps({"targets": [{"findings": [warned, consented, FINDING]}]}))
+    found = finding(**FINDING)
+    warned = structs.replace(found, code="REP105", severity=Severity.WARNING)
+    result = checked(target(warned, structs.replace(found, code="EVL101"), found))
+    (run.folder / "check.json").write_text(json.dumps(to_json(result)))
     run.refuse("check", "refused by check: ARG106", ["ARG106"])
 
 
@@ -145,6 +150,6 @@ def test_run_whose_rehearsal_is_interrupted_is_cancelled(tmp_path: Path, monkeyp
 
     told = start_run("train.py", offline=True, observer=Interrupting())
 
-    assert (told["stage"], told["because"]) == ("cancelled", "stopped before it was started")
-    assert told["refused_by"] is None
-    assert (Path(told["folder"]) / "report.html").exists()
+    assert (told.stage, told.because) == (Stage.CANCELLED, "stopped before it was started")
+    assert told.refused_by is None
+    assert (Path(told.folder) / "report.html").exists()

@@ -23,10 +23,12 @@ from holdfast.core.event import (
     Starting,
     StopRequested,
 )
+from holdfast.core.results.check import CheckResult
 from holdfast.engine.report.chart import Axis, Series, draw_plot, log_axis, make_axis, thin
 from holdfast.engine.report.curves import gather_curves
 from holdfast.engine.report.page import ReportData, Sample, render_report
 from holdfast.engine.units import render_number
+from tests.results import checked, finding, target
 
 HOSTILE = "</title></pre><script>alert('1')</script>\"'& {{ 7 * 7 }} {% raw %} ; echo\n\x1b[2J"
 ABOUT = {
@@ -126,10 +128,10 @@ RESUMED: tuple[Event, ...] = (
 )
 
 
-def check(code: str = "JOB101", message: str = "no timeout", key: str = "where.timeout") -> dict[str, Any]:
-    finding = {"code": code, "severity": "warning", "message": message, "key": key, "path": "job.yaml", "line": 7}
+def check(code: str = "JOB101", message: str = "no timeout", key: str = "where.timeout") -> CheckResult:
+    found = finding(code=code, severity="warning", message=message, key=key, path="job.yaml", line=7)
     skip = {"code": code, "missing": ["dataset"], "because": message}
-    return {"verdict": "pass", "targets": [{"path": "job.yaml", "findings": [finding], "skipped": [skip]}]}
+    return checked(target(found, path="job.yaml", skipped=[skip]))
 
 
 def report(events: Sequence[Event] = RESUMED, **fields: Any) -> Page:
@@ -187,7 +189,7 @@ def test_what_was_checked_is_told_and_a_skip_is_no_pass() -> None:
 
 def test_nothing_to_object_to_and_nothing_asked_are_told_apart() -> None:
     """A run that was never checked has not passed."""
-    passed = {"targets": [{"path": "job.yaml", "findings": [], "skipped": []}]}
+    passed = checked(target(path="job.yaml"))
 
     assert "the rules found no problems." in report(check=passed).text["p"]
     assert "No rules were asked before this run." in report(check=None).text["p"]

@@ -1,14 +1,19 @@
 """Answers as people read them: what, where, how to fix; and nothing that only a colour tells."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from click import unstyle
+from msgspec import structs
 
 from holdfast.cli.text.answers import render_check, render_errors, render_run, render_runs, render_show, render_verify
+from holdfast.core.checkpoint import CheckpointProblem, Verdict, Wholeness
 from holdfast.core.errors import JobError, Spot, UsageError
-from holdfast.core.results import to_json
+from holdfast.core.event import AttemptState, RunState, Stage
+from holdfast.core.results.run import RunResult, RunsResult
+from holdfast.engine.run.answers import run_result, verify_result
 from tests.results import checked, finding, target
 
 SOURCE = "method: sft\ntrain:\n  max_seq_length: 512\n"
@@ -28,7 +33,11 @@ FINDING = {
 NOWHERE = {"line": None, "column": None, "end_line": None, "end_column": None}
 SKIP = {"code": "DAT101", "missing": ["dataset"], "because": "no network"}
 RUN = "sft-20261121-190150-x7"
-ATTEMPT = {"number": 1, "backend": "local", "stage": "failed", "steps": 140, "max_steps": 300, "exit_code": -9}
+METRICS = {"train_loss": 2.5512, "eval_loss": 2.799}
+ATTEMPT = AttemptState(
+    number=1, backend="local", started_s=0, stage=Stage.FAILED, steps=140, max_steps=300, exit_code=-9, metrics=METRICS
+)
+ABOUT = {"method": "sft", "model": "tiny", "dataset": "docs", "backend": "local", "target": "job.yaml"}
 
 
 def check(*findings: Mapping[str, Any], skipped: tuple[Mapping[str, Any], ...] = (), source: str = SOURCE) -> list[str]:
@@ -36,20 +45,16 @@ def check(*findings: Mapping[str, Any], skipped: tuple[Mapping[str, Any], ...] =
     return unstyle(render_check(checked(one), {"job.yaml": source})).splitlines()
 
 
-def run(stage: str, **fields: Any) -> dict[str, Any]:
-    return {
-        "run": RUN,
-        "stage": stage,
-        "because": "",
-        "attempts": [{**ATTEMPT, "resume_from": None}],
-        "metrics": {"train_loss": 2.5512, "eval_loss": 2.799},
-        "folder": f"/runs/{RUN}",
-        "output": None,
-        "pushed": None,
-        "asked": {"method": "sft", "model": "tiny", "dataset": "docs", "backend": "local", "processes": 2},
-        "started_at": 1_795_287_738,
-        **fields,
-    }
+def run(stage: str, *attempts: AttemptState, supervised: bool | None = None, **fields: Any) -> RunResult:
+    """Return a run after some attempts; fields are those of its state, or of its result."""
+    of_state = {name: fields.pop(name) for name in ("because", "refused_by", "about") if name in fields}
+    state = RunState(folder=f"/runs/{RUN}", about=ABOUT, stage=Stage(stage), attempts=attempts, started_s=1_795_287_738)
+    state = replace(state, **of_state)
+    return structs.replace(run_result(fields.pop("run", RUN), state, supervised=supervised), **fields)
+
+
+def listed(*runs: RunResult) -> str:
+    return unstyle(render_runs(RunsResult(verb="runs", runs=runs)))
 
 
 def test_a_finding_shows_its_place_its_line_and_its_fix() -> None:
@@ -117,7 +122,7 @@ def test_every_error_of_a_question_is_told() -> None:
 
 def test_a_succeeded_run_says_where_its_model_and_report_are() -> None:
     """And what was achieved, in one sentence."""
-    told = unstyle(render_run(run("succeeded", output=f"/runs/{RUN}/model", summary="Trained 300 of 300 steps.")))
+    told = unstyle(render_run(run("succeeded", summary="Trained 300 of 300 steps.")))
 
     assert told.splitlines() == [
         f"succeeded {RUN}",
@@ -129,7 +134,7 @@ def test_a_succeeded_run_says_where_its_model_and_report_are() -> None:
 
 def test_a_failed_run_says_why_and_how_to_go_on() -> None:
     """The reason, and the command that resumes it."""
-    told = unstyle(render_run(run("failed", because="SIGKILL killed it at step 140 of 300")))
+    told = unstyle(render_run(run("failed", ATTEMPT, because="SIGKILL killed it at step 140 of 300")))
 
     assert "SIGKILL killed it at step 140 of 300" in told
     assert f"holdfast diagnose {RUN}" in told
@@ -137,7 +142,7 @@ def test_a_failed_run_says_why_and_how_to_go_on() -> None:
 
 
 def test_a_cancelled_run_says_how_to_go_on_and_needs_no_diagnosis() -> None:
-    told = unstyle(render_run(run("cancelled", because="a person asked it to stop")))
+    told = unstyle(render_run(run("cancelled", ATTEMPT, because="a person asked it to stop")))
 
     assert f"holdfast resume {RUN}" in told
     assert "diagnose" not in told
@@ -145,8 +150,8 @@ def test_a_cancelled_run_says_how_to_go_on_and_needs_no_diagnosis() -> None:
 
 def test_a_refused_run_shows_the_findings() -> None:
     """There is nothing to resume; the findings say what to fix."""
-    refused = to_json(checked(target(finding(**FINDING), path="job.yaml")))
-    told = unstyle(render_run(run("failed", because="refused by check: ARG101", attempts=[], check=refused)))
+    refused = checked(target(finding(**FINDING), path="job.yaml"))
+    told = unstyle(render_run(run("failed", because="refused by check: ARG101", refused_by="check", check=refused)))
 
     assert "job.yaml:3:3: ARG101" in told
     assert "resume" not in told
@@ -154,7 +159,7 @@ def test_a_refused_run_shows_the_findings() -> None:
 
 def test_a_running_run_says_how_to_look_on_and_end_it() -> None:
     """Detaching leaves the person with both commands."""
-    told = unstyle(render_run(run("running")))
+    told = unstyle(render_run(run("running", ATTEMPT)))
 
     assert f"holdfast watch {RUN}" in told
     assert f"holdfast stop {RUN}" in told
@@ -162,20 +167,19 @@ def test_a_running_run_says_how_to_look_on_and_end_it() -> None:
 
 def test_a_run_whose_processes_are_gone_is_not_called_running() -> None:
     """As after a power cut; a run that is still rehearsed has no supervisor yet, and needs none."""
-    lost, young = run("running", supervised=False), run("queued", attempts=[], metrics={}, supervised=False)
-    listed = unstyle(render_runs({"runs": [lost, young]})).splitlines()
+    lost, young = run("running", ATTEMPT, supervised=False), run("queued", supervised=False)
 
-    assert [line.split()[1] for line in listed[1:]] == ["unsupervised", "queued"]
+    assert [line.split()[1] for line in listed(lost, young).splitlines()[1:]] == ["unsupervised", "queued"]
     assert f"holdfast resume {RUN}" in unstyle(render_show(lost))
     assert "resume" not in unstyle(render_show(young))
 
 
 def test_show_tells_each_attempt() -> None:
     """How far it came, from where, and how it ended."""
-    second = {**ATTEMPT, "number": 2, "stage": "succeeded", "resume_from": "/runs/r/checkpoint-100", "exit_code": 0}
-    told = unstyle(render_show(run("succeeded", attempts=[{**ATTEMPT, "resume_from": None}, second])))
+    second = replace(ATTEMPT, number=2, stage=Stage.SUCCEEDED, resume_from="/runs/r/checkpoint-100", exit_code=0)
+    told = unstyle(render_show(run("succeeded", ATTEMPT, second)))
 
-    assert "sft of tiny on docs (local, 2 processes)" in told
+    assert "sft of tiny on docs (local)" in told
     assert "1: failed on local, 140/300 steps, exit code -9" in told
     assert "2: succeeded on local, 140/300 steps, from checkpoint-100" in told
     assert "train_loss 2.55  eval_loss 2.80" in told
@@ -183,8 +187,8 @@ def test_show_tells_each_attempt() -> None:
 
 def test_runs_stand_in_columns_and_are_never_cut() -> None:
     """A list that is piped into another program keeps every name whole."""
-    script = run("queued", attempts=[], metrics={}, asked={"target": "my/train.py"}, run="x" * 120)
-    header, first, second = unstyle(render_runs({"runs": [run("succeeded"), script]})).splitlines()
+    script = run("queued", about={"target": "my/train.py"}, run="x" * 120)
+    header, first, second = listed(run("succeeded", ATTEMPT), script).splitlines()
 
     assert header.split() == ["run", "stage", "asked", "steps", "newest"]
     assert first.split("  ")[0] == RUN
@@ -195,24 +199,22 @@ def test_runs_stand_in_columns_and_are_never_cut() -> None:
 
 def test_an_attempt_that_was_stopped_at_once_leaves_the_steps_as_they_were() -> None:
     """The run came to step 140 of 300; its second attempt came to none."""
-    second = {**ATTEMPT, "number": 2, "stage": "cancelled", "steps": 0, "max_steps": None, "exit_code": 143}
-    stopped = run(
-        "cancelled", attempts=[{**ATTEMPT, "resume_from": None}, {**second, "resume_from": "/r/checkpoint-100"}]
-    )
+    plain = AttemptState(number=2, backend="local", started_s=9, stage=Stage.CANCELLED, exit_code=143)
+    stopped = run("cancelled", ATTEMPT, replace(plain, resume_from="/r/checkpoint-100"))
 
-    assert "140/300" in unstyle(render_runs({"runs": [stopped]}))
+    assert "140/300" in listed(stopped)
     assert "2: cancelled on local, no steps, from checkpoint-100" in unstyle(render_show(stopped))
 
 
 def test_no_runs_are_told_with_a_way_to_the_first() -> None:
     """An empty list explains itself."""
-    assert "holdfast run" in render_runs({"runs": []})
+    assert "holdfast run" in listed()
 
 
 @pytest.mark.parametrize("verdict", ["whole", "damaged", "unverifiable"])
-def test_a_checkpoints_verdict_comes_first(verdict: str) -> None:
+def test_a_checkpoints_verdict_comes_first(verdict: Verdict) -> None:
     """Then each file that is wrong, and how."""
-    problems = [{"file": "model.safetensors", "message": "truncated: 1 of 2 bytes"}]
-    told = unstyle(render_verify({"verdict": verdict, "path": "/c", "step": 500, "problems": problems}))
+    problems = (CheckpointProblem("model.safetensors", "truncated: 1 of 2 bytes"),)
+    told = unstyle(render_verify(verify_result(Wholeness(path="/c", step=500, verdict=verdict, problems=problems))))
 
     assert told.splitlines() == [f"{verdict} /c (step 500)", "  model.safetensors: truncated: 1 of 2 bytes"]

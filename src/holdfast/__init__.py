@@ -25,10 +25,13 @@ if TYPE_CHECKING:
     from holdfast.app.inspect.verb import inspect
     from holdfast.app.rehearse.verb import rehearse
     from holdfast.app.rendering import render
-    from holdfast.app.run.queries import logs, runs, show, verify, watch
-    from holdfast.app.run.verb import resume, run, stop
+    from holdfast.app.run import queries as _queries
+    from holdfast.app.run import verb as _run
 
     check = in_json(_check.check)
+    run, resume, stop = in_json(_run.run), in_json(_run.resume), in_json(_run.stop)
+    runs, show, logs = in_json(_queries.runs), in_json(_queries.show), in_json(_queries.logs)
+    watch, verify = in_json(_queries.watch), in_json(_queries.verify)
 
 __all__ = [
     "HoldfastError",

@@ -1,12 +1,13 @@
 """Options that several commands have, spelled once, and how an answer is put out."""
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
 from holdfast.cli.completion import complete_codes, complete_folders, complete_keys, complete_runs
+from holdfast.core.results import Result, to_json
 from holdfast.engine.check.answers import exit_code
 
 sets = click.option(
@@ -39,6 +40,7 @@ detach = click.option("--detach", is_flag=True, help="Return at once; a supervis
 
 offline = click.option("--offline", is_flag=True, help="Don't contact the Hub; skip rules that need it.")
 
+Answer = TypeVar("Answer", bound=Result | dict[str, Any])
 ARGUMENTS = "holdfast.arguments"
 
 
@@ -52,7 +54,7 @@ class WithArguments(click.Command):
         return super().parse_args(ctx, args[:at])
 
 
-def put_out(answer: Mapping[str, Any], format_: str, text: Callable[[Mapping[str, Any]], str]) -> int:
-    """Print an answer on standard output; return the exit code it stands for."""
-    click.echo(json.dumps(answer, indent=2) if format_ == "json" else text(answer))
-    return exit_code(answer)
+def put_out(result: Answer, format_: str, text: Callable[[Answer], str]) -> int:
+    """Print a result on standard output; return the exit code it stands for."""
+    click.echo(json.dumps(to_json(result), indent=2) if format_ == "json" else text(result))
+    return result.exit_code if isinstance(result, Result) else exit_code(result)

@@ -1,7 +1,7 @@
 """Whether a checkpoint, or a model's folder, is what was saved."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 Verdict = Literal["whole", "damaged", "unverifiable"]
 
@@ -30,8 +30,3 @@ class Wholeness:
     step: int | None
     verdict: Verdict
     problems: tuple[CheckpointProblem, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as `contract.md` §2 spells it."""
-        problems = [{"file": problem.file, "message": problem.message} for problem in self.problems]
-        return {"verdict": self.verdict, "path": self.path, "step": self.step, "problems": problems}

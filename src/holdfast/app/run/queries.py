@@ -1,23 +1,22 @@
 """What runs there are, what became of them, what they said, and whether a checkpoint is whole."""
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+
+from msgspec import structs
 
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import is_supervised
 from holdfast.app.arguments import PathName, runs_folder
-from holdfast.app.run.refusing import read_refusal
+from holdfast.app.run.refusing import read_refusals
 from holdfast.app.run.runs import NO_OBSERVER, RunObserver, open_run
 from holdfast.core.errors import UsageError
 from holdfast.core.event import fold
-from holdfast.engine.run.answers import answer_run, answer_runs, answer_verify
+from holdfast.core.results.run import LogsResult, RunResult, RunsResult, VerifyResult
+from holdfast.engine.run.answers import run_result, verify_result
 
-Answer = dict[str, Any]
 
-
-def runs(*, runs: PathName | None = None) -> Answer:
+def runs(*, runs: PathName | None = None) -> RunsResult:
     """List the runs of a runs folder, oldest first.
 
     >>> import holdfast
@@ -27,10 +26,11 @@ def runs(*, runs: PathName | None = None) -> Answer:
     base = runs_folder(runs)
     ledger = Ledger(base)
     states = {name: fold(ledger.outline(name)) for name in ledger.runs()}
-    return answer_runs((name, state, is_supervised(base / name)) for name, state in states.items())
+    found = [run_result(name, state, supervised=is_supervised(base / name)) for name, state in states.items()]
+    return RunsResult(verb="runs", runs=found)
 
 
-def show(run: PathName, *, runs: PathName | None = None) -> Answer:
+def show(run: PathName, *, runs: PathName | None = None) -> RunResult:
     """Show the status and the result of a run.
 
     >>> import holdfast
@@ -42,12 +42,11 @@ def show(run: PathName, *, runs: PathName | None = None) -> Answer:
     """
     found = open_run(run, runs)
     state = found.state()
-    refusal = [asdict(each) for each in read_refusal(found, state)]
-    told = answer_run(found.name, state, verb="show")
-    return {**told, "refusal": refusal, "supervised": is_supervised(found.folder)}
+    result = run_result(found.name, state, "show", supervised=is_supervised(found.folder))
+    return structs.replace(result, refusal=read_refusals(found, state))
 
 
-def logs(run: PathName, *, attempt: int | None = None, runs: PathName | None = None) -> Answer:
+def logs(run: PathName, *, attempt: int | None = None, runs: PathName | None = None) -> LogsResult:
     """Return the output of a run's training process.
 
     >>> import holdfast
@@ -68,11 +67,17 @@ def logs(run: PathName, *, attempt: int | None = None, runs: PathName | None = N
         fix = f"choose one of {sorted(attempts)}" if attempts else "it was never started; `holdfast show` says why"
         raise UsageError(f"{found.name} has no attempt {number}", where=str(found.folder), fix=fix)
     folder = found.folder / "attempts" / str(number)
-    streams = {stream: _read(folder / f"{stream}.log") for stream in ("stdout", "stderr")}
-    return {"schema": 1, "verb": "logs", "run": found.name, "attempt": number, "folder": str(folder), **streams}
+    return LogsResult(
+        verb="logs",
+        run=found.name,
+        attempt=number,
+        folder=str(folder),
+        stdout=_read(folder / "stdout.log"),
+        stderr=_read(folder / "stderr.log"),
+    )
 
 
-def watch(run: PathName, *, runs: PathName | None = None, observer: RunObserver = NO_OBSERVER) -> Answer:
+def watch(run: PathName, *, runs: PathName | None = None, observer: RunObserver = NO_OBSERVER) -> RunResult:
     """Follow a run to its end; return what became of it.
 
     >>> import holdfast
@@ -83,10 +88,10 @@ def watch(run: PathName, *, runs: PathName | None = None, observer: RunObserver 
         UsageError: There is no such run.
     """
     found = open_run(run, runs)
-    return {**answer_run(found.name, found.watch(observer), verb="watch"), "supervised": is_supervised(found.folder)}
+    return run_result(found.name, found.watch(observer), "watch", supervised=is_supervised(found.folder))
 
 
-def verify(checkpoint: PathName) -> Answer:
+def verify(checkpoint: PathName) -> VerifyResult:
     """Verify that a checkpoint or model folder is complete.
 
     >>> import holdfast
@@ -98,7 +103,7 @@ def verify(checkpoint: PathName) -> Answer:
     """
     if not Path(checkpoint).is_dir():
         raise UsageError(f"no such folder: {checkpoint}", where=str(Path.cwd()), fix="name a checkpoint's folder")
-    return answer_verify(verify_checkpoint(Path(checkpoint)))
+    return verify_result(verify_checkpoint(Path(checkpoint)))
 
 
 def _read(path: Path) -> str:

@@ -1,23 +1,34 @@
-"""Why a run was refused, from what lies in its folder."""
+"""What `check` and the rehearsal said of a run's job before it was started, from the run's folder."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+
+from msgspec import DecodeError
+from msgspec import json as typed_json
 
 from holdfast.app.run.runs import Run
 from holdfast.core.event import RunState
-from holdfast.engine.run.refusals import Reason, reasons_of_check, reasons_of_rehearsal
+from holdfast.core.results.check import CheckResult
+from holdfast.core.results.run import RunRefusal
+from holdfast.engine.run.refusals import check_refusals, rehearsal_refusals
+
+CHECK = "check.json"
+REHEARSAL = "rehearsal.json"
 
 
-def read_refusal(run: Run, state: RunState) -> tuple[Reason, ...]:
-    """Return what forbade a run before it was started; nothing of one that was."""
-    if state.refused_by == "check" and (told := _read(run.folder / "check.json")):
-        return tuple(reasons_of_check(told, state.codes))
-    if state.refused_by == "rehearsal" and (told := _read(run.folder / "rehearsal.json")):
-        return tuple(reasons_of_rehearsal(told))
+def read_refusals(run: Run, state: RunState) -> tuple[RunRefusal, ...]:
+    """Return what forbade a run before it was started; nothing where nothing did."""
+    if state.refused_by == "check" and (checked := read_check(run.folder)):
+        return tuple(check_refusals(checked, state.codes))
+    path = run.folder / REHEARSAL
+    if state.refused_by == "rehearsal" and path.exists():
+        return tuple(rehearsal_refusals(json.loads(path.read_bytes())))
     return ()
 
 
-def _read(path: Path) -> Mapping[str, Any] | None:
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+def read_check(folder: Path) -> CheckResult | None:
+    """Return what `check` found before a run, given the run's folder; None where it was not checked, or by another version."""
+    try:
+        return typed_json.decode((folder / CHECK).read_bytes(), type=CheckResult)
+    except (OSError, DecodeError):
+        return None

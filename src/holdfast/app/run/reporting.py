@@ -10,7 +10,7 @@ from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.adapters.storage.run_folder import write_whole
-from holdfast.app.run.refusing import read_refusal
+from holdfast.app.run.refusing import read_check, read_refusals
 from holdfast.app.run.runs import Run
 from holdfast.core.document import Document
 from holdfast.engine.report.page import ReportData, Sample, render_report
@@ -25,8 +25,8 @@ def write_report(run: Run) -> Path:
         run=run.name,
         events=events,
         job=_read_job(run.folder / "job.resolved.yaml"),
-        check=_read_check(run.folder / "check.json"),
-        refusal=read_refusal(run, run.state()),
+        check=read_check(run.folder),
+        refusal=read_refusals(run, run.state()),
         samples=tuple(_read_samples(run.folder / "results" / "samples.jsonl")),
         checkpoints=_verify_checkpoints(run.folder),
         model=str(run.folder / "model") if (run.folder / "model").is_dir() else None,
@@ -39,10 +39,6 @@ def write_report(run: Run) -> Path:
 
 def _read_job(path: Path) -> Document | None:
     return JobFileReader().read(path.read_text(encoding="utf-8"), path.name) if path.exists() else None
-
-
-def _read_check(path: Path) -> Mapping[str, Any] | None:
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
 
 def _read_samples(path: Path) -> Iterator[Sample]:

@@ -7,7 +7,8 @@ import time
 from collections.abc import Sequence
 from os import fspath
 from pathlib import Path
-from typing import Any
+
+from msgspec import structs
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.environment.machine import LocalMachine
@@ -21,22 +22,23 @@ from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.outside import OFFLINE
 from holdfast.app.rehearse.first import rehearse_unless_passed
 from holdfast.app.rendering import script_of
+from holdfast.app.run.refusing import CHECK, REHEARSAL
 from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import NO_OBSERVER, Run, RunObserver, open_backend, open_run, require_backend
 from holdfast.core.errors import UsageError
 from holdfast.core.event import RunRequested, Stage, StopRequested
 from holdfast.core.plan import Plan
 from holdfast.core.results import to_json
+from holdfast.core.results.run import RunResult
 from holdfast.engine.check.answers import check_result, target_result
 from holdfast.engine.check.job_facts import process_count
 from holdfast.engine.rehearse.answers import summarize_rehearsal
-from holdfast.engine.run.answers import answer_run
+from holdfast.engine.run.answers import run_result
 from holdfast.engine.run.launch import apply_job, describe, name_job, place_plan, refusals
 from holdfast.engine.run.progress import follow
 from holdfast.engine.run.supervise import PERSON
 from holdfast.engine.run.verdict import render_verdict
 
-Answer = dict[str, Any]
 STARTED = "%Y%m%d-%H%M%S"
 REOPENING_POLL_S = 0.05
 
@@ -52,7 +54,7 @@ def run(
     offline: bool = False,
     rehearse: bool = True,
     observer: RunObserver = NO_OBSERVER,
-) -> Answer:
+) -> RunResult:
     """Check, rehearse, start and supervise a job; return when it has ended.
 
     >>> import holdfast
@@ -83,20 +85,20 @@ def run(
     plan = make_plan(asked, as_texts(arguments)) if not refused else None  # may object too, before there is a run
     begun = _begin(asked, runs_folder(runs, asked.job.output.folder if asked.job else None))
     told = check_result([target_result(checked)])
-    write_whole(begun.folder / "check.json", json.dumps(to_json(told)))
+    write_whole(begun.folder / CHECK, json.dumps(to_json(told)))
     if plan is None:
         codes = sorted({finding.rule.code for finding in refused if finding.rule})
         begun.refuse("check", f"refused by check: {', '.join(codes)}", codes)
         write_report(begun)
-        return {**answer_run(begun.name, begun.state()), "check": to_json(told)}
+        return structs.replace(run_result(begun.name, begun.state()), check=told)
     observer.on_checked(told)
     try:
-        if rehearse and (answer := _rehearse(begun, asked, sets, plan, observer, offline=offline)):
-            return answer
+        if rehearse and (refusal := _rehearse(begun, asked, sets, plan, observer, offline=offline)):
+            return refusal
     except KeyboardInterrupt:
         begun.close(Stage.CANCELLED, "stopped before it was started")
         write_report(begun)
-        return answer_run(begun.name, begun.state())
+        return run_result(begun.name, begun.state())
     order = observer.take()
     save_plan(begun.folder, place_plan(plan, begun.folder.name, str(begun.folder)))
     return _stay(begun, observer, detach=detach or order == "detach")
@@ -104,7 +106,7 @@ def run(
 
 def _rehearse(
     begun: Run, asked: Target, sets: Sequence[str], plan: Plan, observer: RunObserver, *, offline: bool
-) -> Answer | None:
+) -> RunResult | None:
     """Rehearse a job, and close its run where that failed; return the answer then.
 
     Raises:
@@ -124,7 +126,7 @@ def _rehearse(
     if told is None:
         on_progress("the same has passed before")
         return None
-    write_whole(begun.folder / "rehearsal.json", json.dumps(told))
+    write_whole(begun.folder / REHEARSAL, json.dumps(told))
     on_progress(summarize_rehearsal(told))
     failure = next((each for each in told["failures"] if each["refuses"]), None)
     if failure is None:
@@ -132,7 +134,7 @@ def _rehearse(
     name = failure["class"]
     begun.refuse("rehearsal", f"refused by the rehearsal: {name} in `{failure['stage']}`", (name,))
     write_report(begun)
-    return {**answer_run(begun.name, begun.state()), "rehearsal": told}
+    return structs.replace(run_result(begun.name, begun.state()), rehearsal=told)
 
 
 def resume(
@@ -141,7 +143,7 @@ def resume(
     runs: PathName | None = None,
     detach: bool = False,
     observer: RunObserver = NO_OBSERVER,
-) -> Answer:
+) -> RunResult:
     """Continue a run: watch an attempt that is alive, else start the next from the newest complete checkpoint.
 
     >>> import holdfast
@@ -166,7 +168,7 @@ def resume(
     return _stay(found, observer, detach=detach)
 
 
-def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver = NO_OBSERVER) -> Answer:
+def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver = NO_OBSERVER) -> RunResult:
     """Stop a run after it saves a checkpoint; return when it has ended.
 
     >>> import holdfast
@@ -217,11 +219,11 @@ def _begin(asked: Target, base: Path) -> Run:
     return begun
 
 
-def _stay(run: Run, observer: RunObserver, *, detach: bool) -> Answer:
+def _stay(run: Run, observer: RunObserver, *, detach: bool) -> RunResult:
     """Supervise a run, unless another process does: then watch until it has brought the run to its end."""
     if detach:
         _await_reopening(run, _send_to_background(run))
-        return answer_run(run.name, run.state())
+        return run_result(run.name, run.state())
     with supervising(run.folder) as mine:
         state = run.supervise(observer) if mine else run.watch(observer)
         if mine and state.stage.ended:
@@ -229,7 +231,7 @@ def _stay(run: Run, observer: RunObserver, *, detach: bool) -> Answer:
     if mine and not state.stage.ended and observer.has_left():
         _send_to_background(run)
     progress = follow(event for _, event in run.ledger.read(run.name))
-    return {**answer_run(run.name, state), "summary": render_verdict(progress, SystemClock().now_s())}
+    return structs.replace(run_result(run.name, state), summary=render_verdict(progress, SystemClock().now_s()))
 
 
 def _send_to_background(run: Run) -> subprocess.Popen[bytes]:

@@ -7,18 +7,16 @@ out where they cannot be shown.
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 from click import style
-from msgspec import convert
 
 from holdfast.cli.text.findings import render_findings
 from holdfast.cli.text.rehearsal import render_rehearsal
 from holdfast.core.errors import HoldfastError
 from holdfast.core.results.check import CheckResult
+from holdfast.core.results.run import AttemptResult, RequestedRun, RunRefusal, RunResult, RunsResult, VerifyResult
 from holdfast.engine.units import render_number
 
-Answer = Mapping[str, Any]
 NOTHING: Mapping[str, str] = MappingProxyType({})
 COLOURS = {
     "succeeded": "green",
@@ -55,47 +53,43 @@ def render_check(answer: CheckResult, sources: Mapping[str, str] = NOTHING, *, v
     return "\n".join(render_findings(answer, sources, verbose=verbose))
 
 
-def render_run(answer: Answer) -> str:
+def render_run(answer: RunResult) -> str:
     """Sum up a run: what became of it, where its model and report are, and what to do next."""
     lines = [_headline(answer)]
-    if "check" in answer:
-        lines = [render_check(convert(answer["check"], CheckResult)), "", *lines]
-    if "rehearsal" in answer:
-        lines = [render_rehearsal(answer["rehearsal"]), "", *lines]
-    if summary := answer.get("summary") or answer.get("because"):
+    if answer.check:
+        lines = [render_check(answer.check), "", *lines]
+    if answer.rehearsal:
+        lines = [render_rehearsal(answer.rehearsal), "", *lines]
+    if summary := answer.summary or answer.because:
         lines.append(f"  {summary}")
-    return "\n".join([*lines, *_entries([*_places(answer), *_advice(answer)])])
+    return "\n".join([*lines, *_entries([*_places(answer), *((each.label, each.command) for each in answer.next)])])
 
 
-def render_show(answer: Answer) -> str:
+def render_show(answer: RunResult) -> str:
     """Tell everything the ledger knows of a run."""
-    asked = answer["asked"]
     entries = [
-        *([("asked", _job_words(asked))] if asked else []),
-        ("started", _moment(answer["started_at"])),
-        *(("attempt", _attempt(attempt)) for attempt in answer["attempts"]),
-        *([("metrics", _measures(answer["metrics"]))] if answer["metrics"] else []),
+        *([("asked", _job_words(answer.asked))] if answer.asked.target else []),
+        ("started", _moment(answer.started_at)),
+        *(("attempt", _attempt(attempt)) for attempt in answer.attempts),
+        *([("metrics", _measures(answer.metrics))] if answer.metrics else []),
         *_places(answer),
-        *_advice(answer),
+        *((each.label, each.command) for each in answer.next),
     ]
-    because = [f"  {answer['because']}"] if answer["because"] else []
-    reasons = [line for reason in answer.get("refusal", ()) for line in _reason(reason)]
+    because = [f"  {answer.because}"] if answer.because else []
+    reasons = [line for reason in answer.refusal or () for line in _reason(reason)]
     return "\n".join([_headline(answer), *because, *reasons, *_entries(entries)])
 
 
-def _reason(reason: Answer) -> Iterator[str]:
-    where = f"{reason['where']}: " if reason["where"] else ""
-    yield f"  {where}{style(reason['code'], fg='red', bold=True)} {reason['message']}"
-    if reason["fix"]:
-        yield f"    {style('fix:', fg='green')} {reason['fix']}"
+def _reason(reason: RunRefusal) -> Iterator[str]:
+    where = f"{reason.where}: " if reason.where else ""
+    yield f"  {where}{style(reason.code, fg='red', bold=True)} {reason.message}"
+    if reason.fix:
+        yield f"    {style('fix:', fg='green')} {reason.fix}"
 
 
-def render_runs(answer: Answer) -> str:
+def render_runs(answer: RunsResult) -> str:
     """List runs, one a line."""
-    rows = [
-        (run["run"], _shown_stage(run), _asked_short(run["asked"]), _steps(run), _measure(run))
-        for run in answer["runs"]
-    ]
+    rows = [(run.run, _shown_stage(run), _asked_short(run.asked), _steps(run), _measure(run)) for run in answer.runs]
     if not rows:
         return "no runs yet; `holdfast run JOB` starts one"
     header = ("run", "stage", "asked", "steps", "newest")
@@ -105,68 +99,39 @@ def render_runs(answer: Answer) -> str:
     return "\n".join(lines)
 
 
-def render_verify(answer: Answer) -> str:
+def render_verify(answer: VerifyResult) -> str:
     """True if a checkpoint is whole, and what is wrong with it."""
-    verdict, step = answer["verdict"], answer["step"]
-    colour = "green" if verdict == "whole" else "red"
-    at = f" (step {step})" if step is not None else ""
-    head = f"{style(verdict, fg=colour, bold=True)} {answer['path']}{at}"
-    return "\n".join([head, *(f"  {problem['file']}: {problem['message']}" for problem in answer["problems"])])
+    colour = "green" if answer.verdict == "whole" else "red"
+    at = f" (step {answer.step})" if answer.step is not None else ""
+    head = f"{style(answer.verdict, fg=colour, bold=True)} {answer.path}{at}"
+    return "\n".join([head, *(f"  {problem.file}: {problem.message}" for problem in answer.problems)])
 
 
-def _headline(answer: Answer) -> str:
-    return f"{_stage(_shown_stage(answer))} {style(answer['run'], bold=True)}"
+def _headline(answer: RunResult) -> str:
+    return f"{_stage(_shown_stage(answer))} {style(answer.run, bold=True)}"
 
 
-def _shown_stage(run: Answer) -> str:
+def _shown_stage(run: RunResult) -> str:
     """Return the stage of a run as people read it: a refused one never began, and of an unsupervised one nobody knows."""
-    if _is_unsupervised(run):
+    if run.is_unsupervised:
         return "unsupervised"
-    return "refused" if run.get("refused_by") else str(run["stage"])
-
-
-def _is_unsupervised(run: Answer) -> bool:
-    """True if a run has started and not ended, and nobody stays with it; before its first attempt nobody has to."""
-    return run["stage"] in ("queued", "running") and bool(run["attempts"]) and run.get("supervised") is False
+    return "refused" if run.refused_by else run.stage
 
 
 def _stage(stage: str, width: int = 0) -> str:
     return style(stage.ljust(width), fg=COLOURS.get(stage), bold=True)
 
 
-def _places(answer: Answer) -> Iterator[tuple[str, str]]:
-    if answer["output"]:
-        yield "model", answer["output"]
-    if answer["pushed"]:
-        doubts = [found["because"] for found in answer.get("deliveries", ()) if found["verdict"] == "unknown"]
-        yield "pushed", f"{answer['pushed']} ({doubts[0]})" if doubts else answer["pushed"]
-    if answer["stage"] in ("succeeded", "failed", "cancelled"):
-        yield "report", f"{answer['folder']}/report.html"
+def _places(answer: RunResult) -> Iterator[tuple[str, str]]:
+    if answer.output:
+        yield "model", answer.output
+    if answer.pushed:
+        doubts = [found.because for found in answer.deliveries if found.verdict == "unknown"]
+        yield "pushed", f"{answer.pushed} ({doubts[0]})" if doubts else answer.pushed
+    if answer.stage in ("succeeded", "failed", "cancelled"):
+        yield "report", f"{answer.folder}/report.html"
     else:
-        yield "folder", answer["folder"]
-
-
-def _advice(answer: Answer) -> Iterator[tuple[str, str]]:
-    run, started = answer["run"], bool(answer["attempts"])
-    match answer["stage"]:
-        case "failed" if lost := [found for found in answer.get("deliveries", ()) if found["verdict"] == "missing"]:
-            for found in lost:
-                yield "push it", f"hf upload {found['repository']} {found['folder'] or answer['folder']}"
-        case "failed" if refuser := answer.get("refused_by"):
-            verb = "rehearse" if refuser == "rehearsal" else "check"
-            yield "try again", f"holdfast {verb} {answer['asked'].get('target', 'JOB')}"
-        case "failed" if started:
-            yield "why", f"holdfast diagnose {run}"
-            yield "go on", f"holdfast resume {run}"
-        case "cancelled" if started:
-            yield "go on", f"holdfast resume {run}"
-        case "queued" | "running" if _is_unsupervised(answer):
-            yield "go on", f"holdfast resume {run}"
-        case "queued" | "running":
-            yield "look on", f"holdfast watch {run}"
-            yield "end it", f"holdfast stop {run}"
-        case _:
-            return
+        yield "folder", answer.folder
 
 
 def _entries(entries: Iterable[tuple[str, str]]) -> list[str]:
@@ -175,39 +140,35 @@ def _entries(entries: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{'':{INDENT}}{style(name.ljust(width), dim=True)}  {value}" for name, value in listed]
 
 
-def _job_words(asked: Answer) -> str:
-    processes = asked.get("processes", 1)
-    where = asked.get("backend", "") + (f", {processes} processes" if processes > 1 else "")
-    return f"{_asked_short(asked)} ({where})"
+def _job_words(asked: RequestedRun) -> str:
+    return f"{_asked_short(asked)} ({asked.backend})"
 
 
-def _asked_short(asked: Answer) -> str:
-    if "method" in asked:
-        return f"{asked['method']} of {asked['model']} on {asked['dataset']}"
-    return str(asked.get("target", ""))
+def _asked_short(asked: RequestedRun) -> str:
+    return f"{asked.method} of {asked.model} on {asked.dataset}" if asked.method else asked.target
 
 
-def _attempt(attempt: Answer) -> str:
-    words = [f"{attempt['number']}: {_stage(attempt['stage'])} on {attempt['backend']}, {_done(attempt) or 'no'} steps"]
-    if attempt["resume_from"]:
-        words.append(f"from {attempt['resume_from'].rsplit('/', 1)[-1]}")
-    if attempt["exit_code"]:
-        words.append(f"exit code {attempt['exit_code']}")
+def _attempt(attempt: AttemptResult) -> str:
+    words = [f"{attempt.number}: {_stage(attempt.stage)} on {attempt.backend}, {_done(attempt) or 'no'} steps"]
+    if attempt.resume_from:
+        words.append(f"from {attempt.resume_from.rsplit('/', 1)[-1]}")
+    if attempt.exit_code:
+        words.append(f"exit code {attempt.exit_code}")
     return ", ".join(words)
 
 
-def _steps(run: Answer) -> str:
-    return next((done for attempt in reversed(run["attempts"]) if (done := _done(attempt))), "-")
+def _steps(run: RunResult) -> str:
+    return next((done for attempt in reversed(run.attempts) if (done := _done(attempt))), "-")
 
 
-def _done(attempt: Answer) -> str:
+def _done(attempt: AttemptResult) -> str:
     """Return the steps of an attempt, over all attempts: `140/300`; empty where it ended before its trainer said so."""
-    return f"{attempt['steps']}/{attempt['max_steps']}" if attempt["max_steps"] else ""
+    return f"{attempt.steps}/{attempt.max_steps}" if attempt.max_steps else ""
 
 
-def _measure(run: Answer) -> str:
-    found = next((name for name in MEASURES if name in run["metrics"]), None)
-    return f"{found} {render_number(run['metrics'][found])}" if found else ""
+def _measure(run: RunResult) -> str:
+    found = next((name for name in MEASURES if name in run.metrics), None)
+    return f"{found} {render_number(run.metrics[found])}" if found else ""
 
 
 def _measures(metrics: Mapping[str, float]) -> str:

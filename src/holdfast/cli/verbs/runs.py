@@ -7,6 +7,7 @@ import click
 from holdfast.app.run.queries import runs as list_runs
 from holdfast.cli import options
 from holdfast.cli.text.answers import render_runs
+from holdfast.core.results import to_json
 
 
 @click.command("runs")
@@ -20,6 +21,6 @@ def command(runs: str | None, format_: str) -> int:
     answer = list_runs(runs=runs)
     if format_ == "text":
         return options.put_out(answer, format_, render_runs)
-    for run in answer["runs"]:
-        click.echo(json.dumps(run))
+    for run in answer.runs:
+        click.echo(json.dumps(to_json(run)))
     return 0

@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from shlex import quote
-from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from holdfast.core.document import Document
 from holdfast.core.event import Event, Stage
+from holdfast.core.results.check import CheckResult, ReportedFinding, ReportedSkip
+from holdfast.core.results.run import NextCommand, RunRefusal
 from holdfast.engine.report.chart import Plot, evenly
 from holdfast.engine.report.curves import Curve, gather_curves
 from holdfast.engine.report.panels import main_plot, small_plots
@@ -28,11 +29,11 @@ from holdfast.engine.report.tables import (
     reports_of,
     tabulate_evaluations,
 )
+from holdfast.engine.run.advice import next_commands
 from holdfast.engine.run.noise import METER
 from holdfast.engine.run.progress import Progress, follow
-from holdfast.engine.run.refusals import Reason
 from holdfast.engine.run.screen import TerminalStream, plain
-from holdfast.engine.run.verdict import render_advice, render_verdict
+from holdfast.engine.run.verdict import render_verdict
 
 SAMPLED = 6  # evaluations whose generations are shown, the first and the last among them
 STDERR_LINES = 30
@@ -64,7 +65,7 @@ class ReportData:
         run: Name of the run.
         events: All of its events, in order.
         job: The job as it ran, or None for a user's own script.
-        check: The answer of `check` before the run (`contract.md` §2), or None where nothing was asked.
+        check: What `check` found before the run, or None where the run was not checked.
         refusal: What forbade the run before it was started.
         samples: Generations at evaluations, in order.
         checkpoints: `whole`, `damaged` or `unverifiable` by path, of the checkpoints that are still there.
@@ -76,8 +77,8 @@ class ReportData:
     run: str
     events: Sequence[Event]
     job: Document | None = None
-    check: Mapping[str, Any] | None = None
-    refusal: Sequence[Reason] = ()
+    check: CheckResult | None = None
+    refusal: Sequence[RunRefusal] = ()
     samples: Sequence[Sample] = ()
     checkpoints: Mapping[str, str] = field(default_factory=dict[str, str])
     model: str | None = None
@@ -96,8 +97,8 @@ class ReportPage:
     when: str
     figures: tuple[Figure, ...]
     warnings: tuple[str, ...]
-    advice: tuple[tuple[str, str], ...]
-    refusal: tuple[Reason, ...]
+    advice: tuple[NextCommand, ...]
+    refusal: tuple[RunRefusal, ...]
     stderr: str
     plot: Plot | None
     small: tuple[Plot, ...]
@@ -106,8 +107,8 @@ class ReportPage:
     settings: tuple[RequestedSetting, ...]
     job: str
     checked: bool
-    findings: tuple[Mapping[str, Any], ...]
-    skipped: tuple[Mapping[str, Any], ...]
+    findings: tuple[ReportedFinding, ...]
+    skipped: tuple[ReportedSkip, ...]
     attempts: tuple[AttemptRow, ...]
     checkpoints: tuple[CheckpointRow, ...]
     saved: int
@@ -128,7 +129,7 @@ def make_page(data: ReportData) -> ReportPage:
     """Gather what the report says."""
     progress, curves = follow(data.events), gather_curves(data.events)
     state, start = progress.state, newest_report(data.events, "start")
-    targets = data.check["targets"] if data.check else []
+    targets = data.check.targets if data.check else ()
     return ReportPage(
         run=data.run,
         stage=progress.phase,
@@ -137,7 +138,7 @@ def make_page(data: ReportData) -> ReportPage:
         when=_moment(state.started_s),
         figures=tuple(list_figures(progress, start, data.now_s)),
         warnings=tuple(_warnings(data, curves)),
-        advice=render_advice(progress, data.run),
+        advice=tuple(next_commands(data.run, state)),
         refusal=tuple(data.refusal),
         stderr=_last_words(data.stderr) if state.stage is not Stage.SUCCEEDED else "",
         plot=main_plot(curves, progress),
@@ -147,8 +148,8 @@ def make_page(data: ReportData) -> ReportPage:
         settings=tuple(list_settings(data.job, state.about, start)),
         job=data.job.text if data.job else "",
         checked=bool(targets),
-        findings=tuple(finding for target in targets for finding in target["findings"]),
-        skipped=tuple(skip for target in targets for skip in target["skipped"]),
+        findings=tuple(finding for target in targets for finding in target.findings),
+        skipped=tuple(skip for target in targets for skip in target.skipped),
         attempts=tuple(list_attempts(progress, data.events, data.now_s)),
         checkpoints=tuple(list_checkpoints(data.events, data.checkpoints)),
         saved=sum(1 for _ in reports_of(data.events, "checkpoint")),

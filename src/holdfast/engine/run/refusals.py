@@ -1,43 +1,28 @@
 """Why a run was refused before it was started, from what `check` or the rehearsal said of its job."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """One thing that forbids a run.
-
-    Attributes:
-        code: The rule, or the class of failure.
-        message: What is wrong.
-        where: The line: `train.py:12`; None where none is to blame.
-        fix: What to do; None where nobody knows.
-    """
-
-    code: str
-    message: str
-    where: str | None = None
-    fix: str | None = None
+from holdfast.core.finding import Severity
+from holdfast.core.results.check import CheckResult
+from holdfast.core.results.run import RunRefusal
 
 
-def reasons_of_check(answer: Mapping[str, Any], codes: Collection[str]) -> Iterator[Reason]:
+def check_refusals(result: CheckResult, codes: Collection[str]) -> Iterator[RunRefusal]:
     """Yield the findings that forbid a run.
 
     Args:
-        answer: Of `check`.
+        result: Of `check`.
         codes: The rules that it was refused for; others were consented to.
     """
-    for target in answer["targets"]:
-        for finding in target["findings"]:
-            if finding["severity"] == "error" and finding["code"] in codes:
-                where = f"{finding['path']}:{finding['line']}" if finding["line"] else finding["path"]
-                fix = finding["fix"]["title"] if finding["fix"] else None
-                yield Reason(finding["code"], finding["message"], where, fix)
+    for finding in result.findings:
+        if finding.severity is Severity.ERROR and finding.code in codes:
+            where = f"{finding.path}:{finding.line}" if finding.line else finding.path
+            fix = finding.fix.title if finding.fix else None
+            yield RunRefusal(code=finding.code, message=finding.message, where=where, fix=fix)
 
 
-def reasons_of_rehearsal(answer: Mapping[str, Any]) -> Iterator[Reason]:
+def rehearsal_refusals(answer: Mapping[str, Any]) -> Iterator[RunRefusal]:
     """Yield the failures of a rehearsal that forbid a run.
 
     Args:
@@ -45,4 +30,6 @@ def reasons_of_rehearsal(answer: Mapping[str, Any]) -> Iterator[Reason]:
     """
     for failure in answer["failures"]:
         if failure["refuses"]:
-            yield Reason(failure["class"], failure["cause"], failure["where"], failure["fix"])
+            yield RunRefusal(
+                code=failure["class"], message=failure["cause"], where=failure["where"], fix=failure["fix"]
+            )

@@ -1,7 +1,6 @@
-"""How a run went, in one sentence that needs no knowledge of training; and what to do next."""
+"""How a run went, in one sentence that needs no knowledge of training."""
 
 from dataclasses import dataclass
-from shlex import quote
 
 from holdfast.core.event import Stage
 from holdfast.engine.run.progress import MetricValue, Progress
@@ -69,22 +68,3 @@ def render_verdict(progress: Progress, now_s: float) -> str:
             told = f"Still at work: {done} in {took}"
     change = find_change(progress)
     return f"{told}; {change}." if change else f"{told}."
-
-
-def render_advice(progress: Progress, run: str) -> tuple[tuple[str, str], ...]:
-    """Return commands that make sense for a run in this state, each with what it does."""
-    if progress.state.stage is Stage.SUCCEEDED:
-        return ()
-    if not progress.state.stage.ended:
-        return ((f"holdfast watch {run}", "looks on"), (f"holdfast stop {run}", "saves and ends it"))
-    if progress.attempt is None:
-        target = quote(str(progress.state.about.get("target", "job.yaml")))
-        verb = "rehearse" if progress.state.refused_by == "rehearsal" else "check"
-        return ((f"holdfast {verb} {target}", "shows whether it is fixed"),)
-    resumed = "continues from the newest whole checkpoint" if progress.checkpoint else "starts it again"
-    why = (
-        (f"holdfast diagnose {run}", "tells why it failed, with the lines that say so")
-        if progress.state.stage is Stage.FAILED
-        else (f"holdfast logs {run}", "shows all that the training process said")
-    )
-    return why, (f"holdfast resume {run}", resumed)
