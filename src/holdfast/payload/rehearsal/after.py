@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import adapted, loops
+from . import adapted, loops, predictions
 from .libraries import torch
 from .order import PartRequest
 from .telling import EventWriter
@@ -30,6 +30,7 @@ def look(order: PartRequest, tell: EventWriter) -> None:
     trained = next((each for each in reversed(facts) if each["about"] == "trained"), None)
     pushed = any(each["about"] == "push" for each in facts)
     saved = bool(folders) or pushed or _has_weights(order.inside)
+    predictions.judge()
     if trained is None:
         loops.judge(order, tell, saved=saved)
     elif not saved:

@@ -17,7 +17,7 @@ from .telling import EventWriter
 
 OWN = "trl:"
 """What scripts of TRL's own are named with."""
-MODULES = ("guards", "devices", "pushes", "rows", "twins", "writing", "trainers", "loops")
+MODULES = ("guards", "devices", "pushes", "rows", "twins", "writing", "trainers", "loops", "predictions")
 
 
 def play(line: str) -> int:

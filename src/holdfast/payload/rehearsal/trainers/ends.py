@@ -6,6 +6,7 @@ of transformers 5.23, which masks every token that is padding's; the attention m
 
 from typing import Any
 
+from .. import predictions
 from ..telling import EventWriter
 
 NEAR = 3
@@ -39,7 +40,7 @@ def look_at_ends(inputs: Any, trained: Any, trainer: Any) -> None:
 def tell_ends(trainer: Any, tell: EventWriter) -> None:
     """Tell of a training that masked the end of every text."""
     cut, learnt = vars(trainer).get(CUT, 0), vars(trainer).get(LEARNT, 0)
-    if cut and not learnt:
+    if cut and not learnt and not tell.has_told(predictions.INVERTED):  # which hides where texts end
         because = f"{cut} texts end with a token that ends texts, and in none is it trained on: its label is masked"
         tell.wrong("eos-never-learned", "tokenize", because)
 

@@ -19,8 +19,6 @@ BATCH = "tokens of a batch"
 """What is told where a batch was cut, and labels with it."""
 IGNORED = -100
 """The label of tokens that no loss counts."""
-MANY = 8
-"""Labels that are not all alike by chance."""
 STILL = 1e-9
 """A learning rate that changes nothing of a weight as floats hold it."""
 
@@ -53,21 +51,6 @@ def look_at_batch(inputs: Any, trainer: Any, tell: EventWriter) -> None:
         trainer._holdfast_unlearned = (rows + unlearned, seen + trained.shape[0])
     tell.fact("batch", rows=trained.shape[0], tokens=trained.shape[1], trained=count)
     look_at_ends(inputs, trained, trainer)
-    if rates.guesses_tokens(trainer) and _are_shifted(inputs, trained):
-        because = "the labels of a batch are its tokens moved by one, and the model moves them once more: give the tokens themselves"
-        tell.wrong("user-code-error", "step", because)
-
-
-def _are_shifted(inputs: Any, trained: Any) -> bool:
-    """True if each label is the token after its own, and not its own, as a collator writes that shifts them itself."""
-    tokens, labels = inputs.get("input_ids"), inputs.get("labels")
-    if not torch.is_tensor(tokens) or not torch.is_tensor(labels) or tokens.shape != labels.shape:
-        return False
-    inner = trained[:, :-1]
-    count = int(inner.sum())
-    same = int((labels[:, :-1] == tokens[:, :-1])[inner].sum())
-    moved = int((labels[:, :-1] == tokens[:, 1:])[inner].sum())
-    return count >= MANY and moved == count and same < count / 2
 
 
 def _trained(inputs: Any) -> Any:
