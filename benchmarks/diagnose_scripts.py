@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.diagnose_cases import SAME, rows
-from holdfast.app.diagnose.verb import diagnose
+from holdfast import diagnose
 from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from holdfast.app.diagnose.verb import diagnose
+from holdfast import diagnose
 from holdfast.core.event import (
     Closed,
     Delivered,

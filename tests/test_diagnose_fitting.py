@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 from click import unstyle
+from msgspec import convert
 
-from holdfast.app.diagnose.verb import diagnose
+from holdfast import diagnose
 from holdfast.cli.text.diagnosis import render_diagnosis
+from holdfast.core.results.diagnose import DiagnoseResult
 
 PACKAGES = "/opt/venv/lib/python3.11/site-packages"
 BROKEN = """\
@@ -183,10 +185,12 @@ IndexError: list index out of range
 
 
 def test_what_is_to_be_changed_is_said_before_another_attempt(tmp_path: Path) -> None:
-    told = unstyle(render_diagnosis(answer(tmp_path, REFUSED % ("SFTConfig", "max_seq_length"), RENAMED)))
+    told = unstyle(
+        render_diagnosis(convert(answer(tmp_path, REFUSED % ("SFTConfig", "max_seq_length"), RENAMED), DiagnoseResult))
+    )
     assert "edit rename `train.max_seq_length` to `max_length`" in told
     assert "retry after this edit:" in told
-    assert "retry after the fix:" in unstyle(render_diagnosis(answer(tmp_path, NO_LOSS)))
+    assert "retry after the fix:" in unstyle(render_diagnosis(convert(answer(tmp_path, NO_LOSS), DiagnoseResult)))
 
 
 def test_a_run_that_diverged_lost_nothing_by_not_being_saved(tmp_path: Path) -> None:

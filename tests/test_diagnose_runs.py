@@ -12,10 +12,12 @@ from typing import Any
 
 import psutil
 import pytest
+from msgspec import convert
 
-from holdfast.app.diagnose.verb import diagnose
+from holdfast import diagnose
 from holdfast.cli.text.diagnosis import render_diagnosis
 from holdfast.core.methods import Method
+from holdfast.core.results.diagnose import DiagnoseResult
 from tests.run_place import PATIENCE_S, Place
 from tests.test_run import JOB
 from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
@@ -108,7 +110,7 @@ def test_a_run_that_goes_on_is_healthy_so_far(at: Place) -> None:
     run_until(at, lambda: at.steps() >= 2, look_and_stop)
 
     assert (seen[0]["verdict"], seen[0]["running"]) == ("healthy", at.run.name)
-    assert "no failure found so far" in render_diagnosis(seen[0])
+    assert "no failure found so far" in render_diagnosis(convert(seen[0], DiagnoseResult))
     assert told_of(at)["running"] is None
 
 

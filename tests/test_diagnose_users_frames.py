@@ -6,7 +6,7 @@ from click import unstyle
 from holdfast.cli.text.diagnosis import render_diagnosis
 from holdfast.core.diagnosis import Cause, Diagnosis
 from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
-from holdfast.engine.diagnose.answers import answer_diagnose
+from holdfast.engine.diagnose.answers import diagnose_result
 from holdfast.signatures import all_signatures
 
 WAITING = """\
@@ -111,7 +111,7 @@ def test_a_barrier_in_a_metric_is_no_barrier_after_a_save_and_names_the_function
 def test_carets_are_no_evidence_and_what_is_shown_stands_as_in_the_log(marks: PatternIndex) -> None:
     diagnosis = told(of_rank(0, RAISED), marks)
     assert all(each.text.strip("^~ ") for cause in diagnosis.causes for each in cause.evidence)
-    shown = unstyle(render_diagnosis(answer_diagnose(diagnosis, ["train.log"]))).split("\n\n")[0].splitlines()[1:]
+    shown = unstyle(render_diagnosis(diagnose_result(diagnosis, ["train.log"]))).split("\n\n")[0].splitlines()[1:]
     numbers = [int(line.split("train.log:")[1].split()[0]) for line in shown]
     assert numbers[0] == len(RAISED.splitlines())
     assert numbers[1:] == sorted(numbers[1:])
@@ -142,6 +142,6 @@ def test_a_log_without_any_failure_is_told_so_with_what_to_do_next(marks: Patter
     step = "{'loss': '1.2', 'grad_norm': '0.8', 'learning_rate': '1e-05', 'epoch': '0.5'}\n"
     quiet, not_quiet = told("hello\n" + step, marks), told("RuntimeError: of something else\n" + step, marks)
     assert (quiet.verdict, quiet.is_quiet, not_quiet.is_quiet) == ("unknown", True, False)
-    text = unstyle(render_diagnosis(answer_diagnose(quiet, ["train.log"])))
+    text = unstyle(render_diagnosis(diagnose_result(quiet, ["train.log"])))
     assert text.startswith("unknown: nothing in 2 lines of train.log tells of a failure")
     assert "--ended 137" in text

@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 from click import unstyle
+from msgspec import convert
 
 import holdfast
 from holdfast.cli.text.diagnosis import render_diagnosis
+from holdfast.core.results.diagnose import DiagnoseResult
 
 MISSING = """Traceback (most recent call last):
   File "train.py", line 9, in <module>
@@ -16,6 +18,7 @@ KeyError: "Unexpected input keys in examples: dict_keys(['text', 'label'])."
 CAUSE = {
     "class": "healthy-run-misread",
     "title": "Nothing is wrong here",
+    "phase": "user",
     "confidence": 0.6,
     "evidence": [],
     "cause": "A loss of zero is usual.",
@@ -29,11 +32,9 @@ CAUSE = {
 
 def told(verdict: str, **changed: Any) -> str:
     cause = {**CAUSE, **changed}
-    return unstyle(
-        render_diagnosis(
-            {"verdict": verdict, "causes": [cause], "missing": [], "quiet": False, "paths": ["train.log"], "lines": 9}
-        )
-    )
+    plain = {"schema": 1, "verb": "diagnose", "missing": [], "quiet": False, "paths": ["train.log"], "lines": 9}
+    rest: dict[str, Any] = {"versions": {}, "running": None, "job": None}
+    return unstyle(render_diagnosis(convert({**plain, **rest, "verdict": verdict, "causes": [cause]}, DiagnoseResult)))
 
 
 def test_a_healthy_log_is_told_why_and_nothing_of_attempts() -> None:

@@ -20,7 +20,7 @@ from holdfast.core.errors import HoldfastError, UsageError
 
 if TYPE_CHECKING:
     from holdfast.app.check import verb as _check
-    from holdfast.app.diagnose.verb import diagnose
+    from holdfast.app.diagnose import verb as _diagnose
     from holdfast.app.explaining import explain
     from holdfast.app.inspect.verb import inspect
     from holdfast.app.rehearse.verb import rehearse
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from holdfast.app.run import verb as _run
 
     check = in_json(_check.check)
+    diagnose = in_json(_diagnose.diagnose)
     run, resume, stop = in_json(_run.run), in_json(_run.resume), in_json(_run.stop)
     runs, show, logs = in_json(_queries.runs), in_json(_queries.show), in_json(_queries.logs)
     watch, verify = in_json(_queries.watch), in_json(_queries.verify)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from holdfast.adapters.storage.log_files import read_chunks
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan
 from holdfast.app.diagnose.past import Files, RunHistory
+from holdfast.app.run.refusing import read_check
 from holdfast.app.run.runs import Run, open_run
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, Reported, Stage
@@ -106,13 +107,6 @@ def _ending(folder: Path) -> Ending:
 
 def _refused(run: Run, codes: Sequence[str]) -> tuple[tuple[str, Line], ...]:
     """Return the findings for which a run was refused, as its check told them."""
-    if not codes:
-        return ()
-    with suppress(OSError, ValueError, KeyError):
-        told = json.loads((run.folder / "check.json").read_text(encoding="utf-8"))
-        found = [finding for target in told["targets"] for finding in target["findings"] if finding["code"] in codes]
-        return tuple(
-            (each["code"], Line(each["line"] or 1, f"{each['code']}: {each['message']}", each["path"]))
-            for each in found
-        )
-    return ()
+    checked = read_check(run.folder)
+    found = [finding for finding in checked.findings if finding.code in codes] if checked else []
+    return tuple((each.code, Line(each.line or 1, f"{each.code}: {each.message}", each.path)) for each in found)

@@ -4,7 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from os import fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from msgspec import structs
 
 from holdfast.adapters.storage.log_files import open_logs
 from holdfast.adapters.targets import PROGRAMS
@@ -13,9 +15,10 @@ from holdfast.app.diagnose.past import RunHistory
 from holdfast.core.diagnosis import Diagnosis
 from holdfast.core.errors import UsageError
 from holdfast.core.log import Log
+from holdfast.core.results.diagnose import DiagnosedJob, DiagnoseResult
 from holdfast.engine.diagnose import PatternIndex, read_log
 from holdfast.engine.diagnose import diagnose as judge
-from holdfast.engine.diagnose.answers import answer_diagnose
+from holdfast.engine.diagnose.answers import diagnose_result
 from holdfast.engine.diagnose.asked import find_contradictions
 from holdfast.engine.diagnose.endings import ENDING, as_log, ending_evidence, read_ending
 from holdfast.engine.diagnose.findings import findings_evidence, refusal_evidence
@@ -25,13 +28,12 @@ from holdfast.signatures import all_signatures
 if TYPE_CHECKING:
     from holdfast.app.diagnose.jobs import JobContext  # for the type alone: what checks jobs takes long to import
 
-Answer = dict[str, Any]
 JOBS: Final = frozenset({*PROGRAMS, ".yaml", ".yml"})
 """Ends of the names of scripts, notebooks and job files."""
 STDIN: Final = "-"
 
 
-def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None = None) -> Answer:
+def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None = None) -> DiagnoseResult:
     """Find the cause of a failure in logs, with its evidence and its fix; or say what is missing to know it.
 
     >>> import holdfast
@@ -60,16 +62,16 @@ def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None
     if past.running and found.is_quiet:
         found = replace(found, verdict="healthy", missing=(), is_quiet=False)
     paths = [path for path, _ in past.files]
-    told = (
-        answer_diagnose(found, paths, asked.settings, asked.is_so, job=past.job)
+    result = (
+        diagnose_result(found, paths, asked.settings, asked.is_so, job=past.job)
         if asked
-        else answer_diagnose(found, paths, job=past.job)
+        else diagnose_result(found, paths, job=past.job)
     )
-    return {
-        **told,
-        "running": past.running or None,
-        "job": {"path": past.job, "unread": job.unread or None} if job else None,
-    }
+    return structs.replace(
+        result,
+        running=past.running or None,
+        job=DiagnosedJob(path=past.job, unread=job.unread or None) if job else None,
+    )
 
 
 def _read_job(past: RunHistory, alone: Diagnosis) -> "JobContext | None":

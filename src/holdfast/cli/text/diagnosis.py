@@ -1,14 +1,14 @@
 """The answer of `diagnose` as people read it: the cause first, the lines that say so, what to do."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from textwrap import fill
 from typing import Any, Final
 
 from click import style
 
+from holdfast.core.results.diagnose import DiagnoseResult, RemedyEdit, ReportedCause, ReportedEvidence
 from holdfast.engine.units import render_counted
 
-Answer = Mapping[str, Any]
 WIDTH: Final = 110
 SHOWN: Final = 6
 """Lines of evidence that are shown for the first cause; of the others one is enough."""
@@ -25,110 +25,110 @@ RETRY: Final = {
 }
 
 
-def render_diagnosis(answer: Answer) -> str:
+def render_diagnosis(answer: DiagnoseResult) -> str:
     """Tell why a job failed, or that nothing is wrong, or what is missing to know."""
     return "\n".join(_lines(answer))
 
 
-def _lines(answer: Answer) -> Iterator[str]:
-    read = f"{render_counted(answer['lines'], 'line')} of {', '.join(answer['paths'])}"
-    if (job := answer.get("job")) and job["unread"]:
-        yield f"{style('without', fg='yellow')} {job['path']}, which cannot be read: {job['unread']}"
-    if answer["verdict"] == "healthy":
+def _lines(answer: DiagnoseResult) -> Iterator[str]:
+    read = f"{render_counted(answer.lines, 'line')} of {', '.join(answer.paths)}"
+    if (job := answer.job) and job.unread:
+        yield f"{style('without', fg='yellow')} {job.path}, which cannot be read: {job.unread}"
+    if answer.verdict == "healthy":
         yield from _healthy(answer, read)
-    if answer["verdict"] == "unknown":
+    if answer.verdict == "unknown":
         yield from _unknown(answer, read)
-    for number, cause in enumerate(answer["causes"]):
+    for number, cause in enumerate(answer.causes):
         if number:
             yield from _other(f"{style('less likely', dim=True)} {_plainly(cause)}", cause)
-        elif answer["verdict"] == "unknown":
+        elif answer.verdict == "unknown":
             yield from _other(f"{style('perhaps', dim=True)} {_named(cause)}", cause)
-        elif answer["verdict"] == "healthy":
+        elif answer.verdict == "healthy":
             yield from _reassurance(cause)
         else:
             yield from _cause(cause)
 
 
-def _healthy(answer: Answer, read: str) -> Iterator[str]:
+def _healthy(answer: DiagnoseResult, read: str) -> Iterator[str]:
     """Yield that no failure was found; of a run that goes on, how to follow it."""
-    if run := answer.get("running"):
+    if run := answer.running:
         yield f"{style('running', fg='green', bold=True)}: no failure found so far in {read}"
         yield f"  {style('next', dim=True)} holdfast watch {run}"
     else:
         yield f"{style('healthy', fg='green', bold=True)}: no failure found in {read}"
 
 
-def _unknown(answer: Answer, read: str) -> Iterator[str]:
+def _unknown(answer: DiagnoseResult, read: str) -> Iterator[str]:
     """Yield that the cause is not known, and what would tell it; of a log without any failure, what to do next."""
-    what = f"nothing in {read} tells of a failure" if answer["quiet"] else f"the cause does not stand in {read}"
+    what = f"nothing in {read} tells of a failure" if answer.quiet else f"the cause does not stand in {read}"
     yield f"{style('unknown', fg='yellow', bold=True)}: {what}"
-    if answer["quiet"]:
+    if answer.quiet:
         yield _paragraph("next", QUIET)
-    yield from (f"  {style('missing', dim=True)} {each}" for each in answer["missing"])
+    yield from (f"  {style('missing', dim=True)} {each}" for each in answer.missing)
 
 
-def _named(cause: Answer, **styles: Any) -> str:
-    guess = "a guess, " if cause["confidence"] < GUESSED else ""
-    sure = style(f"{guess}{100 * cause['confidence']:.0f} %", dim=True)
-    return f"{style(cause['class'], bold=True, **styles)} ({sure}): {cause['title']}"
+def _named(cause: ReportedCause, **styles: Any) -> str:
+    guess = "a guess, " if cause.confidence < GUESSED else ""
+    sure = style(f"{guess}{100 * cause.confidence:.0f} %", dim=True)
+    return f"{style(cause.name, bold=True, **styles)} ({sure}): {cause.title}"
 
 
-def _plainly(cause: Answer) -> str:
+def _plainly(cause: ReportedCause) -> str:
     """A class without its confidence: those of several classes are no parts of 100 %, and beside each other they look so."""
-    return f"{style(cause['class'], bold=True)}: {cause['title']}"
+    return f"{style(cause.name, bold=True)}: {cause.title}"
 
 
-def _other(first_line: str, cause: Answer) -> Iterator[str]:
+def _other(first_line: str, cause: ReportedCause) -> Iterator[str]:
     yield ""
     yield first_line
-    yield from _evidence(cause["evidence"][:1])
+    yield from _evidence(cause.evidence[:1])
 
 
-def _reassurance(cause: Answer) -> Iterator[str]:
+def _reassurance(cause: ReportedCause) -> Iterator[str]:
     """Yield why what looks like a fault is none; of a job that is healthy no attempt is to be made again."""
-    yield from _evidence(cause["evidence"][:SHOWN])
+    yield from _evidence(cause.evidence[:SHOWN])
     yield ""
-    yield _paragraph("why", cause["cause"])
+    yield _paragraph("why", cause.cause)
 
 
-def _cause(cause: Answer) -> Iterator[str]:
+def _cause(cause: ReportedCause) -> Iterator[str]:
     yield _named(cause, fg="red")
-    yield from _evidence(cause["evidence"][:SHOWN])
+    yield from _evidence(cause.evidence[:SHOWN])
     yield ""
-    yield _paragraph("why", cause["cause"])
-    yield _paragraph("fix", cause["fix"])
-    edits = cause["remedy"] or ()
+    yield _paragraph("why", cause.cause)
+    yield _paragraph("fix", cause.fix)
+    edits = cause.remedy or ()
     yield from (f"  {style('edit', fg='green')} {_edit(remedy)}" for remedy in edits)
     change = "the fix" if not edits else "this edit" if len(edits) == 1 else "these edits"
-    yield f"  {style('retry', dim=True)} {RETRY[cause['retry']].format(change=change)}"
-    if cause["prevented_by"]:
-        yield f"  {style('found before launch by', dim=True)} {', '.join(cause['prevented_by'])}"
-    if cause["inspected_by"]:
-        yield f"  {style('found in the data by', dim=True)} {', '.join(cause['inspected_by'])} (`holdfast inspect`)"
-    yield f"  {style('more', dim=True)} holdfast explain {cause['class']}"
+    yield f"  {style('retry', dim=True)} {RETRY[cause.retry].format(change=change)}"
+    if cause.prevented_by:
+        yield f"  {style('found before launch by', dim=True)} {', '.join(cause.prevented_by)}"
+    if cause.inspected_by:
+        yield f"  {style('found in the data by', dim=True)} {', '.join(cause.inspected_by)} (`holdfast inspect`)"
+    yield f"  {style('more', dim=True)} holdfast explain {cause.name}"
 
 
-def _edit(remedy: Answer) -> str:
+def _edit(remedy: RemedyEdit) -> str:
     """Return a change in words.
 
-    >>> _edit({"key": "train.max_seq_length", "action": "rename", "from": 256, "to": "max_length"})
+    >>> _edit(RemedyEdit(key="train.max_seq_length", action="rename", before=256, after="max_length"))
     'rename `train.max_seq_length` to `max_length`'
     """
-    change = f"{remedy['action']} `{remedy['key']}`"
-    if remedy["action"] == "rename":
-        return f"{change} to `{remedy['to']}`"
-    before = f" from {remedy['from']}" if remedy["from"] is not None else ""
-    after = f" to {remedy['to']}" if remedy["to"] is not None else ""
+    change = f"{remedy.action} `{remedy.key}`"
+    if remedy.action == "rename":
+        return f"{change} to `{remedy.after}`"
+    before = f" from {remedy.before}" if remedy.before is not None else ""
+    after = f" to {remedy.after}" if remedy.after is not None else ""
     return change + before + after
 
 
-def _evidence(lines: list[Answer]) -> Iterator[str]:
+def _evidence(lines: Sequence[ReportedEvidence]) -> Iterator[str]:
     """Yield the decisive line, then the others as they stand in the log."""
-    others = sorted(lines[1:], key=lambda each: (each["path"] != lines[0]["path"], each["path"], each["line"]))
+    others = sorted(lines[1:], key=lambda each: (each.path != lines[0].path, each.path, each.line))
     for each in (*lines[:1], *others):
-        rank = f" rank {each['rank']}" if each["rank"] is not None else ""
-        place = style(f"{each['path']}:{each['line']}{rank}", dim=True)
-        text = each["text"] if len(each["text"]) <= LONGEST else f"{each['text'][:LONGEST]} …"
+        rank = f" rank {each.rank}" if each.rank is not None else ""
+        place = style(f"{each.path}:{each.line}{rank}", dim=True)
+        text = each.text if len(each.text) <= LONGEST else f"{each.text[:LONGEST]} …"
         yield f"  {place} {text}"
 
 

@@ -1,4 +1,4 @@
-"""The answer of `diagnose` as JSON, to the letter of `contract.md` §2."""
+"""The result of `diagnose`, made from what was found in the logs."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -6,10 +6,10 @@ from typing import Any, Final, TypeGuard
 
 from holdfast.core.diagnosis import Cause, Diagnosis, Evidence, Remedy
 from holdfast.core.document import Kind
+from holdfast.core.results.diagnose import DiagnoseResult, RemedyEdit, ReportedCause, ReportedEvidence
 from holdfast.engine.check.answers import JOB_FILES
 from holdfast.rules import find_rule
 
-SCHEMA = 1
 TRAIN: Final = "train."
 BATCH: Final = "per_device_train_batch_size"
 ACCUMULATION: Final = "gradient_accumulation_steps"
@@ -19,51 +19,52 @@ FACTORS: Final[Mapping[str, float]] = {"halve": 0.5, "double": 2}
 """Actions that keep the effective batch size: what they take from one setting, accumulation gives back."""
 
 
-def answer_diagnose(
+def diagnose_result(
     found: Diagnosis,
     paths: Sequence[str],
     settings: Mapping[str, Any] = MappingProxyType({}),
     is_so: Callable[[Remedy], bool] = lambda _: False,
     *,
     job: str = "",
-) -> dict[str, Any]:
-    """Return what was found out from some logs.
+) -> DiagnoseResult:
+    """Return the result for some logs.
 
     Args:
-        found: It.
+        found: The diagnosis.
         paths: The logs.
         settings: Of the job's `train`, by name, as far as they are known: remedies say from which value to which.
         is_so: Tells whether the job has a change already: then it is not told.
         job: The job's own file; empty where none is known.
     """
-    return {
-        "schema": SCHEMA,
-        "verb": "diagnose",
-        "verdict": found.verdict,
-        "causes": [_cause(cause, settings, is_so, kind_of(job)) for cause in found.causes],
-        "missing": list(found.missing),
-        "quiet": found.is_quiet,
-        "paths": list(paths),
-        "lines": found.lines,
-        "versions": dict(found.versions),
-    }
+    return DiagnoseResult(
+        verb="diagnose",
+        verdict=found.verdict,
+        causes=[_cause(cause, settings, is_so, kind_of(job)) for cause in found.causes],
+        missing=found.missing,
+        quiet=found.is_quiet,
+        paths=paths,
+        lines=found.lines,
+        versions=found.versions,
+        running=None,
+        job=None,
+    )
 
 
-def _cause(cause: Cause, settings: Mapping[str, Any], is_so: Callable[[Remedy], bool], kind: Kind) -> dict[str, Any]:
+def _cause(cause: Cause, settings: Mapping[str, Any], is_so: Callable[[Remedy], bool], kind: Kind) -> ReportedCause:
     signature = cause.signature
-    return {
-        "class": signature.name,
-        "title": signature.title,
-        "phase": signature.phase,
-        "confidence": cause.confidence,
-        "evidence": [_evidence(each) for each in cause.evidence],
-        "cause": cause.cause,
-        "fix": cause.fix,
-        "retry": signature.retry,
-        "remedy": [told for each in cause.remedy if not is_so(each) for told in _remedies(each, settings)] or None,
-        "prevented_by": [code for code in signature.prevented_by if kind in find_rule(code).kinds],
-        "inspected_by": [code for code in signature.prevented_by if kind != JOB and DATA in find_rule(code).kinds],
-    }
+    return ReportedCause(
+        name=signature.name,
+        title=signature.title,
+        phase=signature.phase,
+        confidence=cause.confidence,
+        evidence=[report_evidence(each) for each in cause.evidence],
+        cause=cause.cause,
+        fix=cause.fix,
+        retry=signature.retry,
+        remedy=[edit for each in cause.remedy if not is_so(each) for edit in _remedies(each, settings)] or None,
+        prevented_by=[code for code in signature.prevented_by if kind in find_rule(code).kinds],
+        inspected_by=[code for code in signature.prevented_by if kind != JOB and DATA in find_rule(code).kinds],
+    )
 
 
 def kind_of(job: str) -> Kind:
@@ -75,26 +76,27 @@ def kind_of(job: str) -> Kind:
     return JOB if job.endswith(JOB_FILES) else "script"
 
 
-def _evidence(evidence: Evidence) -> dict[str, Any]:
-    return {"path": evidence.path, "line": evidence.line, "text": evidence.text, "rank": evidence.rank}
+def report_evidence(evidence: Evidence) -> ReportedEvidence:
+    """Return a line of evidence as results show it."""
+    return ReportedEvidence(path=evidence.path, line=evidence.line, text=evidence.text, rank=evidence.rank)
 
 
-def _remedies(remedy: Remedy, settings: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _remedies(remedy: Remedy, settings: Mapping[str, Any]) -> Iterator[RemedyEdit]:
     """Yield a change, and the one that makes up for it; from which value to which where the job's own are at hand."""
     before = settings.get(remedy.key.removeprefix(TRAIN)) if remedy.key.startswith(TRAIN) else None
     if remedy.action not in FACTORS:
-        yield {"key": remedy.key, "action": remedy.action, "from": before, "to": remedy.value}
+        yield RemedyEdit(key=remedy.key, action=remedy.action, before=before, after=remedy.value)
         return
     factor = FACTORS[remedy.action]
     after = before * factor if _is_count(before) else None
     if after is not None and (after < 1 or after != int(after)):
         return  # one row a step cannot be halved
-    yield {"key": remedy.key, "action": remedy.action, "from": before, "to": int(after) if after else None}
+    yield RemedyEdit(key=remedy.key, action=remedy.action, before=before, after=int(after) if after else None)
     accumulated = settings.get(ACCUMULATION, 1)
     if remedy.key == TRAIN + BATCH and after is not None and _is_count(accumulated):
         balanced = accumulated / factor
         if balanced >= 1 and balanced == int(balanced):
-            yield {"key": TRAIN + ACCUMULATION, "action": "set", "from": accumulated, "to": int(balanced)}
+            yield RemedyEdit(key=TRAIN + ACCUMULATION, action="set", before=accumulated, after=int(balanced))
 
 
 def _is_count(value: object) -> TypeGuard[int]:

@@ -1,0 +1,115 @@
+"""The result of `diagnose`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from msgspec import field
+
+from holdfast.core.diagnosis import Phase, Retry
+from holdfast.core.results import Part, Result
+
+
+class ReportedEvidence(Part, frozen=True, kw_only=True):
+    """A line of a log that shows a cause.
+
+    Attributes:
+        path: The log.
+        line: Counted from 1, by line feeds alone.
+        text: The line, without escapes and progress bars.
+        rank: The rank that wrote it, where that is known.
+    """
+
+    path: str
+    line: int
+    text: str
+    rank: int | None
+
+
+class RemedyEdit(Part, frozen=True, kw_only=True):
+    """A change of the job that removes a cause.
+
+    Attributes:
+        key: The dotted key of the job file.
+        action: What to do with it.
+        before: The value now; null where it is not known. In JSON: `from`.
+        after: The value, or the name, to give it; null where it follows from a value that is not known. In JSON: `to`.
+    """
+
+    key: str
+    action: Literal["halve", "double", "set", "rename", "remove"]
+    before: Any = field(name="from")
+    after: Any = field(name="to")
+
+
+class ReportedCause(Part, frozen=True, kw_only=True):
+    """A cause of a failure.
+
+    Attributes:
+        name: The class of failure. In JSON: `class`.
+        title: What is wrong, in one line.
+        phase: The part of a job that it strikes.
+        confidence: Between 0 and 1; of the answers given with 0.9 or more, `docs/figures.md` says how many are right.
+        evidence: The lines that show it, the decisive one first.
+        cause: Why it happens.
+        fix: How to fix it.
+        retry: Whether another attempt can help.
+        remedy: The changes that fix it; null where none is known.
+        prevented_by: Rules of `check` that find it before launch.
+        inspected_by: Rules of `inspect` that find it in the data.
+    """
+
+    name: str = field(name="class")
+    title: str
+    phase: Phase
+    confidence: float
+    evidence: Sequence[ReportedEvidence]
+    cause: str
+    fix: str
+    retry: Retry
+    remedy: Sequence[RemedyEdit] | None
+    prevented_by: Sequence[str]
+    inspected_by: Sequence[str]
+
+
+class DiagnosedJob(Part, frozen=True, kw_only=True):
+    """The job file or script that was read with the logs.
+
+    Attributes:
+        path: Its path.
+        unread: Why it could not be read; null where it could.
+    """
+
+    path: str
+    unread: str | None
+
+
+class DiagnoseResult(Result, frozen=True, kw_only=True):
+    """Why a job failed.
+
+    Attributes:
+        verdict: `unknown` where the logs do not show the cause.
+        causes: The causes, the most likely first.
+        missing: What would have to be read to know it.
+        quiet: Whether nothing in the logs shows a failure.
+        paths: The logs.
+        lines: How many lines they have.
+        versions: Versions of the libraries that the logs show, by package.
+        running: The run, where it still goes on.
+        job: The job file or script that was read with them.
+    """
+
+    verb: Literal["diagnose"]
+    verdict: Literal["diagnosed", "healthy", "unknown"]
+    causes: Sequence[ReportedCause]
+    missing: Sequence[str]
+    quiet: bool
+    paths: Sequence[str]
+    lines: int
+    versions: Mapping[str, str]
+    running: str | None
+    job: DiagnosedJob | None
+
+    @property
+    def exit_code(self) -> int:
+        """1 where the cause is unknown."""
+        return int(self.verdict == "unknown")
