@@ -66,7 +66,7 @@ def test_a_healthy_dataset_is_told_in_the_words_of_the_contract(here: Path, ask:
         "columns": {"messages": "list<struct<role: string, content: string>>"},
     }
     assert (told["format"], told["types"]) == ("conversational", ["language modeling"])
-    assert told["methods"]["sft"] == {"ready": True}
+    assert told["methods"]["sft"] == {"ready": True, "mapping": None, "removes": []}
     assert told["methods"]["dpo"]["ready"] is False
     assert "chosen" in told["methods"]["dpo"]["because"]
     assert (told["problems"], told["tokens"]) == ([], None)

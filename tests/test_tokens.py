@@ -20,6 +20,7 @@ from holdfast.core.finding import Finding, MissingFactError
 from holdfast.core.methods import Method
 from holdfast.core.scan import Lengths, MaskedRow, RowCount, TokenPiece, Tokens, UnreadablePart
 from holdfast.engine.check.rule_runner import run_rules
+from holdfast.engine.inspect.inspection import report_tokens
 from holdfast.engine.tokens import Recipe, Schedule, read_recipe, show_row, tokenize_rows
 from holdfast.engine.tokens.counting import sample_rows
 from holdfast.engine.tokens.packing import pack_lengths
@@ -454,7 +455,7 @@ class Page(HTMLParser):
 
 def test_the_page_stands_alone_and_escapes_everything() -> None:
     """The HTML page shows lengths and masks, loads nothing, runs nothing, and takes no markup from the data."""
-    text = render_page("a <dataset>", COUNTED, [SHOWN])
+    text = render_page("a <dataset>", report_tokens(COUNTED), [SHOWN])
     page = Page()
     page.feed(text)
 
@@ -471,7 +472,7 @@ def test_the_terminal_shows_the_same() -> None:
     """The histogram has a line for each bar, and the mask can be read without colours; nothing in it is obeyed."""
     console = Console(width=100, color_system=None, highlight=False)
     with console.capture() as captured:
-        console.print(draw_histogram(COUNTED))
+        console.print(draw_histogram(report_tokens(COUNTED)))
         console.print(draw_mask(SHOWN))
     lines = captured.get().splitlines()
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import fspath
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.targets import read_target
@@ -17,15 +17,15 @@ from holdfast.core.document import Document, Edit, Set
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.finding import Finding, MissingFactError, Skip
 from holdfast.core.methods import Method
+from holdfast.core.results.inspect import InspectResult
 from holdfast.core.scan import Scan, Tokens, UnreadablePart
 from holdfast.core.shape import Shape
 from holdfast.core.text import Place
 from holdfast.engine.check.answers import JOB_FILES
 from holdfast.engine.check.rule_runner import MissingFact, run_rules
-from holdfast.engine.inspect.inspection import Inspection, answer_inspect, judge_methods, usual_method
+from holdfast.engine.inspect.inspection import Inspection, inspect_result, judge_methods, usual_method
 from holdfast.rules import rules_of_rows
 
-Answer = dict[str, Any]
 FACTS: Final = frozenset({"scan", "tokens", "rewarded"})
 """What is known of a dataset only by reading its rows."""
 
@@ -45,7 +45,7 @@ def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has 
     set: Overrides = (),  # noqa: A002 - the option's name
     rows: int = 100_000,
     offline: bool = False,
-) -> Answer:
+) -> InspectResult:
     """Inspect a dataset: its format, its rows, the methods it fits.
 
     >>> import holdfast
@@ -78,7 +78,7 @@ def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has 
     edits = [Set(key, value) for key, value in told.items() if value is not None]
     asked = read_asked(fspath(data), edits, as_overrides(set))
     _want_model(asked)
-    return answer_inspect(look_at(asked, RowSource(asked, offline=offline), rewards=as_texts(rewards), limit=rows))
+    return inspect_result(look_at(asked, RowSource(asked, offline=offline), rewards=as_texts(rewards), limit=rows))
 
 
 def _read_method(asked: Document) -> Method | None:

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import to_builtins
+
 from holdfast.app.check.verb import check
 from holdfast.core.errors import HoldfastError
 from holdfast.core.finding import Severity
@@ -146,16 +148,16 @@ def find_environment_fault(path: str) -> tuple[str, str] | None:
 
 def _row_objections(path: Path) -> Iterator[Objection]:
     try:
-        told = prepare().inspect(str(path), rows=ROWS, offline=True)
+        found = prepare().inspect(str(path), rows=ROWS, offline=True)
     except (HoldfastError, ExceptionGroup):
         return  # the rehearsal itself says what is wrong with it
-    path.with_name(TOLD).write_text(json.dumps(told["tokens"]), encoding="utf-8")
-    for each in told["problems"]:
-        stage: StageName = "tokenize" if int(each["code"][3:]) in TOKENS else "data"
-        every = (each["count"] or 0) >= told["dataset"]["rows"] and each["code"] not in MAY
-        yield Objection(
-            code=each["code"], message=each["message"], stage=stage, fails=each["severity"] == "error" or every
-        )
+    told = to_builtins(found.tokens) if found.tokens else None
+    path.with_name(TOLD).write_text(json.dumps(told), encoding="utf-8")
+    for each in found.problems:
+        stage: StageName = "tokenize" if int(each.code[3:]) in TOKENS else "data"
+        every = (each.count or 0) >= found.dataset.rows and each.code not in MAY
+        fails = each.severity is Severity.ERROR or every
+        yield Objection(code=each.code, message=each.message, stage=stage, fails=fails)
 
 
 def evaluates_on_trained(whole: PartResult, rows: Path) -> bool:

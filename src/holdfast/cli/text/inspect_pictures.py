@@ -2,7 +2,8 @@
 
 from rich.text import Text
 
-from holdfast.core.scan import MaskedRow, Tokens
+from holdfast.core.results.inspect import TokenReport
+from holdfast.core.scan import MaskedRow
 from holdfast.engine.tokens.picture import Bar, draw_bars, draw_row
 
 WIDTH = 40
@@ -13,7 +14,7 @@ SIGNS = {"learned": ("«", "»"), "context": ("", ""), "cut": ("⟨cut: ", "⟩"
 """What stands around a run, so that it can be told without colours."""
 
 
-def draw_histogram(tokens: Tokens, *, width: int = WIDTH) -> Text:
+def draw_histogram(tokens: TokenReport, *, width: int = WIDTH) -> Text:
     """Return how long rows are, a line for each bar; those beyond `max_length` in another colour.
 
     Args:

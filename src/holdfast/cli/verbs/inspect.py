@@ -59,8 +59,8 @@ def command(
         offline=offline,
     )
     if html:
-        if answer["tokens"] is None:
-            what = answer["untold"] or "no model is named"
+        if answer.tokens is None:
+            what = answer.untold or "no model is named"
             raise UsageError(f"there are no tokens to draw: {what}", where="--html", fix="name a model: `--model`")
-        Path(html).write_text(render_html(answer), encoding="utf-8")
+        Path(html).write_text(render_html(answer, answer.tokens), encoding="utf-8")
     return options.put_out(answer, format_, render_inspect)

@@ -1,19 +1,20 @@
-"""What was found out about a dataset, and the answer of `inspect` as JSON, to the letter of `contract.md` §2."""
+"""What was found out about a dataset, and the result of `inspect` made from it."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from holdfast.catalog.formats import DEFAULTS, ColumnSettings, judge
 from holdfast.core.columns import Type
 from holdfast.core.finding import Finding, Severity, Skip
 from holdfast.core.methods import Method
-from holdfast.core.scan import Lengths, MaskedRow, RewardResult, RowCount, Scan, TokenPiece, Tokens
+from holdfast.core.results.check import ReportedSkip
+from holdfast.core.results.inspect import InspectedDataset, InspectResult, MethodReadiness, RowProblem, TokenReport
+from holdfast.core.scan import MaskedRow, RewardResult, Scan, Tokens
 from holdfast.core.shape import Readiness, Shape
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.mapping import propose
 
-SCHEMA = 1
 USUAL: Mapping[str, Method] = {
     "language modeling": Method.SFT,
     "prompt-completion": Method.SFT,
@@ -104,76 +105,60 @@ def _judge(
     return replace(found, mapping=proposal.source, removes=proposal.removes, unmapped=proposal.because)
 
 
-def answer_inspect(found: Inspection) -> dict[str, Any]:
-    """Return what was found out."""
-    return {
-        "schema": SCHEMA,
-        "verb": "inspect",
-        "verdict": "fail" if found.fails else "pass",
-        "dataset": {
-            "path": found.path,
-            "split": found.split,
-            "rows": found.scan.rows,
-            "columns": {name: str(kind) for name, kind in found.scan.columns.items()},
-        },
-        "format": found.shape.format,
-        "types": list(found.shape.types),
-        "method": found.method.value if found.method else None,
-        "methods": {method.value: dict(_readiness(each)) for method, each in found.methods.items()},
-        "problems": [_problem(finding) for finding in found.findings],
-        "skipped": [
-            {"code": each.rule.code, "missing": list(each.missing), "because": each.because} for each in found.skips
+def inspect_result(found: Inspection) -> InspectResult:
+    """Return the result of an inspection."""
+    return InspectResult(
+        verb="inspect",
+        verdict="fail" if found.fails else "pass",
+        dataset=InspectedDataset(
+            path=found.path,
+            split=found.split,
+            rows=found.scan.rows,
+            columns={name: str(kind) for name, kind in found.scan.columns.items()},
+        ),
+        format=found.shape.format,
+        types=found.shape.types,
+        method=found.method,
+        methods={method.value: _readiness(each) for method, each in found.methods.items()},
+        problems=[_problem(finding) for finding in found.findings],
+        skipped=[
+            ReportedSkip(code=each.rule.code, missing=list(each.missing), because=each.because) for each in found.skips
         ],
-        "tokens": _tokens(found.tokens) if found.tokens else None,
-        "untold": found.untold,
-        "mapped": found.mapped.value if found.mapped else None,
-        "samples": [asdict(row) for row in found.masked],
-        "rewards": [asdict(each) for each in found.rewarded],
-    }
-
-
-def _readiness(found: Readiness) -> Iterator[tuple[str, Any]]:
-    yield "ready", found.ready
-    if found.ready:
-        if not found.caveat:
-            return
-        yield "caveat", found.caveat
-    else:
-        yield "because", found.because
-    yield "mapping", found.mapping
-    yield "removes", list(found.removes)
-    if found.unmapped:
-        yield "unmapped", found.unmapped
-
-
-def _problem(finding: Finding) -> dict[str, Any]:
-    return {
-        "code": finding.rule.code if finding.rule else "",
-        "name": finding.rule.name if finding.rule else "",
-        "severity": severity_of(finding).value,
-        "message": finding.message,
-        "rows": list(finding.rows),
-        "count": finding.count,
-    }
-
-
-def _tokens(tokens: Tokens) -> dict[str, Any]:
-    told = {name: value for name, value in asdict(tokens).items() if name not in ("lengths", *COUNTS)}
-    counts = {name: getattr(tokens, name).count for name in COUNTS}
-    cut = round(tokens.truncated / tokens.rows, 4) if tokens.rows else 0.0
-    return {**asdict(tokens.lengths), **told, **counts, "truncated_fraction": cut}
-
-
-def read_tokens(told: Mapping[str, Any]) -> Tokens:
-    """Return the tokens of an answer again, for pictures of them; which rows are counted is not told there."""
-    lengths = Lengths(**{each.name: told[each.name] for each in fields(Lengths)})
-    counts: dict[str, Any] = {name: RowCount(told[name]) for name in COUNTS}
-    plain = {each.name: told[each.name] for each in fields(Tokens) if each.name not in ("lengths", *COUNTS)}
-    return Tokens(lengths=lengths, **plain, **counts)
-
-
-def read_samples(told: Sequence[Mapping[str, Any]]) -> tuple[MaskedRow, ...]:
-    """Return the sample rows of an answer again."""
-    return tuple(
-        MaskedRow(row["row"], row["part"], tuple(TokenPiece(**each) for each in row["pieces"])) for row in told
+        tokens=report_tokens(found.tokens) if found.tokens else None,
+        untold=found.untold,
+        mapped=found.mapped,
+        samples=found.masked,
+        rewards=found.rewarded,
     )
+
+
+def _readiness(found: Readiness) -> MethodReadiness:
+    return MethodReadiness(
+        ready=found.ready,
+        because=found.because,
+        caveat=found.caveat,
+        mapping=found.mapping,
+        removes=found.removes,
+        unmapped=found.unmapped,
+    )
+
+
+def _problem(finding: Finding) -> RowProblem:
+    return RowProblem(
+        code=finding.rule.code if finding.rule else "",
+        name=finding.rule.name if finding.rule else "",
+        severity=severity_of(finding),
+        message=finding.message,
+        rows=finding.rows,
+        count=finding.count,
+    )
+
+
+def report_tokens(tokens: Tokens) -> TokenReport:
+    """Return what was counted of tokens, without the numbers of the rows."""
+    counted: dict[str, Any] = {name: getattr(tokens, name).count for name in COUNTS}
+    plain = {each.name: getattr(tokens, each.name) for each in fields(tokens)}
+    lengths = {each.name: getattr(tokens.lengths, each.name) for each in fields(tokens.lengths)}
+    cut = round(tokens.truncated / tokens.rows, 4) if tokens.rows else 0.0
+    del plain["lengths"]
+    return TokenReport(**{**lengths, **plain, **counted, "truncated_fraction": cut})

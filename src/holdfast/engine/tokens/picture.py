@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from holdfast.core.scan import MaskedRow, TokenPiece, Tokens, render_share
+from holdfast.core.results.inspect import TokenReport
+from holdfast.core.scan import MaskedRow, TokenPiece, render_share
 from holdfast.engine.report.page import TEMPLATES
 
 SHOWN = 1500
@@ -64,15 +65,15 @@ class SamplePicture:
     left: int
 
 
-def draw_bars(tokens: Tokens) -> tuple[Bar, ...]:
+def draw_bars(tokens: TokenReport) -> tuple[Bar, ...]:
     """Return the histogram's bars, shortest rows first; none for lengths that nobody counted."""
     return tuple(_bars(tokens))
 
 
-def _bars(tokens: Tokens) -> Iterator[Bar]:
-    highest = max((rows for _, rows in tokens.lengths.histogram), default=0)
+def _bars(tokens: TokenReport) -> Iterator[Bar]:
+    highest = max((rows for _, rows in tokens.histogram), default=0)
     low = 0
-    for bound, rows in tokens.lengths.histogram:
+    for bound, rows in tokens.histogram:
         over = tokens.max_length is not None and low > tokens.max_length
         yield Bar(low, bound, rows, round(100 * rows / highest, 2) if highest else 0.0, over)
         low = bound + 1
@@ -101,20 +102,20 @@ def draw_row(row: MaskedRow) -> SamplePicture:
     )
 
 
-def tell_figures(tokens: Tokens) -> tuple[tuple[str, str, str], ...]:
+def tell_figures(tokens: TokenReport) -> tuple[tuple[str, str, str], ...]:
     """Return the figures that go above a picture: name, value, and a note."""
-    lengths, rows = tokens.lengths, tokens.rows
+    rows = tokens.rows
     sample = f"of {tokens.of}" if tokens.of is not None and tokens.of > rows else ""
     told = [
         ("rows", f"{rows}", sample),
-        ("half have up to", f"{lengths.p50}", "tokens"),
-        ("95 in 100 up to", f"{lengths.p95}", "tokens"),
-        ("longest", f"{lengths.max}", "tokens"),
+        ("half have up to", f"{tokens.p50}", "tokens"),
+        ("95 in 100 up to", f"{tokens.p95}", "tokens"),
+        ("longest", f"{tokens.max}", "tokens"),
     ]
     if tokens.max_length is not None:
         told.append(("cut", render_share(tokens.truncated, rows), f"at max_length {tokens.max_length}"))
-    if tokens.dropped.count:
-        told.append(("left out", render_share(tokens.dropped.count, rows), "by the trainer"))
+    if tokens.dropped:
+        told.append(("left out", render_share(tokens.dropped, rows), "by the trainer"))
     if tokens.packed is not None:
         told.append(("packs filled", f"{100 * tokens.packed:.0f} %", f"{tokens.units} packs"))
     if tokens.steps is not None:
@@ -122,7 +123,7 @@ def tell_figures(tokens: Tokens) -> tuple[tuple[str, str, str], ...]:
     return tuple(told)
 
 
-def render_page(title: str, tokens: Tokens, rows: Sequence[MaskedRow] = ()) -> str:
+def render_page(title: str, tokens: TokenReport, rows: Sequence[MaskedRow] = ()) -> str:
     """Return the pictures as one HTML page. It needs nothing beside itself: no network, no script, no font."""
     views = tuple(draw_row(row) for row in rows)
     template = TEMPLATES.get_template("tokens.html.jinja")
