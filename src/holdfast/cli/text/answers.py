@@ -14,6 +14,7 @@ from click import style
 from holdfast.cli.text.findings import render_findings
 from holdfast.cli.text.rehearsal import render_rehearsal
 from holdfast.core.errors import HoldfastError
+from holdfast.engine.run.launch import command_to_try_again
 from holdfast.engine.units import render_number
 
 Answer = Mapping[str, Any]
@@ -151,8 +152,7 @@ def _advice(answer: Answer) -> Iterator[tuple[str, str]]:
             for found in lost:
                 yield "push it", f"hf upload {found['repository']} {found['folder'] or answer['folder']}"
         case "failed" if refuser := answer.get("refused_by"):
-            verb = "rehearse" if refuser == "rehearsal" else "check"
-            yield "try again", f"holdfast {verb} {answer['asked'].get('target', 'JOB')}"
+            yield "try again", command_to_try_again(answer["asked"], refuser)
         case "failed" if started:
             yield "why", f"holdfast diagnose {run}"
             yield "go on", f"holdfast resume {run}"

@@ -1,8 +1,9 @@
 """From what was asked to what a run starts from. Pure: the same question gives the same plan."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from shlex import quote
 from typing import Any
 
 from holdfast.core.finding import Finding, Severity
@@ -55,6 +56,21 @@ def describe(job: Job | None, target: str) -> dict[str, Any]:
         asked |= {"method": job.method.value, "model": job.model.path, "dataset": job.dataset.path}
         asked |= {"backend": job.where.backend, "pushed": job.output.push_to}
     return asked
+
+
+def command_to_try_again(about: Mapping[str, Any], refused_by: str) -> str:
+    """Return the command that shows whether a job that was refused is fixed.
+
+    A script is rehearsed for this machine, as `run` does: where a GPU is assumed, it may pass.
+
+    >>> command_to_try_again({"target": "train.py", "backend": "local"}, "rehearsal")
+    'holdfast rehearse train.py --set where.backend=local'
+    """
+    target = str(about.get("target", "job.yaml"))
+    if refused_by != "rehearsal":
+        return f"holdfast check {quote(target)}"
+    here = "" if "method" in about else f" --set where.backend={about.get('backend', 'local')}"
+    return f"holdfast rehearse {quote(target)}{here}"
 
 
 def refusals(findings: Iterable[Finding], despite: Collection[str]) -> list[Finding]:

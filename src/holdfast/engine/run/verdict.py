@@ -1,9 +1,9 @@
 """How a run went, in one sentence that needs no knowledge of training; and what to do next."""
 
 from dataclasses import dataclass
-from shlex import quote
 
 from holdfast.core.event import Stage
+from holdfast.engine.run.launch import command_to_try_again
 from holdfast.engine.run.progress import MetricValue, Progress
 from holdfast.engine.units import render_change, render_duration, render_number
 
@@ -78,9 +78,8 @@ def render_advice(progress: Progress, run: str) -> tuple[tuple[str, str], ...]:
     if not progress.state.stage.ended:
         return ((f"holdfast watch {run}", "looks on"), (f"holdfast stop {run}", "saves and ends it"))
     if progress.attempt is None:
-        target = quote(str(progress.state.about.get("target", "job.yaml")))
-        verb = "rehearse" if progress.state.refused_by == "rehearsal" else "check"
-        return ((f"holdfast {verb} {target}", "shows whether it is fixed"),)
+        again = command_to_try_again(progress.state.about, progress.state.refused_by)
+        return ((again, "shows whether it is fixed"),)
     resumed = "continues from the newest whole checkpoint" if progress.checkpoint else "starts it again"
     why = (
         (f"holdfast diagnose {run}", "tells why it failed, with the lines that say so")
