@@ -139,7 +139,7 @@ def mask_half(rows, collate=DataCollatorForLanguageModeling(tokenizer, mlm=False
     return batch
 """
 COLLATED: tuple[Job, ...] = (
-    plain("labels-moved-twice", "step/user-code-error", top=MOVED.format(":-1", "1:"), collator="moved"),
+    plain("labels-moved-twice", "step/labels-misaligned", top=MOVED.format(":-1", "1:"), collator="moved"),
     plain("labels-of-some-rows-masked", top=HALF_MASKED, collator="mask_half"),
     plain("labels-as-they-are", top=MOVED.format(":", ":"), collator="moved"),
 )

@@ -88,6 +88,25 @@ def test_a_misspelt_device_is_refused(tmp_path: Path) -> None:
     assert "Expected one of cpu, cuda" in done.errors
 
 
+MACHINE_WITH_A_GPU = """
+import functools, os, torch
+@functools.cache
+def is_available():
+    return os.environ.get("CUDA_VISIBLE_DEVICES") != ""
+torch.cuda.is_available = is_available
+torch.cuda.device_count = lambda: 2 if os.environ.get("CUDA_VISIBLE_DEVICES") != "" else 0
+"""
+
+
+def test_the_gpu_of_this_machine_is_left_alone(tmp_path: Path) -> None:
+    """A rehearsal without `--gpu` plays the GPU that a job will have, also where there is one."""
+    (tmp_path / "machine.py").write_text(MACHINE_WITH_A_GPU)
+    asks = SEEN + "import os\nprint(os.environ.get('CUDA_VISIBLE_DEVICES'))"
+    variables = {"PYTHONPATH": str(tmp_path), "CUDA_VISIBLE_DEVICES": "1"}
+    done = script(tmp_path, asks, preloaded=("torch", "machine"), variables=variables)
+    assert done.printed == ["True 1 True (8, 0)", "True True 0", "0 0 True", "False", "1"], done.errors
+
+
 def test_nothing_is_replaced_without_a_gpu(tmp_path: Path) -> None:
     """A job on a processor fails as it will."""
     done = script(tmp_path, "import torch\nprint(torch.cuda.is_available())\ntorch.zeros(1).to('cuda')", gpu="none")
@@ -139,7 +158,9 @@ def test_settings_of_a_gpu(tmp_path: Path) -> None:
     assert {name: told[name] for name, *_ in FINE} == {name: expected for name, _, _, expected in FINE}, done.errors
     for name, _, _, said in REFUSED:
         assert any(part in told[name] for part in said.split("|")), told[name]
-    assert {"tf32=True", "fp16=True", "torch_compile=True", "ddp_backend='nccl'"} <= set(done.not_rehearsed)
+    assert {"bf16 without a GPU", "tf32=True", "fp16=True", "torch_compile=True", "ddp_backend='nccl'"} <= set(
+        done.not_rehearsed
+    )
     asked = {each["setting"]: each["asked"] for each in done.facts("replaced")}
     assert asked["fp16"] == "True"
 

@@ -525,3 +525,59 @@ def test_a_sentence_of_a_library_ends_once() -> None:
     said = "The library says: `max_length` is too small.."
     cause = Cause(signature=signature, confidence=0.9, evidence=(), cause=said, fix="")
     assert advise(cause, Circumstances(error=""))[0] == said.removesuffix(".")
+
+
+FILES: list[tuple[dict[str, object], str]] = [
+    ({"path": "json", "data_files": "rows.jsonl"}, "rows.jsonl --method dpo"),
+    ({"path": "json", "data_files": ["a.jsonl", "b.jsonl"]}, "a.jsonl --method dpo"),
+    ({"path": "csv", "data_files": {"train": ["rows.csv"], "test": "test.csv"}}, "rows.csv --method dpo"),
+    ({"path": "trl-lib/pairs"}, "trl-lib/pairs --method dpo"),
+]
+
+
+@pytest.mark.parametrize(("rows", "words"), FILES)
+def test_command_that_shows_the_rows_names_a_file(rows: dict[str, object], words: str) -> None:
+    """The builder of `load_dataset("json", data_files=…)` is nothing that `inspect` can read."""
+    log = raised(
+        "train.py:3 <module>: DPOTrainer(", f"{PACKAGES}/trl/x.py:5 f: row['chosen']", error="KeyError: 'chosen'"
+    )
+    facts = ({"about": "dataset", **rows}, {"about": "training", "trainer": ["DPOTrainer"], "columns": ["question"]})
+
+    found = explained(log, name="dataset-missing-column", stage="tokenize", sources={}, facts=facts)
+
+    assert f"`holdfast inspect {words}`" in found.cause.fix
+
+
+def test_what_a_rehearsal_says_to_do_is_kept() -> None:
+    """Its own fix fits its own reason; the class's is for the cases that gave none."""
+    cause = name_cause("no-trainable-parameters", "`beta` is 0", {}, fix="Give `beta` a value above 0.")
+    scene = FailureContext(target="train.py", parts={"whole": PartResult(part="whole", code=0)})
+
+    found = explain_failures(Rehearsal(stages=(), failures=(Failure(stage="step", cause=cause),)), scene)
+
+    assert found.failures[0].cause.fix == "Give `beta` a value above 0."
+
+
+def test_function_that_a_library_calls_with_other_arguments_is_named_by_its_own_line() -> None:
+    """Python raises where it is called; the user's line that led there is `trainer.train()`."""
+    source = "class Right:\n    def __call__(self, completions, target): ...\n\n\ntrainer.train()\n"
+    log = raised(
+        "train.py:5 <module>: trainer.train()",
+        f"{PACKAGES}/trl/trainer/grpo_trainer.py:1500 _calculate_rewards: output = reward_func(",
+        error="TypeError: Right.__call__() missing 1 required positional argument: 'target'",
+    )
+
+    found = explained(log, name="dataset-missing-column", sources={"train.py": source})
+
+    assert (found.where, found.function, found.role) == ("train.py:2", "Right.__call__", "reward function")
+    assert found.code == "def __call__(self, completions, target): ..."
+
+
+def test_own_call_that_does_not_fit_is_the_line_that_calls() -> None:
+    """There the caller is the user, too."""
+    source = "def clean(row, more): ...\n\n\nclean(1)\n"
+    log = raised(
+        "train.py:4 <module>: clean(1)", error="TypeError: clean() missing 1 required positional argument: 'more'"
+    )
+
+    assert explained(log, sources={"train.py": source}).where == "train.py:4"

@@ -402,3 +402,26 @@ def test_resume_that_nobody_tried_is_skipped_for_what_kept_it() -> None:
     assert {each.name: each.because for each in found.stages}["resume"] == (
         "a job is resumed only where it comes to its end, and the script failed at `push`"
     )
+
+
+def test_evaluation_that_was_not_asked_for_says_which_setting_asks() -> None:
+    """Rows to evaluate on are given, and the strategy is to evaluate never."""
+    training = {"event": "fact", "about": "training", "may_evaluate": True, "arguments": {}}
+
+    found = judged(played(tellings=(*PASSED, training)), stopped(), resumed())
+
+    because = {each.name: each.because for each in found.stages}
+    assert because["evaluate"] == '`eval_strategy` is "no", so nothing is evaluated on the `eval_dataset`'
+
+
+@pytest.mark.parametrize("evaluates", [True, False])
+def test_loop_is_neither_stopped_nor_said_to_train_nothing(evaluates: bool) -> None:
+    """It trains, and may evaluate, in lines of its own."""
+    loop = {"event": "fact", "about": "loop", "evaluates": evaluates}
+
+    found = judged(played(tellings=(*PASSED, loop), events=()))
+
+    because = {each.name: each.because or "" for each in found.stages}
+    assert ("evaluates as part of `step`" in because["evaluate"]) == evaluates
+    assert "without a Trainer is not stopped" in because["stop"]
+    assert "without a Trainer is not resumed" in because["resume"]

@@ -4,16 +4,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
-from typing import Final
+from typing import Any, Final
 
 from holdfast.core.diagnosis import Cause, Evidence
 from holdfast.core.document import Document
 from holdfast.core.log import Traceback
+from holdfast.core.methods import Method
+from holdfast.core.notebook import is_notebook
 from holdfast.core.rehearsal import Failure, Part, PartResult, Rehearsal
 from holdfast.engine.rehearse.advising import ROWS, Circumstances, advise
 from holdfast.engine.rehearse.formatting import advise_formatting, find_formatting
 from holdfast.engine.rehearse.job_keys import find_job_key, place_of
-from holdfast.engine.rehearse.naming import CODE, OURS, because_of, name_cause
+from holdfast.engine.rehearse.naming import CODE, OURS, because_of, general_advice, name_cause
 from holdfast.engine.rehearse.tracebacks import Cells, FailingLine, find_failing_line
 
 MARKS: Final = re.compile(r"[\s^~]+|\"+|(?:The above exception|During handling of the above|Traceback) .*")
@@ -52,7 +54,7 @@ def explain_failures(found: Rehearsal, scene: FailureContext) -> Rehearsal:
 
 def _explained(failure: Failure, scene: FailureContext) -> Failure:
     if failure.part is None or failure.over:
-        return _explained_without_exception(_placed(failure, scene, "", None), scene)
+        return _explained_without_exception(_placed(failure, scene, "", _told_line(failure, scene)), scene)
     played, traceback = scene.parts[failure.part], scene.tracebacks.get(failure.part)
     error = because_of(played)
     line = find_failing_line(traceback, scene.sources, scene.cells) if traceback else None
@@ -78,9 +80,20 @@ def _of_job(failure: Failure) -> Failure:
 def _explained_without_exception(failure: Failure, scene: FailureContext) -> Failure:
     """Return a failure that no exception told, or a limit ended, with its fix in one sentence."""
     about = Circumstances(error="", target=scene.target, adapted=_makes_adapter(scene), place=failure.where)
-    _, fix = advise(failure.cause, about)
-    cause = failure.cause.cause
+    cause, fix = failure.cause.cause, failure.cause.fix
+    if fix == general_advice(failure.cause.signature):
+        _, fix = advise(failure.cause, about)
     return replace(failure, cause=replace(failure.cause, cause=cause[:1].upper() + cause[1:], fix=fix))
+
+
+def _told_line(failure: Failure, scene: FailureContext) -> FailingLine | None:
+    """Return the line of the user's own code that was told beside what is wrong; None where none was."""
+    path, _, number = failure.where.rpartition(":")
+    if path not in scene.sources or not number.isdigit():
+        return None
+    cells = scene.cells if is_notebook(path) else ()
+    code = scene.sources[path].splitlines()[int(number) - 1 : int(number)]
+    return FailingLine(path=path, line=int(number), code="".join(code).strip(), cells=cells)
 
 
 def _makes_adapter(scene: FailureContext) -> bool:
@@ -148,10 +161,17 @@ def _inspected(scene: FailureContext, played: PartResult, trainer: str) -> str:
     if scene.job is not None:
         return scene.target
     rows = played.first("dataset")
-    files = rows.get("data_files")
-    named = files if isinstance(files, str) else rows.get("path")
+    named = _first_file(rows["data_files"]) if rows.get("data_files") else rows.get("path")
     method = trainer.removesuffix("Trainer").lower()
-    return f"{named} --method {method}" if isinstance(named, str) and method and PurePath(named).name else ""
+    known = method in {each.value for each in Method}
+    return f"{named} --method {method}" if known and isinstance(named, str) and PurePath(named).name else ""
+
+
+def _first_file(named: Any) -> str | None:
+    """Return the first of the files that a dataset is made of: one, a list of them, or several by split."""
+    while isinstance(named, list | Mapping) and named:
+        named = named[0] if isinstance(named, list) else next(iter(named.values()))
+    return named if isinstance(named, str) else None
 
 
 def _shown(cause: Cause, traceback: Traceback | None) -> list[Evidence]:

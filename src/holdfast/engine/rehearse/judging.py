@@ -24,7 +24,8 @@ from holdfast.core.rehearsal import (
     Told,
 )
 from holdfast.engine.rehearse.continuing import judge_resume, judge_stop, warn_of_restarts
-from holdfast.engine.rehearse.naming import because_of, name_cause
+from holdfast.engine.rehearse.naming import because_of, general_advice, name_cause, signature_of
+from holdfast.engine.rehearse.tracebacks import spell_place
 from holdfast.signatures import prevented_by
 
 Diagnose = Callable[[PartResult, StageName], Cause]
@@ -66,6 +67,12 @@ UNSEEN: Final[Mapping[StageName, str]] = {
     "push": "the script pushes nothing",
     "export": "nothing was saved that could be exported",
 }
+IN_LOOP: Final[Mapping[StageName, str]] = {
+    "evaluate": "the loop evaluates as part of `step`",
+    "stop": "a training loop without a Trainer is not stopped in a rehearsal",
+    "resume": "a training loop without a Trainer is not resumed in a rehearsal",
+}
+"""Why stages of a script with a loop of its own were not gone through; the first holds only where the loop evaluates."""
 
 GUESSED: Final[Mapping[str, tuple[str, ...]]] = {
     "gradient-checkpointing-no-grad-input": ("no-trainable-parameters", "weights-not-updated"),
@@ -254,10 +261,15 @@ def _objected(objections: Sequence[Objection], failures: Sequence[Failure]) -> I
             known.add(name)
             yield Failure(
                 stage=each.stage,
-                cause=name_cause(name, each.message, {"rule": each.code}),
+                cause=name_cause(name, each.message, {"rule": each.code}, fix=_advice_of(name, each.code)),
                 blame="model" if each.stage == "model" else "data",
                 blamed=f"{each.code} says so of what the script gave its trainer",
             )
+
+
+def _advice_of(name: str, code: str) -> str:
+    """Return what to do about a rule's objection: what its class says of every case, else the rule's own page."""
+    return "" if general_advice(signature_of(name)) else f"`holdfast explain {code}` shows how such rows are corrected."
 
 
 def _warns(objection: Objection) -> bool:
@@ -268,7 +280,8 @@ def _warns(objection: Objection) -> bool:
 def _wrong(whole: PartResult) -> Iterator[Failure]:
     for each in whole.told("wrong"):
         cause = name_cause(each["class"], each["because"], each["evidence"], fix=each.get("fix", ""))
-        yield Failure(stage=each["stage"], cause=cause)
+        where = spell_place(each["path"], each["line"]) if each.get("path") else ""
+        yield Failure(stage=each["stage"], cause=cause, where=where)
 
 
 def _together(raised: list[Failure], told: list[Failure]) -> list[Failure]:
@@ -308,6 +321,10 @@ def _unseen(stage: StageName, whole: PartResult, failures: Sequence[Failure]) ->
         return "the script failed at `resume`, before its first step"
     if because := _left_off(whole):
         return f"the rehearsal ended at `{failed_stage(whole)}`: {because}"
+    if stage == "evaluate" and any(each.get("may_evaluate") for each in whole.facts("training")):
+        return '`eval_strategy` is "no", so nothing is evaluated on the `eval_dataset`'
+    if loops := whole.facts("loop"):
+        return IN_LOOP[stage] if stage in IN_LOOP and (stage != "evaluate" or loops[-1]["evaluates"]) else UNSEEN[stage]
     return UNSEEN[stage]
 
 

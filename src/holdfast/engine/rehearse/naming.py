@@ -183,7 +183,7 @@ def name_cause(name: str, because: str, evidence: Mapping[str, Any], *, fix: str
     Raises:
         StopIteration: There is no such class.
     """
-    signature = next(each for each in all_signatures() if each.name == name)
+    signature = signature_of(name)
     shown = ", ".join(f"{key}: {value}" for key, value in evidence.items())
     lines = (Evidence(path="the rehearsal", line=0, text=shown),) if shown else ()
     return Cause(
@@ -191,8 +191,17 @@ def name_cause(name: str, because: str, evidence: Mapping[str, Any], *, fix: str
         confidence=0.9,
         evidence=lines,
         cause=f"{because.rstrip('.')}.",
-        fix=fix or _general_advice(signature),
+        fix=fix or general_advice(signature),
     )
+
+
+def signature_of(name: str) -> Signature:
+    """Return the class of a name.
+
+    Raises:
+        StopIteration: There is no such class.
+    """
+    return next(each for each in all_signatures() if each.name == name)
 
 
 def _cause_of_limit(played: PartResult, stage: StageName) -> Cause:
@@ -202,7 +211,7 @@ def _cause_of_limit(played: PartResult, stage: StageName) -> Cause:
     return name_cause(CODE, f"{played.over}; it was at the stage `{stage}`", {})
 
 
-def _general_advice(signature: Signature) -> str:
+def general_advice(signature: Signature) -> str:
     """Return a class's advice without the sentences that need values of a log."""
     return " ".join(sentence for sentence in split_sentences(signature.fix) if "{" not in sentence)
 

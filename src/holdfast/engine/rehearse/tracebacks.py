@@ -17,6 +17,10 @@ Cells = tuple[tuple[int, int], ...]
 TOP: Final = "<module>"
 LAMBDA: Final = "<lambda>"
 NAMED: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+REFUSED: Final = re.compile(
+    r"TypeError: (?:\w+\.<locals>\.)*(?P<name>[\w.]+)\(\) (?:missing \d+ required|got an unexpected keyword|got multiple values|takes )"
+)
+"""What Python says of a call that a function does not fit."""
 ROLES: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (re.compile(r"transformers/trainer_callback\.py.* in call_event$"), "callback"),
     (re.compile(r"trl/.* in _calculate_rewards$"), "reward function"),
@@ -98,11 +102,58 @@ def find_failing_line(traceback: Traceback, sources: Mapping[str, str], cells: C
         sources: The texts of the user's files, by path as the traceback spells it; frames of other files are not the user's.
         cells: Of a notebook, the first line of each cell and its number.
     """
+    if refused := _refused_function(traceback, sources, cells):
+        return refused
     found = [line for part in traceback.chain if (line := _innermost(part.frames, sources, cells))]
     within = [
         line for line in found if line.role
     ]  # of a worker's exception the cause has the function, the last one a call
     return next(iter([*reversed(within), *reversed(found)]), None)
+
+
+def _refused_function(traceback: Traceback, sources: Mapping[str, str], cells: Cells) -> FailingLine | None:
+    """Return the first line of a function of the user's that a library called with other arguments than it takes.
+
+    Python raises where it is called, so that no line of the function is in the traceback.
+    """
+    frames = traceback.chain[-1].frames if traceback.chain else ()
+    text = traceback.error[0].text if traceback.error else ""
+    found = REFUSED.search(text)
+    if found is None or not frames or frames[-1].file in sources:
+        return None
+    name = found["name"]
+    defined = [(path, node) for path, source in sources.items() for node in functions_named(source, name)]
+    if len(defined) != 1:
+        return None
+    path, node = defined[0]
+    return FailingLine(
+        path=path,
+        line=node.lineno,
+        code=_line(sources[path], node.lineno),
+        function=name,
+        role=role_of(frames),
+        cells=cells if is_notebook(path) else (),
+    )
+
+
+def functions_named(source: str, name: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    r"""Yield the functions of a module that go by a name, of a class by its too.
+
+    >>> [each.lineno for each in functions_named("def f(): ...
+    class A:
+    def f(self): ...", "A.f")]
+    [3]
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return
+    owner, _, last = name.rpartition(".")
+    for around in ast.walk(tree):
+        own = around.name if isinstance(around, ast.ClassDef) else ""
+        for node in ast.iter_child_nodes(around):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and (own, node.name) == (owner, last):
+                yield node
 
 
 def _innermost(frames: Sequence[Frame], sources: Mapping[str, str], cells: Cells) -> FailingLine | None:

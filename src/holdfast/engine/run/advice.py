@@ -1,7 +1,8 @@
 """Commands that make sense for a run as it stands."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from shlex import quote
+from typing import Any
 
 from holdfast.core.event import RunState, Stage
 from holdfast.core.results.run import NextCommand
@@ -40,10 +41,23 @@ def _next(run: str, state: RunState, *, supervised: bool | None) -> Iterator[tup
             folder = state.pushes.get(found.repository, {}).get("folder") or state.folder
             yield "push it", f"hf upload {found.repository} {folder}", "uploads what is missing"
     elif not state.attempts:
-        verb = "rehearse" if state.refused_by == "rehearsal" else "check"
-        target = quote(str(state.about.get("target", "job.yaml")))
-        yield "try again", f"holdfast {verb} {target}", "shows whether it is fixed"
+        yield "try again", command_to_try_again(state.about, state.refused_by), "shows whether it is fixed"
     else:
         if state.stage is Stage.FAILED:
             yield "why", f"holdfast diagnose {run}", "finds the cause, with the lines that show it"
         yield resume
+
+
+def command_to_try_again(about: Mapping[str, Any], refused_by: str) -> str:
+    """Return the command that shows whether a job that was refused is fixed.
+
+    A script is rehearsed for this machine, as `run` does: where a GPU is assumed, it may pass.
+
+    >>> command_to_try_again({"target": "train.py", "backend": "local"}, "rehearsal")
+    'holdfast rehearse train.py --set where.backend=local'
+    """
+    target = str(about.get("target", "job.yaml"))
+    if refused_by != "rehearsal":
+        return f"holdfast check {quote(target)}"
+    here = "" if "method" in about else f" --set where.backend={about.get('backend', 'local')}"
+    return f"holdfast rehearse {quote(target)}{here}"

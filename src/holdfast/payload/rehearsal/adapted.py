@@ -15,6 +15,8 @@ LEAST = 1e-5
 """A weight of an adapter below which it may leave no trace in a merged model's few bits."""
 SEEN = 1e-4
 """How far apart numbers of a model with and without its adapter must be to tell them by."""
+KEEP = "Save the adapter with `trainer.save_model()` before it is merged, or save the model that `merge_and_unload()` returns."
+MERGED = "Save what `merge_and_unload()` returns; `unload()` takes the adapter away."
 MERGES = re.compile(r"\bmerge_and_unload\b")
 UNLOADS = re.compile(r"\.unload\(")
 LABELLED = {"SEQ_CLS": "AutoModelForSequenceClassification", "TOKEN_CLS": "AutoModelForTokenClassification"}
@@ -25,12 +27,12 @@ WRITES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
 HEAD = re.compile(r"\b(score|classifier)\b.*\bweight$")
 
 
-def look(final: Sequence[Path], trained: Mapping[str, Any], order: PartRequest, tell: EventWriter) -> None:
+def look(final: Sequence[Path], trainings: Sequence[Mapping[str, Any]], order: PartRequest, tell: EventWriter) -> None:
     """Tell of adapters without tensors or without training, and of merged models without their adapter.
 
     Args:
         final: Folders of what was saved at the end.
-        trained: The fact about the last training; `adapter` is the largest weight of it that began as 0, if it has one.
+        trainings: The fact about each training; `adapter` is the largest weight of it that began as 0, if it has one.
         order: Has the script's text.
         tell: Where it is told.
     """
@@ -38,17 +40,23 @@ def look(final: Sequence[Path], trained: Mapping[str, Any], order: PartRequest, 
     for folder in adapters:
         if not _tensors(folder):
             because = f"{folder.name}/{FILE} holds no tensor: nothing of what was trained is in it"
-            tell.wrong("no-checkpoint-saved", "save", because)
+            tell.wrong("no-checkpoint-saved", "save", because, fix=KEEP)
             return
-    moved = trained.get("adapter") or 0.0
-    if adapters and moved > LEAST and not any(_largest(each) for each in adapters):
+    learnt = [each for each in trainings if (each.get("adapter") or 0.0) > LEAST]
+    if adapters and learnt and not any(_largest(each) for each in adapters):
         because = f"the adapter in {adapters[0].name} is what it was before the training: all of its `lora_B` are 0"
-        tell.wrong("no-checkpoint-saved", "save", because)
-    if moved > LEAST and (MERGES.search(order.source) or (UNLOADS.search(order.source) and not adapters)):
-        for folder in (each for each in final if (each / "config.json").is_file()):
-            if _is_base(folder, str(trained.get("base") or "")):
-                because = f"the merged model in {folder.name} is the base model: what the adapter learnt is not in it"
-                tell.wrong("user-code-error", "export", because)
+        tell.wrong(
+            "no-checkpoint-saved", "save", because, fix="Save the adapter after `trainer.train()`, and not before."
+        )
+    if learnt and (MERGES.search(order.source) or UNLOADS.search(order.source)):
+        bases = {str(each.get("base") or "") for each in learnt}
+        whole = (each for each in final if (each / "config.json").is_file())
+        for folder in (each for each in whole if any(_is_base(each, base) for base in bases)):
+            because = f"the model in {folder.name} is the base model: what the adapter learned is not in it"
+            if MERGES.search(order.source) or not adapters:
+                tell.wrong("user-code-error", "export", because, fix=MERGED)
+            else:  # which may be wanted beside the adapter
+                tell.doubt("user-code-error", "export", f"{because}. {MERGED}")
 
 
 def is_of_another_task(folder: Path, trained: Mapping[str, Any], tell: EventWriter) -> bool:
@@ -67,9 +75,10 @@ def is_of_another_task(folder: Path, trained: Mapping[str, Any], tell: EventWrit
         return False
     because = (
         f"the adapter in {folder.name} has `task_type={name}`, and {trained['model']} was trained with it: whoever loads it by "
-        'its task gets a classifier, whose head it lacks; give LoraConfig `task_type="CAUSAL_LM"`, or train a classifier'
+        "its task gets a classifier, whose head it lacks"
     )
-    tell.wrong("merged-config-architecture-wrong", "export", because)
+    fix = 'Give LoraConfig `task_type="CAUSAL_LM"`, or train a classifier.'
+    tell.wrong("merged-config-architecture-wrong", "export", because, fix=fix)
     return True
 
 
@@ -136,7 +145,8 @@ def _compare(without: Any, before: Any, merged: Any, folder: Path, tell: EventWr
         because = (
             f"merged, the model of {folder.name} says something else than with its adapter: {lost:.2g} of {does:.2g}"
         )
-        tell.wrong("user-code-error", "export", because)
+        fix = "Merge in the type that the adapter was trained in, and save what `merge_and_unload()` returns."
+        tell.wrong("user-code-error", "export", because, fix=fix)
 
 
 def _says(model: Any) -> Any:

@@ -27,7 +27,8 @@ def look(order: PartRequest, tell: EventWriter) -> None:
     folders = find_models(order.inside)
     tell.fact("saved", folders=[str(each.relative_to(order.inside)) for each in folders])
     facts = read_facts(order)
-    trained = next((each for each in reversed(facts) if each["about"] == "trained"), None)
+    trainings = [each for each in facts if each["about"] == "trained"]
+    trained = trainings[-1] if trainings else None
     pushed = any(each["about"] == "push" for each in facts)
     saved = bool(folders) or pushed or _has_weights(order.inside)
     predictions.judge()
@@ -35,11 +36,12 @@ def look(order: PartRequest, tell: EventWriter) -> None:
         loops.judge(order, tell, saved=saved)
     elif not saved:
         because = "training came to its end, and the script saved no checkpoint and no model, and pushed none"
-        tell.wrong("no-checkpoint-saved", "save", because)
+        fix = "Call `trainer.save_model()` after `trainer.train()`, or choose a `save_strategy` that saves."
+        tell.wrong("no-checkpoint-saved", "save", because, fix=fix)
         return
     final = [each for each in folders if not each.name.startswith("checkpoint-")] or folders[:1]
     if trained is not None:
-        adapted.look(final, trained, order, tell)
+        adapted.look(final, trainings, order, tell)
         look_at_bodies(final, trained, tell)
     for folder in final[:MOST]:
         if trained is not None and adapted.is_of_another_task(folder, trained, tell):
@@ -75,7 +77,8 @@ def look_at_bodies(final: Sequence[Path], trained: Mapping[str, Any], tell: Even
     bare = [name for name in names.values() if name.endswith("Model") and not name.endswith("LMHeadModel")]
     if bare and len(bare) == len(names) == len(final) and "For" in str(trained["model"]):
         because = f"{trained['model']} was trained, and {bare[0]} was saved: the body without the head"
-        tell.wrong("merged-config-architecture-wrong", "export", because)
+        fix = f"Save the model with its head: `trainer.save_model()`, and not the `{bare[0]}` within it."
+        tell.wrong("merged-config-architecture-wrong", "export", because, fix=fix)
 
 
 def _architecture(folder: Path) -> str:
@@ -92,7 +95,8 @@ def look_for_tokenizer(final: Sequence[Path], order: PartRequest, tell: EventWri
         because = (
             f"the script adds tokens, and saves no tokenizer: {final[0].name} has embeddings that nothing leads to"
         )
-        tell.wrong("model-files-missing", "save", because)
+        fix = f"Call `tokenizer.save_pretrained` for the folder {final[0].name} too."
+        tell.wrong("model-files-missing", "save", because, fix=fix)
     elif whole and not (whole[0] / "preprocessor_config.json").is_file():
         because = f"no tokenizer was saved beside {whole[0].name}: `pipeline` and servers do not load it alone"
         tell.doubt("model-files-missing", "save", because)
@@ -130,7 +134,8 @@ def look_at_names(model: Any, info: Mapping[str, Any], folder: Path, tell: Event
     because = f"{len(lacking)} tensors of {type(model).__name__} are not in {folder.name}, `{lacking[0]}` for one: loaded, they are random"
     if strange:
         because += f"; it holds {len(strange)} by names that nothing loads, such as `{strange[0]}`"
-        tell.wrong("model-config-weights-mismatch", "export", because)
+        fix = "Save the model that the trainer holds, with `trainer.save_model()`, or merge its adapter first and save what that returns."
+        tell.wrong("model-config-weights-mismatch", "export", because, fix=fix)
     else:
         tell.doubt("model-config-weights-mismatch", "export", because)
 
@@ -143,6 +148,6 @@ def write_words(model: Any, folder: Path, tell: EventWriter) -> None:
     model.eval().generate(given, attention_mask=torch.ones_like(given), max_new_tokens=WORDS, do_sample=False)
     ends = model.generation_config.eos_token_id
     if ends is None or ends == []:
-        tell.wrong(
-            "eos-never-learned", "export", f"{folder.name} names no token that ends a text: generation never ends"
-        )
+        because = f"{folder.name} names no token that ends a text: generation never ends"
+        fix = "Set `model.generation_config.eos_token_id = tokenizer.eos_token_id` before the model is saved."
+        tell.wrong("eos-never-learned", "export", because, fix=fix)

@@ -17,7 +17,8 @@ from .telling import EventWriter
 
 OWN = "trl:"
 """What scripts of TRL's own are named with."""
-MODULES = ("guards", "devices", "pushes", "rows", "twins", "writing", "trainers", "loops", "predictions")
+MODULES = ("guards", "predictions", "devices", "pushes", "rows", "twins", "writing", "trainers", "loops")
+"""What takes the place of functions, in order: `devices` looks at who calls a model, and whatever wraps the call before it stays below."""
 
 
 def play(line: str) -> int:

@@ -6,14 +6,20 @@ Source: `ForCausalLMLoss` of transformers 5.23. Covered: loops and trainers, ada
 that are given embeddings, rows of which several make one, and losses that neither come with the output nor from its logits.
 """
 
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
+from .guards import own_lines
 from .libraries import torch
 from .order import PartRequest
 from .telling import EventWriter
 from .wrapping import when_imported, wrap
 
+PAYLOAD = str(Path(__file__).absolute().parent.parent)
 IGNORED = -100
 """The label of tokens that no loss counts."""
 MATRIX = 2
@@ -63,10 +69,12 @@ class TokenBatch:
     Attributes:
         tokens: int64, (rows, tokens).
         attended: Which of them are no padding: bool, (rows, tokens).
+        at: The file and the line of the script that called the model; None where a library did.
     """
 
     tokens: Any
     attended: Any
+    at: tuple[str, int] | None = None
 
 
 class Predictions:
@@ -77,8 +85,8 @@ class Predictions:
         padding: How many of them are padding.
     """
 
-    def __init__(self, tell: EventWriter) -> None:
-        self._tell = tell
+    def __init__(self, tell: EventWriter, own: Callable[[FrameType], bool]) -> None:
+        self._tell, self._own = tell, own
         self._gradients = 0
         self.trained = self.padding = 0
 
@@ -91,12 +99,19 @@ class Predictions:
             return output
         mask: Any = kwargs.get("attention_mask", args[1] if len(args) > 1 else None)
         has_mask = torch.is_tensor(mask) and mask.shape == tokens.shape
-        batch = TokenBatch(tokens, mask != 0 if has_mask else torch.ones_like(tokens, dtype=torch.bool))
+        attended = mask != 0 if has_mask else torch.ones_like(tokens, dtype=torch.bool)
+        batch = TokenBatch(tokens, attended, self._own_place(sys._getframe(1)))
         if has_mask:
             self._look_at_mask(batch)
         if kind != "other":
             self._watch(batch, kwargs, output, ahead=NEXT if kind == "causal" else 0)
         return output
+
+    def _own_place(self, frame: FrameType | None) -> tuple[str, int] | None:
+        """Return the file and the line of a call, where the script's own lines made it."""
+        while frame and frame.f_code.co_filename.startswith(PAYLOAD):
+            frame = frame.f_back
+        return (frame.f_code.co_filename, frame.f_lineno) if frame and self._own(frame) else None
 
     def _look_at_mask(self, batch: TokenBatch) -> None:
         """Tell of a mask that leaves out all but one token, again and again: that is the padding."""
@@ -108,7 +123,7 @@ class Predictions:
         fix = (
             "Make `attention_mask` 1 for tokens of the text and 0 for padding, as a tokenizer does with `padding=True`."
         )
-        self._tell.wrong(INVERTED, "tokenize", because, fix=fix)
+        self._tell.wrong(INVERTED, "tokenize", because, fix=fix, at=batch.at)
 
     def _watch(self, batch: TokenBatch, given: Any, output: Any, *, ahead: int) -> None:
         """Have a batch looked at as soon as a loss of it is used.
@@ -157,7 +172,7 @@ class Predictions:
             distance = _distance(batch, targets)
             if distance is not None and (distance, own) in WRONG:
                 because, fix = WRONG[distance, own]
-                self._tell.wrong(SHIFTED, "step", because, fix=fix)
+                self._tell.wrong(SHIFTED, "step", because, fix=fix, at=batch.at)
 
     def judge(self) -> None:
         """Tell of padding among what was trained on: where it is most of it, little else was learnt."""
@@ -210,9 +225,9 @@ def _distance(batch: TokenBatch, targets: Any) -> int | None:
     return distance if shares[distance] >= MOSTLY else None
 
 
-def install(_order: PartRequest, tell: EventWriter) -> None:
+def install(order: PartRequest, tell: EventWriter) -> None:
     """Watch the calls of models."""
-    watch = Predictions(tell)
+    watch = Predictions(tell, own_lines(order))
     _watches[:] = [watch]
     when_imported("transformers.modeling_utils", lambda module: wrap(module.PreTrainedModel, "__call__", watch.call))
     when_imported("peft.peft_model", lambda module: wrap(module.PeftModel, "__call__", watch.call))

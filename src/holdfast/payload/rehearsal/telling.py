@@ -28,7 +28,7 @@ class EventWriter:
 
     def __init__(self, path: str) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        self._pid = os.getpid()
+        self._pid, self._home = os.getpid(), os.path.join(os.path.abspath("."), "")  # noqa: PTH118, PTH100 - pathlib is guarded
         self._open: list[str] = []  # stages that are being gone through, the innermost last
         self._said: set[str] = set()
         self._entered = ""
@@ -127,11 +127,14 @@ class EventWriter:
         if makes:
             self.fact("not_run", command=command[:500])
 
-    def wrong(self, name: str, stage: str, because: str, *, fix: str = "", **evidence: Any) -> None:
-        """Tell that a class of failure is there although nothing failed, once for each class; a fix takes the place of the class's."""
+    def wrong(
+        self, name: str, stage: str, because: str, *, fix: str, at: tuple[str, int] | None = None, **evidence: Any
+    ) -> None:
+        """Tell that a class of failure is there although nothing failed, once for each class, and what to do about this very cause."""
         if name not in self._said:
             self._said.add(name)
-            self.write("wrong", **{"class": name}, stage=stage, because=because, fix=fix, evidence=evidence)
+            place = {"path": self._named(at[0]), "line": at[1]} if at else {}
+            self.write("wrong", **{"class": name}, stage=stage, because=because, fix=fix, evidence=evidence, **place)
 
     def doubt(self, name: str, stage: str, because: str) -> None:
         """Tell that a class of failure may be there, once for each class; nothing fails for it."""
@@ -153,6 +156,10 @@ class EventWriter:
         if stage != self._entered:
             self._entered = stage
             self.write("enter", name=stage)
+
+    def _named(self, path: str) -> str:
+        """Return a path as a user names it who is in the folder that the script was started in."""
+        return path.removeprefix(self._home)
 
     def _once(self, event: str, what: str, **fields: Any) -> None:
         if what not in self._said:

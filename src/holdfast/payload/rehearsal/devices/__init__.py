@@ -27,6 +27,7 @@ NAME = "NVIDIA A100-SXM4-80GB"
 CAPABILITY = (8, 0)
 MEMORY = 80 * 2**30  # bytes
 CUDA = re.compile(r"cuda(:\d+)?")
+VISIBLE = "CUDA_VISIBLE_DEVICES"
 MEMORY_FIGURES = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
 SHOWN_BY = "a machine with a GPU: holdfast rehearse --gpu there"
 USING = ("step", "evaluate")
@@ -66,8 +67,8 @@ class AssumedDevice:
         self._pid, self._touched = os.getpid(), False
 
     def take_over(self, count: int) -> None:
-        """Take the place of what looks for a GPU, unless there is one."""
-        if self._torch.cuda.is_available():
+        """Take the place of what looks for a GPU; one that this machine has is left alone."""
+        if not _hide_gpus(self._torch):
             return
         self._show(count)
         self._do_nothing()
@@ -257,6 +258,25 @@ class AssumedDevice:
             self._touched = True
         elif self._touched or self._tell.stage in USING:
             raise RuntimeError(FORKED)
+
+
+def _hide_gpus(torch: Any) -> bool:
+    """Keep this machine's GPUs from this process; return whether that went well, as it does where none was used before.
+
+    The driver reads the variable once, when it is first asked. The script finds it as it was.
+    """
+    before = os.environ.get(VISIBLE)
+    os.environ[VISIBLE] = ""
+    try:
+        hidden = not torch.cuda.is_available()
+    finally:
+        if before is None:
+            del os.environ[VISIBLE]
+        else:
+            os.environ[VISIBLE] = before
+    if hidden:
+        wrap(torch.cuda, "device_count", lambda *_, **__: 0)  # which NVML tells, whatever the driver has read
+    return hidden
 
 
 class FinishedStream:

@@ -16,6 +16,7 @@ from ..wrapping import when_imported, wrap
 from .halves import Float16State
 
 SHOWN_BY = "a machine with a GPU: holdfast rehearse --gpu there"
+ASSUMED = "a GPU is assumed, and this machine has none; `holdfast rehearse … --set where.backend=local` rehearses the job for this machine"
 PLAIN_OPTIMIZER = "adamw_torch"
 OPTIMIZERS = (
     ("bnb", "bitsandbytes"),
@@ -73,16 +74,25 @@ def replace(this: Any, tell: EventWriter, halves: Float16State) -> bool:
     for name, package, plain in SWITCHES:
         if getattr(this, name, None) and (package is None or _is_installed(package)):
             _set(this, name, plain, tell)
-    if not (getattr(this, "fp16", False) and getattr(this, "bf16", False)):  # which is refused
-        if getattr(this, "fp16", False):
-            halves.ask(sharded=any(getattr(this, each, None) for each in ("deepspeed", "fsdp")))
-        for suffix in ("", "_full_eval"):
-            if getattr(this, f"fp16{suffix}", False):
-                _set(this, f"fp16{suffix}", plain=False, tell=tell)
-                object.__setattr__(this, f"bf16{suffix}", True)
+    _replace_precision(this, tell, halves)
     _replace_optimizer(this, tell)
     _replace_sharding(this, tell)
     return True
+
+
+def _replace_precision(this: Any, tell: EventWriter, halves: Float16State) -> None:
+    """Let bf16 pass, and play fp16 in it."""
+    half, brain = getattr(this, "fp16", False), getattr(this, "bf16", False)
+    if half and brain:
+        return  # which is refused
+    if brain:
+        tell.not_rehearsed("bf16 without a GPU", ASSUMED)
+    if half:
+        halves.ask(sharded=any(getattr(this, each, None) for each in ("deepspeed", "fsdp")))
+    for suffix in ("", "_full_eval"):
+        if getattr(this, f"fp16{suffix}", False):
+            _set(this, f"fp16{suffix}", plain=False, tell=tell)
+            object.__setattr__(this, f"bf16{suffix}", True)
 
 
 def _replace_optimizer(this: Any, tell: EventWriter) -> None:

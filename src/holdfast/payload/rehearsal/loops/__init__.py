@@ -92,6 +92,7 @@ def judge(order: PartRequest, tell: EventWriter, *, saved: bool) -> None:
     loops = next((each for each in _loops if each.ran), None)
     if loops is None:
         return
+    tell.fact("loop", evaluates=loops.losses.evaluates)
     judging.judge(loops.losses, loops.updates, loops.schedules, order.source, tell)
     if saved:
         return

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..libraries import torch
 from ..telling import EventWriter
-from ..trainers import rates
+from ..trainers import green, rates
 from .losses import LossRecord
 from .schedules import ScheduleWatch
 from .updates import OptimizerWatch
@@ -55,9 +55,8 @@ def judge(
 def _judge_numbers(losses: LossRecord, updates: OptimizerWatch, tell: EventWriter) -> None:
     """Tell of labels that leave nothing to learn, and of losses or weights that are no numbers."""
     if losses.labels and losses.masked == losses.labels:
-        tell.wrong(
-            MASKED, "tokenize", "no token of any batch is trained on: all labels that the model is given are -100"
-        )
+        because = "no token of any batch is trained on: all labels that the model is given are -100"
+        tell.wrong(MASKED, "tokenize", because, fix=green.KEEP_LABELS)
         return
     if losses.masked_rows:
         because = f"{losses.masked_rows} of {losses.rows} rows in the batches have no token that is trained on: all their labels are masked"
@@ -69,10 +68,10 @@ def _judge_numbers(losses: LossRecord, updates: OptimizerWatch, tell: EventWrite
     first = f"the loss of batch {losses.lost[0]} is not a number" if losses.lost else "the losses are numbers"
     if not all(bool(torch.isfinite(each).all()) for each in updates.held if torch.is_floating_point(each)):
         because = f"weights are not finite after {updates.steps} steps; {first}"
-        tell.wrong("nan-loss-silent-success", "step", because)
+        tell.wrong("nan-loss-silent-success", "step", because, fix=green.NUMBERS)
     elif losses.lost and len(losses.lost) == losses.count:
         because = f"the loss is not a number in any of {losses.count} batches"
-        tell.wrong("nan-loss-silent-success", "step", because)
+        tell.wrong("nan-loss-silent-success", "step", because, fix=green.NUMBERS)
     elif (growth := updates.growth) > RUNAWAY:
         because = f"the weights are {growth:.0g} times as large after {updates.steps} steps as before, with a learning rate of {rate:g}"
         tell.wrong(rates.NAME, "step", because, fix=rates.USUAL)
@@ -131,14 +130,15 @@ def _judge_rates(updates: OptimizerWatch, schedules: ScheduleWatch, tell: EventW
         return
     because = f"the learning rate is 0 in each of {updates.steps} steps"
     if not max(each.asked for each in seen):
-        tell.wrong(FLAT, "step", f"{because}, and was so from the beginning")
+        tell.wrong(FLAT, "step", f"{because}, and was so from the beginning", fix=green.USUAL_RATE)
     elif schedules.made and not schedules.moves:
         fix = "Call `scheduler.step()` after each `optimizer.step()`."
         tell.wrong(FLAT, "step", f"{because}: the schedule begins at 0 and never moves", fix=fix)
     elif tell.has_shrunk(ROWS):
         tell.not_rehearsed("the schedule of the learning rate", "the job: with few rows it is over at once")
     else:
-        tell.wrong(FLAT, "step", f"the schedule is over before it begins: {because}")
+        fix = "Give the schedule the number of steps that the loop takes."
+        tell.wrong(FLAT, "step", f"the schedule is over before it begins: {because}", fix=fix)
 
 
 def _doubts(losses: LossRecord, updates: OptimizerWatch, schedules: ScheduleWatch, source: str) -> Iterator[str]:

@@ -40,6 +40,7 @@ class LossRecord:
         masked_rows: Rows whose labels are all -100.
         accumulated: Of how many batches accelerate adds up gradients; 1 where the loop does not ask for that.
         whole: Whether a loss was not divided by that number, by accelerate's `backward` or otherwise.
+        evaluates: Whether a model that is trained was called without gradients, in the mode of evaluation.
     """
 
     def __init__(self, tell: EventWriter, updates: OptimizerWatch) -> None:
@@ -51,7 +52,7 @@ class LossRecord:
         self.leaves: list[Any] = []
         self.labels = self.masked = self.rows = self.masked_rows = 0
         self.accumulated = 1
-        self.whole = False
+        self.whole = self.evaluates = False
         self._checkpoints = False
 
     @property
@@ -133,6 +134,8 @@ class LossRecord:
             yield
 
     def _look_at_call(self, module: Any, _args: Any, kwargs: Any, output: Any) -> None:
+        if not torch.is_grad_enabled() and not self.evaluates and self._tell.is_outside:
+            self.evaluates = not module.training and self._is_trained(module)
         labels: Any = kwargs.get("labels") if kwargs else None
         if not torch.is_tensor(labels) or not self._tell.is_outside or not torch.is_grad_enabled():
             return
@@ -143,6 +146,13 @@ class LossRecord:
         loss: Any = getattr(output, "loss", None)
         if torch.is_tensor(loss) and loss.numel() == 1 and type(module).__name__.endswith(CAUSAL):
             self.own.append(float(loss.detach()))
+
+    def _is_trained(self, module: Any) -> bool:
+        """True if an optimizer that was made holds any of a model's weights."""
+        if not hasattr(module, "config") or not self._updates.made:
+            return False
+        held = {id(each) for each in held_by(self._updates.made)}
+        return any(id(each) in held for each in module.parameters())
 
 
 def _leaves(loss: Any) -> Iterator[Any]:

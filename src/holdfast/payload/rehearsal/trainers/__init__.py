@@ -115,11 +115,7 @@ class TrainerHooks:
         self._making = trainer
         dataset = bound.arguments.get("train_dataset", ())
         rows = len(dataset) if isinstance(dataset, Sized) else 0
-        seen = {
-            name: getattr(bound.arguments.get(role), "column_names", None)
-            for name, role in (("columns", "train_dataset"), ("eval_columns", "eval_dataset"))
-        }
-        seen["template"] = tokens.own_template(bound.arguments.get("processing_class"))
+        seen = _seen(bound.arguments)
         try:
             with self._tell.during("data"):
                 look_at_formatting(trainer, bound.arguments, self._tell)
@@ -150,7 +146,7 @@ class TrainerHooks:
         self._tell.fact("training", trainer=kinds, arguments=asked, chosen=chosen, resumes=resumes, **seen)
         if self._order.gpu == "none" and settings.fp16:
             because = "fp16=True asks a GPU to train in half precision, and the job has none: nothing of it happens"
-            self._tell.wrong("no-gpu-visible", "step", because)
+            self._tell.wrong("no-gpu-visible", "step", because, fix="Write `fp16=False`, or run the job on a GPU.")
         shrink(settings, self._order, self._tell)
         if endless and settings.max_steps != asked["max_steps"] <= 0:  # which the library is to complain of
             settings.max_steps = asked["max_steps"]
@@ -269,6 +265,17 @@ def _settings_of(given: Mapping[str, Any]) -> Any:
     """Return the arguments among what a trainer is given: `args`, or `config` as TRL's online trainers called it before 0.16."""
     named = (given.get(name) for name in ("args", "config"))
     return next((each for each in named if hasattr(each, "per_device_train_batch_size")), None)
+
+
+def _seen(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is known of the rows and the tokenizer that a trainer is given."""
+    rows, others = given.get("train_dataset"), given.get("eval_dataset")
+    return {
+        "columns": getattr(rows, "column_names", None),
+        "eval_columns": getattr(others, "column_names", None),
+        "may_evaluate": others is not None,
+        "template": tokens.own_template(given.get("processing_class")),
+    }
 
 
 def _chosen(settings: Any, asked: Mapping[str, Any]) -> list[str]:

@@ -35,7 +35,9 @@ SMALL = {
 def shrink(settings: Any, order: PartRequest, tell: EventWriter) -> None:
     """Bring the arguments of a trainer down to a few steps, in place; those of a trainer before it stay as they are."""
     if not order.owns(settings.output_dir) and (because := _closed(Path(settings.output_dir).absolute())):
-        tell.wrong("output-path-not-writable", "save", f"nothing can be written to {settings.output_dir}: {because}")
+        fix = "Set `output_dir` to a folder that this user may write to, or correct its permissions."
+        because = f"nothing can be written to {settings.output_dir}: {because}"
+        tell.wrong("output-path-not-writable", "save", because, fix=fix)
     object.__setattr__(settings, "output_dir", str(inside(order, settings.output_dir)))
     for name, value in _small(settings, order).items():
         asked = getattr(settings, name, None)

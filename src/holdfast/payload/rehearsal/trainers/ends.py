@@ -42,7 +42,11 @@ def tell_ends(trainer: Any, tell: EventWriter) -> None:
     cut, learnt = vars(trainer).get(CUT, 0), vars(trainer).get(LEARNT, 0)
     if cut and not learnt and not tell.has_told(predictions.INVERTED):  # which hides where texts end
         because = f"{cut} texts end with a token that ends texts, and in none is it trained on: its label is masked"
-        tell.wrong("eos-never-learned", "tokenize", because)
+        fix = (
+            "Give padding a token of its own, not the one that ends texts; or mask labels by `attention_mask`, which is 1 for "
+            "the text's own end."
+        )
+        tell.wrong("eos-never-learned", "tokenize", because, fix=fix)
 
 
 def _ends(trainer: Any) -> set[int]:

@@ -38,4 +38,4 @@ def look_at_formatting(trainer: Any, given: Mapping[str, Any], tell: EventWriter
         where = f" (line {code.co_firstlineno})" if code else ""
         name = getattr(function, "__name__", type(function).__name__)
         because = f"`{name}`{where} is the `formatting_func`, and makes a {type(made).__name__} of one row: TRL wants one text"
-        tell.wrong("user-code-error", "tokenize", because)
+        tell.wrong("user-code-error", "tokenize", because, fix=f"Return one text (`str`) from `{name}`.")

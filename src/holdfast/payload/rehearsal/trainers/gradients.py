@@ -33,20 +33,28 @@ def judge(trainer: Any, tell: EventWriter) -> None:
     trained = {name: each for name, each in trainer.model.named_parameters() if each.requires_grad}
     lora = {name for name in trained if LORA.search(name)}
     if lora and not reached & lora and _is_scaled_away(trainer.model):
-        because = "`lora_alpha` is 0, so what the adapter computes is multiplied by 0: give it a value above 0, such as twice `r`"
-        tell.wrong("no-trainable-parameters", "step", because)
+        because = "`lora_alpha` is 0, so what the adapter computes is multiplied by 0"
+        tell.wrong(
+            "no-trainable-parameters", "step", because, fix="Give `lora_alpha` a value above 0, such as twice `r`."
+        )
+    elif trained and not reached & trained.keys() and getattr(trainer.args, "beta", None) == 0:
+        because = f"`beta` is 0, so the loss is the same whatever the model says: none of {len(trained)} tensors gets a gradient"
+        tell.wrong("no-trainable-parameters", "step", because, fix="Give `beta` a value above 0; 0.1 is the default.")
     elif trained and not reached & trained.keys():
         because = (
             f"none of the {len(trained)} tensors that are trained gets a gradient: the loss does not depend on them"
         )
-        tell.wrong("no-trainable-parameters", "step", because)
+        fix = "Compute the loss from the outputs of the model that the trainer passes, without `detach`, `item` or `torch.no_grad()`."
+        tell.wrong("no-trainable-parameters", "step", because, fix=fix)
     elif trained and not getattr(trainer, HELD):
         because = f"the optimizer holds none of the {len(trained)} tensors that are trained"
-        tell.wrong("no-trainable-parameters", "step", because)
+        fix = "Make the optimizer of the parameters of the model that the trainer has, or leave `optimizers` to the trainer."
+        tell.wrong("no-trainable-parameters", "step", because, fix=fix)
     elif lora and not reached & lora:
         others = ", ".join(sorted(reached)[:SHOWN])
         because = f"none of the {len(lora)} matrices of the adapter gets a gradient, only {others}"
-        tell.wrong("no-trainable-parameters", "step", because)
+        fix = "Compute the loss from what the adapter is part of: without `detach` and without `torch.no_grad()` around the model's body."
+        tell.wrong("no-trainable-parameters", "step", because, fix=fix)
     elif missed := _groups(lora) - _groups(lora & reached):
         because = (
             f"the adapter on {', '.join(sorted(missed)[:SHOWN])} gets no gradient from the rows that were looked at"

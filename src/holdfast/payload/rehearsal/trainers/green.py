@@ -19,6 +19,11 @@ BATCH = "tokens of a batch"
 """What is told where a batch was cut, and labels with it."""
 IGNORED = -100
 """The label of tokens that no loss counts."""
+KEEP_LABELS = (
+    'Keep the labels of the answers: print `(batch["labels"] != -100).sum()` of one batch, and correct what masks them.'
+)
+NUMBERS = "Find what makes it so: a loss that divides by 0 or takes the logarithm of 0, rows without any label, or weights in float16."
+USUAL_RATE = "Set a usual rate: full fine-tuning 1e-5, LoRA 1e-4 to 2e-4, DPO 5e-7 to 5e-6, GRPO 1e-6."
 STILL = 1e-9
 """A learning rate that changes nothing of a weight as floats hold it."""
 
@@ -31,11 +36,13 @@ def look_at_trainer(trainer: Any, tell: EventWriter) -> None:
     checkpointing = settings.gradient_checkpointing or getattr(model, "is_gradient_checkpointing", False)
     tell.fact("trains", checkpointing=bool(checkpointing))
     if not any(each.requires_grad for each in model.parameters()):
-        tell.wrong("no-trainable-parameters", "model", "no parameter of the model is trained")
+        because = "no parameter of the model requires a gradient: all of them are frozen"
+        fix = "Leave `requires_grad` of what is to be trained as it is, or give the trainer a `peft_config`; load an adapter with `is_trainable=True`."
+        tell.wrong("no-trainable-parameters", "model", because, fix=fix)
     look_at_targets(model, tell)
     if isinstance(settings.learning_rate, float) and settings.learning_rate <= STILL and trainer.optimizer is None:
         because = f"learning_rate={settings.learning_rate:g} changes no weight"
-        tell.wrong("lr-too-low-flat", "step", because, learning_rate=settings.learning_rate)
+        tell.wrong("lr-too-low-flat", "step", because, fix=USUAL_RATE, learning_rate=settings.learning_rate)
 
 
 def look_at_batch(inputs: Any, trainer: Any, tell: EventWriter) -> None:
@@ -68,11 +75,11 @@ def look_at_training(trainer: Any, tell: EventWriter) -> None:
     for name in ("loss", "grad_norm"):
         lost = [each["step"] for each in steps if not math.isfinite(float(each.get(name, 0.0)))]
         if lost:
-            tell.wrong("nan-loss-silent-success", "step", f"{name} is not a number at step {lost[0]}", steps=lost)
+            because = f"{name} is not a number at step {lost[0]}"
+            tell.wrong("nan-loss-silent-success", "step", because, fix=NUMBERS, steps=lost)
     if getattr(trainer, "_holdfast_labels", 1) == 0:
-        tell.wrong(
-            "completion-mask-drops-everything", "tokenize", "no token of any batch is trained on: all labels are masked"
-        )
+        because = "no token of any batch is trained on: all labels are masked"
+        tell.wrong("completion-mask-drops-everything", "tokenize", because, fix=KEEP_LABELS)
     unlearned, seen = getattr(trainer, "_holdfast_unlearned", (0, 0))
     if 0 < unlearned < seen:
         because = (
@@ -84,7 +91,12 @@ def look_at_training(trainer: Any, tell: EventWriter) -> None:
         because = (
             f"the schedule makes {trainer.args.learning_rate:g} a learning rate of 0 in each of {len(scheduled)} steps"
         )
-        tell.wrong("lr-too-low-flat", "step", because)
+        tell.wrong(
+            "lr-too-low-flat",
+            "step",
+            because,
+            fix="Give the schedule the number of steps that there are, and a warm-up shorter than that.",
+        )
     rates.judge(trainer, tell)
     tell_ends(trainer, tell)
     if getattr(trainer, "_holdfast_labels", 1):  # else there is nothing that a gradient could come of

@@ -47,7 +47,7 @@ def judge_losses(losses: Sequence[float], rate: float, tell: EventWriter) -> Non
     """Tell of losses of guessing tokens that run away."""
     if losses and max(losses) > WORSE * losses[0] > 0:
         because = f"the loss rises from {losses[0]:.3g} to {max(losses):.3g} in {len(losses)} steps with a learning rate of {rate:g}"
-        tell.wrong(NAME, "step", because)
+        tell.wrong(NAME, "step", because, fix=USUAL)
 
 
 def rate_of(optimizer: Any) -> float:

@@ -47,7 +47,10 @@ def look_at_intervals(trainer: Any, asked: Mapping[str, Any], tell: EventWriter)
     metric = str(asked.get("metric_for_best_model") or "")
     if asked.get("greater_is_better") and metric.endswith("loss"):
         because = f"`greater_is_better` is True, and of `{metric}` lower is better: the worst model is kept"
-        tell.wrong("save-eval-strategy-mismatch", "evaluate", because)
+        tell.wrong("save-eval-strategy-mismatch", "evaluate", because, fix="Write `greater_is_better=False`.")
+    if trainer.eval_dataset is not None and asked.get("eval_strategy") == "no" and asked.get("eval_steps"):
+        because = f'`eval_steps={asked["eval_steps"]:g}` is read only with `eval_strategy="steps"`, and that is "no": training does not evaluate'
+        tell.doubt("invalid-config-value", "evaluate", because)
     steps = getattr(trainer.args, BOUND, None)
     if not steps or asked.get("eval_strategy") != "steps":
         return
@@ -55,8 +58,11 @@ def look_at_intervals(trainer: Any, asked: Mapping[str, Any], tell: EventWriter)
     chooses = asked.get("load_best_model_at_end") or asked.get("save_strategy") == "best"
     if delay > steps:
         because = f"`eval_delay` is {delay:g}, and there are {steps} steps: nothing is evaluated"
-        tell_of_it = tell.wrong if chooses else tell.doubt
-        tell_of_it(BEST, "evaluate", f"{because}, and no checkpoint is the best" if chooses else because)
+        if chooses:
+            fix = f"Make `eval_delay` smaller than {steps}."
+            tell.wrong(BEST, "evaluate", f"{because}, and no checkpoint is the best", fix=fix)
+        else:
+            tell.doubt(BEST, "evaluate", because)
     elif isinstance(every, int) and every > 1:
         _look_at_choices(trainer, steps, every, tell, chooses=bool(chooses))
 

@@ -17,6 +17,7 @@ from ..telling import EventWriter
 CORRUPT = "checkpoint-corrupt"
 INCOMPLETE = "checkpoint-incomplete"
 STATE = "trainer_state.json"
+OLDER = "Resume from an older checkpoint that is complete, and remove this one."
 SCHEDULER = "scheduler.pt"
 ARCHIVES = ("optimizer.pt", SCHEDULER, "rng_state.pth")
 
@@ -33,7 +34,7 @@ def look_at_checkpoint(folder: Path, trainer: Any, asked: Mapping[str, Any], tel
     tell.fact("resume", path=str(folder), files=sorted(each.name for each in folder.iterdir()))
     damaged = [*_damages(folder)]
     for name, because in damaged:
-        tell.wrong(CORRUPT, "resume", f"{folder.name}/{name} is damaged: {because}", file=name)
+        tell.wrong(CORRUPT, "resume", f"{folder.name}/{name} is damaged: {because}", fix=OLDER, file=name)
     if damaged:
         return
     state = _state(folder)
@@ -77,12 +78,13 @@ def _state(folder: Path) -> Mapping[str, Any]:
 def _tell_lack(folder: Path, state: Mapping[str, Any], tell: EventWriter) -> None:
     lacking = [name for name in ("optimizer.pt", SCHEDULER) if not (folder / name).is_file()]
     if not state:
-        tell.wrong(CORRUPT, "resume", f"{folder.name} has no {STATE}: training cannot go on from it")
+        tell.wrong(CORRUPT, "resume", f"{folder.name} has no {STATE}: training cannot go on from it", fix=OLDER)
     elif lacking:
         because = (
             f"{folder.name} has no {' and no '.join(lacking)}: optimizer and schedule begin anew, and nothing says so"
         )
-        tell.wrong(INCOMPLETE, "resume", because)
+        fix = "Resume from a checkpoint that was written with `save_only_model=False`, or begin a new training from its weights."
+        tell.wrong(INCOMPLETE, "resume", because, fix=fix)
 
 
 def _tell_other_kind(folder: Path, trainer: Any, tell: EventWriter) -> None:
@@ -93,7 +95,8 @@ def _tell_other_kind(folder: Path, trainer: Any, tell: EventWriter) -> None:
     if wants != has and (has or whole):
         kinds = ("an adapter", "a whole model")
         because = f"{folder.name} is {kinds[not has]}, and {kinds[not wants]} is trained"
-        tell.wrong("checkpoint-shape-mismatch-on-resume", "resume", because)
+        fix = "Resume with the settings that wrote the checkpoint, with or without the adapter."
+        tell.wrong("checkpoint-shape-mismatch-on-resume", "resume", because, fix=fix)
 
 
 def _tell_other_settings(folder: Path, state: Mapping[str, Any], asked: Mapping[str, Any], tell: EventWriter) -> None:
@@ -101,15 +104,17 @@ def _tell_other_settings(folder: Path, state: Mapping[str, Any], asked: Mapping[
     step, steps = int(state.get("global_step") or 0), int(asked.get("max_steps") or -1)
     if 0 < steps <= step:
         because = f"{folder.name} is at step {step} of {steps}: nothing is left to train"
-        tell.wrong("too-few-training-steps", "resume", because)
+        tell.wrong("too-few-training-steps", "resume", because, fix=f"Raise `max_steps` above {step}.")
     before, now = state.get("train_batch_size"), asked.get("per_device_train_batch_size")
     if before and now and before != now:
         because = f"the checkpoint was trained with a batch of {before} per device, and {now} is asked for"
-        tell.wrong("resume-settings-changed", "resume", because)
+        fix = f"Write `per_device_train_batch_size={before}`, or begin a new training."
+        tell.wrong("resume-settings-changed", "resume", because, fix=fix)
     rates = _rates(folder)
     if rates and asked.get("learning_rate") and abs(rates[0] - asked["learning_rate"]) > 1e-3 * rates[0]:
         because = f"the schedule of the checkpoint goes on with a learning rate of {rates[0]:g}, not {asked['learning_rate']:g}"
-        tell.wrong("resume-settings-changed", "resume", because)
+        fix = f"Write `learning_rate={rates[0]:g}`, or begin a new training from the weights alone."
+        tell.wrong("resume-settings-changed", "resume", because, fix=fix)
 
 
 def _rates(folder: Path) -> list[float]:

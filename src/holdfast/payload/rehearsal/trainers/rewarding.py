@@ -9,6 +9,7 @@ Source: `GRPOTrainer._calculate_rewards` and `RLOOTrainer._calculate_rewards` of
 function, NaN for None.
 """
 
+import inspect
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from ..libraries import torch
 from ..telling import EventWriter
 
 CONSTANT = "grpo-zero-advantage"
+NUMBERS = "Return a number for each completion, or None where a function does not apply."
 BROKEN = "grpo-reward-function-error"
 WHAT = "whether rewards differ"
 SHOWN_BY = "completions of the real model"
@@ -109,24 +111,40 @@ class Rewards:
         if outside:
             self._tell.not_rehearsed(WHAT, SHOWN_BY)
         else:
-            self._conclude(seen, made, totals)
+            self._conclude(seen, made, totals, place_of_reward(trainer))
 
-    def _conclude(self, seen: RewardRecord, made: tuple[Any, ...], totals: Sequence[float]) -> None:
+    def _conclude(
+        self, seen: RewardRecord, made: tuple[Any, ...], totals: Sequence[float], at: tuple[str, int] | None
+    ) -> None:
         numbers = _numbers(totals)
         if not numbers and not seen.numbers:
             because = f"no reward is a number: not for the model's completions, nor for {len(totals)} made ones"
-            self._tell.wrong(BROKEN, "step", because)
+            self._tell.wrong(BROKEN, "step", because, fix=NUMBERS, at=at)
         elif numbers and not differ(made[1], totals):
             completions, ids = made[2], made[3]
             unread = not (is_read(completions) or ids.read)
             kinds = "right, wrong, long and empty" if len(totals) > PROMPTS * len(WRONG) else "long, short and empty"
             because = f"each of {len(numbers)} made completions of a prompt, {kinds} ones, gets {numbers[0]:g}"
             if unread:
-                self._tell.wrong(CONSTANT, "step", f"{because}: the functions do not look at them", reward=numbers[0])
+                fix = "Compute each reward from its completion."
+                self._tell.wrong(
+                    CONSTANT, "step", f"{because}: the functions do not look at them", fix=fix, at=at, reward=numbers[0]
+                )
             elif min(numbers) > 0:
-                self._tell.wrong(CONSTANT, "step", because, reward=numbers[0])
+                fix = "Give completions of different worth different rewards; all others train nothing."
+                self._tell.wrong(CONSTANT, "step", because, fix=fix, at=at, reward=numbers[0])
             else:
                 self._tell.doubt(CONSTANT, "step", f"{because}; none of them may be as the functions want it")
+
+
+def place_of_reward(trainer: Any) -> tuple[str, int] | None:
+    """Return the file and the line of a trainer's reward function; None where there are several, or it is a model."""
+    functions = list(trainer.reward_funcs)
+    if len(functions) != 1 or isinstance(functions[0], torch.nn.Module) or not callable(functions[0]):
+        return None
+    function = inspect.unwrap(functions[0])
+    code = getattr(function if hasattr(function, "__code__") else type(function).__call__, "__code__", None)
+    return (code.co_filename, code.co_firstlineno) if code else None
 
 
 class WatchedMessage(dict[str, Any]):

@@ -45,7 +45,8 @@ def look_at_answers(trainer: Any, rows: Any, tell: EventWriter) -> None:
     lengths = [length for row in list(rows)[:LOOKED_AT] if (length := _length(row, tokenizer))]
     if lengths and min(lengths) >= most:
         because = f"the questions alone fill the {most} tokens of `max_length` in each row: no answer is trained on"
-        tell.wrong("answers-not-in-training-text", "tokenize", because, shortest_question=min(lengths))
+        fix = f"Raise `max_length` above {min(lengths)} tokens, by as much as the answers take."
+        tell.wrong("answers-not-in-training-text", "tokenize", because, fix=fix, shortest_question=min(lengths))
 
 
 def _length(row: Any, tokenizer: Any) -> int:
@@ -108,6 +109,7 @@ def look_at_updates(settings: Mapping[str, Any], rows: int, tell: EventWriter) -
         f"{rows} rows make {batches} batches of {batch}, and one update takes {accumulated}: there is one update in all"
     )
     if accumulated >= UNFILLED * batches:
-        tell.wrong("too-few-training-steps", "step", because, rows=rows)
+        fix = "Lower `gradient_accumulation_steps`, or take more rows or epochs."
+        tell.wrong("too-few-training-steps", "step", because, fix=fix, rows=rows)
     else:
         tell.doubt("too-few-training-steps", "step", because)

@@ -38,9 +38,10 @@ def look(adapted: Any, tell: EventWriter) -> None:
         return
     because = (
         f"`{lost[0]}` of {type(base).__name__} is new, and in no file: it is neither trained nor saved with the adapter, "
-        "and random wherever that is loaded; name it in `modules_to_save`, or give LoraConfig its `task_type`"
+        "and random wherever that is loaded"
     )
+    fix = f'Write `modules_to_save=["{lost[0]}"]` in LoraConfig, or give it the `task_type` of the model: "SEQ_CLS" or "TOKEN_CLS".'
     if lost == new:
-        tell.wrong("lora-wrong-target-modules", "step", because)
+        tell.wrong("lora-wrong-target-modules", "step", because, fix=fix)
     else:
-        tell.doubt("lora-wrong-target-modules", "step", because)
+        tell.doubt("lora-wrong-target-modules", "step", f"{because}. {fix}")

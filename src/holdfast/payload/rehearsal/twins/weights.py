@@ -135,7 +135,8 @@ def tell_misfits(files: list[str], shapes: Mapping[str, tuple[int, ...]], tell: 
                     because = (
                         f"`{name}` has the shape {part.get_shape()}, and the configuration asks for {[*shapes[name]]}"
                     )
-                    tell.wrong("model-config-weights-mismatch", "model", because, file=Path(file).name)
+                    fix = "Take the `config.json` that belongs to these weights."
+                    tell.wrong("model-config-weights-mismatch", "model", because, fix=fix, file=Path(file).name)
 
 
 def watch_snapshots(module: Any, _order: PartRequest, tell: EventWriter) -> None:
