@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import click
@@ -14,12 +15,13 @@ from holdfast.cli import options
 from holdfast.cli.completion import complete_codes
 from holdfast.cli.text.answers import render_check
 from holdfast.cli.text.findings import render_outcome
-from holdfast.core.errors import UsageError
-from holdfast.engine.check.answers import exit_code
+from holdfast.core.errors import UsageError, flatten
+from holdfast.engine.check.answers import UnreadableTarget, answer_check, answer_target, exit_code
 from holdfast.rules import all_rules
 
 FORMATS = ("text", "json", "sarif", "github")
 WITH_EDITS = ("json", "sarif")
+ANNOTATIONS = ("sarif", "github")
 
 
 @click.command("check", cls=options.WithArguments)
@@ -81,7 +83,8 @@ def command(
     arguments = ctx.meta[options.ARGUMENTS]
     if not targets and not arguments:
         raise click.UsageError("name a target: a file, a folder, `-`, or a command line behind `--`", ctx)
-    answer = check(
+    ask = partial(
+        check,
         targets,
         set=sets,
         arguments=arguments,
@@ -99,8 +102,22 @@ def command(
         edits=format_ in WITH_EDITS,
         offline=offline,
     )
+    try:
+        answer = ask()
+    except (UsageError, ExceptionGroup) as error:
+        click.echo(_annotations(error, format_), nl=False)
+        raise
     click.echo(render(answer, format_, verbose=verbose))
     return exit_code(answer)
+
+
+def _annotations(error: Exception, format_: str) -> str:
+    """Return what keeps the only target from being read, in a format of annotations; nothing in another, or of no file."""
+    errors = tuple(each for each in flatten(error) if each.spot.line is not None)
+    if format_ not in ANNOTATIONS or not errors:
+        return ""
+    unread = answer_target(UnreadableTarget(path=errors[0].spot.path or "", errors=errors))
+    return f"{render(answer_check([unread]), format_, verbose=False)}\n"
 
 
 def render(answer: Mapping[str, Any], format_: str, *, verbose: bool) -> str:
