@@ -194,7 +194,9 @@ json.dump(told, sys.stdout)
 @pytest.mark.parametrize("name", ["nowhere.jsonl", "./nowhere", "/nowhere/at/all", "~/nowhere", "a/b/c"])
 def test_a_path_that_is_not_there(name: str) -> None:
     """What can only be a path, and is not there, is a problem."""
-    assert look(name).problem == f"no such file or folder: {name}"
+    where = "" if name.startswith(("/", "~")) else " in the working directory"
+
+    assert look(name).problem == f"no such file or folder{where}: {name}"
 
 
 def test_a_hub_id_is_not_looked_up() -> None:

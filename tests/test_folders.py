@@ -152,6 +152,15 @@ def test_environments_and_builds_are_left_out(tmp_path: Path) -> None:
     assert names(find_files(str(tmp_path / "build")), tmp_path) == ["build/a.py"]
 
 
+def test_folders_of_runs_are_left_out(tmp_path: Path) -> None:
+    """What a run keeps are copies of what was run, whatever its folder is called; a plan of one's own is none."""
+    run = {"job.yaml": JOB, "job.resolved.yaml": JOB, "plan.json": "{}", "attempts/1/attempt.py": USES}
+    lay_out(tmp_path, {f"experiments/sft-20261120/{name}": text for name, text in run.items()})
+    lay_out(tmp_path, {"mine/job.yaml": JOB, "mine/plan.json": "{}"})
+
+    assert names(find_files(str(tmp_path)), tmp_path) == ["mine/job.yaml"]
+
+
 def test_a_projects_own_patterns_leave_out_more(tmp_path: Path) -> None:
     """They speak of paths from the project's folder, and no `.gitignore` takes them back."""
     lay_out(tmp_path, {"a.py": USES, "old/b.py": USES, "sub/old/c.py": USES, ".gitignore": "!a.py\n"})

@@ -296,3 +296,80 @@ def test_what_an_earlier_trainer_saves_is_not_missing(config: str) -> None:
     )
 
     assert "MOD108" not in found(check(f"{first}\nSFTTrainer('made/sft', train_dataset=rows)"))
+
+
+LORA = """
+from peft import LoraConfig
+
+SFTTrainer(
+    "./models/{model}",
+    args=SFTConfig("out", bf16=False),
+    train_dataset=load_dataset("json", data_files="data/{data}.jsonl", split="train"),
+    peft_config=LoraConfig(target_modules="all-linear"),
+).train()
+"""
+JOB = "method: dpo\nmodel: ./models/{model}\ndataset: data/{data}.jsonl\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("train.py", REQUIRES + HEAD + LORA.format(model="chat", data="asked")), ("job.yaml", JOB)],
+)
+def test_what_lies_beside_a_file_of_a_folder_is_looked_at(
+    name: str, text: str, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A walk looks at data and models as a check of the one file does, from wherever the walk begins."""
+    project = place / "project"
+    project.mkdir()
+    lay(project)
+    (project / name).write_text(text.format(model="chat", data="asked"))
+    walked_above = codes_of(holdfast.check(["project"]), name)
+    monkeypatch.chdir(project)
+    named = codes_of(holdfast.check(name, offline=True), name)
+
+    assert "DAT101" in named
+    assert codes_of(holdfast.check(["."]), name) == named
+    assert walked_above == named
+
+
+@pytest.mark.parametrize(("name", "text"), [("train.py", REQUIRES + HEAD + LORA), ("job.yaml", JOB)])
+def test_what_lies_nowhere_near_a_file_of_a_folder_is_skipped(name: str, text: str, place: Path) -> None:
+    """It may be started elsewhere: nothing is reported of what is not there, and the skips say why."""
+    (place / "below").mkdir()
+    (place / "below" / name).write_text(text.format(model="gone", data="gone"))
+    answer = told_of(holdfast.check(["below"]), name)
+
+    assert found(answer) == []
+    assert any("may be started elsewhere" in skip["because"] for skip in answer["skipped"])
+
+
+def test_a_walk_looks_again_at_what_lies_here(place: Path) -> None:
+    """A file whose data has changed is not answered from the cache."""
+    (place / "train.py").write_text(REQUIRES + HEAD + LORA.format(model="chat", data="asked"))
+    (place / "other.py").write_text(REQUIRES + HEAD + LORA.format(model="chat", data="text"))
+    assert "DAT101" in codes_of(holdfast.check(["."]), "train.py")
+    (place / "data" / "asked.jsonl").write_text((json.dumps(CHAT) + "\n") * 4)
+
+    assert "DAT101" not in codes_of(holdfast.check(["."]), "train.py")
+
+
+def test_a_path_of_a_job_is_looked_for_in_the_working_directory(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that is named runs from here: the message says which folder lacks the model."""
+    (place / "job.yaml").write_text(JOB.format(model="chat", data="pref"))
+    monkeypatch.chdir(place.parent)
+    answer = holdfast.check(f"{place.name}/job.yaml", offline=True)
+    messages = [each["message"] for each in answer["targets"][0]["findings"]]
+
+    assert "there is no folder `./models/chat` in the working directory" in messages
+    assert "no such file or folder in the working directory: data/pref.jsonl" in messages
+
+
+def told_of(answer: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return what is said of the file of some name."""
+    told: dict[str, Any] = next(each for each in answer["targets"] if Path(each["path"]).name == name)
+    return told
+
+
+def codes_of(answer: dict[str, Any], name: str) -> list[str]:
+    """Return the codes that are reported of the file of some name."""
+    return [each["code"] for each in told_of(answer, name)["findings"]]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from holdfast.cli.main import cli
+from holdfast.cli.main import cli, run_command
 
 ROOT = Path(__file__).parent.parent
 GIT = shutil.which("git") or "git"
@@ -126,3 +126,27 @@ def test_the_hook_runs_in_a_users_repository(tmp_path: Path) -> None:
     assert (stale.returncode, good.returncode) == (1, 0), stale.stdout + stale.stderr + good.stdout
     assert "train.py:6:36: ARG101" in stale.stdout
     assert "SYN001" not in stale.stdout
+
+
+@pytest.mark.parametrize("format_", ["github", "sarif"])
+def test_a_job_file_that_breaks_its_schema_is_annotated(
+    format_: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Named alone it is a wrong question, with exit code 2; each of its mistakes stands in the annotations too."""
+    job = tmp_path / "job.yaml"
+    job.write_text("method: sfft\nmodel: gpt2\ndataset: rows.jsonl\nseed: x\n")
+
+    code = run_command(["check", str(job), "--format", format_])
+    told = capsys.readouterr()
+
+    assert code == 2
+    assert told.out.count("SYN001") >= 2
+    assert "did you mean `sft`?" in told.out
+    assert "`seed` is the text 'x'" in told.out
+    assert "did you mean `sft`?" in told.err
+
+
+def test_what_is_no_mistake_in_a_file_is_not_annotated(capsys: pytest.CaptureFixture[str]) -> None:
+    """A file that is not there has no line to annotate."""
+    assert run_command(["check", "nowhere.yaml", "--format", "sarif"]) == 2
+    assert capsys.readouterr().out == ""

@@ -3,6 +3,7 @@
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.storage.resolved import resolved_yaml
 from holdfast.core.job import Job, parse_job
+from holdfast.rules.job103_idle_key import check as idle_keys
 
 JOB = Job.model_validate(
     {
@@ -43,3 +44,10 @@ def test_what_was_found_out_stands_in_comments() -> None:
     assert "#   trl: 1.16.0\n" in text
     assert text == resolved_yaml(JOB, extra)
     assert parse_job(JobFileReader().read(text, "job.resolved.yaml")).name is None
+
+
+def test_defaults_that_are_written_out_are_no_idle_keys() -> None:
+    """Checked again, the resolved file has no key that nothing acts on: nobody asked for the defaults."""
+    document = JobFileReader().read(resolved_yaml(JOB), "job.resolved.yaml")
+
+    assert list(idle_keys(document)) == []

@@ -112,6 +112,10 @@ class LocalReferences(Protocol):
         """True if everything that is mentioned is here: of data that is read from files, each of them."""
         ...
 
+    def elsewhere(self, mention: Reference) -> str:
+        """Return why nobody can say whether something is there that is not found here; empty where it can be said."""
+        ...
+
     def doubt(self, mention: Reference) -> str:
         """Return why what is not here may be there when the job runs; empty where it runs where names start from."""
         ...

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.hub import open_hub
-from holdfast.adapters.local.references import LocalFolders
+from holdfast.adapters.local.references import LocalFolders, start_of
 from holdfast.core.document import Document
 from holdfast.engine.check.hub_facts import ReferenceResolver
 
@@ -18,7 +18,19 @@ def open_outside(document: Document, unasked: str) -> ReferenceResolver:
 
     Args:
         document: The document; names in it are those of folders beside it, too.
-        unasked: Why the Hub is not asked; empty where it is. About a file that was found in a folder nobody is asked at all.
+        unasked: Why the Hub is not asked; empty where it is.
     """
-    folders = [] if unasked == WALKED else [Path(), Path(document.path).parent]
-    return ReferenceResolver(LocalFolders(folders), partial(open_hub, unasked))
+    walked = unasked == WALKED
+    folders = [job_folder(document, unasked)] if document.kind == "job" else [Path(), Path(document.path).parent]
+    return ReferenceResolver(LocalFolders(folders, walked=walked), partial(open_hub, unasked))
+
+
+def job_folder(document: Document, unasked: str) -> Path:
+    """Return the folder that the paths of a job file start from.
+
+    That is where holdfast is started. A job file that was found in a folder may be started beside its data.
+    """
+    if unasked != WALKED:
+        return Path()
+    named = [name for key in ("model.path", "dataset.path") if isinstance(name := document.get(key, None), str)]
+    return start_of([Path(), Path(document.path).parent], named)

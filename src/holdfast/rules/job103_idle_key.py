@@ -24,6 +24,8 @@ IDLE = {
     "recover": "a failed run is not started again by itself: `holdfast resume` does that on request",
     "where.budget_usd": "nothing watches what the run costs",
 }
+# What a job gets that does not name the key: nothing was asked for.
+DEFAULTS = {"recover": {"attempts": 3, "allow": ["batch_size", "checkpointing"]}}
 LOCAL = {"where.hardware": "this machine has what it has"}
 
 
@@ -31,7 +33,7 @@ def check(job: Document) -> Iterator[Finding]:
     """Object to each key that was given a value and has no effect."""
     local = LOCAL if job.get("where.backend", "local") == "local" else {}
     for key, instead in {**IDLE, **local}.items():
-        if job.get(key) not in (ABSENT, None, [], {}):
+        if job.get(key) not in (ABSENT, None, [], {}, DEFAULTS.get(key)):
             yield Finding(key, f"`{key}` has no effect yet: {instead}")
     nodes = job.get("where.nodes", 1)
     if local and isinstance(nodes, int) and nodes > 1:
@@ -62,6 +64,7 @@ RULE = Rule(
     ),
     good=(
         Case(job=JOB),
+        Case(job=JOB + "recover: {attempts: 3, allow: [batch_size, checkpointing]}\n"),
         Case(job=JOB + "output: {push_to: me/model, gguf: []}\nwhere: {nodes: 1}\n"),
         Case(job=JOB + "where: {backend: hf-jobs, hardware: a10g-large, timeout: 4h}\n"),
     ),

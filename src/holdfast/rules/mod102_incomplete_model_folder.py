@@ -15,6 +15,7 @@ There is no automatic fix: the files must come from where the model was made.
 from collections.abc import Iterator
 
 from holdfast.catalog.builtin import BUILTIN, MODELS
+from holdfast.catalog.hub.repositories import is_rooted
 from holdfast.catalog.models.base_models import GENERATING, base_of, is_plain, uses_own_tokenizer
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
@@ -52,7 +53,8 @@ def check(job: Document, model: ModelFacts) -> Iterator[Finding]:
         if base.name.startswith(BUILTIN):
             yield base.finding(f"holdfast makes no such model; it makes {', '.join(MODELS)}")
         elif job.kind == "job":
-            yield base.finding(f"there is no folder `{base.name}`")
+            where = "" if is_rooted(base.name) else " in the working directory"
+            yield base.finding(f"there is no folder `{base.name}`{where}")
         return
     files = frozenset(name for name in model.files if "/" not in name)
     alone = base.by_name and job.get("method", None) in GENERATING

@@ -12,7 +12,7 @@ from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.splits import Splits, find_splits
 from holdfast.catalog.builtin import BUILTIN, ROWS, builtin_columns
 from holdfast.catalog.data.slices import ALL, Slice, parse_slices
-from holdfast.catalog.hub.repositories import may_be_repository
+from holdfast.catalog.hub.repositories import is_rooted, may_be_repository
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.facts import Dataset
 from holdfast.core.job import Data
@@ -116,5 +116,6 @@ def _builtin(data: Data, method: Method) -> Dataset:
 def _absent(name: str, path: Path) -> SourceError:
     """Return what to say of a path that is not there: it may be a Hub id, unless no Hub id looks like that."""
     if not may_be_repository(name):
-        return BadDataError(f"no such file or folder: {name}", path)
+        where = "" if is_rooted(name) else " in the working directory"
+        return BadDataError(f"no such file or folder{where}: {name}", path)
     return SourceError("datasets of the Hub are not looked up yet", where=name, fix="download it into a file")

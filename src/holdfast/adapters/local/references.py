@@ -6,11 +6,11 @@ Not covered: caches of the Hub; folders of which single files are named.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from holdfast.adapters.local.file_patterns import WILD, found_in
 from holdfast.catalog.builtin import MODELS
-from holdfast.catalog.hub.repositories import is_path
+from holdfast.catalog.hub.repositories import is_path, is_rooted
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.mention import Reference
@@ -18,15 +18,18 @@ from holdfast.core.mention import Reference
 if TYPE_CHECKING:
     from holdfast.adapters.local.models import LocalModels  # for the type alone: what reads models takes long to import
 
-ROOTS: Final = ("/", "~")
-"""Beginnings of a path that is the same wherever a program is started."""
-
 
 class LocalFolders:
     """Some folders of this machine. What reads data or models is imported where there is any to read."""
 
-    def __init__(self, folders: Sequence[Path]) -> None:
-        """Take the folders that relative names start from, the first that has a name counts."""
+    def __init__(self, folders: Sequence[Path], *, walked: bool = False) -> None:
+        """Take the folders that relative names start from, the first that has a name counts.
+
+        Args:
+            folders: The folders.
+            walked: Whether the names are those of a file that was found in a folder: where it is started is not known.
+        """
+        self._walked = walked
         self._folders = tuple(dict.fromkeys(folder.absolute() for folder in folders))
 
     def holds(self, name: str) -> bool:
@@ -38,10 +41,18 @@ class LocalFolders:
         names = mention.read.names if mention.read else (mention.name,)
         return all(_lies_in(self._start(names), name) for name in names)
 
+    def elsewhere(self, mention: Reference) -> str:
+        """Return why nobody can say whether something is there that is not found here; empty where it can be said."""
+        if not self._walked or is_rooted(mention.name) or self.has_all(mention):
+            return ""
+        return (
+            f"`{mention.name}` is neither in the working directory nor beside the file, which may be started elsewhere"
+        )
+
     def doubt(self, mention: Reference) -> str:
         """Return why what is not here may be there when the job runs; empty where it runs where names start from."""
         name = mention.name
-        if name.startswith(ROOTS):
+        if is_rooted(name):
             return "on this machine; it may be where the job runs"
         if len(self._folders) != 1:
             return "neither in the working directory nor beside the script"
@@ -108,6 +119,11 @@ class LocalFolders:
         if name in MODELS:
             return Path()
         return next((folder for folder in self._folders if _lies_in(folder, name)), None)
+
+
+def start_of(folders: Sequence[Path], names: Sequence[str]) -> Path:
+    """Return the first folder in which one of some names lies; the first one where none has any."""
+    return next((folder for folder in folders if any(_lies_in(folder, name) for name in names)), folders[0])
 
 
 def _lies_in(folder: Path, name: str) -> bool:

@@ -1,7 +1,7 @@
 """The files of a folder that are worth checking, the way git and the best linters would list them.
 
 Covered: `.gitignore` files of the folder, of those under it, and of those above it up to the repository's own; a
-project's own patterns; environments, caches and build outputs under their usual names. Folders behind links are not
+project's own patterns; environments, caches and build outputs under their usual names; folders of runs, by their files. Folders behind links are not
 entered, so that a loop of links ends nothing.
 Not covered: git's `core.excludesFile` and `.git/info/exclude`.
 """
@@ -24,6 +24,8 @@ LEFT_OUT: Final = frozenset(
 """Names of folders that hold nothing of the user's own."""
 ENVIRONMENT: Final = "pyvenv.cfg"
 """What every virtual environment has, whatever its folder is called."""
+RUN: Final = ("job.resolved.yaml", "plan.json")
+"""What every folder of a run has: its files are copies of what was run."""
 
 LIBRARIES: Final = "trl|transformers|peft|accelerate|datasets|huggingface_hub|trackio|bitsandbytes|unsloth"
 # An import of a library, in Python or in a notebook's JSON, or a script header that asks for one. It may match too
@@ -173,8 +175,12 @@ def _one(judged: str | OtherUse | PassedOver | None) -> Iterator[str | OtherUse 
 
 def _is_wanted(entry: os.DirEntry[str], *, is_folder: bool) -> bool:
     if is_folder:
-        return entry.name not in LEFT_OUT and not Path(entry.path, ENVIRONMENT).exists()
+        return entry.name not in LEFT_OUT and not (_has(entry, ENVIRONMENT) or all(_has(entry, name) for name in RUN))
     return Path(entry.name).suffix in MOST_BYTES
+
+
+def _has(folder: os.DirEntry[str], name: str) -> bool:
+    return Path(folder.path, name).exists()
 
 
 def _is_ignored(real: str, layers: Sequence[Patterns], exclude: Patterns | None, *, is_folder: bool) -> bool:

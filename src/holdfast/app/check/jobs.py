@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 from holdfast.adapters.backends import backend_names
 from holdfast.adapters.environment.machine import LocalMachine
@@ -9,10 +10,12 @@ from holdfast.adapters.local.datasets import LocalDatasets
 from holdfast.adapters.local.models import LocalModels
 from holdfast.adapters.targets import Target
 from holdfast.app.check.target_request import INSPECTED, rows_at_hand
-from holdfast.core.document import Document
+from holdfast.app.outside import job_folder
+from holdfast.core.document import Document, Set
 from holdfast.core.finding import Finding, Rule, Skip
 from holdfast.core.job import Job
 from holdfast.core.scan import Scan
+from holdfast.core.text import Place
 from holdfast.engine.check.answers import CheckedTarget
 from holdfast.engine.check.gather import gather
 from holdfast.engine.check.hub_facts import HUB_FACTS, ReferenceResolver, asked_about
@@ -23,14 +26,17 @@ from holdfast.engine.check.rule_runner import needed_facts, run_rules
 TOLD = ("trl", "transformers", "peft")
 
 
-def check(asked: Target, job: Job, rules: Sequence[Rule], outside: ReferenceResolver) -> CheckedTarget:
-    """Check a job file, given the job that it holds."""
+def check(
+    asked: Target, job: Job, rules: Sequence[Rule], outside: ReferenceResolver, unasked: str = ""
+) -> CheckedTarget:
+    """Check a job file, given the job that it holds, and why the Hub is not asked about it."""
+    folder, rows = job_folder(asked.document, unasked), rows_at_hand(asked, unasked)
     sources = FactSources(
-        datasets=LocalDatasets(),
+        datasets=LocalDatasets(folder),
         machines=LocalMachine(),
-        models=LocalModels(),
+        models=LocalModels(folder),
         outside=outside,
-        read_rows=partial(_read_rows, asked.document) if rows_at_hand(asked) else None,
+        read_rows=partial(_read_rows, asked.document, rows) if rows else None,
         backends=backend_names(),
     )
     facts = JobFacts(job, sources, asked.document)
@@ -48,8 +54,8 @@ def check(asked: Target, job: Job, rules: Sequence[Rule], outside: ReferenceReso
     )
 
 
-def _read_rows(asked: Document) -> Scan:
-    """Return what reading the rows showed; polars is imported only for this."""
+def _read_rows(asked: Document, path: Path) -> Scan:
+    """Return what reading the rows at a path showed; polars is imported only for this."""
     from holdfast.app.inspect.rows import scan_small
 
-    return scan_small(asked)
+    return scan_small(asked.with_values([Set("dataset.path", str(path))], Place(asked.path)))

@@ -26,6 +26,9 @@ from holdfast.core.results.check import TargetResult
 FILES_PER_PROCESS: Final = 25
 """Fewer do not make up for starting another process, and gathering what it found."""
 
+THREADED: Final = frozenset({"polars", "pyarrow", "torch"})
+"""Libraries that start threads of their own, which rows are read with."""
+
 
 def answer_all(questions: Sequence[TargetRequest], caches: Sequence[Path | None] | None) -> list[TargetResult]:
     """Return the answers to questions about several targets, in their order.
@@ -57,12 +60,13 @@ def share_out(
 ) -> Iterator[TargetOutcome]:
     """Yield the answers, in order, worked out by as many processes as pay.
 
-    Where the system cannot copy a process, one after the other: to start Python anew takes as long as fifty files.
+    Where the system cannot copy a process, one after the other: to start Python anew takes as long as fifty files. So it is
+    where a library with threads of its own is loaded: the copy has none of them, and would wait for them for ever.
     """
     count = processes or min(
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1, len(questions) // FILES_PER_PROCESS
     )
-    if count < 2 or sys.platform != "linux":  # noqa: PLR2004 - one process is this one
+    if count < 2 or sys.platform != "linux" or THREADED & sys.modules.keys():  # noqa: PLR2004 - one process is this one
         yield from map(answer, questions)
         return
     with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("fork")) as pool:

@@ -14,7 +14,7 @@ from holdfast.core.finding import Finding, Rule
 from holdfast.core.results.check import ChecklistItem, TargetResult
 from holdfast.core.text import Place
 from holdfast.engine.check.answers import CheckedTarget, UnreadableTarget, target_result
-from holdfast.engine.check.hub_facts import HUB_FACTS
+from holdfast.engine.check.hub_facts import HUB_FACTS, ReferenceResolver
 from holdfast.engine.check.rule_runner import select
 from holdfast.engine.check.suppress import MARK, part_findings
 from holdfast.engine.mentions import mentions
@@ -83,14 +83,14 @@ def read_question(question: TargetRequest, text: str | None = None) -> Target:
 
 def _looks_outside(asked: Target, question: TargetRequest) -> bool:
     """True if an answer rests on what is outside now, and may be another the next time."""
-    return question.unasked != WALKED and any(mentions(document) for document in asked.documents)
+    if question.unasked == WALKED:
+        return _names_local(asked, open_outside(asked.document, WALKED))
+    return any(mentions(document) for document in asked.documents)
 
 
 def ask_rules(asked: Target, question: TargetRequest) -> CheckedTarget:
     """Ask the rules about one target."""
-    concerned: Iterable[Rule] = all_rules() if rows_at_hand(asked) else rules_of_jobs()
-    if _is_passed_by(asked, question):
-        concerned = (rule for rule in concerned if not rule.needs & HUB_FACTS)
+    concerned: Iterable[Rule] = all_rules() if rows_at_hand(asked, question.unasked) else rules_of_jobs()
     rules = list(select(concerned, only=question.only, ignore=question.ignore))
     first = [rule for rule in rules if IGNORES not in rule.needs]
     checked = _check(asked, first, question)
@@ -111,14 +111,25 @@ def _check(asked: Target, rules: Sequence[Rule], question: TargetRequest) -> Che
     if asked.job:
         from holdfast.app.check import jobs
 
-        return jobs.check(asked, asked.job, rules, outside)
+        return jobs.check(asked, asked.job, rules, outside, question.unasked)
     from holdfast.app.check import programs
 
-    return programs.check(asked, rules, question.resolve, outside)
+    checked = programs.check(asked, rules, question.resolve, outside)
+    if question.unasked != WALKED:
+        return checked
+    local = _names_local(asked, outside)
+    open_ = (skip for skip in checked.skips if skip.because != WALKED and (local or not skip.rule.needs & HUB_FACTS))
+    return replace(checked, skips=tuple(open_))
+
+
+def _names_local(asked: Target, outside: ReferenceResolver) -> bool:
+    """True if a target names data or a model of this machine."""
+    named = (each for document in asked.documents for each in mentions(document))
+    return any(each.local or outside.here.holds(each.name.partition("/")[0]) for each in named)
 
 
 def _is_passed_by(asked: Target, question: TargetRequest) -> bool:
-    """True if nothing is looked for outside, here or on the Hub: for a program that was found in a folder."""
+    """True if the Hub is not asked about a program, since it was found in a folder."""
     return question.unasked == WALKED and asked.job is None
 
 

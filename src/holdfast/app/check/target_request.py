@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.adapters.targets import Target
+from holdfast.app.outside import job_folder
 
 STANDARD_INPUT = "-"
 CATALOG = "catalog"
@@ -44,6 +45,9 @@ class TargetRequest:
     unasked: str = ""
 
 
-def rows_at_hand(asked: Target) -> bool:
-    """True if a job file's data lies here, so that rules about rows can be asked."""
-    return asked.job is not None and Path(asked.job.dataset.path).expanduser().exists()
+def rows_at_hand(asked: Target, unasked: str) -> Path | None:
+    """Return where a job file's data lies here, so that rules about rows can be asked; None where it does not."""
+    if asked.job is None:
+        return None
+    path = job_folder(asked.document, unasked) / Path(asked.job.dataset.path).expanduser()
+    return path if path.exists() else None

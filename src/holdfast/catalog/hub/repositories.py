@@ -7,6 +7,7 @@ from typing import Final
 # What huggingface_hub 2.4 takes: an optional owner and a name, of 96 characters at most each.
 REPOSITORY: Final = re.compile(r"(?:\b[\w.-]{1,96}\b/)?\b[\w.-]{1,96}\b", re.ASCII)
 REPOSITORY_PARTS: Final = 2
+ROOTS: Final = ("/", "~")
 PATHS: Final = (".", "/", "~")
 """Beginnings that no name of a repository has."""
 FILE: Final = re.compile(
@@ -53,6 +54,15 @@ def may_be_repository(name: object) -> bool:
 def is_repository(name: str) -> bool:
     """True if the Hub takes a name for a repository."""
     return bool(REPOSITORY.fullmatch(name)) and "--" not in name and ".." not in name and not name.endswith(".git")
+
+
+def is_rooted(name: str) -> bool:
+    """True if a path is the same wherever a program is started.
+
+    >>> [is_rooted(name) for name in ("/models/x", "~/models/x", "./x")]
+    [True, True, False]
+    """
+    return name.startswith(ROOTS)
 
 
 def is_path(name: str) -> bool:

@@ -1,6 +1,7 @@
 """`holdfast check`."""
 
 import json
+from functools import partial
 
 import click
 from click import unstyle
@@ -12,13 +13,15 @@ from holdfast.cli import options
 from holdfast.cli.completion import complete_codes
 from holdfast.cli.text.answers import render_check
 from holdfast.cli.text.findings import render_outcome
-from holdfast.core.errors import UsageError
+from holdfast.core.errors import UsageError, flatten
 from holdfast.core.results import to_json
 from holdfast.core.results.check import CheckResult
+from holdfast.engine.check.answers import UnreadableTarget, check_result, target_result
 from holdfast.rules import all_rules
 
 FORMATS = ("text", "json", "sarif", "github")
 WITH_EDITS = ("json", "sarif")
+ANNOTATIONS = ("sarif", "github")
 
 
 @click.command("check", cls=options.WithArguments)
@@ -80,7 +83,8 @@ def command(
     arguments = ctx.meta[options.ARGUMENTS]
     if not targets and not arguments:
         raise click.UsageError("name a target: a file, a folder, `-`, or a command line behind `--`", ctx)
-    answer = check(
+    ask = partial(
+        check,
         targets,
         set=sets,
         arguments=arguments,
@@ -98,8 +102,22 @@ def command(
         edits=format_ in WITH_EDITS,
         offline=offline,
     )
+    try:
+        answer = ask()
+    except (UsageError, ExceptionGroup) as error:
+        click.echo(_annotations(error, format_), nl=False)
+        raise
     click.echo(render(answer, format_, verbose=verbose))
     return answer.exit_code
+
+
+def _annotations(error: Exception, format_: str) -> str:
+    """Return what keeps the only target from being read, in a format of annotations; nothing in another, or of no file."""
+    errors = tuple(each for each in flatten(error) if each.spot.line is not None)
+    if format_ not in ANNOTATIONS or not errors:
+        return ""
+    unread = target_result(UnreadableTarget(path=errors[0].spot.path or "", errors=errors))
+    return f"{render(check_result([unread]), format_, verbose=False)}\n"
 
 
 def render(answer: CheckResult, format_: str, *, verbose: bool) -> str:

@@ -96,7 +96,7 @@ class HubFacts:
         def placed(each: Reference) -> Reference:
             is_here = here.has_all(each)
             asked = each.local and (each.read is not None or not is_here)
-            return replace(each, hidden=made.why(each.name, here=is_here)) if asked else each
+            return replace(each, hidden=made.why(each.name, here=is_here) or here.elsewhere(each)) if asked else each
 
         return tuple(map(placed, named))
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from holdfast.catalog.api import Api, made
 from holdfast.catalog.calls.train_arguments import stack_api
+from holdfast.catalog.hub.repositories import may_be_repository
 from holdfast.core.document import Document
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, Machine, ModelFacts
@@ -106,6 +107,7 @@ class JobFacts(HubFacts):
     @cached_property
     def dataset(self) -> Dataset:
         """What is known of the training data."""
+        self._require_visible("dataset")
         mention = self._named("dataset")
         if mention is None or self._places.here.holds(mention.name):
             return self._sources.datasets.fetch(self._job.dataset, self._job.method)
@@ -115,6 +117,7 @@ class JobFacts(HubFacts):
     @cached_property
     def model(self) -> ModelFacts:
         """What is known of the base model."""
+        self._require_visible("model")
         mention = self._named("model")
         if mention is None or self._places.here.holds(mention.name):
             return self._sources.models.fetch(self._job.model)
@@ -135,6 +138,17 @@ class JobFacts(HubFacts):
     def _named(self, key: str) -> Reference | None:
         """Return what the job names under a key, where that may be on the Hub."""
         return next((each for each in self.mentions if each.key in (key, f"{key}.path")), None)
+
+    def _require_visible(self, role: Role) -> None:
+        """Object to data or a model that may be where the job is started, and is not here.
+
+        Raises:
+            SourceError: Nobody can say whether it is there.
+        """
+        mention = self._only(role)
+        because = self._places.here.elsewhere(mention) if self._outside and not may_be_repository(mention.name) else ""
+        if because:
+            raise SourceError(because, where=role, fix="check the job file from the folder that it is started in")
 
     @cached_property
     def _here(self) -> Machine:
