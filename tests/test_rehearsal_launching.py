@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from holdfast import rehearse
 from holdfast.adapters.rehearsal.programs import Program, read_program
-from holdfast.app.rehearse.verb import other_versions, rehearse
+from holdfast.app.rehearse.verb import other_versions
 from holdfast.catalog.environment.launchers import alone, wanted_launcher
 
 WANTS = {

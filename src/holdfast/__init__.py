@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from holdfast.app.diagnose import verb as _diagnose
     from holdfast.app.explaining import explain
     from holdfast.app.inspect import verb as _inspect
-    from holdfast.app.rehearse.verb import rehearse
+    from holdfast.app.rehearse import verb as _rehearse
     from holdfast.app.rendering import render
     from holdfast.app.run import queries as _queries
     from holdfast.app.run import verb as _run
 
     check = in_json(_check.check)
+    rehearse = in_json(_rehearse.rehearse)
     inspect = in_json(_inspect.inspect)
     diagnose = in_json(_diagnose.diagnose)
     run, resume, stop = in_json(_run.run), in_json(_run.resume), in_json(_run.stop)
