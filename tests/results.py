@@ -69,6 +69,6 @@ def checked(*targets: TargetResult, **fields: Any) -> CheckResult:
 def rehearsed(*failures: dict[str, Any], **fields: Any) -> RehearseResult:
     """Return the result of a rehearsal that failed so."""
     plain = {"schema": 1, "verb": "rehearse", "verdict": "fail", "path": "train.py", "elapsed_s": 9.0, "failure": None}
-    lists = {name: [] for name in ("stages", "warnings", "not_rehearsed", "shrunk")}
+    lists: dict[str, list[Any]] = {name: [] for name in ("stages", "warnings", "not_rehearsed", "shrunk")}
     rest = {"learnt": {}, "versions": {}, "isolated": False, "failures": [{**FAILURE, **each} for each in failures]}
     return convert({**plain, **lists, **rest, **fields}, RehearseResult)

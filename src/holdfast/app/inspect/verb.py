@@ -149,6 +149,16 @@ def look_at(asked: Document, source: RowSource, *, rewards: Sequence[str], limit
     return _judged(found, asked, facts)
 
 
+def look_at_local(asked: Document, *, limit: int) -> Inspection:
+    """Return what is found out about a dataset on this machine, without the Hub.
+
+    Raises:
+        UsageError: There is no such dataset.
+        SourceError: Its rows, or what else it names, cannot be read.
+    """
+    return look_at(asked, RowSource(asked, offline=True), rewards=(), limit=limit)
+
+
 def _unreadable(asked: Document, source: RowSource, method: Method | None, error: BadDataError) -> Inspection:
     """Return what is to be said of data whose beginning cannot be read."""
     broken = UnreadablePart(error.spot.path, error.what, error.spot.line)

@@ -4,7 +4,7 @@ A script that computes its dataset or its model's name cannot be read; once it r
 The rules are asked as of a job that names the same rows and the same model.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,8 +72,11 @@ class Observation:
     tokens: TokenReport | None = None
 
 
-def prepare() -> None:
-    """Import what reads rows: that takes a while, in which the script's libraries can be imported, too."""
+def prepare() -> Callable[..., Inspection]:
+    """Import what looks at rows, and return it: that takes a while, in which the script's libraries can be imported, too."""
+    from holdfast.app.inspect.verb import look_at_local
+
+    return look_at_local
 
 
 def observe(whole: PartResult, folder: Path) -> Observation:
@@ -146,11 +149,8 @@ def find_environment_fault(path: str) -> tuple[str, str] | None:
 
 def _inspect(job: Document) -> Inspection | None:
     """Return what its rows show; None where they cannot be read, of which the rehearsal itself says what is wrong."""
-    from holdfast.app.inspect.rows import RowSource
-    from holdfast.app.inspect.verb import look_at
-
     try:
-        return look_at(job, RowSource(job, offline=True), rewards=(), limit=ROWS)
+        return prepare()(job, limit=ROWS)
     except (HoldfastError, ExceptionGroup):
         return None
 
