@@ -113,13 +113,13 @@ RULE = Rule(
     good=(
         Case(script=JOBS.replace("get_job", "inspect_job")),
         Case(script=SCRIPT, versions={"trl": "0.11.4", "transformers": "4.44.2"}),
+        Case(script=RUN, versions={"trl": "0.13.0", "transformers": "4.46.3"}),
         Case(script=TOKENIZER, versions=OLD),
         Case(script=MODEL, versions=OLD),
         Case(script=TOKENIZER.replace("tokenizer.encode_plus(", "tokenizer(")),
         Case(script=TOKENIZER.replace("Qwen/Qwen2.5-0.5B", "microsoft/layoutlmv3-base")),
         Case(script=TOKENIZER.replace("tokenizer.encode_plus", "tokenizer.build_inputs_with_special_tokens")),
         Case(script=MODEL.replace("to_bettertransformer", "get_input_embeddings")),
-        Case(script=RUN, versions={"trl": "0.13.0", "transformers": "4.46.3"}),
     ),
     kinds=PROGRAMS,
 )
