@@ -79,6 +79,26 @@ FAULTS = {
     ),
     "a rising loss": (lambda at: sft(at, loss=1.0 + 0.5 * at), "lr-too-high-divergence"),
     "a loss that drops to zero": (lambda at: sft(at, loss=2.0 if at < 8 else 0.0), "lr-too-high-divergence"),
+    "a rate that leaves nothing of the weights": (
+        lambda at: sft(at, loss=[6.2, 360.0, 1335.0, 1096.0, 720.0][min(at, 4)], learning_rate=5.0),
+        "lr-too-high-divergence",
+    ),
+    "a rate beyond numbers": (
+        lambda at: sft(at, loss=0.0 if at else 6.2, grad_norm="nan" if at else 2.2, learning_rate=1e30),
+        "lr-too-high-divergence",
+    ),
+    "a rate that keeps the loss above its start": (
+        lambda at: sft(at, loss=[6.2, 9.3, 12.8, 20.1, 13.5, 11.1, 10.6, 8.6, 6.4, 6.2, 7.0, 6.0][at], learning_rate=0.5),
+        "lr-too-high-divergence",
+    ),
+    "a loss that runs away in the first step": (
+        lambda at: sft(at, loss=1.4 if not at else 11.0 - 0.3 * at),
+        "lr-too-high-divergence",
+    ),
+    "pairs that are lost": (
+        lambda at: {**dpo(at, -3.5, -4.0), "loss": 0.69 if at < 5 else 40.0},
+        "lr-too-high-divergence",
+    ),
     "steps of two jobs": (lambda at: sft(at, epoch=0.1 * (at // 2 if at % 2 else at // 2 + 2)), None),
 }
 
@@ -95,6 +115,14 @@ HEALTHY_RUNS = {
     "a noisy loss": lambda at: sft(at, loss=1.0 + 0.3 * (at % 3)),
     "pairs that differ": lambda at: dpo(at, -3.5 + 0.01 * at, -4.0),
     "a loss that is small": lambda at: sft(at, loss=0.01),
+    "a spike that recovers": lambda at: sft(at, loss=300.0 if at == 5 else 2.0 - 0.05 * at),
+    "a bump of the warm-up": lambda at: sft(at, loss=[1.4, 4.5, 9.0, 7.0, 5.0, 3.0, 2.0, 1.6, 1.4, 1.3, 1.2, 1.1][at]),
+    "losses that old releases add up": lambda at: sft(at, loss=16 * (2.0 - 0.05 * at)),
+    "losses of single rows": lambda at: sft(at, loss=[0.4, 1.9, 2.2][at % 3]),
+    "a rate of SGD": lambda at: sft(at, learning_rate=2.0),
+    "a rate of tuned prompts and a noisy loss": lambda at: sft(at, loss=1.0 + 0.3 * (at % 3), learning_rate=0.3),
+    "a reward model": lambda at: sft(at, loss=0.69 - 0.01 * at, accuracy=0.6, margin=0.2, mean_reward=0.4),
+    "pairs that are confused": lambda at: {**dpo(at, -3.5, -4.0), "loss": 0.69 + 0.2 * at},
     "one gradient of infinity": lambda at: sft(at, grad_norm="inf" if at == 1 else 1.0),
 }
 

@@ -27,6 +27,14 @@ EXPLODED: Final = 10
 """Times the first gradient's norm that one has with which training breaks down."""
 LONG: Final = 10
 """Steps from which a course can be told."""
+FAR: Final = 3
+"""Times the first loss that each of the last ones is, of a loss that ran away, however few steps were logged."""
+GUESSING: Final = 6.0
+"""Nats a token with which a trained language model is back at guessing; a pair of answers that is merely confused costs 0.7."""
+NO_VOCABULARY: Final = 14.0
+"""Nats a token above any vocabulary's logarithm: that of 256,000 is 12.5."""
+SUSPECT_RATE: Final = 0.1
+"""Learning rate that the loss is blamed on where it breaks down or rises; source: the rule CMB106."""
 RESUMED: Final = 1.5
 """Steps' worth of epochs before the first step that is logged: the run was resumed."""
 STOPPED: Final = 0.9
@@ -122,6 +130,8 @@ def read_metric_history(log: Log) -> MetricHistory:
 
 def _not_finite(course: MetricHistory) -> Iterator[MetricEvidence]:
     """NaN losses: of every step, of the gradients alone, after some good steps, of evaluations alone."""
+    if list(_suspect_rate(course)):
+        return
     bad = [step for step in course.steps if not math.isfinite(step.values["loss"])]
     if bad and bad[0] is course.steps[0]:
         yield course.found("nan-loss-silent-success", 0.8, bad)
@@ -253,19 +263,52 @@ def _two_jobs(course: MetricHistory) -> Iterator[MetricEvidence]:
         yield course.found("output-dir-shared-by-jobs", 0.7)
 
 
+def _suspect_rate(course: MetricHistory) -> Iterator[MetricEvidence]:
+    """A learning rate that no training survives, with a loss that it broke: the rate alone may be that of SGD or of tuned prompts."""
+    rate = _peak_rate(course)
+    if not rate or rate < SUSPECT_RATE:
+        return
+    first = course.steps[0].values["loss"]
+    above = max(NO_VOCABULARY, RISEN * first)
+    broken = [step for step in course.steps if _is_no_number(step) or step.values["loss"] > above]
+    risen = [step for step in course.steps if 0 < RISEN * first < step.values["loss"]]
+    if broken:
+        yield course.found("lr-too-high-divergence", 0.92, broken, rate=rate, suspect=rate)
+    elif not course.every("reward") and _mean_loss(course.steps) > RISEN * first:
+        yield course.found("lr-too-high-divergence", 0.8, risen, rate=rate, suspect=rate)
+
+
+def _peak_rate(course: MetricHistory) -> float | None:
+    """Return the highest learning rate that was logged with a loss; None where none was."""
+    return max((step.values["learning_rate"] for step in course.steps if "learning_rate" in step.values), default=None)
+
+
+def _is_no_number(step: Metrics) -> bool:
+    """True of a loss that is no number, and of one of 0 that stands for it."""
+    loss, gradient = step.values["loss"], step.values.get("grad_norm", 0.0)
+    return not math.isfinite(loss) or (loss == 0 and math.isnan(gradient))
+
+
+def _mean_loss(steps: Sequence[Metrics]) -> float:
+    return sum(step.values["loss"] for step in steps) / len(steps)
+
+
 def _divergence(course: MetricHistory) -> Iterator[MetricEvidence]:
-    """A loss that rises, or drops to exactly zero after good steps."""
-    if course.every("reward") or course.every("rewards/chosen"):
-        return
+    """A loss that rises, or drops to exactly zero after good steps; of the losses around zero of GRPO nothing is told."""
     losses = [step for step in course.steps if math.isfinite(step.values["loss"])]
-    if len(losses) < LONG:
+    if len(losses) <= FEW or course.every("reward") or list(_suspect_rate(course)):
         return
-    values = [step.values["loss"] for step in losses]
-    first, last = sum(values[:FEW]) / FEW, sum(values[-FEW:]) / FEW
-    if last > RISEN * first and last > RISEN * min(values):
-        yield course.found("lr-too-high-divergence", 0.75, losses[-FEW:], loss=values[-1])
-    elif not any(values[-FEW:]) and min(values[:FEW]) > FLAT:
-        yield course.found("lr-too-high-divergence", 0.7, losses[-FEW:], loss=0)
+    first, starts, ends = losses[0].values["loss"], losses[:FEW], losses[-FEW:]
+    rate = _peak_rate(course)
+    told = {"first": first, "loss": ends[-1].values["loss"], **({"rate": rate} if rate else {})}
+    if first > 0 and min(step.values["loss"] for step in ends) > max(FAR * first, GUESSING):
+        yield course.found("lr-too-high-divergence", 0.8, ends, **told)
+    elif len(losses) < LONG or course.every("rewards/chosen"):
+        return
+    elif _mean_loss(ends) > RISEN * max(_mean_loss(starts), min(step.values["loss"] for step in losses)):
+        yield course.found("lr-too-high-divergence", 0.75, ends, **told)
+    elif not any(step.values["loss"] for step in ends) and min(step.values["loss"] for step in starts) > FLAT:
+        yield course.found("lr-too-high-divergence", 0.7, ends, **told)
 
 
 RULES: Final = (
@@ -278,5 +321,6 @@ RULES: Final = (
     _stopped,
     _lost_schedule,
     _two_jobs,
+    _suspect_rate,
     _divergence,
 )
