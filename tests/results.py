@@ -4,8 +4,8 @@ from typing import Any
 
 from msgspec import convert, structs
 
-from holdfast.core.results.check import CheckResult, ReportedFinding, SuppressedFinding, TargetResult
-from holdfast.core.results.rehearse import RehearseResult
+from holdfast.results.check import CheckResult, ReportedFinding, SuppressedFinding, TargetResult
+from holdfast.results.rehearse import RehearseResult
 
 PLACE = {"line": 2, "column": 5, "end_line": 2, "end_column": 19}
 FINDING: dict[str, Any] = {

@@ -88,7 +88,9 @@ FAULTS = {
         "lr-too-high-divergence",
     ),
     "a rate that keeps the loss above its start": (
-        lambda at: sft(at, loss=[6.2, 9.3, 12.8, 20.1, 13.5, 11.1, 10.6, 8.6, 6.4, 6.2, 7.0, 6.0][at], learning_rate=0.5),
+        lambda at: sft(
+            at, loss=[6.2, 9.3, 12.8, 20.1, 13.5, 11.1, 10.6, 8.6, 6.4, 6.2, 7.0, 6.0][at], learning_rate=0.5
+        ),
         "lr-too-high-divergence",
     ),
     "a loss that runs away in the first step": (

@@ -14,7 +14,7 @@ from holdfast.app.run.verb import run as start_run
 from holdfast.cli.main import run_command
 from holdfast.core.event import Closed, RunRequested, Stage, event_from_json, event_to_json
 from holdfast.core.finding import Severity
-from holdfast.core.results import to_json
+from holdfast.results import to_json
 from tests.results import checked, finding, rehearsed, target
 
 FAILURE = {

@@ -22,10 +22,10 @@ from holdfast.catalog.builtin.known_good import good_value, load_known_models, l
 from holdfast.cli.main import run_command
 from holdfast.cli.text.rehearsal import render_rehearsal
 from holdfast.core.rehearsal import Failure, Rehearsal, StageName
-from holdfast.core.results.rehearse import RehearseResult
 from holdfast.engine.rehearse.isolating import Instead, Replay, find_blame
 from holdfast.engine.rehearse.known_rows import RecordedRows, Row, typed_rows, usual_rows
 from holdfast.engine.rehearse.naming import name_cause
+from holdfast.results.rehearse import RehearseResult
 from tests.fault_world import DAMAGES
 from tests.rehearsal_jobs import ANSWER, CHAT, Job, job, plain
 from tests.sampling import sampled

@@ -11,10 +11,10 @@ import pytest
 from msgspec import structs
 
 from holdfast.core.rehearsal import LearntFigures, PartResult, TokenFigures
-from holdfast.core.results.inspect import TokenReport
 from holdfast.core.scan import Lengths, Tokens
 from holdfast.engine.inspect.inspection import report_tokens
 from holdfast.engine.rehearse.learning import learn
+from holdfast.results.inspect import TokenReport
 from tests.rehearsal_jobs import Job, job
 from tests.rehearsing import Rehearse, rehearsals
 from tests.tiny import quiet_environment

@@ -6,7 +6,7 @@ from click import unstyle
 from msgspec import convert
 
 from holdfast.cli.text.rehearsal import render_rehearsal
-from holdfast.core.results.rehearse import RehearseResult
+from holdfast.results.rehearse import RehearseResult
 
 FAILURE: dict[str, Any] = {
     "class": "user-code-error",

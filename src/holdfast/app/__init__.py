@@ -1,6 +1,6 @@
 """The verbs, each wired to the real world; the only floor where doors get keys.
 
-Each takes plain values and returns its result, a type of `holdfast.core.results`. The command line, the Python API and
+Each takes plain values and returns its result, a type of `holdfast.results`. The command line, the Python API and
 whatever faces follow are made from `VERBS`; a verb's module is imported when the verb is used, so that a quick one stays
 quick.
 """
@@ -10,7 +10,7 @@ from functools import cache, wraps
 from importlib import import_module
 from typing import Any, ParamSpec
 
-from holdfast.core.results import Json, Result, to_json
+from holdfast.results import Json, Result, to_json
 
 Parameters = ParamSpec("Parameters")
 

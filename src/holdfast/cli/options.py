@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 import click
 
 from holdfast.cli.completion import complete_codes, complete_folders, complete_keys, complete_runs
-from holdfast.core.results import Result, to_json
 from holdfast.engine.check.answers import exit_code
+from holdfast.results import Result, to_json
 
 sets = click.option(
     "--set",

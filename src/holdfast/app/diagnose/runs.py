@@ -14,10 +14,10 @@ from holdfast.app.run.runs import Run, open_run
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, Reported, Stage
 from holdfast.core.log import Line
-from holdfast.core.results.check import CheckResult
 from holdfast.engine.diagnose.asked import DeclaredTraining
 from holdfast.engine.diagnose.attempts import LEDGER, Ending, know, refused_by, speak_of_hang
 from holdfast.engine.diagnose.endings import as_log, ending_evidence
+from holdfast.results.check import CheckResult
 
 LOGS: Final = ("stdout.log", "stderr.log")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from holdfast.adapters.changes import read_stamps, wait_for_change
 from holdfast.adapters.rehearsal.warm import WarmServer
-from holdfast.core.results.rehearse import RehearseResult
+from holdfast.results.rehearse import RehearseResult
 
 
 def rehearse_whenever_saved(ask: Callable[..., RehearseResult], target: Path) -> Iterator[RehearseResult]:

@@ -8,7 +8,7 @@ from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rehearse.playing import OnProgress
 from holdfast.app.rehearse.verb import rehearse
 from holdfast.core.errors import UsageError
-from holdfast.core.results.rehearse import RehearseResult
+from holdfast.results.rehearse import RehearseResult
 
 
 def rehearse_unless_passed(

@@ -20,9 +20,9 @@ from holdfast.core.errors import HoldfastError
 from holdfast.core.finding import Finding, Severity
 from holdfast.core.methods import Method
 from holdfast.core.rehearsal import Objection, PartResult, StageName
-from holdfast.core.results.inspect import TokenReport
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.inspect.inspection import Inspection, report_tokens
+from holdfast.results.inspect import TokenReport
 from holdfast.signatures import prevented_by
 
 OF_ROWS: Final = ("max_length", "assistant_only_loss", "completion_only_loss", "eos_token", "pad_token", "packing")

@@ -30,7 +30,6 @@ from holdfast.catalog.environment.launchers import NeededLauncher, alone, wanted
 from holdfast.catalog.environment.packages import parse_requirement
 from holdfast.core.errors import UsageError
 from holdfast.core.rehearsal import Omitted, PartResult, Rehearsal
-from holdfast.core.results.rehearse import RehearseResult
 from holdfast.core.script_header import find_header, read_header
 from holdfast.engine.diagnose import PatternIndex
 from holdfast.engine.rehearse import judge_unstarted
@@ -40,6 +39,7 @@ from holdfast.engine.rehearse.learning import learn
 from holdfast.engine.rehearse.naming import name_cause
 from holdfast.engine.rehearse.usage import UsageProblem, find_usage_problem, spell_arguments
 from holdfast.payload.rehearsal.order import Gpu, PartRequest
+from holdfast.results.rehearse import RehearseResult
 from holdfast.signatures import all_signatures
 
 LIMIT_S: Final = 180.0

@@ -10,11 +10,11 @@ from msgspec import json as typed_json
 from holdfast.adapters.storage.run_folder import write_whole
 from holdfast.app.run.runs import Run
 from holdfast.core.event import RunState
-from holdfast.core.results import Result, to_json
-from holdfast.core.results.check import CheckResult
-from holdfast.core.results.rehearse import RehearseResult
-from holdfast.core.results.run import RunRefusal
 from holdfast.engine.run.refusals import check_refusals, rehearsal_refusals
+from holdfast.results import Result, to_json
+from holdfast.results.check import CheckResult
+from holdfast.results.rehearse import RehearseResult
+from holdfast.results.run import RunRefusal
 
 Kept = TypeVar("Kept", CheckResult, RehearseResult)
 FILES: Final[dict[type[Result], str]] = {CheckResult: "check.json", RehearseResult: "rehearsal.json"}

@@ -13,8 +13,8 @@ from holdfast.adapters.storage.run_folder import write_whole
 from holdfast.app.run.refusing import read_kept, read_refusals
 from holdfast.app.run.runs import Run
 from holdfast.core.document import Document
-from holdfast.core.results.check import CheckResult
 from holdfast.engine.report.page import ReportData, Sample, render_report
+from holdfast.results.check import CheckResult
 
 STDERR_BYTES = 20_000
 

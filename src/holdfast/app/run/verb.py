@@ -27,7 +27,6 @@ from holdfast.app.run.runs import NO_OBSERVER, Run, RunObserver, open_backend, o
 from holdfast.core.errors import UsageError
 from holdfast.core.event import RunRequested, Stage, StopRequested
 from holdfast.core.plan import Plan
-from holdfast.core.results.run import RunResult
 from holdfast.engine.check.answers import check_result, target_result
 from holdfast.engine.check.job_facts import process_count
 from holdfast.engine.rehearse.answers import summarize_rehearsal
@@ -36,6 +35,7 @@ from holdfast.engine.run.launch import apply_job, describe, name_job, place_plan
 from holdfast.engine.run.progress import follow
 from holdfast.engine.run.supervise import PERSON
 from holdfast.engine.run.verdict import render_verdict
+from holdfast.results.run import RunResult
 
 STARTED = "%Y%m%d-%H%M%S"
 REOPENING_POLL_S = 0.05

@@ -13,9 +13,9 @@ from click import style
 from holdfast.cli.text.findings import render_findings
 from holdfast.cli.text.rehearsal import render_rehearsal
 from holdfast.core.errors import HoldfastError
-from holdfast.core.results.check import CheckResult
-from holdfast.core.results.run import AttemptResult, RequestedRun, RunRefusal, RunResult, RunsResult, VerifyResult
 from holdfast.engine.units import render_number
+from holdfast.results.check import CheckResult
+from holdfast.results.run import AttemptResult, RequestedRun, RunRefusal, RunResult, RunsResult, VerifyResult
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 COLOURS = {

@@ -7,7 +7,7 @@ from typing import Final
 
 from click import style
 
-from holdfast.core.results.rehearse import RehearsalFailure, RehearseResult, ReportedStage
+from holdfast.results.rehearse import RehearsalFailure, RehearseResult, ReportedStage
 
 WIDTH: Final = 110
 SIGNS: Final = {"pass": ("pass", "green"), "fail": ("FAIL", "red")}

@@ -9,7 +9,10 @@ from msgspec import structs
 from holdfast.core.document import Document, Edit
 from holdfast.core.errors import HoldfastError, LaterPythonError, UsageError
 from holdfast.core.finding import Finding, Fix, Severity, Skip
-from holdfast.core.results.check import (
+from holdfast.core.text import TextEdit
+from holdfast.engine.check.rule_runner import severity_of
+from holdfast.engine.check.suppress import Ignore
+from holdfast.results.check import (
     CheckResult,
     ReportedEdit,
     ReportedFinding,
@@ -19,9 +22,6 @@ from holdfast.core.results.check import (
     SuppressedFinding,
     TargetResult,
 )
-from holdfast.core.text import TextEdit
-from holdfast.engine.check.rule_runner import severity_of
-from holdfast.engine.check.suppress import Ignore
 
 SCHEMA = 1
 GOOD = frozenset({"pass", "whole", "diagnosed", "healthy"})

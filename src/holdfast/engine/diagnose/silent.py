@@ -130,8 +130,12 @@ def read_metric_history(log: Log) -> MetricHistory:
 
 def _not_finite(course: MetricHistory) -> Iterator[MetricEvidence]:
     """NaN losses: of every step, of the gradients alone, after some good steps, of evaluations alone."""
-    if list(_suspect_rate(course)):
-        return
+    if not any(_suspect_rate(course)):
+        yield from _without_a_rate(course)
+
+
+def _without_a_rate(course: MetricHistory) -> Iterator[MetricEvidence]:
+    """NaN losses where the rate is not to blame for them."""
     bad = [step for step in course.steps if not math.isfinite(step.values["loss"])]
     if bad and bad[0] is course.steps[0]:
         yield course.found("nan-loss-silent-success", 0.8, bad)

@@ -3,7 +3,9 @@
 from typing import Final
 
 from holdfast.core.rehearsal import Failure, Rehearsal
-from holdfast.core.results.rehearse import (
+from holdfast.engine.rehearse.continuing import DIVERGES
+from holdfast.engine.rehearse.naming import CODE
+from holdfast.results.rehearse import (
     NotRehearsed,
     OutputLine,
     RehearsalFailure,
@@ -12,8 +14,6 @@ from holdfast.core.results.rehearse import (
     ReportedStage,
     ShrunkSetting,
 )
-from holdfast.engine.rehearse.continuing import DIVERGES
-from holdfast.engine.rehearse.naming import CODE
 
 AGAIN: Final = "resume"
 """The stage of a second start."""

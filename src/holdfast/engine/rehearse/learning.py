@@ -10,7 +10,7 @@ from math import ceil, inf
 from typing import Any, Final
 
 from holdfast.core.rehearsal import LearntFigures, PartResult, TokenFigures
-from holdfast.core.results.inspect import TokenReport
+from holdfast.results.inspect import TokenReport
 
 Fact = Mapping[str, Any]
 BYTES: Final = {"float32": 4, "bfloat16": 2, "float16": 2}

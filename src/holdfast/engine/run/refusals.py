@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterator
 
 from holdfast.core.finding import Severity
-from holdfast.core.results.check import CheckResult
-from holdfast.core.results.rehearse import RehearseResult
-from holdfast.core.results.run import RunRefusal
+from holdfast.results.check import CheckResult
+from holdfast.results.rehearse import RehearseResult
+from holdfast.results.run import RunRefusal
 
 
 def check_refusals(result: CheckResult, codes: Collection[str]) -> Iterator[RunRefusal]:

@@ -6,8 +6,8 @@ from typing import Any, Literal
 from msgspec import field
 
 from holdfast.core.rehearsal import Blame, LearntFigures, StageName, Status
-from holdfast.core.results import Part, Result
-from holdfast.core.results.check import Verdict
+from holdfast.results import Part, Result
+from holdfast.results.check import Verdict
 
 
 class ReportedStage(Part, frozen=True, kw_only=True):

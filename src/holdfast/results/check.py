@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Literal
 
 from holdfast.core.finding import Severity
-from holdfast.core.results import Part, Result
+from holdfast.results import Part, Result
 
 Verdict = Literal["pass", "fail"]
 Position = tuple[int, int]

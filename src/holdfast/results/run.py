@@ -6,9 +6,9 @@ from typing import Literal
 from msgspec import UNSET, UnsetType
 
 from holdfast.core.event import Stage
-from holdfast.core.results import Part, Result
-from holdfast.core.results.check import CheckResult
-from holdfast.core.results.rehearse import RehearseResult
+from holdfast.results import Part, Result
+from holdfast.results.check import CheckResult
+from holdfast.results.rehearse import RehearseResult
 
 
 class AttemptResult(Part, frozen=True, kw_only=True):
