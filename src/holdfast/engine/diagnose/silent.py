@@ -300,7 +300,7 @@ def _mean_loss(steps: Sequence[Metrics]) -> float:
 def _divergence(course: MetricHistory) -> Iterator[MetricEvidence]:
     """A loss that rises, or drops to exactly zero after good steps; of the losses around zero of GRPO nothing is told."""
     losses = [step for step in course.steps if math.isfinite(step.values["loss"])]
-    if len(losses) <= FEW or course.every("reward") or list(_suspect_rate(course)):
+    if len(losses) <= FEW or course.every("reward") or any(_suspect_rate(course)):
         return
     first, starts, ends = losses[0].values["loss"], losses[:FEW], losses[-FEW:]
     rate = _peak_rate(course)
