@@ -36,6 +36,7 @@ class MethodReadiness(Part, frozen=True, kw_only=True):
         caveat: What it would leave out or get wrong without a word; absent where nothing is known.
         mapping: A Python module with a function `rewrite(row)` that makes the rows ready; null where none is needed or known.
         removes: The columns that the mapping removes.
+        field: The list that holds the rows, where a JSON file is one object: `load_dataset("json", field=...)`; absent elsewhere.
         unmapped: Why there is no mapping where one is needed; absent where there is one.
     """
 
@@ -44,6 +45,7 @@ class MethodReadiness(Part, frozen=True, kw_only=True):
     caveat: str = ""
     mapping: str | None
     removes: Sequence[str]
+    field: str = ""
     unmapped: str = ""
 
 

@@ -72,6 +72,9 @@ def _methods(answer: InspectResult) -> Iterator[str]:
             yield f"{style('not', fg='yellow')}   {method}: {found.because}{_mapped(method, found, shown)}"
             if asked and found.unmapped:
                 yield f"      no mapping: {found.unmapped}"
+    if not asked:
+        reads = [found.unmapped for found in answer.methods.values() if found.field and found.unmapped]
+        yield from (f"      {reading}" for reading in dict.fromkeys(reads))
 
 
 def _mapped(method: str, found: MethodReadiness, shown: str | None) -> str:
@@ -112,9 +115,16 @@ def _mappings(answer: InspectResult) -> Iterator[str]:
     """Yield the code that makes the rows ready."""
     if method := _shown_mapping(answer):
         found = answer.methods[method]
-        head = f"for {method}: dataset.map(rewrite, remove_columns={list(found.removes)}), tried on its first rows"
-        yield f"\n{style('#', dim=True)} {head}"
+        yield f"\n{style('#', dim=True)} for {method}: {_call(answer.dataset.path, found)}, tried on its first rows"
         yield (found.mapping or "").rstrip()
+
+
+def _call(path: str, found: MethodReadiness) -> str:
+    """Return the expression that applies a mapping."""
+    mapped = f"map(rewrite, remove_columns={list(found.removes)})"
+    if not found.field:
+        return f"dataset.{mapped}"
+    return f'load_dataset("json", data_files={path!r}, field={found.field!r}, split="train").{mapped}'
 
 
 def _shown_mapping(answer: InspectResult) -> str | None:

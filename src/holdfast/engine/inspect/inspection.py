@@ -102,7 +102,13 @@ def _judge(
     if found.ready and not found.caveat:
         return found
     proposal = propose(method, columns, shape, samples, settings)
-    return replace(found, mapping=proposal.source, removes=proposal.removes, unmapped=proposal.because)
+    return replace(
+        found,
+        mapping=proposal.source,
+        removes=proposal.removes,
+        field=proposal.field,
+        unmapped=proposal.because,
+    )
 
 
 def inspect_result(found: Inspection) -> InspectResult:
@@ -139,6 +145,7 @@ def _readiness(found: Readiness) -> MethodReadiness:
         caveat=found.caveat,
         mapping=found.mapping,
         removes=found.removes,
+        field=found.field,
         unmapped=found.unmapped,
     )
 
