@@ -164,6 +164,8 @@ class InspectResult(Result, frozen=True, kw_only=True):
         mapped: The method whose mapping went over the rows before they were tokenized.
         samples: Sample rows as the model is shown them.
         rewards: What reward functions gave for sample rows.
+        rewritten_by: The job's own `map`: it rewrites the rows before the trainer reads them, and `inspect` does not run it. The
+            methods are judged by the rows as they are, and that none is ready is no failure. Absent where there is none.
     """
 
     verb: Literal["inspect"]
@@ -180,6 +182,7 @@ class InspectResult(Result, frozen=True, kw_only=True):
     mapped: Method | None
     samples: Sequence[MaskedRow]
     rewards: Sequence[RewardResult]
+    rewritten_by: str = ""
 
     @property
     def exit_code(self) -> int:

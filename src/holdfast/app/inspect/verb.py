@@ -135,6 +135,7 @@ def look_at(asked: Document, source: RowSource, *, rewards: Sequence[str], limit
         methods=judge_methods(sight.columns, sight.shape, sight.samples, sight.settings),
         scan=scan,
         method=method,
+        rewritten_by=str(asked.get("dataset.map", None) or ""),
     )
     facts: dict[str, object | MissingFact] = {"scan": scan}
     counted = meant or next((each for each, ready in found.methods.items() if _maps_rows(ready)), None)
@@ -144,7 +145,7 @@ def look_at(asked: Document, source: RowSource, *, rewards: Sequence[str], limit
     if rewards:
         from holdfast.app.inspect.rewarding import reward_samples
 
-        rewarded = reward_samples(sight.samples, rewards)
+        rewarded = reward_samples(asked, sight.samples, rewards)
         found, facts["rewarded"] = replace(found, rewarded=rewarded), rewarded
     return _judged(found, asked, facts)
 

@@ -29,6 +29,10 @@ def _lines(answer: InspectResult) -> Iterator[str]:
     yield f"{style(dataset.path, bold=True)}, {dataset.split}: {dataset.rows:,} rows"
     yield from _columns(dataset.columns)
     yield f"  {style('is', dim=True)} {_what(answer)}"
+    if answer.rewritten_by:
+        yield f"  before `{answer.rewritten_by}` of the job rewrites the rows; `holdfast rehearse` runs it"
+    if answer.method and answer.verdict == "fail":
+        yield f"  judged for {answer.method}"
     yield ""
     yield from _methods(answer)
     if answer.problems:
@@ -155,7 +159,8 @@ def _not_ready(answer: InspectResult) -> str:
     shown = _shown_mapping(answer)
     mapped = f"; the mapping above makes the rows ready for {shown}" if shown else ""
     if asked:
-        return "" if methods[asked].ready else f"not ready for {asked}{mapped}"
+        before = f" before `{answer.rewritten_by}` rewrites the rows" if answer.rewritten_by else ""
+        return "" if methods[asked].ready else f"not ready for {asked}{before}{mapped}"
     return "" if any(found.ready for found in methods.values()) else f"no method is ready{mapped}"
 
 
