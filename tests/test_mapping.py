@@ -387,3 +387,22 @@ def test_rows_in_a_list_that_need_no_mapping_need_their_field() -> None:
 def test_a_list_that_is_a_conversation_is_no_list_of_rows(rows: list[dict[str, Any]]) -> None:
     """More rows than one, or the name of a conversation, say so."""
     assert proposed("sft", rows).field == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [("Frage", "Antwort"), ("pregunta", "respuesta"), ("question", "réponse"), ("问题", "答案"), ("質問", "回答")],
+)
+def test_questions_and_answers_of_other_languages(question: str, answer: str) -> None:
+    """A table is no less one of questions and answers where its head is not English."""
+    rows = [{question: f"What is {number}?", answer: f"It is {number}."} for number in range(3)]
+
+    assert rewritten("sft", rows)[1] == {"prompt": [user("What is 1?")], "completion": [assistant("It is 1.")]}
+
+
+@pytest.mark.parametrize("columns", [("问题", "答案", "回答"), ("Frage", "Quelle")])
+def test_what_is_not_surely_the_answer_is_not_taken_for_it(columns: tuple[str, ...]) -> None:
+    """Two columns that may each be the answer, and none."""
+    rows = [{name: f"{name} {number}" for name in columns} for number in range(3)]
+
+    assert proposed("sft", rows).source is None

@@ -6,6 +6,12 @@ from typing import Final
 
 from holdfast.engine.mapping.found import ColumnReading, DataProfile, Role, RowExpression, Uncertainty, cell
 
+LANGUAGES: Final = (
+    ("frage", "antwort"), ("pregunta", "respuesta"), ("pergunta", "resposta"), ("question", "réponse"), ("question", "reponse"),
+    ("domanda", "risposta"), ("vraag", "antwoord"), ("pytanie", "odpowiedź"), ("soru", "cevap"), ("вопрос", "ответ"),
+    ("问题", "答案"), ("问题", "回答"), ("問題", "答案"), ("問題", "回答"), ("質問", "回答"), ("질문", "답변"), ("سؤال", "جواب"),
+)  # fmt: skip
+"""What tables of questions and answers call their columns, by language."""
 REQUESTS: Final = (
     "prompt",
     "instruction",
@@ -17,11 +23,12 @@ REQUESTS: Final = (
     "user",
     "human",
     "history",
+    *dict.fromkeys(question for question, _ in LANGUAGES if question != "question"),
 )
 CONTEXTS: Final = ("context", "input", "passage")
 SYSTEMS: Final = ("system", "system_prompt", "system_message")
 ANSWERS: Final = ("completion", "response", "output", "outputs", "answer", "target", "targets", "reply", "assistant",
-                  "solution")  # fmt: skip
+                  "solution", *dict.fromkeys(answer for _, answer in LANGUAGES))  # fmt: skip
 RESULTS: Final = ("final_answer", "expected_answer", "ground_truth")
 CHOSEN: Final = ("chosen", "chosen_response", "response_chosen", "preferred", "preferred_response", "accepted")
 REJECTED: Final = (
