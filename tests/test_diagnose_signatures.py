@@ -49,7 +49,7 @@ GIVEN = frozenset(
 """Values that need no mark: of exceptions that nobody knows, of the user's own function, of how far training got, of what the metrics say, of libraries'
 releases, of what is trained and how."""
 
-TOGETHER = {"older": ("old",), "file": ("function", "line")}
+TOGETHER = {"older": ("old",), "reason": ("denied",), "file": ("function", "line")}
 """Values that come with others."""
 
 
