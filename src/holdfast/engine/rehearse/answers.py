@@ -91,5 +91,5 @@ def answer_failure(failure: Failure) -> dict[str, Any]:
         "refuses": refuses(failure),
         "blame": failure.blame,
         "blamed_because": failure.blamed or None,
-        "prevented_by": list(cause.signature.prevented_by),
+        "prevented_by": list(cause.found_by),
     }
