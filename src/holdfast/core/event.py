@@ -27,6 +27,13 @@ class Stage(StrEnum):
         return self in (Stage.SUCCEEDED, Stage.FAILED, Stage.CANCELLED)
 
 
+class Stopper(StrEnum):
+    """Who asked a run to stop, in the words of the verdict."""
+
+    PERSON = "a person"
+    TIMEOUT = "the timeout"
+
+
 Refuser = Literal["check", "rehearsal", ""]
 
 
@@ -110,11 +117,11 @@ class StopRequested:
     """The attempt is to save and end.
 
     Attributes:
-        by: `a person` or `the timeout`, for the verdict's sentence.
+        by: Who asked for it.
     """
 
     at_s: float
-    by: str
+    by: Stopper
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +209,7 @@ class RunState:
     Attributes:
         started_s: When the run was asked for, unix time.
         seen_s: When the last event happened.
-        stop: Who asked the current attempt to stop, or empty.
+        stop: Who asked the current attempt to stop; None where nobody did.
         stop_s: When they did.
         pushes: The last push to each repository of the Hub, as the training process told it when it began.
         deliveries: What was found there afterwards, by repository.
@@ -216,7 +223,7 @@ class RunState:
     because: str = ""
     started_s: float = 0.0
     seen_s: float = 0.0
-    stop: str = ""
+    stop: Stopper | None = None
     stop_s: float = 0.0
     attempts: tuple[AttemptState, ...] = ()
     pushes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
@@ -258,7 +265,7 @@ def advance(state: RunState, event: Event) -> RunState:
                 number=event.attempt, backend=event.backend, started_s=event.at_s, resume_from=event.resume_from
             )
             kept = tuple(old for old in state.attempts if old.number != event.attempt)
-            state = replace(state, attempts=(*kept, attempt), stage=Stage.QUEUED, because="", stop="")
+            state = replace(state, attempts=(*kept, attempt), stage=Stage.QUEUED, because="", stop=None)
         case StopRequested():
             state = replace(state, stop=event.by, stop_s=event.at_s)
         case Delivered():
@@ -342,6 +349,8 @@ def event_from_json(kind: str, fields: Mapping[str, Any]) -> Event:
     values = dict(fields)
     if kind == "polled":
         values["answer"] = Liveness(values["answer"])
+    if kind == "stopasked":
+        values["by"] = Stopper(values["by"])
     if kind == "closed":
         values |= {"stage": Stage(values["stage"]), "codes": tuple(values.get("codes", ()))}
     return KINDS[kind](**values)
