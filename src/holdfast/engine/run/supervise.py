@@ -50,7 +50,7 @@ class Poll:
 class Stop:
     """Ask the attempt to save and end."""
 
-    by: str
+    by: Stopper
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,6 +293,6 @@ class _Loop:
         found = self._doors.verify(repository, self.state)
         self._record(Delivered(at_s=self._now, repository=repository, verdict=found.verdict, because=found.because))
 
-    def _stop(self, by: str) -> None:
+    def _stop(self, by: Stopper) -> None:
         self._record(StopRequested(at_s=self._now, by=by))
         self._doors.backend.stop(self._current.id)
