@@ -63,7 +63,7 @@ def test_only_rules_that_report_this_very_fault_are_named(tmp_path: Path) -> Non
     def named(*targets: str) -> list[str]:
         (cause, *_) = holdfast.diagnose([str(tmp_path / each) for each in targets])["causes"]
         assert cause["class"] == "dataset-missing-column"
-        return cause["prevented_by"] + cause["inspected_by"]
+        return [*cause["prevented_by"], *cause["inspected_by"]]
 
     assert named("train.log", "train.py") == named("train.log", "job.yaml") == ["DAT101"]
     assert named("train.log", "other.py") == named("train.log") == []
