@@ -99,6 +99,7 @@ def own(completions, **kwargs):
 """
 SAVED = 'trainer.model.save_pretrained("out/own/{}")'
 ONCE = 'save_strategy="no"'
+AGAIN = '\ntrainer = SFTTrainer(model="work/tiny", args=args, train_dataset=dataset)\ntrainer.train()\n'
 LORA = 'peft_config=LoraConfig(r=8, target_modules=["q_proj", "v_proj"])'
 ADDED = """
 tokenizer = AutoTokenizer.from_pretrained("work/tiny")
@@ -279,6 +280,10 @@ ENDS: tuple[Job, ...] = (
         given=LORA,
         train=SAVED.format("early") + "\ntrainer.train()",
     ),
+    job("trained-twice-and-kept-once", "SFT", settings=ONCE, end=SAVED.format("first") + AGAIN),
+    job(
+        "trained-twice-and-kept-twice", "SFT", settings=ONCE, end=SAVED.format("first") + AGAIN + SAVED.format("second")
+    ),
     job("kept-after-it-learnt", "SFT", settings=ONCE, given=LORA, end=SAVED.format("late")),
     job(
         "merged-the-other",
@@ -346,6 +351,8 @@ DOUBTED = {
     "pairs-without-their-questions": "dataset-missing-column",
     "reward-by-tests": "grpo-zero-advantage",
     "merged-and-kept": "model-files-missing",
+    "unloaded-beside-its-adapter": "user-code-error",
+    "trained-twice-and-kept-once": "no-checkpoint-saved",
     "writes-elsewhere-each-time": "resume-silently-ignored",
     "checkpoints-without-optimizer": "checkpoint-incomplete",
     "tested-on-what-is-learnt": "DAT220",

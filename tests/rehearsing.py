@@ -66,7 +66,7 @@ def _rehearse(server: RehearsalServer, job: Job, folder: Path) -> Rehearsal:
     asked = program_of(target, [LOCAL] if job.local else [], job.arguments)
     order = make_order(asked, folder, gpu=False, offline=False)
     parts = play(server, order, job.limit_s or LIMIT_S, lambda _: None)
-    objections = observe(parts["whole"], folder / "whole")
+    objections = observe(parts["whole"], folder / "whole").objections
     return judge_parts(parts, objections, imports_s=0.0)
 
 

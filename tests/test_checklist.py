@@ -25,9 +25,9 @@ from holdfast.core.document import Document
 from holdfast.core.event import Closed, RunRequested, Stage
 from holdfast.core.finding import Finding, Rule, Severity, Skip
 from holdfast.core.plan import Plan
-from holdfast.core.results.check import ItemVerdict
 from holdfast.engine.checklist.items import ITEMS
 from holdfast.engine.checklist.table import ChecklistRow, checklist, checklist_items
+from holdfast.results.check import ItemVerdict
 from holdfast.rules import all_rules
 
 ROOT = Path(__file__).parent.parent

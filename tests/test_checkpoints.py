@@ -9,9 +9,9 @@ import pytest
 
 from holdfast.adapters.storage.checkpoints import newest_whole, verify_checkpoint
 from holdfast.core.errors import UsageError
-from holdfast.core.results import to_json
 from holdfast.engine.run.answers import verify_result
 from holdfast.payload.runtime import MANIFEST, seal, stamps_of
+from holdfast.results import to_json
 
 WEIGHTS = "model.safetensors"
 

@@ -318,3 +318,21 @@ def test_models(tmp_path: Path) -> None:
 def test_a_builtin_dataset_has_the_rows_that_are_claimed(split: str) -> None:
     """At least."""
     assert len(stdlib_docstrings.rows("messages", split)) >= ROWS[split]
+
+
+@pytest.mark.parametrize(("count", "known"), [(120, 120), (10_100, 10_100), (10_101, None)])
+def test_rows_of_a_small_file_are_counted(count: int, known: int | None, tmp_path: Path) -> None:
+    """A check counts them where that takes a moment."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"text": "a"}\n' * count)
+
+    assert look(str(path)).rows == known
+
+
+def test_a_damaged_row_behind_the_first_ones_leaves_them_uncounted(tmp_path: Path) -> None:
+    """What can be said of the first rows is said; `inspect` reads the others."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"text": "a"}\n' * 150 + "{broken\n")
+    found = look(str(path))
+
+    assert (found.rows, found.columns, found.problem) == (None, ("text",), "")

@@ -9,7 +9,7 @@ from msgspec import convert
 
 from holdfast import diagnose
 from holdfast.cli.text.diagnosis import render_diagnosis
-from holdfast.core.results.diagnose import DiagnoseResult
+from holdfast.results.diagnose import DiagnoseResult
 
 PACKAGES = "/opt/venv/lib/python3.11/site-packages"
 BROKEN = """\

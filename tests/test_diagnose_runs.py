@@ -17,7 +17,7 @@ from msgspec import convert
 from holdfast import diagnose
 from holdfast.cli.text.diagnosis import render_diagnosis
 from holdfast.core.methods import Method
-from holdfast.core.results.diagnose import DiagnoseResult
+from holdfast.results.diagnose import DiagnoseResult
 from tests.run_place import PATIENCE_S, Place
 from tests.test_run import JOB
 from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`

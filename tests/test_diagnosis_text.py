@@ -8,7 +8,7 @@ from msgspec import convert
 
 import holdfast
 from holdfast.cli.text.diagnosis import render_diagnosis
-from holdfast.core.results.diagnose import DiagnoseResult
+from holdfast.results.diagnose import DiagnoseResult
 
 MISSING = """Traceback (most recent call last):
   File "train.py", line 9, in <module>

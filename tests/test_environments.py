@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from holdfast import rehearse
 from holdfast.adapters.environment.interpreters import is_made, select_interpreter
 from holdfast.adapters.rehearsal.programs import read_program
-from holdfast.app.rehearse.verb import rehearse
 from holdfast.core.errors import UsageError
 
 OURS = (sys.executable,)

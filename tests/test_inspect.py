@@ -331,3 +331,56 @@ def test_model_that_the_hub_does_not_have_is_a_wrong_question(here: Path) -> Non
 
     assert code == 2
     assert "the Hub has no model me/no-model" in told["errors"][0]["what"]
+
+
+ASKED = {"role": "user", "content": "What is the weather in Rome?"}
+SUNNY = {"role": "assistant", "content": "Sunny."}
+NAMED = {"role": "assistant", "content": "Rain.", "name": "bot"}
+
+
+def calling(arguments: object) -> list[Row]:
+    call = {"type": "function", "function": {"name": "weather", "arguments": arguments}}
+    return [
+        ASKED,
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "content": "sunny", "name": "weather"},
+        SUNNY,
+    ]
+
+
+UNEVEN: dict[str, tuple[str, Row]] = {
+    "calls of tools": ("sft", {"messages": calling({"city": "Rome"}), "tools": '[{"type": "function"}]'}),
+    "a name in some messages": ("sft", {"messages": [ASKED, NAMED]}),
+    "prompts with a name": ("grpo", {"prompt": [{**ASKED, "name": "ada"}, SUNNY, ASKED]}),
+    "completions with a name": ("kto", {"prompt": [ASKED], "completion": [SUNNY, ASKED, NAMED], "label": True}),
+    "pairs, one with a name": ("dpo", {"prompt": [ASKED], "chosen": [SUNNY], "rejected": [SUNNY, ASKED, NAMED]}),
+    "pairs that hold their prompt": ("reward", {"chosen": [ASKED, SUNNY], "rejected": [ASKED, NAMED]}),
+    "ShareGPT with weights": (
+        "sft",
+        {"conversations": [{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Yes?", "weight": 1}]},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNEVEN)
+def test_messages_whose_keys_differ_are_messages(here: Path, ask: Ask, name: str) -> None:
+    """`datasets` 5 types such a column `List(Json)`; the trainers of TRL 1.16 train on each of these."""
+    method, row = UNEVEN[name]
+    write(here / "rows.jsonl", [{**row, "id": number} for number in range(8)])
+
+    code, told = ask("rows.jsonl", "--method", method)
+
+    assert (code, told["methods"][method]["ready"]) == (0, True)
+    assert told["format"] == "conversational"
+    assert "list<json>" in told["dataset"]["columns"].values()
+
+
+def test_arguments_that_are_text_are_found_where_keys_differ(here: Path, ask: Ask) -> None:
+    """OpenAI's interface gives them so; a content that quotes such a call is none."""
+    quoted = {"role": "user", "content": '{"function": {"name": "weather", "arguments": "{}"}}'}
+    write(here / "text.jsonl", [{"messages": [quoted, *calling('{"city": "Rome"}')[1:]]}] * 8)
+    write(here / "object.jsonl", [{"messages": [quoted, *calling({"city": "Rome", "arguments": "x"})[1:]]}] * 8)
+
+    found = {name: {each["code"] for each in ask(f"{name}.jsonl")[1]["problems"]} for name in ("text", "object")}
+
+    assert ["DAT226" in found[name] for name in ("text", "object")] == [True, False]

@@ -14,8 +14,8 @@ from holdfast.app.run.verb import run as start_run
 from holdfast.cli.main import run_command
 from holdfast.core.event import Closed, RunRequested, Stage, event_from_json, event_to_json
 from holdfast.core.finding import Severity
-from holdfast.core.results import to_json
-from tests.results import checked, finding, target
+from holdfast.results import to_json
+from tests.results import checked, finding, rehearsed, target
 
 FAILURE = {
     "class": "user-code-error",
@@ -48,7 +48,7 @@ def asked_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 def refused_by_rehearsal(run: Run) -> None:
-    (run.folder / "rehearsal.json").write_text(json.dumps({"failures": [FAILURE]}))
+    (run.folder / "rehearsal.json").write_text(json.dumps(to_json(rehearsed(FAILURE))))
     run.refuse("rehearsal", "refused by the rehearsal: user-code-error in `step`", ["user-code-error"])
 
 

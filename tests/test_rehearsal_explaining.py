@@ -581,3 +581,55 @@ def test_own_call_that_does_not_fit_is_the_line_that_calls() -> None:
     )
 
     assert explained(log, sources={"train.py": source}).where == "train.py:4"
+
+
+OWN_TASK = """
+lora = LoraConfig(
+    task_type="CAUSAL_LM",
+)
+trainer = RewardTrainer(model, peft_config=lora)
+"""
+
+
+def test_setting_that_a_trainer_objects_to_is_named_by_its_own_line() -> None:
+    """The line that failed is the trainer's; the one to change is where the adapter got its task."""
+    log = raised(
+        "train.py:5 <module>: trainer = RewardTrainer(model, peft_config=lora)",
+        f"{PACKAGES}/peft/peft_model.py:1900 __init__: self.base_model.prepare_inputs_for_generation",
+        error="AttributeError: 'LlamaForSequenceClassification' object has no attribute 'prepare_inputs_for_generation'",
+    )
+
+    found = explained(log, name="invalid-config-value", stage="model", sources={"train.py": OWN_TASK})
+
+    assert (found.where, found.code) == ("train.py:3", 'task_type="CAUSAL_LM",')
+    assert 'Write `task_type="SEQ_CLS"` at train.py:3' in found.cause.fix
+
+
+def test_what_is_wrong_though_nothing_is_raised_is_named_by_the_setting() -> None:
+    """Where it is given once; where it is given twice, nobody knows which is meant."""
+    cause = name_cause("no-trainable-parameters", "`beta` is 0", {}, fix="Give `beta` a value above 0.")
+    failed = Rehearsal(stages=(), failures=(Failure(stage="step", cause=cause),))
+
+    def where(source: str) -> str:
+        at = FailureContext(
+            target="train.py", parts={"whole": PartResult(part="whole", code=0)}, sources={"train.py": source}
+        )
+        return explain_failures(failed, at).failures[0].where
+
+    assert where("args = DPOConfig(\n    beta=0.0,\n)") == "train.py:2"
+    assert where("one, other = DPOConfig(beta=0.0), DPOConfig(beta=0.0)") == ""
+    assert where("args = DPOConfig()\nplot(beta=1)") == ""
+
+
+def test_text_that_is_kept_in_the_batches_on_purpose_is_named_with_its_setting() -> None:
+    log = raised(
+        "train.py:9 <module>: trainer.train()",
+        f"{PACKAGES}/transformers/tokenization_utils_base.py:760 convert_to_tensors: raise ValueError(",
+        error="ValueError: Perhaps your features (`text` in this case) have excessive nesting",
+    )
+    training = {"about": "training", "trainer": ["Trainer"], "arguments": {"remove_unused_columns": False}}
+
+    found = explained(log, name="dataset-field-case-mismatch", sources={"train.py": "x = 1"}, facts=(training,))
+
+    assert "`remove_unused_columns=False` leaves the column `text`" in found.cause.cause
+    assert 'remove_columns=["text"]' in found.cause.fix

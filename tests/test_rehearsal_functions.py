@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from holdfast import rehearse
 from holdfast.adapters.rehearsal.warm import WarmServer
-from holdfast.app.rehearse.verb import rehearse
 from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = [pytest.mark.train, pytest.mark.long]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import convert
 
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.rehearsal.server import RehearsalServer
@@ -24,6 +25,7 @@ from holdfast.core.rehearsal import Failure, Rehearsal, StageName
 from holdfast.engine.rehearse.isolating import Instead, Replay, find_blame
 from holdfast.engine.rehearse.known_rows import RecordedRows, Row, typed_rows, usual_rows
 from holdfast.engine.rehearse.naming import name_cause
+from holdfast.results.rehearse import RehearseResult
 from tests.fault_world import DAMAGES
 from tests.rehearsal_jobs import ANSWER, CHAT, Job, job, plain
 from tests.sampling import sampled
@@ -251,7 +253,7 @@ class World:
         asked = Program(path=f"{job.name}.py", source=job.source, local=job.local)
         order = make_order(asked, folder, gpu=False, offline=True)
         parts = play(self.server, order, 120, lambda _: None)
-        objections = observe(parts["whole"], folder / "whole")
+        objections = observe(parts["whole"], folder / "whole").objections
         found = judge_parts(parts, objections, imports_s=0.0)
         return isolate(found, parts, order, Replays(self.server, found, 120, lambda _: None), forced=False)
 
@@ -341,7 +343,7 @@ def test_verb_blames_nothing_where_nothing_fails(world: World, capsys: pytest.Ca
     """With `--isolate`, a script that passes hears so."""
     answer = _asked(world.folder, job("good", "SFT").source, capsys, "--isolate")
     assert answer["verdict"] == "pass"
-    assert "neither data, model nor code is to blame" in render_rehearsal(answer)
+    assert "neither data, model nor code is to blame" in render_rehearsal(convert(answer, RehearseResult))
 
 
 def _asked(folder: Path, source: str, capsys: pytest.CaptureFixture[str], *words: str) -> Any:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from holdfast.app.rehearse.observing import MAY
 from holdfast.core.diagnosis import Cause, Diagnosis
+from holdfast.core.finding import Rule
 from holdfast.core.rehearsal import Objection, Part, PartResult, Rehearsal, StageName
 from holdfast.engine.rehearse import judge
 from holdfast.engine.rehearse.answers import refuses
@@ -354,11 +354,11 @@ def test_an_objection_that_no_class_names_is_a_warning() -> None:
     assert [each.code for each in found.warnings] == ["DAT219"]
 
 
-@pytest.mark.parametrize("code", [rule.code for rule in rules_of_rows()])
-def test_what_is_wrong_with_every_row_has_a_class_or_may_be_meant(code: str) -> None:
+@pytest.mark.parametrize("rule", rules_of_rows())
+def test_what_is_wrong_with_every_row_has_a_class_or_may_be_meant(rule: Rule) -> None:
     """A rehearsal of rows that are all damaged alike fails, unless such rows may be meant."""
-    counts_no_rows = code in ("DAT241", "RWD110")
-    assert prevented_by(code) or code in MAY or counts_no_rows
+    counts_no_rows = rule.code in ("DAT241", "RWD110")
+    assert prevented_by(rule.code) or rule.may_be_meant or counts_no_rows
 
 
 def test_training_that_is_refused_before_its_first_step_has_made_none() -> None:

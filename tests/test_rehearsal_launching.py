@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.rehearsal.programs import Program
-from holdfast.app.rehearse.verb import other_versions, rehearse
+from holdfast import rehearse
+from holdfast.adapters.rehearsal.programs import Program, read_program
+from holdfast.app.rehearse.verb import other_versions
 from holdfast.catalog.environment.launchers import alone, wanted_launcher
 
 WANTS = {
@@ -71,3 +72,20 @@ def test_a_run_by_python_is_told_of_the_launcher(tmp_path: Path) -> None:
     script.write_text(WANTS["RANK"], encoding="utf-8")
     found = rehearse(str(script), set=["where.backend=local"], here=True, offline=True)
     assert "`RANK`, which torchrun sets" in found["failure"]["cause"]
+
+
+LAUNCHER = """
+MODEL=${MODEL:-work/tiny}
+python train.py --model "$MODEL" --out ${OUT:-"$HOME/out"} --rate ${RATE-1e-5}
+"""
+
+
+def test_launcher_is_read_with_the_variables_it_will_get(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is set here counts, and else what stands in for it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RATE", "3e-5")
+    monkeypatch.delenv("MODEL", raising=False)
+    Path("train.py").write_text("import trl")
+    Path("run.sh").write_text(LAUNCHER.replace('"$HOME/out"', "out"))
+
+    assert read_program("run.sh", (), ()).arguments == ("--model", "work/tiny", "--out", "out", "--rate", "3e-5")

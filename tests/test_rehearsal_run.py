@@ -10,8 +10,8 @@ import pytest
 
 from holdfast.adapters.rehearsal.passed import passed_before, remember_pass
 from holdfast.adapters.rehearsal.programs import Program
-from holdfast.core.rehearsal import Failure
-from holdfast.engine.rehearse.answers import refuses, summarize_rehearsal
+from holdfast.core.rehearsal import Failure, Rehearsal, StageResult
+from holdfast.engine.rehearse.answers import refuses, rehearse_result, summarize_rehearsal
 from holdfast.engine.rehearse.naming import CODE, name_cause
 from tests.run_place import Place
 from tests.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
@@ -131,6 +131,8 @@ def test_what_is_only_slow_here_forbids_nothing() -> None:
 
 def test_a_failure_that_forbids_nothing_is_told_as_such() -> None:
     """The line says why the run goes on."""
-    failure = {"class": CODE, "stage": "step", "refuses": False, "over": "it takes longer than 180 seconds"}
-    told = summarize_rehearsal({"verdict": "fail", "elapsed_s": 181.2, "failures": [failure]})
+    slow = name_cause(CODE, "it takes longer than 180 seconds", {})
+    failure = Failure(stage="step", cause=slow, over="it takes longer than 180 seconds")
+    found = Rehearsal(stages=(StageResult(name="step", status="fail"),), failures=(failure,))
+    told = summarize_rehearsal(rehearse_result(found, elapsed_s=181.2, path="train.py", isolated=False))
     assert told == f"fails in 181.2 s: {CODE} in `step` (it takes longer than 180 seconds, which forbids nothing)"

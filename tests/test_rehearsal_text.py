@@ -3,8 +3,10 @@
 from typing import Any
 
 from click import unstyle
+from msgspec import convert
 
 from holdfast.cli.text.rehearsal import render_rehearsal
+from holdfast.results.rehearse import RehearseResult
 
 FAILURE: dict[str, Any] = {
     "class": "user-code-error",
@@ -18,6 +20,10 @@ FAILURE: dict[str, Any] = {
     "evidence": [{"path": "stderr.log", "line": 9, "text": "KeyError: 'loss'"}],
     "cause": "The callback `Log.on_log` raises KeyError: 'loss'.",
     "fix": "Correct `Log.on_log` at train.py:5.",
+    "confidence": 0.9,
+    "over": None,
+    "refuses": True,
+    "prevented_by": [],
     "blame": "unknown",
     "blamed_because": "something else failed in their place",
 }
@@ -30,6 +36,12 @@ def stage(name: str, status: str = "pass", because: str | None = None) -> dict[s
 def answer(**changes: Any) -> dict[str, Any]:
     failed = "the script failed at `step`"
     usual = {
+        "schema": 1,
+        "verb": "rehearse",
+        "failure": None,
+        "shrunk": [],
+        "learnt": {},
+        "versions": {},
         "verdict": "fail",
         "path": "train.py",
         "elapsed_s": 9.0,
@@ -48,7 +60,7 @@ def answer(**changes: Any) -> dict[str, Any]:
 
 
 def lines(told: dict[str, Any]) -> list[str]:
-    return unstyle(render_rehearsal(told)).splitlines()
+    return unstyle(render_rehearsal(convert(told, RehearseResult))).splitlines()
 
 
 def test_stage_that_did_not_run_is_skipped_with_its_reason() -> None:

@@ -23,11 +23,11 @@ from holdfast.core.event import (
     Starting,
     StopRequested,
 )
-from holdfast.core.results.check import CheckResult
 from holdfast.engine.report.chart import Axis, Series, draw_plot, log_axis, make_axis, thin
 from holdfast.engine.report.curves import gather_curves
 from holdfast.engine.report.page import ReportData, Sample, render_report
 from holdfast.engine.units import render_number
+from holdfast.results.check import CheckResult
 from tests.results import checked, finding, target
 
 HOSTILE = "</title></pre><script>alert('1')</script>\"'& {{ 7 * 7 }} {% raw %} ; echo\n\x1b[2J"

@@ -303,6 +303,8 @@ def test_every_example_is_accounted_for() -> None:
         *(f"DAT{number}" for number in range(242, 247)),  # tests/rehearsal_green_rows.py trains on such rows
         *("RWD109", "RWD110", "RWD111", "RWD112"),  # tests/test_rewards_true.py likewise
         "JOB119",  # tests/test_cli.py asks `run`
+        "JOB120",  # tests/test_named_functions.py asks `render`
+        "RWD114",  # tests/test_named_functions.py calls such a function as the trainer does
         "MOD134",  # tests/test_model_rules_true.py trains such models
         "DAT102",  # tests/test_datasets.py compares with datasets itself
         *(

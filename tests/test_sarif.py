@@ -13,9 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator  # type: ignore[import-untyped]  # has no types of its own
 
-from holdfast.core.results.check import CheckResult, ReportedFinding
 from holdfast.engine.formats.github import render_annotation, render_github
 from holdfast.engine.formats.sarif import render_sarif
+from holdfast.results.check import CheckResult, ReportedFinding
 from holdfast.rules import all_rules
 from tests.results import checked, finding, suppressed, target
 

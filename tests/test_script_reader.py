@@ -179,16 +179,25 @@ def test_imports_are_listed_with_what_they_bind() -> None:
         ("a = SFTConfig.__name__\nd = dict(lr=1)\nSFTConfig(x=d.get('lr'))", 1),
         ("def f(n):\n    global G\n    G = n\nf(3)\nSFTConfig(x=G)", 3),
         ("import torch\nSFTConfig(x=torch.bfloat16)", LibraryName("torch.bfloat16")),
-        ("def f(a, *, b): ...\nSFTConfig(x=f)", LocalName("f", "function", ("a", "b"))),
+        ("def f(a, *, b, c=1): ...\nSFTConfig(x=f)", LocalName("f", "function", ("a", "b", "c"), required=("a", "b"))),
         ("class Hook: ...\nSFTConfig(x=Hook)", LocalName("Hook", "class")),
         (
             "def f(a):\n    b = []\n    for c in a:\n        b.append(c)\n    return b\nSFTConfig(x=f)",
-            LocalName("f", "function", ("a",), returns="list"),
+            LocalName("f", "function", ("a",), returns="list", required=("a",)),
         ),
-        ("SFTConfig(x=lambda a: {'text': a})", LocalName("<lambda>", "function", ("a",), returns="dict")),
-        ("def f(a):\n    b = []\n    b = a\n    return b\nSFTConfig(x=f)", LocalName("f", "function", ("a",))),
-        ("def f(a):\n    if a:\n        return [a]\n    return a\nSFTConfig(x=f)", LocalName("f", "function", ("a",))),
-        ("def f(a):\n    yield a\n    return []\nSFTConfig(x=f)", LocalName("f", "function", ("a",))),
+        (
+            "SFTConfig(x=lambda a: {'text': a})",
+            LocalName("<lambda>", "function", ("a",), returns="dict", required=("a",)),
+        ),
+        (
+            "def f(a):\n    b = []\n    b = a\n    return b\nSFTConfig(x=f)",
+            LocalName("f", "function", ("a",), required=("a",)),
+        ),
+        (
+            "def f(a):\n    if a:\n        return [a]\n    return a\nSFTConfig(x=f)",
+            LocalName("f", "function", ("a",), required=("a",)),
+        ),
+        ("def f(a):\n    yield a\n    return []\nSFTConfig(x=f)", LocalName("f", "function", ("a",), required=("a",))),
     ],
 )
 def test_a_value_that_the_text_decides_is_known(text: str, expected: object) -> None:

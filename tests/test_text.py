@@ -12,8 +12,8 @@ from holdfast.cli.text.answers import render_check, render_errors, render_run, r
 from holdfast.core.checkpoint import CheckpointProblem, Verdict, Wholeness
 from holdfast.core.errors import JobError, Spot, UsageError
 from holdfast.core.event import AttemptState, RunState, Stage
-from holdfast.core.results.run import RunResult, RunsResult
 from holdfast.engine.run.answers import run_result, verify_result
+from holdfast.results.run import RunResult, RunsResult
 from tests.results import checked, finding, target
 
 SOURCE = "method: sft\ntrain:\n  max_seq_length: 512\n"

@@ -1,6 +1,6 @@
 """The verbs, each wired to the real world; the only floor where doors get keys.
 
-Each takes plain values and returns its result, a type of `holdfast.core.results`. The command line, the Python API and
+Each takes plain values and returns its result, a type of `holdfast.results`. The command line, the Python API and
 whatever faces follow are made from `VERBS`; a verb's module is imported when the verb is used, so that a quick one stays
 quick.
 """
@@ -10,7 +10,7 @@ from functools import cache, wraps
 from importlib import import_module
 from typing import Any, ParamSpec
 
-from holdfast.core.results import Json, Result, to_json
+from holdfast.results import Json, Result, to_json
 
 Parameters = ParamSpec("Parameters")
 
@@ -45,8 +45,8 @@ def load_verb(name: str) -> Callable[..., Any]:
 
 @cache
 def load_api(name: str) -> Callable[..., Any]:
-    """Return the function of a verb for the Python API."""
-    return in_json(load_verb(name))
+    """Return the function of a verb for the Python API; `render` returns text in any case."""
+    return load_verb(name) if name == "render" else in_json(load_verb(name))
 
 
 def in_json(verb: Callable[Parameters, Result]) -> Callable[Parameters, Json]:

@@ -91,6 +91,7 @@ class LocalName:
         open: Whether it takes any other keyword too.
         returns: What each of its `return` statements gives; empty where that differs, or cannot be read.
         keys: Those of the dicts that they give; empty where one of these is no literal.
+        required: Names of the parameters that have no default, in order.
     """
 
     name: str
@@ -99,6 +100,7 @@ class LocalName:
     open: bool = False
     returns: Literal["", "list", "dict", "number", "nothing"] = ""
     keys: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

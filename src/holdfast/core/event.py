@@ -85,7 +85,7 @@ class Reported:
     """The training process said something.
 
     Attributes:
-        said: One event of `contract.md` §4, as it came.
+        said: One event of the training process (`docs/contract.md`), as it came.
     """
 
     at_s: float

@@ -53,6 +53,21 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NamedFile:
+    """What is known of a file that a job names.
+
+    Attributes:
+        problem: Why it cannot be used, in words; empty where it can.
+        names: Of a Python file, every name that it gives a value.
+        required: Of each function at its top, the parameters that have no default.
+    """
+
+    problem: str = ""
+    names: frozenset[str] = frozenset()
+    required: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Split:
     """What is known of one split of a dataset.
 

@@ -144,6 +144,7 @@ class Rule:
         bad: Examples the rule must object to.
         good: Examples it must leave alone.
         kinds: What it can be asked about. A rule that reads a job file's own keys says nothing of a script.
+        may_be_meant: Whether what it reports may be meant even where every row has it, as roles that the template takes.
         since: The release of holdfast that first had it.
     """
 
@@ -156,6 +157,7 @@ class Rule:
     bad: tuple[Case, ...]
     good: tuple[Case, ...]
     kinds: frozenset[Kind] = JOB_FILES
+    may_be_meant: bool = False
     since: str = "0.1.0"
     needs: frozenset[str] = field(init=False)
 

@@ -170,6 +170,50 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TokenFigures:
+    """Tokens of a row, or of a step.
+
+    Attributes:
+        mean: On average.
+        max: At most.
+        p95: At most, in 95 of 100; None where that is not known.
+    """
+
+    mean: float
+    max: float
+    p95: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LearntFigures:
+    """Figures of a job at its full size, on one process; None is what was not seen.
+
+    Attributes:
+        rows_per_step: Rows that an optimizer step takes.
+        completions_per_step: Completions that it takes, where the trainer generates.
+        tokens_per_row: Tokens of a row, cut where the trainer cuts.
+        tokens_per_step: Tokens of a step: with the rows' own tokens, and padded at worst.
+        steps_per_epoch: Optimizer steps of an epoch.
+        steps: Optimizer steps of the whole training.
+        twin_step_s: Seconds that a step of the twin took.
+        parameters: Parameters of the model.
+        trained_parameters: Those that are trained.
+        checkpoint_bytes: The size of a checkpoint: the model or the adapter, and its optimizer.
+    """
+
+    rows_per_step: float | None = None
+    completions_per_step: int | None = None
+    tokens_per_row: TokenFigures | None = None
+    tokens_per_step: TokenFigures | None = None
+    steps_per_epoch: int | None = None
+    steps: int | None = None
+    twin_step_s: float | None = None
+    parameters: int | None = None
+    trained_parameters: int | None = None
+    checkpoint_bytes: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rehearsal:
     """What going a job's whole path on a twin showed.
 
@@ -181,7 +225,7 @@ class Rehearsal:
         shrunk: What was made smaller.
         facts: What the script asked the libraries for, as it ran.
         versions: Releases it ran with, by package.
-        learnt: Figures for `plan`: rows and tokens a step, bytes of a checkpoint.
+        learnt: Figures of the job at its full size, for `plan`.
     """
 
     stages: tuple[StageResult, ...]
@@ -191,7 +235,7 @@ class Rehearsal:
     shrunk: tuple[Shrunk, ...] = ()
     facts: tuple[Mapping[str, Any], ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
-    learnt: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    learnt: LearntFigures = LearntFigures()
 
     @property
     def passed(self) -> bool:

@@ -3,6 +3,8 @@
 ## What it does
 Compares each method that the program calls on what a library's class made with the methods that the class has in the
 versions that the job will get. Only methods that some release has, or that are known to be a mistake, are judged: any other may be an attribute.
+Of a tokenizer or a model that `from_pretrained` loads, it knows the methods that all of them lost, such as `encode_plus()`.
+Where the script does not say which model is loaded, or its code comes with it, that is a warning: a few keep their own.
 
 ## Why is this bad
 The program ends with AttributeError where the call stands, which may be after the training. The old `PPOTrainer` had
@@ -16,6 +18,7 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.spans import span_after, span_before
+from holdfast.catalog.calls.loaded import has_own_methods, loaded_kind, lost_method_spans
 from holdfast.catalog.calls.methods import method_spans
 from holdfast.catalog.calls.renames import replaced
 from holdfast.core.document import Document
@@ -24,6 +27,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each method that the class does not have at these versions."""
+    yield from _lost(job, api)
     for call in job.calls:
         owner, _, name = call.path.rpartition(".")
         known = api.signature(owner) if owner.rpartition(".")[2][:1].isupper() else None
@@ -32,6 +36,23 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         if what := _absence(api, owner, name):
             whose = f"`{owner.rpartition('.')[2]}` of {call.package} {api.versions[call.package]}"
             yield Finding(call.key, f"{whose} has no `{name}()`: {what}", place=call.name_place)
+
+
+def _lost(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to each method that tokenizers or models had in earlier releases, of one that is loaded."""
+    for call in job.calls:
+        owner, _, name = call.path.rpartition(".")
+        kind = loaded_kind(owner)
+        gone = span_before(api, lost_method_spans(api, kind, name)) if kind else None
+        if kind is None or gone is None or call.guard.holds("AttributeError"):
+            continue
+        own = has_own_methods(call, job.call(call.receiver.key) if call.receiver else None)
+        change = replaced("method", f"{kind}.{name}")
+        what = f"a {kind} has no `{name}()`: gone since {gone.package} {gone.after}"
+        if not own:
+            message = f"{what}; {change.note}" if change else what
+            severity = Severity.WARNING if own is None else None
+            yield Finding(call.key, message, place=call.name_place, severity=severity)
 
 
 def _absence(api: Api, owner: str, name: str) -> str:
@@ -58,6 +79,19 @@ print(HfApi().get_job(job_id="1"))
 """
 RUN = SCRIPT.replace("stats = trainer.step(queries, responses, rewards)", "trainer.train()")
 
+TOKENIZER = """
+from transformers import AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("Qwen/Qwen2.5-0.5B")
+ids = tokenizer.encode_plus("Two?")
+"""
+MODEL = """
+from transformers import AutoModelForCausalLM
+
+model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B").to_bettertransformer()
+"""
+OLD = {"transformers": "4.57.6"}
+
 RULE = Rule(
     code="ARG115",
     name="missing-method",
@@ -66,16 +100,26 @@ RULE = Rule(
     check=check,
     source=(
         "The methods of each release, in the history in `catalog/api`; trl 0.11.4 and 0.13.0 were read in their wheels. "
-        "`get_job` was run with huggingface_hub 2.4: AttributeError."
+        "`get_job` was run with huggingface_hub 2.4: AttributeError. Each method that tokenizers and models lost was read of one with "
+        "transformers 5.23: AttributeError."
     ),
     bad=(
         Case(script=SCRIPT, versions={"trl": "0.13.0", "transformers": "4.46.3"}, at="calls.2"),
         Case(script=JOBS, at="calls.1"),
+        Case(script=TOKENIZER, at="calls.1"),
+        Case(script=TOKENIZER.replace('"Qwen/Qwen2.5-0.5B"', "name"), at="calls.1"),
+        Case(script=MODEL, at="calls.1"),
     ),
     good=(
         Case(script=JOBS.replace("get_job", "inspect_job")),
         Case(script=SCRIPT, versions={"trl": "0.11.4", "transformers": "4.44.2"}),
         Case(script=RUN, versions={"trl": "0.13.0", "transformers": "4.46.3"}),
+        Case(script=TOKENIZER, versions=OLD),
+        Case(script=MODEL, versions=OLD),
+        Case(script=TOKENIZER.replace("tokenizer.encode_plus(", "tokenizer(")),
+        Case(script=TOKENIZER.replace("Qwen/Qwen2.5-0.5B", "microsoft/layoutlmv3-base")),
+        Case(script=TOKENIZER.replace("tokenizer.encode_plus", "tokenizer.build_inputs_with_special_tokens")),
+        Case(script=MODEL.replace("to_bettertransformer", "get_input_embeddings")),
     ),
     kinds=PROGRAMS,
 )

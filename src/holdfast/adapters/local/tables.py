@@ -28,6 +28,8 @@ from holdfast.core.columns import NULL, Scalar, Type
 
 # Rows that are looked at; a check must not read a corpus.
 FIRST = 100
+# Rows that are counted beyond those: in some hundredths of a second.
+COUNTED = 10_000
 # What first rows say of a column that says nothing of its type: it is empty there, or differs by row.
 UNSURE = (NULL, Scalar("json"))
 
@@ -72,10 +74,23 @@ def _open(path: Path) -> io.TextIOWrapper:
 def _head(rows: Iterator[dict[str, Any]], *, typed: bool = False) -> Head:
     """Return the head of a table of which each row names its columns, and, if it is typed, holds what stands in them."""
     first = list(islice(rows, FIRST))
-    columns = tuple(dict.fromkeys(str(name) for row in first for name in row))
+    columns = dict.fromkeys(str(name) for row in first for name in row)
     found = types_of_rows(first) if typed else {}
     types = {name: kind for name, kind in found.items() if kind not in UNSURE}
-    return Head(columns, len(first) if next(rows, None) is None else None, types)
+    more = _count(rows, columns)
+    return Head(tuple(columns), None if more is None else len(first) + more, types)
+
+
+def _count(rows: Iterator[dict[str, Any]], columns: dict[str, None]) -> int | None:
+    """Return how many rows follow, and add the columns that they name; None where that would take long, or one is damaged."""
+    count = 0
+    try:
+        for row in islice(rows, COUNTED):
+            count += 1
+            columns.update(dict.fromkeys(map(str, row)))
+        return count if next(rows, None) is None else None
+    except BadDataError:
+        return None
 
 
 def _read_json(path: Path) -> Head:

@@ -1,5 +1,6 @@
 """The program that a target comes to: a script's text with its arguments, whatever was named."""
 
+import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -101,7 +102,7 @@ def _of_shell(text: str, where: str, *, local: bool) -> Program:
         UsageError: It runs nothing that trains, or words of it are known to the shell alone.
     """
     fix = "name the script, with its arguments after `--`"
-    for line in read_commands(text, where):
+    for line in read_commands(text, where, os.environ):
         program = line.program
         if program is None or not (program.name.text.endswith(".py") or program.name.text == TRL):
             continue
@@ -130,4 +131,6 @@ def _variables(line: CommandLine, text: str, where: str) -> dict[str, str]:
     """Return the variables that a command is given, but for those by which launchers number processes."""
     said = {name: value for name, value in line.launch.values.items() if name.startswith(VARIABLES)}
     own = {name.removeprefix(VARIABLES): value for name, value in said.items() if isinstance(value, str)}
-    return {name: value for name, value in (read_exports(text, where) | own).items() if name not in NUMBERED}
+    return {
+        name: value for name, value in (read_exports(text, where, os.environ) | own).items() if name not in NUMBERED
+    }

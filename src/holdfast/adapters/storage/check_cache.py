@@ -21,7 +21,7 @@ from typing import Final
 from msgspec import DecodeError, Struct, to_builtins
 from msgspec import json as typed_json
 
-from holdfast.core.results.check import TargetResult
+from holdfast.results.check import TargetResult
 
 FOLDER: Final = ".holdfast_cache"
 PACKAGE: Final = Path(str(files("holdfast")))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TextIO
 
 from holdfast.catalog.data.files import READ, ending_of
 from holdfast.core.document import Document, Edit
-from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.errors import UsageError
 from holdfast.core.nearest import nearest
 from holdfast.core.text import TextEdit
 
@@ -112,10 +112,16 @@ def _target_reader(suffix: str) -> Callable[[str, str, tuple[str, ...], tuple[st
 
 def _meant_file(path: str) -> str:
     """Return which file of the folder was meant, or what can be named."""
+    near = _near_file(path)
+    return f"did you mean `{near}`?" if near else KNOWN
+
+
+def _near_file(path: str) -> Path | None:
+    """Return the file of the same folder and kind whose name is nearest to a path's; None where none resembles it."""
     folder, suffix = Path(path).parent, Path(path).suffix
     names = tuple(sorted(each.name for each in folder.glob(f"*{suffix}"))) if folder.is_dir() else ()
     near = nearest(Path(path).name, names)
-    return f"did you mean `{folder / near}`?" if near else KNOWN
+    return folder / near if near else None
 
 
 def read_text(path: str) -> str:
@@ -152,13 +158,20 @@ def read_referred(names: Iterable[str], job_path: str) -> dict[str, str]:
     """Return the text of each Python file that a job names, found from here or from the job file's folder.
 
     Raises:
-        SourceError: One is not there.
+        UsageError: One is not there, or cannot be read.
     """
-    return {name: _read_referred(name, Path(job_path).parent) for name in names}
+    return {name: read_beside(name, job_path) for name in names}
 
 
-def _read_referred(name: str, beside: Path) -> str:
-    for path in (Path(name), beside / name):
+def read_beside(name: str, job_path: str) -> str:
+    """Return the text of a file that a job names, found from here or from the job file's folder.
+
+    Raises:
+        UsageError: It is not there, or cannot be read.
+    """
+    for path in (Path(name), Path(job_path).parent / name):
         if path.is_file():
-            return path.read_text(encoding="utf-8")
-    raise SourceError(f"no such file: {name}", where=str(Path.cwd()), fix="correct the name, or write the file")
+            return read_text(str(path))
+    near = _near_file(name)
+    fix = f"did you mean `{near}`?" if near else "correct the name, or write the file"
+    raise UsageError(f"there is no file `{name}`, neither here nor beside the job file", where=job_path, fix=fix)

@@ -3,11 +3,11 @@
 from holdfast.adapters.targets import Target
 from holdfast.app.check.earlier import find_earlier
 from holdfast.app.check.target_request import TargetRequest
-from holdfast.core.results.check import ChecklistItem
 from holdfast.engine.check.answers import CheckedTarget
 from holdfast.engine.check.rule_runner import select
 from holdfast.engine.checklist.earlier import judge_earlier
 from holdfast.engine.checklist.table import checklist, checklist_items
+from holdfast.results.check import ChecklistItem
 from holdfast.rules import all_rules
 
 

@@ -12,9 +12,9 @@ from holdfast.app.check.target_request import STANDARD_INPUT, TargetRequest
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Finding
 from holdfast.core.notebook import is_notebook
-from holdfast.core.results.check import AppliedFix, TargetResult
 from holdfast.core.text import TextEdit, apply_text_edits
 from holdfast.engine.check.fixes import combine_fixes, render_diff
+from holdfast.results.check import AppliedFix, TargetResult
 
 ROUNDS = 10
 """A fix may be in the way of another, or bring to light what another rule objects to; more would be two that quarrel."""

@@ -8,7 +8,7 @@ from holdfast.adapters.backends import backend_names
 from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.local.datasets import LocalDatasets
 from holdfast.adapters.local.models import LocalModels
-from holdfast.adapters.targets import Target
+from holdfast.adapters.targets import Target, read_beside
 from holdfast.app.check.target_request import INSPECTED, rows_at_hand
 from holdfast.app.outside import job_folder
 from holdfast.core.document import Document, Set
@@ -38,6 +38,7 @@ def check(
         outside=outside,
         read_rows=partial(_read_rows, asked.document, rows) if rows else None,
         backends=backend_names(),
+        read_file=partial(read_beside, job_path=asked.document.path),
     )
     facts = JobFacts(job, sources, asked.document)
     ours = [rule for rule in asked_about(rules, asked.document, facts) if not rule.needs & INSPECTED]

@@ -21,7 +21,7 @@ from holdfast.adapters.storage.check_cache import (
 from holdfast.adapters.targets.siblings import read_module
 from holdfast.app.check.target import PROGRAMS, TargetOutcome, answer_question
 from holdfast.app.check.target_request import CATALOG, TargetRequest
-from holdfast.core.results.check import TargetResult
+from holdfast.results.check import TargetResult
 
 FILES_PER_PROCESS: Final = 25
 """Fewer do not make up for starting another process, and gathering what it found."""

@@ -11,13 +11,13 @@ from holdfast.app.check.target_request import COMMAND_LINE, IGNORES, STANDARD_IN
 from holdfast.app.outside import WALKED, open_outside
 from holdfast.core.errors import HoldfastError, UsageError, flatten
 from holdfast.core.finding import Finding, Rule
-from holdfast.core.results.check import ChecklistItem, TargetResult
 from holdfast.core.text import Place
 from holdfast.engine.check.answers import CheckedTarget, UnreadableTarget, target_result
 from holdfast.engine.check.hub_facts import HUB_FACTS, ReferenceResolver
 from holdfast.engine.check.rule_runner import select
 from holdfast.engine.check.suppress import MARK, part_findings
 from holdfast.engine.mentions import mentions
+from holdfast.results.check import ChecklistItem, TargetResult
 from holdfast.rules import all_rules, rules_of_jobs
 
 PROGRAMS = (".py", ".ipynb")

@@ -8,9 +8,9 @@ from holdfast.app.arguments import Overrides, PathNames, Texts, as_codes, as_ove
 from holdfast.app.check.requests import CheckOptions, CheckRequest, find_questions
 from holdfast.app.check.target import answer_question
 from holdfast.core.errors import UsageError
-from holdfast.core.results.check import CheckResult, TargetResult, UncheckedFile
 from holdfast.engine.check.answers import check_result
 from holdfast.engine.check.statistics import count_findings
+from holdfast.results.check import CheckResult, TargetResult, UncheckedFile
 
 
 def check(  # noqa: PLR0913 - a verb has as many arguments as its command has options

@@ -9,7 +9,7 @@ from typing import Any, Final
 from holdfast.adapters.storage.log_files import read_chunks
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan
 from holdfast.app.diagnose.past import Files, RunHistory
-from holdfast.app.run.refusing import read_check
+from holdfast.app.run.refusing import read_kept
 from holdfast.app.run.runs import Run, open_run
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, Reported, Stage
@@ -17,6 +17,7 @@ from holdfast.core.log import Line
 from holdfast.engine.diagnose.asked import DeclaredTraining
 from holdfast.engine.diagnose.attempts import LEDGER, Ending, know, refused_by, speak_of_hang
 from holdfast.engine.diagnose.endings import as_log, ending_evidence
+from holdfast.results.check import CheckResult
 
 LOGS: Final = ("stdout.log", "stderr.log")
 
@@ -107,6 +108,6 @@ def _ending(folder: Path) -> Ending:
 
 def _refused(run: Run, codes: Sequence[str]) -> tuple[tuple[str, Line], ...]:
     """Return the findings for which a run was refused, as its check told them."""
-    checked = read_check(run.folder)
+    checked = read_kept(run.folder, CheckResult)
     found = [finding for finding in checked.findings if finding.code in codes] if checked else []
     return tuple((each.code, Line(each.line or 1, f"{each.code}: {each.message}", each.path)) for each in found)

@@ -15,7 +15,6 @@ from holdfast.app.diagnose.past import RunHistory
 from holdfast.core.diagnosis import Diagnosis
 from holdfast.core.errors import UsageError
 from holdfast.core.log import Log
-from holdfast.core.results.diagnose import DiagnosedJob, DiagnoseResult
 from holdfast.engine.diagnose import PatternIndex, read_log
 from holdfast.engine.diagnose import diagnose as judge
 from holdfast.engine.diagnose.answers import diagnose_result
@@ -23,6 +22,7 @@ from holdfast.engine.diagnose.asked import find_contradictions
 from holdfast.engine.diagnose.endings import ENDING, as_log, ending_evidence, read_ending
 from holdfast.engine.diagnose.findings import findings_evidence, refusal_evidence
 from holdfast.engine.diagnose.silent import MetricEvidence
+from holdfast.results.diagnose import DiagnosedJob, DiagnoseResult
 from holdfast.signatures import all_signatures
 
 if TYPE_CHECKING:

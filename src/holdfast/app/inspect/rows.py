@@ -19,6 +19,7 @@ from holdfast.core.mention import Reference
 from holdfast.core.methods import Method
 from holdfast.core.scan import Scan
 from holdfast.core.shape import Shape
+from holdfast.core.unpacking import unpack_rows
 from holdfast.engine.scan import scan_rows
 from holdfast.ports import Rows
 
@@ -106,7 +107,7 @@ class RowSource:
         """
         rows = self.open()
         frames = (batch.frame.head(SAMPLES).iter_rows(named=True) for batch in rows.batches())
-        samples = tuple(islice((row for some in frames for row in some), SAMPLES))
+        samples = tuple(islice(unpack_rows((row for some in frames for row in some), rows.columns), SAMPLES))
         columns = settle(rows.columns, samples)
         known = {name: kind for name, kind in columns.items() if kind is not None}
         return DataPreview(

@@ -29,7 +29,7 @@ def tokenize(
         MissingFactError: A setting that decides it is hidden.
     """
     recipe, tokenizer = read_recipe(asked), load_tokenizer(want_tokenizer(asked, offline=source.offline))
-    rows = source.open() if mapping is None else map_batches(source.open().batches(), mapping)
+    rows = source.open() if mapping is None else map_batches(source.open(), mapping)
     tokens = tokenize_rows(rows, tokenizer, recipe, limit=limit, of=count_training_rows(asked, scan.rows))
     first = next(iter(sight.samples if mapping is None else map_rows(sight.samples, mapping)), None)
     shown = show_row(0, first, tokenizer, recipe) if first is not None and not tokens.failed.count else []

@@ -17,13 +17,13 @@ from holdfast.core.document import Document, Edit, Set
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.finding import Finding, MissingFactError, Skip
 from holdfast.core.methods import Method
-from holdfast.core.results.inspect import InspectResult
 from holdfast.core.scan import Scan, Tokens, UnreadablePart
 from holdfast.core.shape import Shape
 from holdfast.core.text import Place
 from holdfast.engine.check.answers import JOB_FILES
 from holdfast.engine.check.rule_runner import MissingFact, run_rules
 from holdfast.engine.inspect.inspection import Inspection, inspect_result, judge_methods, usual_method
+from holdfast.results.inspect import InspectResult
 from holdfast.rules import rules_of_rows
 
 FACTS: Final = frozenset({"scan", "tokens", "rewarded"})
@@ -147,6 +147,16 @@ def look_at(asked: Document, source: RowSource, *, rewards: Sequence[str], limit
         rewarded = reward_samples(sight.samples, rewards)
         found, facts["rewarded"] = replace(found, rewarded=rewarded), rewarded
     return _judged(found, asked, facts)
+
+
+def look_at_local(asked: Document, *, limit: int) -> Inspection:
+    """Return what is found out about a dataset on this machine, without the Hub.
+
+    Raises:
+        UsageError: There is no such dataset.
+        SourceError: Its rows, or what else it names, cannot be read.
+    """
+    return look_at(asked, RowSource(asked, offline=True), rewards=(), limit=limit)
 
 
 def _unreadable(asked: Document, source: RowSource, method: Method | None, error: BadDataError) -> Inspection:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from holdfast.adapters.changes import read_stamps, wait_for_change
 from holdfast.adapters.rehearsal.warm import WarmServer
-from holdfast.app.rehearse.verb import Answer
+from holdfast.results.rehearse import RehearseResult
 
 
-def rehearse_whenever_saved(ask: Callable[..., Answer], target: Path) -> Iterator[Answer]:
+def rehearse_whenever_saved(ask: Callable[..., RehearseResult], target: Path) -> Iterator[RehearseResult]:
     """Yield what a rehearsal shows: now, and whenever a file beside the target has been saved; without end.
 
     Args:

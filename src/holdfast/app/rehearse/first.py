@@ -6,13 +6,14 @@ from contextlib import suppress
 from holdfast.adapters.rehearsal.passed import passed_before
 from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rehearse.playing import OnProgress
-from holdfast.app.rehearse.verb import Answer, rehearse
+from holdfast.app.rehearse.verb import rehearse
 from holdfast.core.errors import UsageError
+from holdfast.results.rehearse import RehearseResult
 
 
 def rehearse_unless_passed(
     target: str, *, sets: Sequence[str], arguments: Sequence[str], offline: bool, on_progress: OnProgress
-) -> Answer | None:
+) -> RehearseResult | None:
     """Rehearse a job that is about to run; None where the same has passed before.
 
     Args:

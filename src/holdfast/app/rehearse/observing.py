@@ -1,21 +1,28 @@
-"""What the rules of `check` say of a rehearsed job, now that nothing about it is unknown: its rows, and its model's files.
+"""What the rules of `check` and `inspect` say of a rehearsed job, now that nothing about it is unknown: its rows, and its model's files.
 
 A script that computes its dataset or its model's name cannot be read; once it runs, what it gave its trainer is there to see.
-They are asked as of a job file that names the same rows and the same model.
+The rules are asked as of a job that names the same rows and the same model.
 """
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from msgspec import to_builtins
-
-from holdfast.app.check.verb import check
+from holdfast.adapters.readers.job_file import JobFileReader
+from holdfast.adapters.targets import Target
+from holdfast.app.check.target import ask_rules, read_question
+from holdfast.app.check.target_request import TargetRequest
+from holdfast.app.outside import OFFLINE
+from holdfast.core.document import Document
 from holdfast.core.errors import HoldfastError
-from holdfast.core.finding import Severity
+from holdfast.core.finding import Finding, Severity
 from holdfast.core.methods import Method
 from holdfast.core.rehearsal import Objection, PartResult, StageName
+from holdfast.engine.check.rule_runner import severity_of
+from holdfast.engine.inspect.inspection import Inspection, report_tokens
+from holdfast.results.inspect import TokenReport
 from holdfast.signatures import prevented_by
 
 OF_ROWS: Final = ("max_length", "assistant_only_loss", "completion_only_loss", "eos_token", "pad_token", "packing")
@@ -33,29 +40,10 @@ OF_MODEL: Final = "MOD"
 OF_ENVIRONMENT: Final = "DEP"
 NO_HEADER: Final = "DEP102"
 """The rule about what was meant as a header and is read by nobody: a warning, since the script may run all the same."""
-TOKENS: Final = range(231, 245)
-"""Numbers of the rules about rows as tokens."""
-MAY: Final = frozenset(
-    (
-        "DAT209",
-        "DAT210",
-        "DAT212",
-        "DAT213",
-        "DAT214",
-        "DAT217",
-        "DAT219",
-        "DAT220",
-        "DAT222",
-        "DAT223",
-        "DAT226",
-        "DAT228",
-    )
-)
-"""Rules about what may be meant so even where every row has it: roles that the template takes, an evaluation on the training rows."""
-TOLD: Final = "tokens.json"
-"""A file of how long the rows are, in tokens."""
 LEAK: Final = "DAT220"
 """The rule about rows of the evaluation among those that are trained on."""
+OBSERVED: Final = "what the script gave its trainer"
+"""The path of the job that is made of it."""
 EVERY_ROW: Final = Objection(
     code=LEAK,
     message="every row that is evaluated on is trained on too, so the evaluation says nothing of other rows",
@@ -71,40 +59,47 @@ ROWS: Final = 500
 """Rows that are tokenized."""
 
 
-def prepare() -> Any:
-    """Import what looks at rows, and return it: that takes a while in which the script's libraries can be imported, too."""
-    from holdfast.app.inspect import verb as inspecting
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """What was found out about the rows and the model that a script gave its first trainer.
 
-    return inspecting
+    Attributes:
+        objections: What the rules object to.
+        tokens: How long the rows are; None where no tokenizer could count them.
+    """
+
+    objections: tuple[Objection, ...] = ()
+    tokens: TokenReport | None = None
 
 
-def observe(whole: PartResult, folder: Path) -> tuple[Objection, ...]:
-    """Return what the rules object to about what the script gave its first trainer.
+def prepare() -> Callable[..., Inspection]:
+    """Import what looks at rows, and return it: that takes a while, in which the script's libraries can be imported, too."""
+    from holdfast.app.inspect.verb import look_at_local
+
+    return look_at_local
+
+
+def observe(whole: PartResult, folder: Path) -> Observation:
+    """Ask the rules about what the script gave its first trainer.
 
     Args:
         whole: The part that went the whole path.
         folder: Its folder, where the rows were written down.
     """
     job = observed_job(whole, folder)
+    inspected = _inspect(job) if job else None
+    found = (*_row_objections(inspected), *(_model_objections(job) if job else ()))
     leaks = bool(whole.first("trained")) and evaluates_on_trained(whole, folder / "rows")
-    found: tuple[Objection, ...] = ()
-    if job is not None:
-        path = folder / "observed.yaml"
-        path.write_text(json.dumps(job), encoding="utf-8")
-        found = (*_row_objections(path), *_check_objections(path, OF_MODEL, "model"))
     known = any(each.code == LEAK for each in found)
-    return (*found, EVERY_ROW) if leaks and not known else found
+    tokens = inspected.tokens if inspected else None
+    return Observation(
+        objections=(*found, EVERY_ROW) if leaks and not known else found,
+        tokens=report_tokens(tokens) if tokens else None,
+    )
 
 
-def read_tokens(folder: Path) -> Mapping[str, Any] | None:
-    """Return how long the rows are in tokens, as `inspect` answers it; None where nobody could count them."""
-    path = folder / TOLD
-    told: Mapping[str, Any] | None = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
-    return told
-
-
-def observed_job(whole: PartResult, folder: Path) -> dict[str, Any] | None:
-    """Return the job file of what was seen; None where no trainer of a known method was made with rows and a model."""
+def observed_job(whole: PartResult, folder: Path) -> Document | None:
+    """Return a job of what was seen; None where no trainer of a known method was made with rows and a model."""
     training, model = whole.first("training"), whole.first("model")
     method = next((m for m in Method for kind in training.get("trainer", ()) if kind == f"{_trainer(m)}Trainer"), None)
     rows = folder / "rows"
@@ -115,7 +110,8 @@ def observed_job(whole: PartResult, folder: Path) -> dict[str, Any] | None:
     dataset = {"path": str(rows), "split": "train"}
     dataset |= {"eval_split": "test"} if (rows / EVALUATED).is_file() else {}
     named = {"path": model["path"], **_own_template(training.get("template"), folder)}
-    return {"method": method.value, "model": named, "dataset": dataset, "train": settings}
+    values = {"method": method.value, "model": named, "dataset": dataset, "train": settings}
+    return Document(path=OBSERVED, kind="job", values=values).with_own_calls()
 
 
 def _own_template(template: str | None, folder: Path) -> dict[str, str]:
@@ -138,26 +134,50 @@ def find_environment_fault(path: str) -> tuple[str, str] | None:
     """
     if not path.endswith(".py") or not Path(path).is_file():
         return None
-    found = _check_objections(Path(path), OF_ENVIRONMENT, "import")
-    told = ((each.code, each.message) for each in found if each.fails or each.code == NO_HEADER)
+    question = TargetRequest(path=path, only=(OF_ENVIRONMENT,), unasked=OFFLINE)
+    try:
+        found = ask_rules(read_question(question), question).findings
+    except (HoldfastError, ExceptionGroup):  # the rehearsal itself says what is wrong with it
+        return None
+    told = [each for each in _objections(found, "import") if each.fails or each.code == NO_HEADER]
     named = (
-        (("pep723-header-invalid",) if code == NO_HEADER else prevented_by(code), message) for code, message in told
+        (("pep723-header-invalid",) if each.code == NO_HEADER else prevented_by(each.code), each.message)
+        for each in told
     )
     return next(((names[0], message) for names, message in named if names), None)
 
 
-def _row_objections(path: Path) -> Iterator[Objection]:
+def _inspect(job: Document) -> Inspection | None:
+    """Return what its rows show; None where they cannot be read, of which the rehearsal itself says what is wrong."""
     try:
-        found = prepare().inspect(str(path), rows=ROWS, offline=True)
+        return prepare()(job, limit=ROWS)
     except (HoldfastError, ExceptionGroup):
-        return  # the rehearsal itself says what is wrong with it
-    told = to_builtins(found.tokens) if found.tokens else None
-    path.with_name(TOLD).write_text(json.dumps(told), encoding="utf-8")
-    for each in found.problems:
-        stage: StageName = "tokenize" if int(each.code[3:]) in TOKENS else "data"
-        every = (each.count or 0) >= found.dataset.rows and each.code not in MAY
-        fails = each.severity is Severity.ERROR or every
-        yield Objection(code=each.code, message=each.message, stage=stage, fails=fails)
+        return None
+
+
+def _row_objections(inspected: Inspection | None) -> Iterator[Objection]:
+    for finding in inspected.findings if inspected else ():
+        if rule := finding.rule:
+            every = inspected is not None and (finding.count or 0) >= inspected.scan.rows and not rule.may_be_meant
+            stage: StageName = "tokenize" if "tokens" in rule.needs else "data"
+            fails = severity_of(finding) is Severity.ERROR or every
+            yield Objection(code=rule.code, message=finding.message, stage=stage, fails=fails)
+
+
+def _model_objections(job: Document) -> Iterator[Objection]:
+    from holdfast.core.job import parse_job  # pydantic takes long to import, and most of a rehearsal needs none of it
+
+    with suppress(HoldfastError, ExceptionGroup):  # the rehearsal itself says what is wrong with it
+        target = Target(documents=(job,), job=parse_job(job), place_edits=JobFileReader().place_edits)
+        question = TargetRequest(path=job.path, only=(OF_MODEL,), unasked=OFFLINE)
+        yield from _objections(ask_rules(target, question).findings, "model")
+
+
+def _objections(findings: Iterable[Finding], stage: StageName) -> Iterator[Objection]:
+    for finding in findings:
+        code = finding.rule.code if finding.rule else ""
+        fails = severity_of(finding) is Severity.ERROR
+        yield Objection(code=code, message=finding.message, stage=stage, fails=fails)
 
 
 def evaluates_on_trained(whole: PartResult, rows: Path) -> bool:
@@ -173,14 +193,3 @@ def evaluates_on_trained(whole: PartResult, rows: Path) -> bool:
         path.read_text(encoding="utf-8").splitlines() for path in (rows / TRAINED, rows / EVALUATED) if path.is_file()
     ]
     return len(kept) > 1 and bool(kept[1]) and set(kept[1]) <= set(kept[0])
-
-
-def _check_objections(path: Path, only: str, stage: StageName) -> Iterator[Objection]:
-    """Yield what rules of `check` say of a file, offline."""
-    try:
-        told = check([str(path)], select=only, offline=True)
-    except (HoldfastError, ExceptionGroup):
-        return
-    for each in told.findings:
-        fails = each.severity is Severity.ERROR
-        yield Objection(code=each.code, message=each.message, stage=stage, fails=fails)

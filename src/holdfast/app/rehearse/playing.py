@@ -93,7 +93,7 @@ class Replayer:
 
     def _judged(self, parts: Mapping[Part, PartResult], order: PartRequest) -> Rehearsal:
         rules = any(text.startswith("rule: ") for each in self.found.failures for text in _shown(each))
-        objections = observe(parts["whole"], Path(order.folder, "whole")) if rules else ()
+        objections = observe(parts["whole"], Path(order.folder, "whole")).objections if rules else ()
         return judge_parts(parts, objections, imports_s=0.0)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from os import fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Final
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
@@ -23,7 +23,7 @@ from holdfast.adapters.rehearsal.warm import WarmServer
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_texts
 from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rehearse import isolating
-from holdfast.app.rehearse.observing import find_environment_fault, observe, prepare, read_tokens
+from holdfast.app.rehearse.observing import find_environment_fault, observe, prepare
 from holdfast.app.rehearse.playing import OnProgress, Replayer, diagnose_part, judge_parts, limit_again, play
 from holdfast.app.rehearse.scene import read_failure_context
 from holdfast.catalog.environment.launchers import NeededLauncher, alone, wanted_launcher
@@ -33,15 +33,15 @@ from holdfast.core.rehearsal import Omitted, PartResult, Rehearsal
 from holdfast.core.script_header import find_header, read_header
 from holdfast.engine.diagnose import PatternIndex
 from holdfast.engine.rehearse import judge_unstarted
-from holdfast.engine.rehearse.answers import answer_rehearse
+from holdfast.engine.rehearse.answers import rehearse_result
 from holdfast.engine.rehearse.explaining import explain_failures
 from holdfast.engine.rehearse.learning import learn
 from holdfast.engine.rehearse.naming import name_cause
 from holdfast.engine.rehearse.usage import UsageProblem, find_usage_problem, spell_arguments
 from holdfast.payload.rehearsal.order import Gpu, PartRequest
+from holdfast.results.rehearse import RehearseResult
 from holdfast.signatures import all_signatures
 
-Answer = dict[str, Any]
 LIMIT_S: Final = 180.0
 """Time that a part may take."""
 READY_S: Final = 600.0
@@ -74,7 +74,7 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
     isolate: bool = False,
     warm: WarmServer | None = None,
     on_progress: OnProgress = lambda _: None,
-) -> Answer:
+) -> RehearseResult:
     """Run a job end to end on a tiny twin: import, data, model, steps, evaluation, save, stop, resume, push, export.
 
     >>> import holdfast
@@ -108,7 +108,7 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
             RehearsalOptions(limit_s=limit_s, on_progress=on_progress, warm=warm, here=here, whose=isolate),
         )
     found = replace(found, omitted=(*_launchers(asked), *found.omitted))
-    return answer_rehearse(found, elapsed_s=time.monotonic() - began_s, path=asked.path) | {"isolated": isolate}
+    return rehearse_result(found, elapsed_s=time.monotonic() - began_s, path=asked.path, isolated=isolate)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,12 +175,12 @@ def _rehearsed(asked: Program, order: PartRequest, words: Sequence[str], way: Re
     problem = None if asked.path.startswith(OWN) else find_usage_problem(parts["whole"], asked.arguments)
     if problem:
         raise _usage_error(asked, problem)
-    objections = observe(parts["whole"], folder / "whole")
-    found = judge_parts(parts, objections, imports_s=0.0 if used else ready["elapsed_s"])
+    observed = observe(parts["whole"], folder / "whole")
+    found = judge_parts(parts, observed.objections, imports_s=0.0 if used else ready["elapsed_s"])
     again = Replayer(server, found, limit_again(parts, way.limit_s), way.on_progress)
     found = isolating.isolate(found, parts, order, again, forced=way.whose)
     found = explain_failures(found, read_failure_context(asked, parts))
-    learnt = learn(parts["whole"], read_tokens(folder / "whole"))
+    learnt = learn(parts["whole"], observed.tokens)
     omitted = tuple(other_versions(asked, ready["versions"])) if way.here else ()
     return replace(
         found, versions={**ready["versions"], **found.versions}, learnt=learnt, omitted=(*omitted, *found.omitted)

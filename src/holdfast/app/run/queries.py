@@ -12,8 +12,8 @@ from holdfast.app.run.refusing import read_refusals
 from holdfast.app.run.runs import NO_OBSERVER, RunObserver, open_run
 from holdfast.core.errors import UsageError
 from holdfast.core.event import fold
-from holdfast.core.results.run import LogsResult, RunResult, RunsResult, VerifyResult
 from holdfast.engine.run.answers import run_result, verify_result
+from holdfast.results.run import LogsResult, RunResult, RunsResult, VerifyResult
 
 
 def runs(*, runs: PathName | None = None) -> RunsResult:

@@ -1,34 +1,42 @@
-"""What `check` and the rehearsal said of a run's job before it was started, from the run's folder."""
+"""What `check` and the rehearsal said of a run's job before it was started, kept in the run's folder."""
 
 import json
 from pathlib import Path
+from typing import Final, TypeVar
 
 from msgspec import DecodeError
 from msgspec import json as typed_json
 
+from holdfast.adapters.storage.run_folder import write_whole
 from holdfast.app.run.runs import Run
 from holdfast.core.event import RunState
-from holdfast.core.results.check import CheckResult
-from holdfast.core.results.run import RunRefusal
 from holdfast.engine.run.refusals import check_refusals, rehearsal_refusals
+from holdfast.results import Result, to_json
+from holdfast.results.check import CheckResult
+from holdfast.results.rehearse import RehearseResult
+from holdfast.results.run import RunRefusal
 
-CHECK = "check.json"
-REHEARSAL = "rehearsal.json"
+Kept = TypeVar("Kept", CheckResult, RehearseResult)
+FILES: Final[dict[type[Result], str]] = {CheckResult: "check.json", RehearseResult: "rehearsal.json"}
+
+
+def keep(run: Run, result: CheckResult | RehearseResult) -> None:
+    """Write a result into the run's folder."""
+    write_whole(run.folder / FILES[type(result)], json.dumps(to_json(result)))
+
+
+def read_kept(folder: Path, kind: type[Kept]) -> Kept | None:
+    """Return a result from a run's folder; None where it is not there, or of another version."""
+    try:
+        return typed_json.decode((folder / FILES[kind]).read_bytes(), type=kind)
+    except (OSError, DecodeError):
+        return None
 
 
 def read_refusals(run: Run, state: RunState) -> tuple[RunRefusal, ...]:
     """Return what forbade a run before it was started; nothing where nothing did."""
-    if state.refused_by == "check" and (checked := read_check(run.folder)):
+    if state.refused_by == "check" and (checked := read_kept(run.folder, CheckResult)):
         return tuple(check_refusals(checked, state.codes))
-    path = run.folder / REHEARSAL
-    if state.refused_by == "rehearsal" and path.exists():
-        return tuple(rehearsal_refusals(json.loads(path.read_bytes())))
+    if state.refused_by == "rehearsal" and (rehearsed := read_kept(run.folder, RehearseResult)):
+        return tuple(rehearsal_refusals(rehearsed))
     return ()
-
-
-def read_check(folder: Path) -> CheckResult | None:
-    """Return what `check` found before a run, given the run's folder; None where it was not checked, or by another version."""
-    try:
-        return typed_json.decode((folder / CHECK).read_bytes(), type=CheckResult)
-    except (OSError, DecodeError):
-        return None

@@ -10,10 +10,11 @@ from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.adapters.storage.run_folder import write_whole
-from holdfast.app.run.refusing import read_check, read_refusals
+from holdfast.app.run.refusing import read_kept, read_refusals
 from holdfast.app.run.runs import Run
 from holdfast.core.document import Document
 from holdfast.engine.report.page import ReportData, Sample, render_report
+from holdfast.results.check import CheckResult
 
 STDERR_BYTES = 20_000
 
@@ -25,7 +26,7 @@ def write_report(run: Run) -> Path:
         run=run.name,
         events=events,
         job=_read_job(run.folder / "job.resolved.yaml"),
-        check=read_check(run.folder),
+        check=read_kept(run.folder, CheckResult),
         refusal=read_refusals(run, run.state()),
         samples=tuple(_read_samples(run.folder / "results" / "samples.jsonl")),
         checkpoints=_verify_checkpoints(run.folder),

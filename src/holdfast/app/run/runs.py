@@ -21,11 +21,11 @@ from holdfast.app.run.delivering import verify_push
 from holdfast.core.errors import UsageError
 from holdfast.core.event import Closed, Event, Refuser, Reported, RunState, Stage, fold
 from holdfast.core.plan import Attempt, Plan
-from holdfast.core.results.check import CheckResult
 from holdfast.engine.run.attempt import render_attempt
 from holdfast.engine.run.supervise import Dependencies, Limits, drive
 from holdfast.engine.run.watch import watch_run
 from holdfast.ports import Backend, Order
+from holdfast.results.check import CheckResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """Starting a run, staying with it, stopping it, and starting it again."""
 
-import json
 import subprocess
 import sys
 import time
@@ -22,14 +21,12 @@ from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.outside import OFFLINE
 from holdfast.app.rehearse.first import rehearse_unless_passed
 from holdfast.app.rendering import script_of
-from holdfast.app.run.refusing import CHECK, REHEARSAL
+from holdfast.app.run.refusing import keep
 from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import NO_OBSERVER, Run, RunObserver, open_backend, open_run, require_backend
 from holdfast.core.errors import UsageError
 from holdfast.core.event import RunRequested, Stage, StopRequested
 from holdfast.core.plan import Plan
-from holdfast.core.results import to_json
-from holdfast.core.results.run import RunResult
 from holdfast.engine.check.answers import check_result, target_result
 from holdfast.engine.check.job_facts import process_count
 from holdfast.engine.rehearse.answers import summarize_rehearsal
@@ -38,6 +35,7 @@ from holdfast.engine.run.launch import apply_job, describe, name_job, place_plan
 from holdfast.engine.run.progress import follow
 from holdfast.engine.run.supervise import PERSON
 from holdfast.engine.run.verdict import render_verdict
+from holdfast.results.run import RunResult
 
 STARTED = "%Y%m%d-%H%M%S"
 REOPENING_POLL_S = 0.05
@@ -85,7 +83,7 @@ def run(
     plan = make_plan(asked, as_texts(arguments)) if not refused else None  # may object too, before there is a run
     begun = _begin(asked, runs_folder(runs, asked.job.output.folder if asked.job else None))
     told = check_result([target_result(checked)])
-    write_whole(begun.folder / CHECK, json.dumps(to_json(told)))
+    keep(begun, told)
     if plan is None:
         codes = sorted({finding.rule.code for finding in refused if finding.rule})
         begun.refuse("check", f"refused by check: {', '.join(codes)}", codes)
@@ -126,13 +124,12 @@ def _rehearse(
     if told is None:
         on_progress("the same has passed before")
         return None
-    write_whole(begun.folder / REHEARSAL, json.dumps(told))
+    keep(begun, told)
     on_progress(summarize_rehearsal(told))
-    failure = next((each for each in told["failures"] if each["refuses"]), None)
+    failure = next((each for each in told.failures if each.refuses), None)
     if failure is None:
         return None
-    name = failure["class"]
-    begun.refuse("rehearsal", f"refused by the rehearsal: {name} in `{failure['stage']}`", (name,))
+    begun.refuse("rehearsal", f"refused by the rehearsal: {failure.name} in `{failure.stage}`", (failure.name,))
     write_report(begun)
     return structs.replace(run_result(begun.name, begun.state()), rehearsal=told)
 

@@ -19,8 +19,8 @@ from holdfast.cli.terminal.ctrl_c import CtrlCQuestion
 from holdfast.cli.terminal.live import LiveView
 from holdfast.cli.text.answers import render_check
 from holdfast.core.event import Event, RunState
-from holdfast.core.results.check import CheckResult
 from holdfast.ports import Order
+from holdfast.results.check import CheckResult
 
 INTERRUPTED = 130
 

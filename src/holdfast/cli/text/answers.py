@@ -1,7 +1,6 @@
 """Answers as people read them.
 
-Each function takes an answer of `contract.md` §2 and returns text with colours; whoever prints it takes them
-out where they cannot be shown.
+Each function takes a result and returns text with colours; whoever prints it takes them out where they cannot be shown.
 """
 
 import time
@@ -13,9 +12,9 @@ from click import style
 from holdfast.cli.text.findings import render_findings
 from holdfast.cli.text.rehearsal import render_rehearsal
 from holdfast.core.errors import HoldfastError
-from holdfast.core.results.check import CheckResult
-from holdfast.core.results.run import AttemptResult, RequestedRun, RunRefusal, RunResult, RunsResult, VerifyResult
 from holdfast.engine.units import render_number
+from holdfast.results.check import CheckResult
+from holdfast.results.run import AttemptResult, RequestedRun, RunRefusal, RunResult, RunsResult, VerifyResult
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 COLOURS = {

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from holdfast.cli.text.drawing import drawn
-from holdfast.core.results.check import ChecklistItem, CheckResult, ItemVerdict
+from holdfast.results.check import ChecklistItem, CheckResult, ItemVerdict
 
 STYLES = {
     ItemVerdict.PASS: "green",

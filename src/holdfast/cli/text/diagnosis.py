@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from click import style
 
-from holdfast.core.results.diagnose import DiagnoseResult, RemedyEdit, ReportedCause, ReportedEvidence
 from holdfast.engine.units import render_counted
+from holdfast.results.diagnose import DiagnoseResult, RemedyEdit, ReportedCause, ReportedEvidence
 
 WIDTH: Final = 110
 SHOWN: Final = 6

@@ -9,7 +9,9 @@ from click import style
 
 from holdfast.core.finding import Severity
 from holdfast.core.notebook import read_cells
-from holdfast.core.results.check import (
+from holdfast.core.text import LINE_BREAK
+from holdfast.engine.units import render_counted
+from holdfast.results.check import (
     CheckResult,
     ReportedFinding,
     ReportedSkip,
@@ -17,8 +19,6 @@ from holdfast.core.results.check import (
     SuppressedFinding,
     TargetResult,
 )
-from holdfast.core.text import LINE_BREAK
-from holdfast.engine.units import render_counted
 
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 SHOWN = 160  # of a line, characters: nobody reads a line of a thousand, and some have a million

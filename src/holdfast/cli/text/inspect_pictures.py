@@ -2,9 +2,9 @@
 
 from rich.text import Text
 
-from holdfast.core.results.inspect import TokenReport
 from holdfast.core.scan import MaskedRow
 from holdfast.engine.tokens.picture import Bar, draw_bars, draw_row
+from holdfast.results.inspect import TokenReport
 
 WIDTH = 40
 """Characters of the longest bar."""

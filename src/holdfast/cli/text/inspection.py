@@ -9,10 +9,10 @@ from holdfast.cli.text.drawing import drawn
 from holdfast.cli.text.findings import COLOURS
 from holdfast.cli.text.inspect_pictures import draw_histogram, draw_mask
 from holdfast.core.finding import Severity
-from holdfast.core.results.inspect import InspectResult, MethodReadiness, TokenReport
 from holdfast.core.scan import RewardResult
 from holdfast.engine.tokens.picture import render_page, tell_figures
 from holdfast.engine.units import render_counted
+from holdfast.results.inspect import InspectResult, MethodReadiness, TokenReport
 
 WIDEST_TYPE: Final = 100  # characters of a column's type; those of tools go on for pages
 LISTED: Final = 20

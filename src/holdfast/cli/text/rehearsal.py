@@ -1,13 +1,14 @@
 """The answer of `rehearse` as people read it: each stage, why it failed, and what was not shown."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from textwrap import fill
-from typing import Any, Final
+from typing import Final
 
 from click import style
 
-Answer = Mapping[str, Any]
+from holdfast.results.rehearse import RehearsalFailure, RehearseResult, ReportedStage
+
 WIDTH: Final = 110
 SIGNS: Final = {"pass": ("pass", "green"), "fail": ("FAIL", "red")}
 SHOWN: Final = 3
@@ -18,68 +19,68 @@ KNOWN: Final = 40
 """Characters by which a line of evidence is found in what the cause says already."""
 
 
-def render_rehearsal(answer: Answer) -> str:
+def render_rehearsal(answer: RehearseResult) -> str:
     """Tell what became of each stage of the path."""
     return "\n".join(_lines(answer))
 
 
-def _lines(answer: Answer) -> Iterator[str]:
-    yield from _stages(answer["stages"])
-    for failure in answer["failures"]:
+def _lines(answer: RehearseResult) -> Iterator[str]:
+    yield from _stages(answer.stages)
+    for failure in answer.failures:
         yield ""
         yield from _failure(failure)
-    for each in answer["warnings"]:
-        yield f"{style('warning', fg='yellow')} {each['code']} in `{each['stage']}`: {each['message']}"
-    if answer["not_rehearsed"]:
+    for each in answer.warnings:
+        yield f"{style('warning', fg='yellow')} {each.code} in `{each.stage}`: {each.message}"
+    if answer.not_rehearsed:
         yield ""
         yield style("not rehearsed", bold=True)
-        yield from (f"  {each['what']}: {each['because']}" for each in answer["not_rehearsed"])
-    passed = answer["verdict"] == "pass"
+        yield from (f"  {each.what}: {each.because}" for each in answer.not_rehearsed)
+    passed = answer.verdict == "pass"
     yield ""
-    if passed and answer["isolated"]:
+    if passed and answer.isolated:
         yield "nothing failed: neither data, model nor code is to blame"
     verdict = style("pass", fg="green", bold=True) if passed else style("fail", fg="red", bold=True)
-    yield f"{verdict}: {answer['path']}, rehearsed in {answer['elapsed_s']:.1f} s"
+    yield f"{verdict}: {answer.path}, rehearsed in {answer.elapsed_s:.1f} s"
 
 
-def _stages(stages: Sequence[Answer]) -> Iterator[str]:
+def _stages(stages: Sequence[ReportedStage]) -> Iterator[str]:
     """Yield a line for each stage that ran; those that were skipped one after another for the same reason share a line."""
-    wide = max((len(stage["name"]) for stage in stages), default=0)
+    wide = max((len(stage.name) for stage in stages), default=0)
     for because, group in groupby(stages, _skipped_because):
         if because is None:
             yield from (_ran(stage, wide) for stage in group)
         else:
-            names = ", ".join(stage["name"] for stage in group)
+            names = ", ".join(stage.name for stage in group)
             yield f"  {names:<{wide}}  {style(f'skipped: {because}', dim=True)}"
 
 
-def _skipped_because(stage: Answer) -> str | None:
-    return stage["because"] if stage["status"] == "not_rehearsed" else None
+def _skipped_because(stage: ReportedStage) -> str | None:
+    return stage.because if stage.status == "not_rehearsed" else None
 
 
-def _ran(stage: Answer, wide: int) -> str:
-    sign, colour = SIGNS[stage["status"]]
-    return f"  {stage['name']:<{wide}}  {style(sign, fg=colour)} {stage['elapsed_s']:6.2f} s"
+def _ran(stage: ReportedStage, wide: int) -> str:
+    sign, colour = SIGNS[stage.status]
+    return f"  {stage.name:<{wide}}  {style(sign, fg=colour)} {stage.elapsed_s:6.2f} s"
 
 
-def _failure(failure: Answer) -> Iterator[str]:
-    yield f"{style(failure['class'], fg='red', bold=True)} in `{failure['stage']}`{_at(failure)}: {failure['title']}"
-    if failure.get("code") and failure["where"]:
-        yield f"  {style(failure['where'].rpartition(':')[2] + ' |', dim=True)} {failure['code'][:LONGEST]}"
-    said = failure["cause"]
-    for each in [each for each in failure["evidence"] if each["text"][:KNOWN] not in said][:SHOWN]:
-        yield f"  {style(each['path'], dim=True)}  {each['text'][:LONGEST]}"
+def _failure(failure: RehearsalFailure) -> Iterator[str]:
+    yield f"{style(failure.name, fg='red', bold=True)} in `{failure.stage}`{_at(failure)}: {failure.title}"
+    if failure.code and failure.where:
+        yield f"  {style(failure.where.rpartition(':')[2] + ' |', dim=True)} {failure.code[:LONGEST]}"
+    said = failure.cause
+    for each in [each for each in failure.evidence if each.text[:KNOWN] not in said][:SHOWN]:
+        yield f"  {style(each.path, dim=True)}  {each.text[:LONGEST]}"
     yield _paragraph("why", said)
-    yield _paragraph("fix", failure["fix"])
-    if failure["blame"] != "unknown":
-        yield f"  {style('blame', dim=True)} {failure['blame']}: {failure['blamed_because']}"
-    yield f"  {style('more', dim=True)} holdfast explain {failure['class']}"
+    yield _paragraph("fix", failure.fix)
+    if failure.blame != "unknown":
+        yield f"  {style('blame', dim=True)} {failure.blame}: {failure.blamed_because}"
+    yield f"  {style('more', dim=True)} holdfast explain {failure.name}"
 
 
-def _at(failure: Answer) -> str:
+def _at(failure: RehearsalFailure) -> str:
     """Return where a failure is: the line, and the key of the job file or the function that it belongs to."""
-    where = f" at {failure['where']}" if failure["where"] else ""
-    key = f" (`{failure['key']}`)" if failure.get("key") else ""
+    where = f" at {failure.where}" if failure.where else ""
+    key = f" (`{failure.key}`)" if failure.key else ""
     return where + key
 
 

@@ -14,9 +14,9 @@ from holdfast.cli.completion import complete_codes
 from holdfast.cli.text.answers import render_check
 from holdfast.cli.text.findings import render_outcome
 from holdfast.core.errors import UsageError, flatten
-from holdfast.core.results import to_json
-from holdfast.core.results.check import CheckResult
 from holdfast.engine.check.answers import UnreadableTarget, check_result, target_result
+from holdfast.results import to_json
+from holdfast.results.check import CheckResult
 from holdfast.rules import all_rules
 
 FORMATS = ("text", "json", "sarif", "github")

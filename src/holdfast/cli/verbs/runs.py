@@ -7,7 +7,7 @@ import click
 from holdfast.app.run.queries import runs as list_runs
 from holdfast.cli import options
 from holdfast.cli.text.answers import render_runs
-from holdfast.core.results import to_json
+from holdfast.results import to_json
 
 
 @click.command("runs")

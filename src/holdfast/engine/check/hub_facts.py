@@ -9,9 +9,9 @@ from functools import cached_property, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from holdfast.core.document import Document
+from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Dataset, ModelFacts
+from holdfast.core.facts import Dataset, ModelFacts, NamedFile
 from holdfast.core.finding import Rule
 from holdfast.core.hub import Account, Link, PushTarget, Repo
 from holdfast.core.mention import Lookup, Reference, Role
@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 HUB_FACTS: Final = frozenset(
     {"datasets", "models", "tensors", "repo_files", "spaces", "targets", "links", "account", "dataset", "model"}
-    | {"local_data"}
+    | {"local_data", "columns"}
 )
 """Facts that may have to be waited for."""
 OF_THE_WHOLE: Final[Mapping[str, frozenset[Role]]] = {
     "account": frozenset({"dataset", "model", "adapter", "tokenizer", "target", "file", "space"}),
     "dataset": frozenset({"dataset"}),
+    "columns": frozenset({"dataset"}),
     "model": frozenset({"model"}),
     "tensors": frozenset({"model"}),
 }
@@ -110,6 +111,11 @@ class HubFacts:
         return any(each.role in OF_THE_WHOLE[name] for each in named)
 
     @property
+    def files(self) -> Mapping[str, NamedFile]:
+        """The files that a job file names for its functions; a program holds its own."""
+        return {}
+
+    @property
     def datasets(self) -> Sequence[Lookup[Dataset]]:
         """What is known of each dataset by its name."""
         return [seen for seen in self._seen("dataset", find=self._find_dataset) if not seen.mention.local]
@@ -155,6 +161,14 @@ class HubFacts:
     def dataset(self) -> Dataset:
         """What is known of the training data, if only one dataset is named."""
         return usable_dataset(self._find_dataset(self._only("dataset")), evaluated=False)
+
+    @property
+    def columns(self) -> tuple[str, ...] | Unknown:
+        """Columns of the training data, or why they are not known: for rules that concern few of the jobs that have data."""
+        try:
+            return self.dataset.columns or Unknown("the training data cannot be read")
+        except SourceError as error:
+            return Unknown(error.what)
 
     @cached_property
     def model(self) -> ModelFacts:

@@ -1,6 +1,6 @@
 """What is known of the world outside a job, by the names that rules give their parameters."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -9,13 +9,14 @@ from holdfast.catalog.api import Api, made
 from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.catalog.hub.repositories import may_be_repository
 from holdfast.core.document import Document
-from holdfast.core.errors import SourceError
-from holdfast.core.facts import Dataset, Machine, ModelFacts
+from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.facts import Dataset, Machine, ModelFacts, NamedFile
 from holdfast.core.job import Job
 from holdfast.core.mention import Reference, Role
 from holdfast.core.scan import Scan
 from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver, usable_dataset, usable_model
 from holdfast.engine.resolve import Resolution
+from holdfast.engine.script.named_files import describe_file, named_files
 from holdfast.ports import Datasets, Machines, Models
 
 UNNAMED: Final = Document(path="job.yaml", kind="job", values={})
@@ -33,6 +34,7 @@ class FactSources:
         outside: What else is asked; without it, the job counts as one that names nothing there.
         read_rows: Reads the training data's rows; None where they are not at hand.
         backends: Names of the backends that a job can run on.
+        read_file: Reads a file that the job names; raises UsageError where it is not there.
     """
 
     datasets: Datasets
@@ -41,6 +43,7 @@ class FactSources:
     outside: ReferenceResolver | None = None
     read_rows: Callable[[], Scan] | None = None
     backends: frozenset[str] = frozenset({"local"})
+    read_file: Callable[[str], str] | None = None
 
 
 def process_count(machine: Machine, job: Job) -> int:
@@ -74,6 +77,19 @@ class JobFacts(HubFacts):
     def backends(self) -> frozenset[str]:
         """Names of the backends that a job can run on."""
         return self._sources.backends
+
+    @property
+    def files(self) -> Mapping[str, NamedFile]:
+        """The files that the job names for its functions and its chat template, by the names that it gives them."""
+        return {name: self._file(name) for name in named_files(self._job)}
+
+    def _file(self, name: str) -> NamedFile:
+        if self._sources.read_file is None:
+            raise SourceError("nobody looked for it", where=name, fix="check the job file")
+        try:
+            return describe_file(name, self._sources.read_file(name))
+        except UsageError as error:
+            return NamedFile(problem=f"{error.what}; {error.fix}")
 
     @cached_property
     def machine(self) -> Machine:

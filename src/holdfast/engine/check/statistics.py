@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from holdfast.core.results.check import ReportedFinding, RuleCount
+from holdfast.results.check import ReportedFinding, RuleCount
 
 
 def count_findings(findings: Iterable[ReportedFinding]) -> list[RuleCount]:

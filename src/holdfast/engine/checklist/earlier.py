@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from holdfast.core.results.check import ItemVerdict
 from holdfast.engine.checklist.items import ItemState
 from holdfast.engine.units import render_duration
+from holdfast.results.check import ItemVerdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

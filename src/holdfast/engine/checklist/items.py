@@ -14,11 +14,11 @@ from holdfast.catalog.environment.packages import parse_requirement, providers
 from holdfast.catalog.hub.jobs import DEFAULT_TIMEOUT, submissions
 from holdfast.core.document import ABSENT, Document, Unknown, parse_key
 from holdfast.core.notebook import is_notebook
-from holdfast.core.results.check import ItemVerdict
 from holdfast.core.text import Place
 from holdfast.engine.mentions.table import BUILDERS
 from holdfast.engine.script.control_flow import is_conditional, swallowing_line
 from holdfast.engine.script.started import starts
+from holdfast.results.check import ItemVerdict
 
 PREFLIGHT, SCRIPT, JOB = "pre-flight", "script", "job"
 REQUIREMENTS = "environment.requirements"

@@ -12,10 +12,10 @@ from typing import Final
 from holdfast.catalog.hub.jobs import submissions
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Rule, Severity, Skip
-from holdfast.core.results.check import ChecklistEvidence, ChecklistItem, ItemVerdict
 from holdfast.core.text import Place
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.checklist.items import ITEMS, SCRIPT, Item, ItemState
+from holdfast.results.check import ChecklistEvidence, ChecklistItem, ItemVerdict
 
 WORST_FIRST: Final = (ItemVerdict.FAIL, ItemVerdict.UNKNOWN, ItemVerdict.PASS, ItemVerdict.NOT_APPLICABLE)
 

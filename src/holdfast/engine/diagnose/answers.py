@@ -6,8 +6,8 @@ from typing import Any, Final, TypeGuard
 
 from holdfast.core.diagnosis import Cause, Diagnosis, Evidence, Remedy
 from holdfast.core.document import Kind
-from holdfast.core.results.diagnose import DiagnoseResult, RemedyEdit, ReportedCause, ReportedEvidence
 from holdfast.engine.check.answers import JOB_FILES
+from holdfast.results.diagnose import DiagnoseResult, RemedyEdit, ReportedCause, ReportedEvidence
 from holdfast.rules import find_rule
 
 TRAIN: Final = "train."

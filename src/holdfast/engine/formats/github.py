@@ -6,7 +6,7 @@ Source: GitHub Docs, "Workflow commands for GitHub Actions", and the escapes of 
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.core.results.check import CheckResult, ReportedFinding
+from holdfast.results.check import CheckResult, ReportedFinding
 
 COMMANDS: Final = {"error": "error", "warning": "warning", "info": "notice"}
 IN_MESSAGE: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})

@@ -8,9 +8,9 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from holdfast.core.finding import Rule
-from holdfast.core.results.check import CheckResult, ReportedFinding, ReportedFix, SuppressedFinding, TargetResult
 from holdfast.core.text import LINE_BREAK
 from holdfast.engine.explain.rules import render_page
+from holdfast.results.check import CheckResult, ReportedFinding, ReportedFix, SuppressedFinding, TargetResult
 
 SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS: Final = {"error": "error", "warning": "warning", "info": "note"}

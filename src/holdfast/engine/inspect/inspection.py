@@ -8,12 +8,12 @@ from holdfast.catalog.formats import DEFAULTS, ColumnSettings, judge
 from holdfast.core.columns import Type
 from holdfast.core.finding import Finding, Severity, Skip
 from holdfast.core.methods import Method
-from holdfast.core.results.check import ReportedSkip
-from holdfast.core.results.inspect import InspectedDataset, InspectResult, MethodReadiness, RowProblem, TokenReport
 from holdfast.core.scan import MaskedRow, RewardResult, Scan, Tokens
 from holdfast.core.shape import Readiness, Shape
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.mapping import propose
+from holdfast.results.check import ReportedSkip
+from holdfast.results.inspect import InspectedDataset, InspectResult, MethodReadiness, RowProblem, TokenReport
 
 USUAL: Mapping[str, Method] = {
     "language modeling": Method.SFT,

@@ -6,7 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from holdfast.ports import Batch
+from holdfast.core.unpacking import unpack_rows
+from holdfast.ports import Batch, Rows
 
 Row = dict[str, Any]
 
@@ -27,11 +28,11 @@ def map_rows(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[Row]:
             continue
 
 
-def map_batches(batches: Iterable[Batch], source: str) -> Iterator[Batch]:
+def map_batches(given: Rows, source: str) -> Iterator[Batch]:
     """Yield batches as a mapping makes them, with the numbers that their rows have then."""
     start = 0
-    for batch in batches:
-        rows = list(map_rows(batch.frame.iter_rows(named=True), source))
+    for batch in given.batches():
+        rows = list(map_rows(unpack_rows(batch.frame.iter_rows(named=True), given.columns), source))
         if rows:
             yield Batch(start, pl.DataFrame(rows, infer_schema_length=None))
         start += len(rows)

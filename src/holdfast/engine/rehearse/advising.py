@@ -42,6 +42,12 @@ ROWS: Final = "dataset-bad-row-values"
 """The class of rows with odd values: what good rows cannot cause."""
 COLLATOR: Final = "collator"
 TARGETS: Final = re.compile(r"Target modules (?P<asked>.+?) not found in the base model")
+HEADED: Final = re.compile(
+    r"'(?P<kind>\w+For(?P<task>SequenceClassification|TokenClassification))' object has no attribute 'prepare_inputs_for_generation'"
+)
+TASKS: Final = {"SequenceClassification": "SEQ_CLS", "TokenClassification": "TOKEN_CLS"}
+LEFT: Final = re.compile(r"your features \(`(?P<column>\w+)` in this case\)")
+LEFT_TEXT: Final = "dataset-field-case-mismatch"
 UNTRAINED: Final = "no-trainable-parameters"
 UNREAD: Final = "dataset-file-corrupt"
 NO_GPU: Final = "no-gpu-visible"
@@ -64,6 +70,7 @@ class Circumstances:
         adapted: Whether the script makes an adapter.
         trainer: The trainer's class; empty where none was made.
         inspected: The words after `holdfast inspect` that show what the method makes of the rows.
+        keeps_columns: Whether the trainer is to keep columns that the model does not take.
         sources: The texts of the user's files, by path.
         target: What was rehearsed, as it was named.
         is_job: Whether that is a job file, whose script nobody wrote.
@@ -78,6 +85,7 @@ class Circumstances:
     adapted: bool = False
     trainer: str = ""
     inspected: str = ""
+    keeps_columns: bool = False
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
     target: str = ""
     is_job: bool = False
@@ -162,6 +170,8 @@ def _known_advice(name: str, about: Circumstances) -> Iterator[Advice]:
     yield from _file_of_rows(name, about)
     yield from _column(name, about)
     yield from _undefined(about)
+    yield from _task(about)
+    yield from _left_text(name, about)
     if name != ROWS:  # a value of a row may be what lacks it
         yield from _attribute(about)
     yield from _choice(about)
@@ -239,6 +249,27 @@ def _listed(names: tuple[str, ...]) -> str:
     *first, last = [f"`{name}`" for name in names[:LISTED]]
     more = " and others" if len(names) > LISTED else ""
     return (f"{', '.join(first)} and {last}" if first and not more else ", ".join([*first, last])) + more
+
+
+def _task(about: Circumstances) -> Iterator[Advice]:
+    """Yield the task of an adapter that was made for a model which generates text, and put on one with another head."""
+    if found := HEADED.search(about.error):
+        kind, task = found["kind"], TASKS[found["task"]]
+        yield Advice(
+            f"The adapter is one of a model that generates text, and `{kind}` does not: its `task_type` is `CAUSAL_LM`.",
+            f'Write `task_type="{task}"`{about.at}, so that the new head is trained and saved too.',
+        )
+
+
+def _left_text(name: str, about: Circumstances) -> Iterator[Advice]:
+    """Yield the column of text that a script keeps in its batches, since it has columns kept that no model takes."""
+    found = LEFT.search(about.error)
+    if name == LEFT_TEXT and found and about.keeps_columns:
+        column = found["column"]
+        yield Advice(
+            f"`remove_unused_columns=False` leaves the column `{column}` in the batches, and the collator cannot make tensors of text.",
+            f'Remove it where the rows are tokenized (`remove_columns=["{column}"]`), or leave `remove_unused_columns` on{about.at}.',
+        )
 
 
 def _undefined(about: Circumstances) -> Iterator[Advice]:

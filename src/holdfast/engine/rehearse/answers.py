@@ -1,64 +1,64 @@
-"""The answer of `rehearse` as JSON, to the letter of `contract.md` §2."""
+"""The result of `rehearse`, made from what the rehearsal showed."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from holdfast.core.rehearsal import Failure, Rehearsal
 from holdfast.engine.rehearse.continuing import DIVERGES
 from holdfast.engine.rehearse.naming import CODE
+from holdfast.results.rehearse import (
+    NotRehearsed,
+    OutputLine,
+    RehearsalFailure,
+    RehearsalWarning,
+    RehearseResult,
+    ReportedStage,
+    ShrunkSetting,
+)
 
-SCHEMA = 1
 AGAIN: Final = "resume"
 """The stage of a second start."""
 
 
-def answer_rehearse(found: Rehearsal, *, elapsed_s: float, path: str) -> dict[str, Any]:
-    """Return what a rehearsal showed.
+def rehearse_result(found: Rehearsal, *, elapsed_s: float, path: str, isolated: bool) -> RehearseResult:
+    """Return the result of a rehearsal.
 
     Args:
         found: The verdict.
         elapsed_s: Time it took in all.
         path: What was rehearsed.
+        isolated: Whether it was asked of every failure if data, model or code is to blame.
     """
-    failures = [answer_failure(each) for each in found.failures]
-    return {
-        "schema": SCHEMA,
-        "verb": "rehearse",
-        "verdict": "pass" if found.passed else "fail",
-        "path": path,
-        "elapsed_s": round(elapsed_s, 3),
-        "stages": [
-            {
-                "name": stage.name,
-                "status": stage.status,
-                "elapsed_s": round(stage.elapsed_s, 3),
-                "because": stage.because,
-            }
+    failures = [report_failure(each) for each in found.failures]
+    return RehearseResult(
+        verb="rehearse",
+        verdict="pass" if found.passed else "fail",
+        path=path,
+        elapsed_s=round(elapsed_s, 3),
+        stages=[
+            ReportedStage(
+                name=stage.name, status=stage.status, elapsed_s=round(stage.elapsed_s, 3), because=stage.because
+            )
             for stage in found.stages
         ],
-        "failure": failures[0] if failures else None,
-        "failures": failures,
-        "warnings": [{"code": each.code, "stage": each.stage, "message": each.message} for each in found.warnings],
-        "not_rehearsed": [{"what": each.what, "because": each.because} for each in found.omitted],
-        "shrunk": [{"what": each.what, "asked": each.asked, "given": each.given} for each in found.shrunk],
-        "learnt": dict(found.learnt),
-        "versions": dict(found.versions),
-    }
+        failure=failures[0] if failures else None,
+        failures=failures,
+        warnings=[RehearsalWarning(code=each.code, stage=each.stage, message=each.message) for each in found.warnings],
+        not_rehearsed=[NotRehearsed(what=each.what, because=each.because) for each in found.omitted],
+        shrunk=[ShrunkSetting(what=each.what, asked=each.asked, given=each.given) for each in found.shrunk],
+        learnt=found.learnt,
+        versions=found.versions,
+        isolated=isolated,
+    )
 
 
-def summarize_rehearsal(answer: Mapping[str, Any]) -> str:
-    """Return an answer in one line.
-
-    >>> summarize_rehearsal({"verdict": "pass", "elapsed_s": 9.3, "stages": [], "not_rehearsed": [{"what": "fp16"}]})
-    'passes in 9.3 s; not rehearsed: fp16'
-    """
-    took = f"{answer['elapsed_s']:.1f} s"
-    if answer["verdict"] != "pass":
-        failure = answer["failures"][0]
-        limit = "" if failure["refuses"] else f" ({failure['over'] or 'when started again'}, which forbids nothing)"
-        return f"fails in {took}: {failure['class']} in `{failure['stage']}`{limit}"
-    omitted = [each["what"] for each in answer["not_rehearsed"]]
-    return f"passes in {took}" + (f"; not rehearsed: {', '.join(omitted)}" if omitted else "")
+def summarize_rehearsal(result: RehearseResult) -> str:
+    """Return a result in one line: `passes in 9.3 s; not rehearsed: fp16`."""
+    took = f"{result.elapsed_s:.1f} s"
+    if failure := result.failure:
+        limit = "" if failure.refuses else f" ({failure.over or 'when started again'}, which forbids nothing)"
+        return f"fails in {took}: {failure.name} in `{failure.stage}`{limit}"
+    omitted = ", ".join(each.what for each in result.not_rehearsed)
+    return f"passes in {took}" + (f"; not rehearsed: {omitted}" if omitted else "")
 
 
 def refuses(failure: Failure) -> bool:
@@ -71,25 +71,25 @@ def refuses(failure: Failure) -> bool:
     return name != DIVERGES and (name != CODE or not (failure.over or failure.stage == AGAIN))
 
 
-def answer_failure(failure: Failure) -> dict[str, Any]:
-    """Return why it failed."""
+def report_failure(failure: Failure) -> RehearsalFailure:
+    """Return a failure as the result shows it."""
     cause = failure.cause
-    return {
-        "class": cause.signature.name,
-        "title": cause.signature.title,
-        "stage": failure.stage,
-        "confidence": cause.confidence,
-        "evidence": [{"path": each.path, "line": each.line, "text": each.text} for each in cause.evidence],
-        "cause": cause.cause,
-        "fix": cause.fix,
-        "where": failure.where or None,
-        "function": failure.function or None,
-        "role": failure.role or None,
-        "code": failure.code or None,
-        "key": failure.key or None,
-        "over": failure.over or None,
-        "refuses": refuses(failure),
-        "blame": failure.blame,
-        "blamed_because": failure.blamed or None,
-        "prevented_by": list(cause.found_by),
-    }
+    return RehearsalFailure(
+        name=cause.signature.name,
+        title=cause.signature.title,
+        stage=failure.stage,
+        confidence=cause.confidence,
+        evidence=[OutputLine(path=each.path, line=each.line, text=each.text) for each in cause.evidence],
+        cause=cause.cause,
+        fix=cause.fix,
+        where=failure.where or None,
+        function=failure.function or None,
+        role=failure.role or None,
+        code=failure.code or None,
+        key=failure.key or None,
+        over=failure.over or None,
+        refuses=refuses(failure),
+        blame=failure.blame,
+        blamed_because=failure.blamed or None,
+        prevented_by=cause.found_by,
+    )

@@ -15,6 +15,7 @@ from holdfast.core.rehearsal import Failure, Part, PartResult, Rehearsal
 from holdfast.engine.rehearse.advising import ROWS, Circumstances, advise
 from holdfast.engine.rehearse.formatting import advise_formatting, find_formatting
 from holdfast.engine.rehearse.job_keys import find_job_key, place_of
+from holdfast.engine.rehearse.keywords import find_argument
 from holdfast.engine.rehearse.naming import CODE, OURS, because_of, general_advice, name_cause
 from holdfast.engine.rehearse.tracebacks import Cells, FailingLine, find_failing_line
 
@@ -67,6 +68,9 @@ def _explained(failure: Failure, scene: FailureContext) -> Failure:
         failure = _of_job(failure)
     placed = _placed(failure, scene, error, line)
     cause, fix = advise(failure.cause, _circumstances(placed, scene, played, line))
+    if line and (given := _given_elsewhere(failure, scene, line, f"{error} {fix}")):
+        placed = _placed(failure, scene, error, given)
+        cause, fix = advise(failure.cause, _circumstances(placed, scene, played, given))
     shown = tuple(_shown(failure.cause, traceback))
     return replace(placed, cause=replace(failure.cause, cause=cause, fix=fix, evidence=shown))
 
@@ -87,13 +91,22 @@ def _explained_without_exception(failure: Failure, scene: FailureContext) -> Fai
 
 
 def _told_line(failure: Failure, scene: FailureContext) -> FailingLine | None:
-    """Return the line of the user's own code that was told beside what is wrong; None where none was."""
+    """Return the line of the user's own code that was told beside what is wrong, else of the setting that it is about."""
     path, _, number = failure.where.rpartition(":")
     if path not in scene.sources or not number.isdigit():
-        return None
+        said = f"{failure.cause.cause} {failure.cause.fix}"
+        return None if scene.job or failure.over else find_argument(said, scene.sources, scene.cells)
     cells = scene.cells if is_notebook(path) else ()
     code = scene.sources[path].splitlines()[int(number) - 1 : int(number)]
     return FailingLine(path=path, line=int(number), code="".join(code).strip(), cells=cells)
+
+
+def _given_elsewhere(failure: Failure, scene: FailureContext, line: FailingLine, said: str) -> FailingLine | None:
+    """Return the line of the setting that a library objects to, where the line that failed is the one that handed it over."""
+    if line.role or not line.entered or failure.cause.signature.name == CODE or scene.job:
+        return None
+    given = find_argument(said, scene.sources, scene.cells)
+    return replace(given, entered=line.entered) if given else None
 
 
 def _makes_adapter(scene: FailureContext) -> bool:
@@ -141,6 +154,7 @@ def _circumstances(
         modules=tuple(str(name) for name in played.first("model").get("linear") or ()),
         trainer=str(kinds[0]),
         inspected=_inspected(scene, played, str(kinds[0])),
+        keeps_columns=training.get("arguments", {}).get("remove_unused_columns") is False,
         sources=scene.sources,
         target=scene.target,
         is_job=scene.job is not None,

@@ -6,10 +6,11 @@ model that it named. For one process: more of them take as many times the rows a
 """
 
 from collections.abc import Mapping
-from math import ceil
+from math import ceil, inf
 from typing import Any, Final
 
-from holdfast.core.rehearsal import PartResult
+from holdfast.core.rehearsal import LearntFigures, PartResult, TokenFigures
+from holdfast.results.inspect import TokenReport
 
 Fact = Mapping[str, Any]
 BYTES: Final = {"float32": 4, "bfloat16": 2, "float16": 2}
@@ -17,12 +18,12 @@ STATES: Final = {"adamw_torch": 2, "adamw_torch_fused": 2, "adamw": 2, "lion": 1
 """Numbers that an optimizer keeps for each that is trained, of the same type; for others no checkpoint is foretold."""
 
 
-def learn(whole: PartResult, tokens: Fact | None = None) -> dict[str, Any]:
-    """Return figures for `plan`; what was not seen is left out.
+def learn(whole: PartResult, tokens: TokenReport | None = None) -> LearntFigures:
+    """Return figures for `plan`.
 
     Args:
         whole: The part that went the whole path.
-        tokens: How long the script's rows are, as `inspect` answers it.
+        tokens: How long the script's rows are.
     """
     training, model, trained = (whole.first(about) for about in ("training", "model", "trained"))
     asked: Fact = training.get("arguments", {})
@@ -35,10 +36,10 @@ def learn(whole: PartResult, tokens: Fact | None = None) -> dict[str, Any]:
     if model.get("parameters"):
         learnt["parameters"] = model["parameters"]
         learnt |= _of_checkpoint(asked, model, trained)
-    return learnt
+    return LearntFigures(**learnt)
 
 
-def _of_steps(asked: Fact, rows: int | None, tokens: Fact | None) -> dict[str, Any]:
+def _of_steps(asked: Fact, rows: int | None, tokens: TokenReport | None) -> dict[str, Any]:
     """Return rows, tokens and number of the optimizer steps."""
     each = asked["per_device_train_batch_size"] * asked["gradient_accumulation_steps"]
     group = asked.get("num_generations") or 0
@@ -56,19 +57,20 @@ def _of_steps(asked: Fact, rows: int | None, tokens: Fact | None) -> dict[str, A
     return told
 
 
-def _of_tokens(rows: int, asked: Fact, tokens: Fact) -> dict[str, Any]:
+def _of_tokens(rows: int, asked: Fact, tokens: TokenReport) -> dict[str, TokenFigures]:
     """Return tokens of a row, cut where the trainer cuts, and of a step: with the rows' own tokens, and padded at worst."""
-    most = tokens.get("max_length") or float("inf")
-    row = {name: min(tokens[name], most) for name in ("mean", "p95", "max")}
-    if asked.get("packing") and tokens.get("packed") and most < float("inf"):
-        return {"tokens_per_row": row, "tokens_per_step": {"mean": rows * most * tokens["packed"], "max": rows * most}}
-    return {"tokens_per_row": row, "tokens_per_step": {name: rows * value for name, value in row.items()}}
+    most = tokens.max_length or inf
+    mean, p95, longest = (min(each, most) for each in (tokens.mean, tokens.p95, tokens.max))
+    step = TokenFigures(mean=rows * mean, p95=rows * p95, max=rows * longest)
+    if asked.get("packing") and tokens.packed and most < inf:
+        step = TokenFigures(mean=rows * most * tokens.packed, max=rows * most)
+    return {"tokens_per_row": TokenFigures(mean=mean, p95=p95, max=longest), "tokens_per_step": step}
 
 
-def _units(rows: int, tokens: Fact | None) -> float:
+def _units(rows: int, tokens: TokenReport | None) -> float:
     """Return what an epoch goes over: rows, or as many packs or pairs as they come to."""
-    if tokens and tokens.get("units") and tokens.get("of"):
-        return float(rows * tokens["units"] / tokens["of"])
+    if tokens and tokens.units and tokens.of:
+        return rows * tokens.units / tokens.of
     return rows
 
 

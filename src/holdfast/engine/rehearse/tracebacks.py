@@ -139,9 +139,7 @@ def _refused_function(traceback: Traceback, sources: Mapping[str, str], cells: C
 def functions_named(source: str, name: str) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     r"""Yield the functions of a module that go by a name, of a class by its too.
 
-    >>> [each.lineno for each in functions_named("def f(): ...
-    class A:
-    def f(self): ...", "A.f")]
+    >>> [each.lineno for each in functions_named("def f(): ...\nclass A:\n    def f(self): ...", "A.f")]
     [3]
     """
     try:

@@ -9,8 +9,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from holdfast.core.document import Document
 from holdfast.core.event import Event, Stage
-from holdfast.core.results.check import CheckResult, ReportedFinding, ReportedSkip
-from holdfast.core.results.run import NextCommand, RunRefusal
 from holdfast.engine.report.chart import Plot, evenly
 from holdfast.engine.report.curves import Curve, gather_curves
 from holdfast.engine.report.panels import main_plot, small_plots
@@ -34,6 +32,8 @@ from holdfast.engine.run.noise import METER
 from holdfast.engine.run.progress import Progress, follow
 from holdfast.engine.run.screen import TerminalStream, plain
 from holdfast.engine.run.verdict import render_verdict
+from holdfast.results.check import CheckResult, ReportedFinding, ReportedSkip
+from holdfast.results.run import NextCommand, RunRefusal
 
 SAMPLED = 6  # evaluations whose generations are shown, the first and the last among them
 STDERR_LINES = 30

@@ -5,7 +5,7 @@ from shlex import quote
 from typing import Any
 
 from holdfast.core.event import RunState, Stage
-from holdfast.core.results.run import NextCommand
+from holdfast.results.run import NextCommand
 
 
 def next_commands(run: str, state: RunState, *, supervised: bool | None = None) -> list[NextCommand]:

@@ -6,7 +6,8 @@ from msgspec import convert
 
 from holdfast.core.checkpoint import Wholeness
 from holdfast.core.event import AttemptState, Delivered, RunState, Stage
-from holdfast.core.results.run import (
+from holdfast.engine.run.advice import next_commands
+from holdfast.results.run import (
     AttemptResult,
     DamagedFile,
     DeliveryResult,
@@ -14,7 +15,6 @@ from holdfast.core.results.run import (
     RunResult,
     VerifyResult,
 )
-from holdfast.engine.run.advice import next_commands
 
 RunVerb = Literal["run", "show", "watch"]
 

@@ -1,11 +1,11 @@
 """Why a run was refused before it was started, from what `check` or the rehearsal said of its job."""
 
-from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from collections.abc import Collection, Iterator
 
 from holdfast.core.finding import Severity
-from holdfast.core.results.check import CheckResult
-from holdfast.core.results.run import RunRefusal
+from holdfast.results.check import CheckResult
+from holdfast.results.rehearse import RehearseResult
+from holdfast.results.run import RunRefusal
 
 
 def check_refusals(result: CheckResult, codes: Collection[str]) -> Iterator[RunRefusal]:
@@ -22,14 +22,8 @@ def check_refusals(result: CheckResult, codes: Collection[str]) -> Iterator[RunR
             yield RunRefusal(code=finding.code, message=finding.message, where=where, fix=fix)
 
 
-def rehearsal_refusals(answer: Mapping[str, Any]) -> Iterator[RunRefusal]:
-    """Yield the failures of a rehearsal that forbid a run.
-
-    Args:
-        answer: Of `rehearse`.
-    """
-    for failure in answer["failures"]:
-        if failure["refuses"]:
-            yield RunRefusal(
-                code=failure["class"], message=failure["cause"], where=failure["where"], fix=failure["fix"]
-            )
+def rehearsal_refusals(result: RehearseResult) -> Iterator[RunRefusal]:
+    """Yield the failures of a rehearsal that forbid a run."""
+    for failure in result.failures:
+        if failure.refuses:
+            yield RunRefusal(code=failure.name, message=failure.cause, where=failure.where, fix=failure.fix)

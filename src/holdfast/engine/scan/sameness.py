@@ -7,7 +7,7 @@ refused because of it: what is said of the same rows is a hint.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -16,7 +16,7 @@ import polars as pl
 from holdfast.core.columns import Type
 from holdfast.core.scan import FIRST_ROWS, DamagedRows
 from holdfast.engine.scan.reads import Reads
-from holdfast.engine.scan.turns import fields_of
+from holdfast.engine.scan.turns import ENCODED, fields_of
 
 # What chat templates write of a message. Splits may differ in the fields that their messages have: a lacking one is null.
 WRITTEN: Final = (("role", "from"), ("content", "value"), ("tool_calls",), ("reasoning_content",), ("thinking",))
@@ -25,20 +25,30 @@ NOTHING: Final = pl.lit(0, dtype=pl.UInt64)
 
 def hash_of(name: str, kind: Type) -> pl.Expr:
     """Return a hash of a column's values; of messages by what is written of them, whatever other fields they have."""
-    return hashes_of_turns(name, kind).hash() if fields_of(kind) else pl.col(name).hash()
+    return hashes_of_turns(name, kind).hash() if fields_of(kind) or kind == ENCODED else pl.col(name).hash()
 
 
 def hashes_of_turns(name: str, kind: Type) -> pl.Expr:
     """Return lists with a hash for each message of a conversation."""
     has = fields_of(kind)
-    if not has:
+    if not has and kind != ENCODED:
         return pl.col(name).list.eval(pl.element().hash())
     parts: list[pl.Expr] = []
     for index, spellings in enumerate(WRITTEN):
-        found = [pl.element().struct.field(spelling) for spelling in spellings if spelling in has][:1]
+        found = [_encoded(spellings)] if kind == ENCODED else _fields(spellings, has)
         hashes = [pl.when(part.is_null()).then(NOTHING).otherwise(part.hash()) for part in found]
         parts.append((hashes or [NOTHING])[0].alias(str(index)))
     return pl.col(name).list.eval(pl.struct(parts).hash())
+
+
+def _encoded(spellings: Sequence[str]) -> pl.Expr:
+    """Return a field of messages that are JSON, so that one hashes as the same message does in a column of structs."""
+    return pl.coalesce(pl.element().str.json_path_match(f"$.{spelling}") for spelling in spellings)
+
+
+def _fields(spellings: Sequence[str], has: Mapping[str, Type]) -> list[pl.Expr]:
+    """Return the field of messages that has one of the spellings; none where none has."""
+    return [pl.element().struct.field(spelling) for spelling in spellings if spelling in has][:1]
 
 
 def hash_rows(frame: pl.DataFrame, reads: Reads) -> pl.Series:

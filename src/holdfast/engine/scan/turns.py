@@ -27,6 +27,11 @@ MEANT: Final = {
 CALLS: Final = ("tool_calls", "function_call")
 THOUGHTS: Final = ("reasoning_content", "thinking", "reasoning", "thought")
 
+# Messages whose keys differ: `datasets` keeps them as JSON.
+ENCODED: Final = ListOf(Scalar("json"))
+WRITTEN_ARGUMENTS: Final = r'(?:^\[|"function"\s*:)\s*\{[^{}]*"arguments"\s*:\s*"[^"]'
+"""In the JSON of a message's calls: arguments that are text, and no object."""
+
 LATE_SYSTEM: Final = "a system turn that is not the first"
 TWO_USERS: Final = "two user turns in a row"
 TWO_ASSISTANTS: Final = "two assistant turns in a row"
@@ -67,7 +72,7 @@ def lay_out(numbers: pl.Series, lists: pl.Series, kind: Type) -> pl.DataFrame:
     """Return a line for each message: `row`, `name` of its role, `content`, and what else of its fields matters."""
     lines = pl.DataFrame({"row": numbers, "turn": lists}).filter(pl.col("turn").list.len() > 0).explode("turn")
     turn = pl.col("turn")
-    if kind == ListOf(Scalar("json")):
+    if kind == ENCODED:
         fields = {name: turn.str.json_path_match(f"$.{name}") for name in _encoded_fields()}
         found = lines.select("row", **fields)
         return found.select(
@@ -164,10 +169,12 @@ def _judge_presence(turns: pl.DataFrame, column: str, place: Place, tally: Damag
 
 
 def _judge_calls(turns: pl.DataFrame, column: str, kind: Type, tally: DamageTally) -> None:
-    """Look at calls of tools. Those of a type that differs by row are let through."""
+    """Look at calls of tools. Those of a type that differs by row are let through, but for their arguments."""
     call = fields_of(kind).get("tool_calls")
     made = pl.col("tool_calls")
     signs: list[DamageSign] = []
+    if kind == ENCODED:
+        signs.append(DamageSign("malformed-calls", made.str.contains(WRITTEN_ARGUMENTS), "arguments"))
     match call:
         case Scalar("string"):
             signs.append(DamageSign("malformed-calls", made.is_not_null() & (made != ""), "text"))
@@ -176,8 +183,9 @@ def _judge_calls(turns: pl.DataFrame, column: str, kind: Type, tally: DamageTall
         case ListOf(Struct(fields)):
             signs += _signs_of_calls(made, fields)
         case _:
-            return
-    tally.judge(turns, turns.get_column("row"), column, signs)
+            pass
+    if signs:
+        tally.judge(turns, turns.get_column("row"), column, signs)
 
 
 def _signs_of_calls(made: pl.Expr, fields: Mapping[str, Type]) -> Iterator[DamageSign]:

@@ -126,12 +126,12 @@ def _check_defined(function: NamedFunction, source: str) -> None:
     except (SyntaxError, ValueError) as error:
         spot = Spot(function.module, getattr(error, "lineno", None), getattr(error, "offset", None))
         raise UsageError(f"{function.module} is no Python: {error.args[0]}", where=spot, fix="correct it") from error
-    if function.name not in _names_bound(tree):
+    if function.name not in names_bound(tree):
         fix = f"define it, or correct `{function.key}`"
         raise UsageError(f"{function.module} defines no `{function.name}`", where=function.module, fix=fix)
 
 
-def _names_bound(tree: ast.Module) -> Iterator[str]:
+def names_bound(tree: ast.Module) -> Iterator[str]:
     """Yield every name that a module gives a value, at whatever depth."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

@@ -10,6 +10,7 @@ from holdfast.core.columns import Scalar, Type, scalars_of
 from holdfast.core.errors import SourceError
 from holdfast.core.methods import Method
 from holdfast.core.scan import FIRST_ROWS, RowCount, Tokens
+from holdfast.core.unpacking import unpackers
 from holdfast.engine.tokens.cutting import is_left_out, kept_span
 from holdfast.engine.tokens.lengths import count_lengths
 from holdfast.engine.tokens.packing import pack_lengths
@@ -18,7 +19,6 @@ from holdfast.engine.tokens.reading import Row, TokenizationContext, columns_of,
 from holdfast.engine.tokens.recipe import Recipe
 from holdfast.engine.tokens.steps import count_steps
 from holdfast.engine.tokens.templating import TemplateLoss
-from holdfast.engine.tokens.unpacking import unpackers
 from holdfast.ports import Batch, Rows, Tokenizer
 
 AT_ONCE = 2000

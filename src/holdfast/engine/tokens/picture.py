@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from holdfast.core.results.inspect import TokenReport
 from holdfast.core.scan import MaskedRow, TokenPiece, render_share
 from holdfast.engine.report.page import TEMPLATES
+from holdfast.results.inspect import TokenReport
 
 SHOWN = 1500
 """Pieces of a row that are drawn; more would be a wall of text."""

@@ -34,10 +34,7 @@ def look(order: PartRequest, tell: EventWriter) -> None:
     predictions.judge()
     if trained is None:
         loops.judge(order, tell, saved=saved)
-    elif not saved:
-        because = "training came to its end, and the script saved no checkpoint and no model, and pushed none"
-        fix = "Call `trainer.save_model()` after `trainer.train()`, or choose a `save_strategy` that saves."
-        tell.wrong("no-checkpoint-saved", "save", because, fix=fix)
+    elif _lacks_model(facts, order.inside, tell, saved=saved):
         return
     final = [each for each in folders if not each.name.startswith("checkpoint-")] or folders[:1]
     if trained is not None:
@@ -69,6 +66,28 @@ def read_facts(order: PartRequest) -> list[Mapping[str, Any]]:
 def _has_weights(base: Path) -> bool:
     """True if anything was written that may hold weights, in whatever form."""
     return any(each.suffix in WEIGHTS and each.name not in NO_MODEL for each in base.rglob("*") if each.is_file())
+
+
+def _lacks_model(facts: Sequence[Mapping[str, Any]], base: Path, tell: EventWriter, *, saved: bool) -> bool:
+    """True if nothing at all was saved of what trainers trained; tell of that, and of a last training that was not."""
+    trainings = sum(each["about"] == "trained" for each in facts)
+    if not saved:
+        because = "training came to its end, and the script saved no checkpoint and no model, and pushed none"
+        fix = "Call `trainer.save_model()` after `trainer.train()`, or choose a `save_strategy` that saves."
+        tell.wrong("no-checkpoint-saved", "save", because, fix=fix)
+    elif trainings > 1 and not _keeps_last(facts, base):
+        because = f"the script trains {trainings} times, and saves or pushes nothing of the last training"
+        tell.doubt("no-checkpoint-saved", "save", because)  # which may have been no better than one before
+    return not saved
+
+
+def _keeps_last(facts: Sequence[Mapping[str, Any]], base: Path) -> bool:
+    """True if anything that may hold weights was written or pushed since the last training began."""
+    begun = [float(each["at"]) for each in facts if each["about"] == "trains"]
+    if not begun or any(each["about"] == "push" and float(each["at"]) >= begun[-1] for each in facts):
+        return True
+    files = (each for each in base.rglob("*") if each.suffix in WEIGHTS and each.name not in NO_MODEL)
+    return any(each.stat().st_mtime >= begun[-1] for each in files)
 
 
 def look_at_bodies(final: Sequence[Path], trained: Mapping[str, Any], tell: EventWriter) -> None:

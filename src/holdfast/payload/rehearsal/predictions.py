@@ -63,7 +63,7 @@ _watches: list["Predictions"] = []
 
 
 @dataclass(frozen=True)
-class TokenBatch:
+class ModelInput:
     """What a model was given.
 
     Attributes:
@@ -100,7 +100,7 @@ class Predictions:
         mask: Any = kwargs.get("attention_mask", args[1] if len(args) > 1 else None)
         has_mask = torch.is_tensor(mask) and mask.shape == tokens.shape
         attended = mask != 0 if has_mask else torch.ones_like(tokens, dtype=torch.bool)
-        batch = TokenBatch(tokens, attended, self._own_place(sys._getframe(1)))
+        batch = ModelInput(tokens, attended, self._own_place(sys._getframe(1)))
         if has_mask:
             self._look_at_mask(batch)
         if kind != "other":
@@ -113,7 +113,7 @@ class Predictions:
             frame = frame.f_back
         return (frame.f_code.co_filename, frame.f_lineno) if frame and self._own(frame) else None
 
-    def _look_at_mask(self, batch: TokenBatch) -> None:
+    def _look_at_mask(self, batch: ModelInput) -> None:
         """Tell of a mask that leaves out all but one token, again and again: that is the padding."""
         left, kept = batch.tokens[~batch.attended], batch.tokens[batch.attended]
         if len(left.unique()) < MANY or len(kept.unique()) > 1:
@@ -125,7 +125,7 @@ class Predictions:
         )
         self._tell.wrong(INVERTED, "tokenize", because, fix=fix, at=batch.at)
 
-    def _watch(self, batch: TokenBatch, given: Any, output: Any, *, ahead: int) -> None:
+    def _watch(self, batch: ModelInput, given: Any, output: Any, *, ahead: int) -> None:
         """Have a batch looked at as soon as a loss of it is used.
 
         Args:
@@ -145,7 +145,7 @@ class Predictions:
         if ahead and _has_gradient(logits) and logits.dim() == CUBE and logits.shape[:2] == batch.tokens.shape:
             logits.register_hook(lambda gradient: self._look_at_gradient(batch, gradient))
 
-    def _look_at_gradient(self, batch: TokenBatch, gradient: Any) -> None:
+    def _look_at_gradient(self, batch: ModelInput, gradient: Any) -> None:
         """Look at a batch whose loss was computed from the logits."""
         if self._gradients < LOOKED_AT:
             self._gradients += 1
@@ -154,7 +154,7 @@ class Predictions:
             is_clear = peaks > PEAK * sizes.sum(dim=-1)
             self._look(batch, torch.where(is_clear, tokens, IGNORED), NEXT, own=False)
 
-    def _look(self, batch: TokenBatch, targets: Any, ahead: int, *, own: bool) -> None:
+    def _look(self, batch: ModelInput, targets: Any, ahead: int, *, own: bool) -> None:
         """Look at what each position is trained to predict.
 
         Args:
@@ -205,7 +205,7 @@ def _has_gradient(tensor: Any) -> bool:
     return torch.is_tensor(tensor) and bool(tensor.requires_grad)
 
 
-def _distance(batch: TokenBatch, targets: Any) -> int | None:
+def _distance(batch: ModelInput, targets: Any) -> int | None:
     """Return how far the tokens are from the positions that are trained to predict them; None where no one distance is clear.
 
     Told from positions whose own token and the next two are different: text that repeats itself says nothing.

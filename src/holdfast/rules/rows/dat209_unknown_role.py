@@ -48,6 +48,7 @@ RULE = Rule(
     name="unknown-role",
     explain=__doc__,
     severity=Severity.WARNING,
+    may_be_meant=True,
     check=check,
     source=(
         "Tried with trl 1.16, `maybe_convert_to_chatml`, and the 38 chat templates for text that it has: 12 leave out "

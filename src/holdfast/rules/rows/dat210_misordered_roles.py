@@ -49,6 +49,7 @@ RULE = Rule(
     name="misordered-roles",
     explain=__doc__,
     severity=Severity.WARNING,
+    may_be_meant=True,
     check=check,
     source=(
         "Tried with trl 1.16: 38 chat templates for text that it has, of which 4 raise at two turns in a row and at an assistant who "

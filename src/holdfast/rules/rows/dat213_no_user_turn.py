@@ -37,6 +37,7 @@ RULE = Rule(
     name="no-user-turn",
     explain=__doc__,
     severity=Severity.WARNING,
+    may_be_meant=True,
     check=check,
     source="Tried with trl 1.16: 38 chat templates for text that it has; 8 raise at a system and an assistant turn without a user's.",
     bad=(Case(job=JOB, facts={"scan": Scan(rows=15806, marked=(ALONE,))}, at="dataset"),),

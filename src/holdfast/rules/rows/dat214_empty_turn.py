@@ -52,6 +52,7 @@ RULE = Rule(
     name="empty-turn",
     explain=__doc__,
     severity=Severity.WARNING,
+    may_be_meant=True,
     check=check,
     source=(
         "Tried with trl 1.16 and transformers 5.23: a user's and an assistant's turn with null in 38 chat templates for text, of "

@@ -46,6 +46,7 @@ RULE = Rule(
     name="unshared-prompt",
     explain=__doc__,
     severity=Severity.ERROR,
+    may_be_meant=True,
     check=check,
     source=(
         "Tried with trl 1.16, `extract_prompt`: one such row among four raises in dpo and kto for conversations, trains in dpo "

@@ -50,6 +50,7 @@ RULE = Rule(
     name="duplicate-rows",
     explain=__doc__,
     severity=Severity.INFO,
+    may_be_meant=True,
     check=check,
     source=(
         "Tried with trl 1.16: four rows that are the same train sft, with the loss and the gradient of one of them, and no "

@@ -44,6 +44,7 @@ RULE = Rule(
     name="leaked-rows",
     explain=__doc__,
     severity=Severity.WARNING,
+    may_be_meant=True,
     check=check,
     source="Read in trl 1.16: its trainers take both splits as they are, and compare no rows.",
     bad=(

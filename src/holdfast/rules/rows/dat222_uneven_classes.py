@@ -48,6 +48,7 @@ RULE = Rule(
     name="uneven-classes",
     explain=__doc__,
     severity=Severity.INFO,
+    may_be_meant=True,
     check=check,
     source="trl 1.16, `KTOTrainer._prepare_dataset`, read: Eq. 8 of the KTO paper, which asks for weights within 1 and 1.33.",
     bad=(Case(job=JOB, facts={"scan": FEW}, at="dataset"),),

@@ -42,6 +42,7 @@ RULE = Rule(
     name="damaged-text",
     explain=__doc__,
     severity=Severity.INFO,
+    may_be_meant=True,
     check=check,
     source="Tried with trl 1.16: a row with a NUL character and U+FFFD trains sft as any other.",
     bad=(

@@ -48,6 +48,7 @@ RULE = Rule(
     name="malformed-tool-calls",
     explain=__doc__,
     severity=Severity.WARNING,
+    may_be_meant=True,
     check=check,
     source=(
         "Tried with trl 1.16: 38 chat templates for text that it has. Calls that are text raise or are left out by all that write "

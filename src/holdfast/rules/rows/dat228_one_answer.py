@@ -42,6 +42,7 @@ RULE = Rule(
     name="one-answer",
     explain=__doc__,
     severity=Severity.WARNING,
+    may_be_meant=True,
     check=check,
     source=(
         "Tried with trl 1.16: `DPOTrainer` on 32 rows that all prefer `no` trains with a growing margin and "

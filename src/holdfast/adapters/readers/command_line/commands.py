@@ -1,6 +1,6 @@
 """Commands taken apart: what launches a program, what is installed before it, and the program."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
@@ -33,9 +33,15 @@ class CommandLine:
     before: Sequence[Sequence[Word]] = field(default=())
 
 
-def read_commands(text: str, path: str) -> list[CommandLine]:
-    """Return the commands of a shell's text that run a program of Python or of a library we know."""
-    return list(_programs(split_commands(text, path), ()))
+def read_commands(text: str, path: str, environment: Mapping[str, str] | None = None) -> list[CommandLine]:
+    """Return the commands of a shell's text that run a program of Python or of a library we know.
+
+    Args:
+        text: The shell's text.
+        path: Where it stands.
+        environment: The variables that it will be started with; None where nobody knows them.
+    """
+    return list(_programs(split_commands(text, path, environment), ()))
 
 
 def read_words(words: Sequence[Word]) -> CommandLine:

@@ -25,6 +25,8 @@ TOKEN = re.compile(
       | (?P<plain>[^\s\\'"`$;&|<>()]+|.)""",
     re.VERBOSE | re.DOTALL,
 )
+DEFAULT = re.compile(r"\$\{(?P<name>\w+):?-(?P<default>[^${}\"'`\\]*)\}")
+"""A variable with what stands in for it where nobody has set it."""
 IN_QUOTES = re.compile(r"(?P<variable>\$(?:\w+|\{\w+\}|[@*#?!$-]))|(?P<computed>\$[({]|`)|\\(?P<escape>[\"\\$`\n])")
 BETWEEN: Final = frozenset({"space", "comment", "end", "redirect", "here"})
 EXPORT: Final = "export"
@@ -52,22 +54,24 @@ class Word:
 Command = list[Word]
 
 
-def split_commands(text: str, path: str) -> Iterator[Command]:
+def split_commands(text: str, path: str, environment: Mapping[str, str] | None = None) -> Iterator[Command]:
     r"""Yield the commands of a shell's text, with the variables put in that it sets to plain words before.
+
+    With the environment that it will be started in, variables of that are put in too, and what stands in for those not set.
 
     >>> [[word.text for word in command] for command in split_commands("N=2\ntorchrun --nproc $N a.py # two", "run.sh")]
     [['torchrun', '--nproc', '2', 'a.py']]
     """
-    yield from _split(Scanner(text, path))
+    yield from _split(Scanner(text, path, environment))
 
 
-def read_exports(text: str, path: str) -> dict[str, str]:
+def read_exports(text: str, path: str, environment: Mapping[str, str] | None = None) -> dict[str, str]:
     r"""Return the variables that a shell's text gives to what it starts, as far as their values are known.
 
     >>> read_exports("export A=1 B\nC=2\nexport C D=$(date)", "run.sh")
     {'A': '1', 'C': '2'}
     """
-    scanner = Scanner(text, path)
+    scanner = Scanner(text, path, environment)
     for _ in _split(scanner):
         pass
     found = ((name, scanner.variables.get(name)) for name in scanner.exported)
@@ -91,8 +95,9 @@ def _split(scanner: "Scanner") -> Iterator[Command]:
 class Scanner:
     """Goes through a shell's text from piece to piece, and puts words and commands together."""
 
-    def __init__(self, text: str, path: str) -> None:
-        self.variables: dict[str, str | None] = {}
+    def __init__(self, text: str, path: str, environment: Mapping[str, str] | None = None) -> None:
+        self.variables: dict[str, str | None] = dict(environment or {})
+        self._has_defaults = environment is not None
         self.exported: dict[str, None] = {}  # names, in order
         self._text, self._path, self._lines = text, path, LineIndex(text)
         self._command: Command = []
@@ -107,7 +112,9 @@ class Scanner:
             kind, offset = self._kind(found), found.end()
             if kind not in BETWEEN:
                 self._start = self._start if self._parts else found.start()
-                self._parts.append(_part(kind, found[0], self.variables))
+                filled = self._filled(found[0])
+                kind = "plain" if kind == "computed" and filled != found[0] else kind
+                self._parts.append(_part(kind, filled, self.variables))
                 continue
             self._end_word(found.start())
             self._redirected = self._redirected or kind == "redirect"
@@ -117,6 +124,17 @@ class Scanner:
                 offset, document = (self._after(document, offset) if document else offset), ""
         self._end_word(len(self._text))
         yield from self._end_command()
+
+    def _filled(self, text: str) -> str:
+        """Return a piece of a word with `${NAME:-DEFAULT}` filled in, where it is known what is set."""
+        if not self._has_defaults or text.startswith("'"):
+            return text
+        return DEFAULT.sub(self._value, text)
+
+    def _value(self, found: re.Match[str]) -> str:
+        """Return what a variable with a default stands for; it as it is written where what is set is not known."""
+        value = self.variables.get(found["name"], "")
+        return found[0] if value is None else value or found["default"]
 
     @staticmethod
     def _kind(found: re.Match[str]) -> str:

@@ -30,6 +30,7 @@ from holdfast.adapters.readers.settings import plain
 from holdfast.core.calls import AttributeRead, Call, CallResult, Guard, Import, LibraryName, LocalName, OverriddenMethod
 from holdfast.core.document import Document, Key, Kind, Unknown
 from holdfast.core.evaluate import UNKNOWN
+from holdfast.core.parameters import required_parameters
 from holdfast.core.text import Place
 
 MOST_JOBS: Final = 12
@@ -185,7 +186,9 @@ def _own(value: Any) -> Any:
     if function.decorated:
         return LocalName(function.name, "function", tuple(names), more)
     returns, keys = kind_returned(function.node), keys_returned(function.node)
-    return LocalName(function.name, "function", tuple(names), more, returns, keys)
+    required = required_parameters(function.node.args)
+    needed = tuple(name for name in names if name in required)
+    return LocalName(function.name, "function", tuple(names), more, returns, keys, needed)
 
 
 def _patched(patched: Mapping[str, str], path: str) -> str:

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Literal
 
 from holdfast.core.finding import Severity
-from holdfast.core.results import Part, Result
+from holdfast.results import Part, Result
 
 Verdict = Literal["pass", "fail"]
 Position = tuple[int, int]
@@ -260,7 +260,7 @@ class CheckResult(Result, frozen=True, kw_only=True):
     Attributes:
         verdict: `fail` where a target has an error, or is strict and has a skip.
         elapsed_s: Seconds that it took.
-        targets: What was found in each target, in the order of their names.
+        targets: What was found in each target, in the order in which they were named; in a folder, in that of their paths.
         others: How many scripts and notebooks of the folders use none of the libraries.
         passed_over: Files of the folders that could not be checked.
         statistics: The findings of each rule, counted; present with `--statistics`.

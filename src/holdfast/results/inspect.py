@@ -5,10 +5,10 @@ from typing import Literal
 
 from holdfast.core.finding import Severity
 from holdfast.core.methods import Method
-from holdfast.core.results import Part, Result
-from holdfast.core.results.check import ReportedSkip, Verdict
 from holdfast.core.scan import MaskedRow, RewardResult
 from holdfast.core.shape import DatasetType, Format
+from holdfast.results import Part, Result
+from holdfast.results.check import ReportedSkip, Verdict
 
 
 class InspectedDataset(Part, frozen=True, kw_only=True):

@@ -26,9 +26,7 @@ class Result(Part, frozen=True, kw_only=True, tag_field="schema", tag=1):
         return 0
 
 
-def to_json(result: Result | Json) -> Json:
+def to_json(result: Result) -> Json:
     """Return a result as the object that `--format json` prints."""
-    if not isinstance(result, Result):  # verbs that answer in JSON themselves still
-        return result
     told: Json = json.loads(json.dumps(to_builtins(result)))
     return told

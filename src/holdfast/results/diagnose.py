@@ -6,7 +6,7 @@ from typing import Any, Literal
 from msgspec import field
 
 from holdfast.core.diagnosis import Phase, Retry
-from holdfast.core.results import Part, Result
+from holdfast.results import Part, Result
 
 
 class ReportedEvidence(Part, frozen=True, kw_only=True):

@@ -1,7 +1,7 @@
 """Values of columns whose rows differ in type, which a frame holds as JSON texts."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -14,6 +14,18 @@ def unpackers(columns: Mapping[str, Type]) -> dict[str, Callable[[Any], Any]]:
     """Return what makes values of what a frame holds, for the columns that need it."""
     mixed = {name: kind for name, kind in columns.items() if any(part.word == "json" for part in scalars_of(kind))}
     return {name: partial(unpack, kind=kind) for name, kind in mixed.items()}
+
+
+def unpack_rows(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, Type]) -> Iterator[dict[str, Any]]:
+    """Yield rows of a frame as `datasets` gives them to a trainer or a mapping.
+
+    >>> rows = [{"messages": ['{"role": "user", "content": "Who?"}'], "id": 1}]
+    >>> list(unpack_rows(rows, {"messages": ListOf(Scalar("json")), "id": Scalar("integer")}))
+    [{'messages': [{'role': 'user', 'content': 'Who?'}], 'id': 1}]
+    """
+    unpacking = unpackers(columns)
+    for row in rows:
+        yield {name: unpacking[name](value) if name in unpacking else value for name, value in row.items()}
 
 
 def unpack(value: Any, *, kind: Type) -> Any:

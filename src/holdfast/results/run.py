@@ -6,8 +6,9 @@ from typing import Literal
 from msgspec import UNSET, UnsetType
 
 from holdfast.core.event import Stage
-from holdfast.core.results import Json, Part, Result
-from holdfast.core.results.check import CheckResult
+from holdfast.results import Part, Result
+from holdfast.results.check import CheckResult
+from holdfast.results.rehearse import RehearseResult
 
 
 class AttemptResult(Part, frozen=True, kw_only=True):
@@ -148,7 +149,7 @@ class RunResult(Result, frozen=True, kw_only=True):
     started_at: float
     next: Sequence[NextCommand]
     check: CheckResult | None = None
-    rehearsal: Json | None = None
+    rehearsal: RehearseResult | None = None
     summary: str | None = None
     refusal: Sequence[RunRefusal] | UnsetType = UNSET
     supervised: bool | None = None

@@ -1,0 +1,54 @@
+"""Where the user's own code gives an argument that a failure is about: the line to change, however far from the one that fails."""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from holdfast.core.notebook import is_notebook
+from holdfast.engine.rehearse.tracebacks import Cells, FailingLine
+
+NAMED: Final = re.compile(r"[`'\"](?P<quoted>[a-z]\w{2,})(?:=[^`'\"]*)?[`'\"]|\b(?P<bare>[a-z]+(?:_[a-z0-9]+)+)\b")
+"""An argument as messages name it: in quotes, with its value or without; or bare, where it has an underscore."""
+MAKER: Final = re.compile(r"[A-Z]\w*|dict|from_pretrained")
+"""What takes settings: a class, a dictionary of them, or what loads a model."""
+
+
+def find_argument(text: str, sources: Mapping[str, str], cells: Cells = ()) -> FailingLine | None:
+    r"""Return the line of the first argument that a text names, and that the user's code gives in one place alone.
+
+    >>> found = find_argument("`beta` is 0", {"train.py": "args = DPOConfig(\n    beta=0.0,\n)"})
+    >>> found.where, found.code
+    ('train.py:2', 'beta=0.0,')
+
+    Args:
+        text: What a library, or a rehearsal, says is wrong.
+        sources: The texts of the user's files, by path.
+        cells: Of a notebook, the first line of each cell and its number.
+    """
+    given = [(path, name, line) for path, source in sources.items() for name, line in _arguments(source)]
+    for found in NAMED.finditer(text):
+        name = found["quoted"] or found["bare"]
+        places = [(path, line) for path, each, line in given if each == name]
+        if len(places) == 1:
+            path, line = places[0]
+            code = sources[path].splitlines()[line - 1].strip()
+            return FailingLine(path=path, line=line, code=code, cells=cells if is_notebook(path) else ())
+    return None
+
+
+def _arguments(source: str) -> Iterator[tuple[str, int]]:
+    """Yield name and line of each setting that a module gives."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and MAKER.fullmatch(_name_of(node.func)):
+            yield from ((each.arg, each.lineno) for each in node.keywords if each.arg)
+
+
+def _name_of(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""

@@ -1,0 +1,160 @@
+"""The result of `rehearse`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from msgspec import field
+
+from holdfast.core.rehearsal import Blame, LearntFigures, StageName, Status
+from holdfast.results import Part, Result
+from holdfast.results.check import Verdict
+
+
+class ReportedStage(Part, frozen=True, kw_only=True):
+    """A stage of the path.
+
+    Attributes:
+        name: The stage.
+        status: `not_rehearsed` where nothing of it ran: it is no pass.
+        elapsed_s: Seconds spent in it.
+        because: Why it failed, or why it did not run.
+    """
+
+    name: StageName
+    status: Status
+    elapsed_s: float
+    because: str | None
+
+
+class OutputLine(Part, frozen=True, kw_only=True):
+    """A line that a rehearsal's process wrote.
+
+    Attributes:
+        path: Where it wrote it: `stderr.log`.
+        line: Counted from 1.
+        text: The line.
+    """
+
+    path: str
+    line: int
+    text: str
+
+
+class RehearsalFailure(Part, frozen=True, kw_only=True):
+    """Why a rehearsal failed.
+
+    Attributes:
+        name: The class of failure. In JSON: `class`.
+        title: What is wrong, in one line.
+        stage: Where it failed.
+        confidence: Between 0 and 1.
+        evidence: What shows it, the decisive line first.
+        cause: Why it happens.
+        fix: How to fix it.
+        where: The user's own line, as `train.py:12`.
+        function: The user's own function that the line is in.
+        role: What the function is to the library that calls it: `callback`, `reward`.
+        code: The line's text.
+        key: The key of the job file that is at fault.
+        over: The limit that was exceeded, in words; null where it failed by itself.
+        refuses: Whether `run` refuses the job for it.
+        blame: Whether data, model or code is at fault; `unknown` unless that was asked.
+        blamed_because: What shows whose fault it is.
+        prevented_by: Rules of `check` that find it without a rehearsal.
+    """
+
+    name: str = field(name="class")
+    title: str
+    stage: StageName
+    confidence: float
+    evidence: Sequence[OutputLine]
+    cause: str
+    fix: str
+    where: str | None
+    function: str | None
+    role: str | None
+    code: str | None
+    key: str | None
+    over: str | None
+    refuses: bool
+    blame: Blame
+    blamed_because: str | None
+    prevented_by: Sequence[str]
+
+
+class RehearsalWarning(Part, frozen=True, kw_only=True):
+    """What may be wrong, though the job may be of use all the same.
+
+    Attributes:
+        code: The rule, or the class of failure that it may be.
+        stage: The stage that it is about.
+        message: What it is.
+    """
+
+    code: str
+    stage: StageName
+    message: str
+
+
+class NotRehearsed(Part, frozen=True, kw_only=True):
+    """Something of the job that was not shown.
+
+    Attributes:
+        what: What it is.
+        because: What would show it.
+    """
+
+    what: str
+    because: str
+
+
+class ShrunkSetting(Part, frozen=True, kw_only=True):
+    """Something that was made smaller for the rehearsal.
+
+    Attributes:
+        what: A setting, or what it is in words.
+        asked: The job's own value.
+        given: The value in the rehearsal.
+    """
+
+    what: str
+    asked: Any
+    given: Any
+
+
+class RehearseResult(Result, frozen=True, kw_only=True):
+    """What a rehearsal showed.
+
+    Attributes:
+        verdict: `fail` where a stage failed.
+        path: What was rehearsed.
+        elapsed_s: Seconds that it took.
+        stages: Each stage once, in the order of the path.
+        failure: The failure that stopped it; null where it passed.
+        failures: That failure, and what else is wrong.
+        warnings: What may be wrong.
+        not_rehearsed: What was not shown.
+        shrunk: What was made smaller.
+        learnt: Figures of the job at its full size.
+        versions: Versions of the libraries that it ran with, by package.
+        isolated: Whether it was asked of every failure if data, model or code is to blame.
+    """
+
+    verb: Literal["rehearse"]
+    verdict: Verdict
+    path: str
+    elapsed_s: float
+    stages: Sequence[ReportedStage]
+    failure: RehearsalFailure | None
+    failures: Sequence[RehearsalFailure]
+    warnings: Sequence[RehearsalWarning]
+    not_rehearsed: Sequence[NotRehearsed]
+    shrunk: Sequence[ShrunkSetting]
+    learnt: LearntFigures
+    versions: Mapping[str, str]
+    isolated: bool
+
+    @property
+    def exit_code(self) -> int:
+        """1 where the verdict is `fail`."""
+        return int(self.verdict == "fail")

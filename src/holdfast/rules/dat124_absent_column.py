@@ -1,0 +1,142 @@
+"""A column that is removed, renamed or selected, and that the data does not have.
+
+## What it does
+Where a program loads files or folders of this machine, compares the columns that the next calls name with those of the data:
+`map(remove_columns=…)`, `remove_columns(…)`, `select_columns(…)`, `rename_column(…)`, `rename_columns(…)` and `input_columns=…`. What follows a
+`map` is skipped, and so is data that is streamed. JSON of which not every row was read is a warning: later rows may have more columns.
+
+## Why is this bad
+`datasets` raises ValueError: "Column to remove ['inputs'] not in the dataset".
+
+## Fix safety
+There is no automatic fix.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from holdfast.core.calls import Call
+from holdfast.core.document import Document
+from holdfast.core.facts import Dataset
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.mention import DataFiles, Lookup, Reference
+from holdfast.core.nearest import nearest
+
+NAMING: Mapping[str, tuple[str, ...]] = {
+    "map": ("remove_columns", "input_columns"),
+    "filter": ("input_columns",),
+    "remove_columns": ("column_names",),
+    "select_columns": ("column_names",),
+    "rename_column": ("original_column_name",),
+    "rename_columns": ("column_mapping",),
+}
+"""Methods of a dataset, with the arguments that name its columns. Where there is one argument of a method's own, it comes first."""
+FIRST = frozenset({"remove_columns", "select_columns", "rename_column", "rename_columns"})
+KEEPING = frozenset(
+    {"filter", "select", "shuffle", "shard", "sort", "skip", "take", "train_test_split", "flatten_indices"}
+)
+"""Methods that keep the columns."""
+LOADING = frozenset({"load_dataset", "load_from_disk", "from_json", "from_csv", "from_parquet"})
+
+
+def check(job: Document, local_data: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
+    """Object to each column that the data lacks."""
+    calls = [call for call in job.calls if call.path.startswith("datasets.") and call.name in NAMING]
+    if not calls:
+        return
+    known = {seen.mention.key.rpartition(".")[0]: seen for seen in local_data}
+    for call in calls:
+        loaded = _loaded(job, call)
+        if loaded is None or loaded.key not in known or call.guard.holds("ValueError"):
+            continue
+        yield from _absent(call, known[loaded.key])
+
+
+def _loaded(job: Document, call: Call) -> Call | None:
+    """Return the call that loads what another is called on, if nothing between them changes the columns; None where that is not seen."""
+    given = job.call(call.receiver.key) if call.receiver else None
+    while given is not None and given.name in KEEPING:
+        given = job.call(given.receiver.key) if given.receiver else None
+    if (
+        given is None
+        or given.name not in LOADING
+        or given.guard.because
+        or given.arguments.get("streaming", False) is not False
+    ):
+        return None
+    return given
+
+
+def _absent(call: Call, seen: Lookup[Dataset]) -> Iterator[Finding]:
+    for name, given in _named(call):
+        columns = [given] if isinstance(given, str) else list(given) if isinstance(given, list | tuple | dict) else []
+        texts = [column for column in columns if isinstance(column, str)]
+        if not texts or not seen.fact.columns:
+            continue
+        if absent := next((column for column in texts if column not in seen.fact.columns), None):
+            near = nearest(absent, seen.fact.columns)
+            hint = f"; did you mean `{near}`?" if near else ""
+            message = f"the data has no column `{absent}` (it has {', '.join(seen.fact.columns)}){hint}"
+            place = None if name in call.arguments else call.name_place
+            yield Finding(f"{call.key}.{name}", message, place=place, severity=_severity(seen))
+
+
+def _named(call: Call) -> Iterator[tuple[str, object]]:
+    for name in NAMING[call.name]:
+        if name in call.arguments:
+            yield name, call.arguments[name]
+        elif call.name in FIRST and call.positional:
+            yield name, call.positional[0]
+
+
+def _severity(seen: Lookup[Dataset]) -> Severity | None:
+    """Return a warning where later rows may have more columns."""
+    read = seen.mention.read
+    partly = seen.fact.rows is None and read is not None and read.reader not in ("csv", "parquet", "arrow", "saved")
+    return Severity.WARNING if partly else None
+
+
+SCRIPT = """
+from datasets import load_dataset
+
+rows = load_dataset("json", data_files="rows.jsonl", split="train")
+rows = rows.shuffle(seed=1).map(write, remove_columns=["question", "answer"])
+"""
+RENAMED = SCRIPT.replace("map(write, remove_columns=[", "rename_columns({").replace(
+    '"answer"])', '"answer": "completion"})'
+)
+RENAMED = RENAMED.replace('"question", ', '"question": "prompt", ')
+LATER = SCRIPT.replace("shuffle(seed=1)", 'rename_column("reply", "answer")')
+
+
+def _facts(*columns: str) -> dict[str, object]:
+    read = DataFiles(reader="json", splits=(("train", ("rows.jsonl",)),))
+    mention = Reference(
+        role="dataset", name="rows.jsonl", key="calls.0.data_files", repo_kind="dataset", local=True, read=read
+    )
+    return {"local_data": (Lookup(mention, Dataset(columns=columns, rows=3)),)}
+
+
+RULE = Rule(
+    code="DAT124",
+    name="absent-column",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "Each call was run with datasets 5.2, on a `Dataset` and on a `DatasetDict` of a JSON file: ValueError. Of a streamed "
+        "dataset nothing was tried."
+    ),
+    bad=(
+        Case(script=SCRIPT, facts=_facts("question", "reply"), at="calls.2.remove_columns"),
+        Case(script=RENAMED, facts=_facts("question", "reply"), at="calls.2.column_mapping"),
+    ),
+    good=(
+        Case(script=SCRIPT, facts=_facts("question", "answer")),
+        Case(script=RENAMED, facts=_facts("question", "answer", "more")),
+        Case(script=LATER, facts=_facts("question", "reply")),
+        Case(
+            script=SCRIPT.replace('split="train"', 'split="train", streaming=True'), facts=_facts("question", "reply")
+        ),
+    ),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,90 @@
+"""A function or a chat template that the job names, and that its file does not hold.
+
+## What it does
+Looks for the files that `rewards`, `dataset.map` and `model.chat_template` of a job file name, and for the functions in them. Of
+`rewards` without a file it knows the functions of TRL. A function of a module that is imported, `package.module:function`, is skipped.
+
+## Why is this bad
+`holdfast run` and `holdfast render` refuse the job, for the files travel with the script.
+
+## Fix safety
+The nearest name may not be the one that was meant: unsafe.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from holdfast.catalog.trl_rewards import TRL_REWARDS
+from holdfast.core.document import Document, Set
+from holdfast.core.facts import NamedFile
+from holdfast.core.finding import Case, Finding, Fix, MissingFactError, Rule, Severity
+from holdfast.core.nearest import nearest
+
+MAP, REWARDS, TEMPLATE = "dataset.map", "rewards", "model.chat_template"
+
+
+def check(job: Document, files: Mapping[str, NamedFile]) -> Iterator[Finding]:
+    """Object to each function and template that is not where the job says."""
+    imported = ""
+    for key, text in _named(job):
+        module, _, name = text.rpartition(":")
+        file = files.get(module if key != TEMPLATE else text)
+        if file is None:
+            imported = imported or (key if module and not module.endswith(".py") else "")
+            yield from _unknown_reward(key, text) if key.startswith(REWARDS) and not module.endswith(".py") else ()
+        elif file.problem:
+            yield Finding(key, file.problem)
+        elif key != TEMPLATE and name not in file.names:
+            near = nearest(name, tuple(sorted(file.names)))
+            fix = Fix(f"write `{near}`", (Set(key, f"{module}:{near}"),), safe=False) if near else None
+            hint = f"; did you mean `{near}`?" if near else ""
+            yield Finding(key, f"`{module}` defines no `{name}`{hint}", fix)
+    if imported == MAP:
+        raise MissingFactError(imported, "modules that a job imports are not looked at")
+
+
+def _named(job: Document) -> Iterator[tuple[str, str]]:
+    rewards = job.get(REWARDS, None)
+    listed = enumerate(rewards) if isinstance(rewards, list) else ()
+    given = [(f"{REWARDS}.{number}", text) for number, text in listed]
+    given += [(key, job.get(key, None)) for key in (MAP, TEMPLATE)]
+    return ((key, text) for key, text in given if isinstance(text, str))
+
+
+def _unknown_reward(key: str, text: str) -> Iterator[Finding]:
+    if text in TRL_REWARDS:
+        return
+    near = nearest(text, tuple(TRL_REWARDS))
+    fix = Fix(f"write `{near}`", (Set(key, near),), safe=False) if near else None
+    hint = f"did you mean `{near}`?" if near else "name one of TRL's, or `file.py:function`"
+    yield Finding(key, f"there is no reward function `{text}`; {hint}", fix)
+
+
+JOB = """
+method: grpo
+model: Qwen/Qwen2.5-0.5B
+dataset: {path: trl-lib/DeepMath-103K, map: "rows.py:shorten"}
+rewards: [accuracy_reward, "scores.py:brevity"]
+"""
+PLAIN = JOB.replace(', map: "rows.py:shorten"', "")
+OTHER = NamedFile(names=frozenset({"shorten", "brevity"}))
+FACTS: dict[str, object] = {"files": {"rows.py": OTHER, "scores.py": OTHER}}
+ABSENT = NamedFile(problem="there is no file `rows.py`, neither here nor beside the job file; did you mean `row.py`?")
+
+RULE = Rule(
+    code="JOB120",
+    name="missing-function",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source="holdfast itself: `engine/script/carried_files.py` refuses the same. Each was tried with `holdfast render`.",
+    bad=(
+        Case(job=JOB.replace("scores.py:brevity", "scores.py:brevty"), facts=FACTS, at="rewards.1", fixed=JOB),
+        Case(job=JOB.replace("accuracy_reward", "acuracy_reward"), facts=FACTS, at="rewards.0", fixed=JOB),
+        Case(job=JOB.replace("shorten", "cut"), facts=FACTS, at=MAP),
+        Case(job=JOB, facts={"files": {"rows.py": ABSENT, "scores.py": OTHER}}, at=MAP),
+    ),
+    good=(
+        Case(job=JOB, facts=FACTS),
+        Case(job=PLAIN.replace(', "scores.py:brevity"', ""), facts={"files": {}}),
+    ),
+)

@@ -1,0 +1,131 @@
+"""A reward function with a parameter that nothing is passed for.
+
+## What it does
+For GRPO and RLOO, compares the parameters without a default of each reward function with what the trainer passes: `prompts`,
+`completions`, `completion_ids`, `trainer_state`, `log_extra`, `log_metric`, and each other column of the data by its name. Where what
+the columns are is not known, as behind a `map`, it is skipped.
+
+## Why is this bad
+The first step ends with TypeError, "missing 1 required positional argument", when the model is loaded and has written completions.
+
+## Fix safety
+There is no automatic fix: rename the parameter or the column, or give the parameter a default.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from holdfast.catalog.models.base_models import trainer_of_trl
+from holdfast.core.calls import LocalName
+from holdfast.core.document import Document, Unknown
+from holdfast.core.facts import NamedFile
+from holdfast.core.finding import ANY_KIND, Case, Finding, MissingFactError, Rule, Severity
+from holdfast.core.nearest import nearest
+
+METHODS = ("grpo", "rloo")
+PASSED = ("prompts", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric", "environments")
+KEPT_BACK = frozenset({"prompt", "completion", "completion_ids"})
+"""Columns that are passed under another name; RWD102 tells of functions that want them."""
+REMADE = ("dataset.map", "train.remove_unused_columns", "trainer.environment_factory", "trainer.rollout_func")
+
+
+def check(job: Document, files: Mapping[str, NamedFile], columns: tuple[str, ...] | Unknown) -> Iterator[Finding]:
+    """Object to each parameter that no column gives."""
+    if job.get("method", None) not in METHODS:
+        return
+    for key, name, required in _rewards(job, files):
+        wanted = [each for each in required if each not in PASSED and each not in KEPT_BACK]
+        if not wanted:
+            continue
+        _require_plain(job)
+        if isinstance(columns, Unknown):
+            raise MissingFactError("columns", columns.because)
+        if unfed := next((each for each in wanted if each not in columns), None):
+            near = nearest(unfed, columns)
+            hint = f"; did you mean `{near}`?" if near else ""
+            has = ", ".join(columns)
+            yield Finding(key, f"`{name}` needs `{unfed}`, and no column is called so (the data has {has}){hint}")
+
+
+def _require_plain(job: Document) -> None:
+    """Object to a job that makes other columns.
+
+    Raises:
+        MissingFactError: It does.
+    """
+    for key in REMADE:
+        if job.get(key, None):
+            raise MissingFactError(key, "what the columns are after it is not known before the job runs")
+
+
+def _rewards(job: Document, files: Mapping[str, NamedFile]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Yield each function of the job's own with its required parameters, by the key that names it."""
+    if job.kind == "job":
+        named = job.get("rewards", None)
+        for number, text in enumerate(named if isinstance(named, list) else ()):
+            module, _, name = str(text).rpartition(":")
+            if module in files and name in files[module].required:
+                yield f"rewards.{number}", name, files[module].required[name]
+        return
+    trainer = trainer_of_trl(job)
+    if trainer is None or trainer.guard.holds("TypeError"):
+        return
+    given: Any = job.get("trainer.reward_funcs", None)
+    for reward in given if isinstance(given, list) else [given]:
+        if isinstance(reward, LocalName) and reward.kind == "function":
+            yield "trainer.reward_funcs", reward.name, reward.required
+
+
+JOB = """
+method: grpo
+model: Qwen/Qwen2.5-0.5B
+dataset: rows.jsonl
+rewards: [accuracy_reward, "scores.py:right"]
+"""
+SCRIPT = '''
+from datasets import load_dataset
+from trl import GRPOConfig, GRPOTrainer
+
+
+def right(completions, solution, scale=1, **kwargs):
+    """1 for the answer itself."""
+    return [scale * float(one == two) for one, two in zip(completions, solution, strict=True)]
+
+
+trainer = GRPOTrainer(
+    "Qwen/Qwen2.5-0.5B",
+    reward_funcs=[right],
+    args=GRPOConfig(output_dir="out"),
+    train_dataset=load_dataset("json", data_files="rows.jsonl", split="train"),
+)
+'''
+
+
+def _facts(*columns: str) -> dict[str, object]:
+    file = NamedFile(names=frozenset({"right"}), required={"right": ("completions", "solution")})
+    return {"files": {"scores.py": file}, "columns": ("prompt", *columns)}
+
+
+RULE = Rule(
+    code="RWD114",
+    name="unfed-reward",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        'trl 1.16, `_calculate_rewards` of GRPO and RLOO: all is passed by name. Run with a tiny model: TypeError, "missing 1 '
+        "required positional argument: 'solution'\", at the first step."
+    ),
+    bad=(
+        Case(job=JOB, facts=_facts("answer"), at="rewards.1"),
+        Case(script=SCRIPT, facts=_facts("answer"), at="trainer.reward_funcs"),
+    ),
+    good=(
+        Case(job=JOB, facts=_facts("solution")),
+        Case(script=SCRIPT, facts=_facts("solution")),
+        Case(script=SCRIPT.replace("solution,", "answer,"), facts=_facts("answer")),
+        Case(script=SCRIPT.replace("solution, scale", "solution=None, scale"), facts=_facts("answer")),
+        Case(job=JOB.replace("grpo", "sft"), facts=_facts("answer")),
+    ),
+    kinds=ANY_KIND,
+)
