@@ -124,6 +124,32 @@ def test_the_rules_that_are_named_report_this_very_case(text: str, codes: tuple[
     assert diagnose(read_log([("x.log", [text.encode()])], marks().sought), marks()).causes[0].found_by == codes
 
 
+@pytest.mark.parametrize(
+    ("stored", "wanted", "said"), [("8, 64", "8, 128", "this one is 128 wide"), ("8, 64", "16, 64", "another rank")]
+)
+def test_an_adapter_for_another_base_is_told_from_one_of_another_rank(stored: str, wanted: str, said: str) -> None:
+    text = (
+        f"size mismatch for base_model.model.q_proj.lora_A.default.weight: copying a param with shape torch.Size([{stored}]) "
+        f"from checkpoint, the shape in current model is torch.Size([{wanted}])."
+    )
+    assert said in diagnose(read_log([("x.log", [text.encode()])], marks().sought), marks()).causes[0].cause
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ValueError: Cannot handle batch sizes > 1 if no padding token is defined.", "`model.config.pad_token_id ="),
+        ("ValueError: Asking to pad but the tokenizer does not have a padding token.", "`tokenizer.pad_token = …`"),
+        ("FileExistsError: [Errno 17] File exists: 'out'\n", "Move the file `out` away"),
+        ("PermissionError: [Errno 13] Permission denied: 'out'", "Run as the folder's owner"),
+        ("OSError: [Errno 30] Read-only file system: 'out'", "Mount it writable"),
+    ],
+)
+def test_a_fix_is_that_of_the_case(text: str, said: str) -> None:
+    frames = 'Traceback (most recent call last):\n  File "<frozen os>", line 225, in makedirs\n'
+    assert said in diagnose(read_log([("x.log", [(frames + text).encode()])], marks().sought), marks()).causes[0].fix
+
+
 @pytest.mark.parametrize("name", SIGNATURES)
 def test_no_sentence_is_lost_with_its_neighbour(name: str) -> None:
     """A sentence is left out where the log does not give its values; it is told from the next by that one's capital."""

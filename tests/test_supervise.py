@@ -143,6 +143,17 @@ def test_a_job_that_finished_before_it_heard_the_stop_succeeded() -> None:
     assert closing(flow, said("end", status="finished"), polled(Liveness.ENDED, exit_code=0)).stage is Stage.SUCCEEDED
 
 
+@pytest.mark.parametrize("exit_code", [143, -15, -9])
+def test_a_stop_after_the_last_line_of_the_script_changes_nothing(exit_code: int) -> None:
+    """The model is whole, and the process is only leaving; a crash of it is a failure still."""
+    flow = running()
+    flow.send([StopRequested(at_s=3, by=PERSON)])
+    finished = said("end", status="finished", step=9, max_steps=9)
+
+    assert closing(flow, finished, polled(Liveness.ENDED, exit_code=exit_code)) == Close(Stage.SUCCEEDED, "")
+    assert closing(running(), finished, polled(Liveness.ENDED, exit_code=-11)).stage is Stage.FAILED
+
+
 def test_a_supervisor_killed_between_intent_and_start_hands_over_the_same_attempt() -> None:
     """The ledger says `starting` and not `started`: the same number goes to the backend again, which starts it once."""
     flow = supervise(fold([ASKED, STARTED[0]]), Limits())

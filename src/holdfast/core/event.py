@@ -7,9 +7,13 @@ was killed continues where it was.
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from signal import SIGINT, SIGKILL, SIGTERM
 from typing import Any, Literal
 
 from holdfast.core.errors import LedgerError
+
+ENDED_FROM_OUTSIDE = (128 + SIGTERM, -SIGTERM, -SIGINT, -SIGKILL)
+"""Exit codes of a process that a stop ended, or a kill."""
 
 
 class Stage(StrEnum):
@@ -326,9 +330,12 @@ def _advance_report(attempt: AttemptState, said: Mapping[str, Any]) -> AttemptSt
 
 
 def _how_it_ended(attempt: AttemptState, exit_code: int | None) -> Stage:
-    """Judge an ended attempt. Exit code 0 alone is not success: the trainer must have reached its last step."""
+    """Judge an ended attempt. Exit code 0 alone is not success: the trainer must have reached its last step.
+
+    An attempt that finished and was then ended from outside had nothing left to do but to leave.
+    """
     end = attempt.end or {}
-    if end.get("status") == "finished" and exit_code in (0, None):
+    if end.get("status") == "finished" and exit_code in (0, None, *ENDED_FROM_OUTSIDE):
         return Stage.SUCCEEDED
     return Stage.CANCELLED if end.get("status") == "stopped" else Stage.FAILED
 
