@@ -384,3 +384,37 @@ def test_arguments_that_are_text_are_found_where_keys_differ(here: Path, ask: As
     found = {name: {each["code"] for each in ask(f"{name}.jsonl")[1]["problems"]} for name in ("text", "object")}
 
     assert ["DAT226" in found[name] for name in ("text", "object")] == [True, False]
+
+
+MAPPED = """method: grpo
+model: builtin:tiny-chat
+dataset: {path: rows.jsonl, map: "own.py:asked"}
+"""
+
+
+def test_a_job_s_map_is_not_held_against_its_rows(here: Path, ask: Ask) -> None:
+    """It runs before the trainer reads them, and `inspect` runs nothing of the user's; with `--rewards` it does."""
+    jobs = here / "jobs"
+    jobs.mkdir()
+    (jobs / "job.yaml").write_text(MAPPED)
+    (jobs / "own.py").write_text("def asked(row):\n    return {'prompt': row['q'], 'answer': row['a']}\n")
+    (here / "rewards.py").write_text("def right(completions, answer, **kwargs):\n    return [1.0 for _ in answer]\n")
+    write(jobs / "rows.jsonl", [{"q": f"What is {number}?", "a": str(number)} for number in range(8)])
+
+    code, told = ask("jobs/job.yaml", "--rewards", "rewards.py:right")
+
+    assert (code, told["rewritten_by"]) == (0, "own.py:asked")
+    assert told["dataset"]["path"] == str(Path("jobs", "rows.jsonl"))
+    assert set(told["rewards"][0]["rewards"]) == {1.0}
+
+
+def test_a_map_that_fails_is_bad_usage(here: Path, ask: Ask) -> None:
+    """What it raised, and where."""
+    (here / "job.yaml").write_text(MAPPED)
+    (here / "own.py").write_text("def asked(row):\n    return {'prompt': row['question']}\n")
+    write(here / "rows.jsonl", [{"q": "What?"}] * 8)
+
+    code, told = ask("job.yaml", "--rewards", "own.py:asked")
+
+    assert code == 2
+    assert "KeyError: 'question' (own.py, line 2)" in told["errors"][0]["what"]

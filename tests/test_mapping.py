@@ -357,3 +357,33 @@ def test_columns_in_the_way() -> None:
     rows = [{"prompt": "1 + 1?", "prompts": ["more"], "solution": "2", "level": 1}]
 
     assert rewritten("grpo", rows) == [{"prompt": "1 + 1?", "given_prompts": ["more"], "solution": "2", "level": 1}]
+
+
+WRAPPED: dict[str, Any] = {
+    "version": 1,
+    "data": [{"question": f"What is {number}?", "answer": str(number)} for number in range(5)],
+}
+
+
+def test_rows_in_a_list_of_one_object_are_read_by_its_name() -> None:
+    """The mapping is for the list's elements, and says which `field` holds them."""
+    found = proposed("sft", [WRAPPED])
+
+    assert (found.field, found.removes) == ("data", ("question", "answer"))
+    assert found.source == proposed("sft", WRAPPED["data"]).source
+
+
+def test_rows_in_a_list_that_need_no_mapping_need_their_field() -> None:
+    """The same rows under TRL's names."""
+    rows = [{"prompt": f"What is {number}?", "completion": str(number)} for number in range(5)]
+
+    found = proposed("sft", [{"data": rows}])
+
+    assert (found.field, found.source) == ("data", None)
+    assert 'field="data"' in found.because
+
+
+@pytest.mark.parametrize("rows", [[WRAPPED, WRAPPED], [{"turns": WRAPPED["data"]}]])
+def test_a_list_that_is_a_conversation_is_no_list_of_rows(rows: list[dict[str, Any]]) -> None:
+    """More rows than one, or the name of a conversation, say so."""
+    assert proposed("sft", rows).field == ""

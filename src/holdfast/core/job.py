@@ -89,7 +89,7 @@ class Model(_Part):
     """The base model."""
 
     path: Text
-    """Hub id, folder, or `builtin:` name."""
+    """Hub id, folder, or `builtin:` name. A path starts from the job file's folder, or else from the current one."""
     revision: str | None = None
     """Branch, tag or commit of the Hub repository."""
     dtype: Literal["auto", "float32", "float16", "bfloat16"] | None = None
@@ -106,7 +106,7 @@ class Data(_Part):
     """A dataset and the part of it that is used."""
 
     path: Text
-    """Hub id, file, folder, or `builtin:` name."""
+    """Hub id, file, folder, or `builtin:` name. A path starts from the job file's folder, or else from the current one."""
     config: str | None = None
     """Configuration of a Hub dataset that has several."""
     split: str = "train"
@@ -122,7 +122,7 @@ class Data(_Part):
     streaming: bool = False
     """Read rows while training; needs `train.max_steps`."""
     map: Annotated[str, Field(pattern=FUNCTION)] | None = None
-    """Function that rewrites each row: `file.py:function` or `module:function`."""
+    """Function that rewrites each row: `file.py:function` or `module:function`. The file is found as `path` is."""
 
 
 class EarlyStopping(_Part):

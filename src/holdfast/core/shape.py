@@ -50,6 +50,7 @@ class Readiness:
         mapping: Source of a Python module with a function `rewrite(row)` that makes it so, tried on rows of the dataset;
             None where it is not needed, or nobody knows one.
         removes: Columns that the mapping takes away.
+        field: Of a JSON file with one object, the list in it that holds the rows; empty where the rows stand by themselves.
         unmapped: Why there is no mapping where one is needed; empty where there is one.
     """
 
@@ -58,4 +59,5 @@ class Readiness:
     caveat: str = ""
     mapping: str | None = None
     removes: tuple[str, ...] = ()
+    field: str = ""
     unmapped: str = ""

@@ -1,9 +1,9 @@
-"""Calls one reward function as TRL's trainers do, in a process of its own, and writes down what it gave.
+"""Calls one reward function as TRL's trainers do, or a job's `map`, in a process of its own, and writes down what it gave.
 
     python ask_reward.py QUESTION ANSWER
 
 QUESTION is a JSON file: `function`, `prompts`, `completions`, `completion_ids`, and `columns`, each a list with a value for
-each completion. ANSWER is written twice: with `imported` when the function is found, and again with what came of the call.
+each completion; or `function` and `rows`, where it is to rewrite rows. ANSWER is written twice: with `imported` when the function is found, and again with what came of the call.
 
 Source: `_calculate_rewards` of `GRPOTrainer` and `RLOOTrainer`, TRL 1.16.
 """
@@ -41,7 +41,10 @@ def main(question: Path, answer: Path) -> None:
     try:
         function = find(asked["function"])
         write(answer, {"imported": True})
-        told["rewards"] = call(function, asked)
+        if "rows" in asked:
+            told["rows"] = [rewritten(function, row) for row in asked["rows"]]
+        else:
+            told["rewards"] = call(function, asked)
     except UnusableError as error:
         told["problem"] = str(error)
     except ModuleNotFoundError as error:
@@ -72,6 +75,14 @@ def find(name: str) -> Any:
     if not hasattr(module, function):
         raise UnusableError(f"{home} has no `{function}`")
     return getattr(module, function)
+
+
+def rewritten(function: Any, row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row as `dataset.map` would have it from the function."""
+    given_back = function(row)
+    if not isinstance(given_back, dict):
+        raise UnusableError(f"it gives {article(given_back)}, and no row")
+    return given_back
 
 
 def call(function: Any, asked: dict[str, Any]) -> list[float | None]:
@@ -184,7 +195,7 @@ def describe_error(error: BaseException, name: str) -> str:
 def write(path: Path, value: object) -> None:
     """Write JSON so that a reader sees all of it or nothing."""
     partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(value), encoding="utf-8")
+    partial.write_text(json.dumps(value, default=str), encoding="utf-8")
     partial.replace(path)
 
 

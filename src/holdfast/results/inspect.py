@@ -36,6 +36,7 @@ class MethodReadiness(Part, frozen=True, kw_only=True):
         caveat: What it would leave out or get wrong without a word; absent where nothing is known.
         mapping: A Python module with a function `rewrite(row)` that makes the rows ready; null where none is needed or known.
         removes: The columns that the mapping removes.
+        field: The list that holds the rows, where a JSON file is one object: `load_dataset("json", field=...)`; absent elsewhere.
         unmapped: Why there is no mapping where one is needed; absent where there is one.
     """
 
@@ -44,6 +45,7 @@ class MethodReadiness(Part, frozen=True, kw_only=True):
     caveat: str = ""
     mapping: str | None
     removes: Sequence[str]
+    field: str = ""
     unmapped: str = ""
 
 
@@ -162,6 +164,8 @@ class InspectResult(Result, frozen=True, kw_only=True):
         mapped: The method whose mapping went over the rows before they were tokenized.
         samples: Sample rows as the model is shown them.
         rewards: What reward functions gave for sample rows.
+        rewritten_by: The job's own `map`: it rewrites the rows before the trainer reads them, and `inspect` does not run it. The
+            methods are judged by the rows as they are, and that none is ready is no failure. Absent where there is none.
     """
 
     verb: Literal["inspect"]
@@ -178,6 +182,7 @@ class InspectResult(Result, frozen=True, kw_only=True):
     mapped: Method | None
     samples: Sequence[MaskedRow]
     rewards: Sequence[RewardResult]
+    rewritten_by: str = ""
 
     @property
     def exit_code(self) -> int:

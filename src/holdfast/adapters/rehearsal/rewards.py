@@ -1,4 +1,4 @@
-"""Asking reward functions, each in a child process that is ended with all that it started."""
+"""Asking reward functions, and a job's `map`, each in a child process that is ended with all that it started."""
 
 import json
 import os
@@ -14,6 +14,7 @@ from uuid import uuid4
 
 from holdfast.adapters.environment.marked_processes import end_group
 from holdfast.catalog.trl_rewards import MODULE, TRL_REWARDS
+from holdfast.core.errors import UsageError
 from holdfast.core.scan import RewardResult
 
 LIMIT_S = 30.0
@@ -42,13 +43,25 @@ def call_rewards(
     return tuple(_ask(name, question, folder, limit_s) for name in names)
 
 
+def rewrite_rows(name: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows as a job's `map` rewrites them.
+
+    Args:
+        name: `file.py:function` or `module:function`.
+        rows: The rows.
+
+    Raises:
+        UsageError: The function fails for them.
+    """
+    told, over = _call(name, {"rows": rows}, Path(), LIMIT_S)
+    if "rows" not in told:
+        what = f"`map` cannot rewrite the rows: {told.get('problem', over)}"
+        raise UsageError(what, where=name, fix="correct the function; `holdfast rehearse` runs it too")
+    return list(told["rows"])
+
+
 def _ask(name: str, question: Mapping[str, Any], folder: Path, limit_s: float) -> RewardResult:
-    function = f"{MODULE}:{name}" if name in TRL_REWARDS else name
-    with tempfile.TemporaryDirectory(prefix="holdfast-reward-") as box:
-        asked, answer = Path(box, "question.json"), Path(box, "answer.json")
-        asked.write_text(json.dumps({**question, "function": function}, default=str), encoding="utf-8")
-        over = _run(asked, answer, folder, limit_s)
-        told = _read(answer)
+    told, over = _call(f"{MODULE}:{name}" if name in TRL_REWARDS else name, question, folder, limit_s)
     answered = bool(question.get("answered"))
     if "rewards" in told:
         return RewardResult(name=name, rewards=tuple(told["rewards"]), answered=answered)
@@ -57,6 +70,15 @@ def _ask(name: str, question: Mapping[str, Any], folder: Path, limit_s: float) -
             name=name, skipped="TRL is not installed here: pip install 'holdfast[train]'", answered=answered
         )
     return RewardResult(name=name, problem=told.get("problem", over), answered=answered)
+
+
+def _call(function: str, question: Mapping[str, Any], folder: Path, limit_s: float) -> tuple[dict[str, Any], str]:
+    """Return what a function's child writes down, and what is to be said where it leaves no answer."""
+    with tempfile.TemporaryDirectory(prefix="holdfast-reward-") as box:
+        asked, answer = Path(box, "question.json"), Path(box, "answer.json")
+        asked.write_text(json.dumps({**question, "function": function}, default=str), encoding="utf-8")
+        over = _run(asked, answer, folder, limit_s)
+        return _read(answer), over
 
 
 def _run(asked: Path, answer: Path, folder: Path, limit_s: float) -> str:

@@ -155,7 +155,7 @@ def _decoded(content: bytes, path: str) -> str:
 
 
 def read_referred(names: Iterable[str], job_path: str) -> dict[str, str]:
-    """Return the text of each Python file that a job names, found from here or from the job file's folder.
+    """Return the text of each Python file that a job names, found from the job file's folder or from here.
 
     Raises:
         UsageError: One is not there, or cannot be read.
@@ -163,15 +163,21 @@ def read_referred(names: Iterable[str], job_path: str) -> dict[str, str]:
     return {name: read_beside(name, job_path) for name in names}
 
 
+def path_beside(name: str, job_path: str) -> str:
+    """Return the path of a file that a job names, from the job file's folder if it is there; else the name."""
+    beside = Path(job_path).parent / name.rpartition(":")[0]
+    return str(Path(job_path).parent / name) if beside.is_file() else name
+
+
 def read_beside(name: str, job_path: str) -> str:
-    """Return the text of a file that a job names, found from here or from the job file's folder.
+    """Return the text of a file that a job names, found from the job file's folder or from here.
 
     Raises:
         UsageError: It is not there, or cannot be read.
     """
-    for path in (Path(name), Path(job_path).parent / name):
+    for path in (Path(job_path).parent / name, Path(name)):
         if path.is_file():
             return read_text(str(path))
     near = _near_file(name)
     fix = f"did you mean `{near}`?" if near else "correct the name, or write the file"
-    raise UsageError(f"there is no file `{name}`, neither here nor beside the job file", where=job_path, fix=fix)
+    raise UsageError(f"there is no file `{name}`, neither beside the job file nor here", where=job_path, fix=fix)

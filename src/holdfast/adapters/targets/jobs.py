@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, Final
 
 from holdfast.adapters.readers.foreign import find_reader
@@ -42,8 +43,36 @@ def read(text: str, path: str, sets: tuple[str, ...], _: tuple[str, ...]) -> Tar
     overrides = (*environment_edits(os.environ), *map(parse_set, sets))
     if not overrides and _is_anothers(document.values):
         raise UsageError(f"{path} is no job, and no file of a program that is known here", where=path, fix=KNOWN)
-    document = apply_overrides(document, overrides)
+    document = apply_overrides(_found_beside(document), overrides)
     return Target(documents=(document,), job=parse_job(document), place_edits=reader.place_edits)
+
+
+def _found_beside(document: Document) -> Document:
+    """Return a job file's document in which data and model that stand beside the file are named as they are found from here.
+
+    A path that an override gives is not among them: whoever types it means the folder that they are in.
+    """
+    found = {key: _path_beside(document, key) for key in ("dataset", "model")}
+    return replace(document, values={**document.values, **{key: value for key, value in found.items() if value}})
+
+
+def _path_beside(document: Document, key: str) -> Any:
+    """Return the value of a key with the path that leads to what it names, from the job file's folder; None where none does."""
+    value = document.values.get(key)
+    path = value.get("path") if isinstance(value, Mapping) else value
+    if not isinstance(path, str) or not path:
+        return None
+    beside, here = Path(document.path).parent / path, Path(path)
+    if not _exists(beside) or (_exists(here) and beside.samefile(here)):
+        return None
+    return {**value, "path": str(beside)} if isinstance(value, Mapping) else str(beside)
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
 
 
 def _is_anothers(values: Mapping[str, Any]) -> bool:

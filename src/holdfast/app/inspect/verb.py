@@ -18,7 +18,7 @@ from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.finding import Finding, MissingFactError, Skip
 from holdfast.core.methods import Method
 from holdfast.core.scan import Scan, Tokens, UnreadablePart
-from holdfast.core.shape import Shape
+from holdfast.core.shape import Readiness, Shape
 from holdfast.core.text import Place
 from holdfast.engine.check.answers import JOB_FILES
 from holdfast.engine.check.rule_runner import MissingFact, run_rules
@@ -135,18 +135,24 @@ def look_at(asked: Document, source: RowSource, *, rewards: Sequence[str], limit
         methods=judge_methods(sight.columns, sight.shape, sight.samples, sight.settings),
         scan=scan,
         method=method,
+        rewritten_by=str(asked.get("dataset.map", None) or ""),
     )
     facts: dict[str, object | MissingFact] = {"scan": scan}
-    counted = meant or next((each for each, ready in found.methods.items() if ready.mapping), None)
-    if counted and (found.methods[counted].ready or found.methods[counted].mapping):
+    counted = meant or next((each for each, ready in found.methods.items() if _maps_rows(ready)), None)
+    if counted and (found.methods[counted].ready or _maps_rows(found.methods[counted])):
         found, tokens = _with_tokens(found, source, sight, counted, limit)
         facts |= {"tokens": tokens} if found.methods[counted].ready else {}
     if rewards:
         from holdfast.app.inspect.rewarding import reward_samples
 
-        rewarded = reward_samples(sight.samples, rewards)
+        rewarded = reward_samples(asked, sight.samples, rewards)
         found, facts["rewarded"] = replace(found, rewarded=rewarded), rewarded
     return _judged(found, asked, facts)
+
+
+def _maps_rows(found: Readiness) -> bool:
+    """True if a mapping goes over the rows as they are read here, and not over a list within one of them."""
+    return found.mapping is not None and not found.field
 
 
 def look_at_local(asked: Document, *, limit: int) -> Inspection:

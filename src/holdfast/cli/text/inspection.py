@@ -29,6 +29,10 @@ def _lines(answer: InspectResult) -> Iterator[str]:
     yield f"{style(dataset.path, bold=True)}, {dataset.split}: {dataset.rows:,} rows"
     yield from _columns(dataset.columns)
     yield f"  {style('is', dim=True)} {_what(answer)}"
+    if answer.rewritten_by:
+        yield f"  before `{answer.rewritten_by}` of the job rewrites the rows; `holdfast rehearse` runs it"
+    if answer.method and answer.verdict == "fail":
+        yield f"  judged for {answer.method}"
     yield ""
     yield from _methods(answer)
     if answer.problems:
@@ -72,6 +76,9 @@ def _methods(answer: InspectResult) -> Iterator[str]:
             yield f"{style('not', fg='yellow')}   {method}: {found.because}{_mapped(method, found, shown)}"
             if asked and found.unmapped:
                 yield f"      no mapping: {found.unmapped}"
+    if not asked:
+        reads = [found.unmapped for found in answer.methods.values() if found.field and found.unmapped]
+        yield from (f"      {reading}" for reading in dict.fromkeys(reads))
 
 
 def _mapped(method: str, found: MethodReadiness, shown: str | None) -> str:
@@ -112,9 +119,16 @@ def _mappings(answer: InspectResult) -> Iterator[str]:
     """Yield the code that makes the rows ready."""
     if method := _shown_mapping(answer):
         found = answer.methods[method]
-        head = f"for {method}: dataset.map(rewrite, remove_columns={list(found.removes)}), tried on its first rows"
-        yield f"\n{style('#', dim=True)} {head}"
+        yield f"\n{style('#', dim=True)} for {method}: {_call(answer.dataset.path, found)}, tried on its first rows"
         yield (found.mapping or "").rstrip()
+
+
+def _call(path: str, found: MethodReadiness) -> str:
+    """Return the expression that applies a mapping."""
+    mapped = f"map(rewrite, remove_columns={list(found.removes)})"
+    if not found.field:
+        return f"dataset.{mapped}"
+    return f'load_dataset("json", data_files={path!r}, field={found.field!r}, split="train").{mapped}'
 
 
 def _shown_mapping(answer: InspectResult) -> str | None:
@@ -145,7 +159,8 @@ def _not_ready(answer: InspectResult) -> str:
     shown = _shown_mapping(answer)
     mapped = f"; the mapping above makes the rows ready for {shown}" if shown else ""
     if asked:
-        return "" if methods[asked].ready else f"not ready for {asked}{mapped}"
+        before = f" before `{answer.rewritten_by}` rewrites the rows" if answer.rewritten_by else ""
+        return "" if methods[asked].ready else f"not ready for {asked}{before}{mapped}"
     return "" if any(found.ready for found in methods.values()) else f"no method is ready{mapped}"
 
 

@@ -46,6 +46,7 @@ class Inspection:
         mapped: The method whose mapping went over the rows before their tokens were counted; None where none did.
         masked: Sample rows as the model is shown them.
         rewarded: What reward functions gave for sample rows.
+        rewritten_by: The job's function that rewrites the rows before a trainer reads them; empty where there is none.
         findings: What the rules object to.
         skips: Those that could not be asked.
     """
@@ -61,14 +62,16 @@ class Inspection:
     mapped: Method | None = None
     masked: tuple[MaskedRow, ...] = ()
     rewarded: tuple[RewardResult, ...] = ()
+    rewritten_by: str = ""
     findings: tuple[Finding, ...] = ()
     skips: tuple[Skip, ...] = ()
 
     @property
     def fails(self) -> bool:
-        """Whether something is an error, or the method that was asked for is not ready."""
+        """Whether something is an error, or the method that was asked for is not ready and nothing rewrites the rows for it."""
         errors = any(severity_of(finding) is Severity.ERROR for finding in self.findings)
-        return errors or (self.method is not None and not self.methods[self.method].ready)
+        unready = self.method is not None and not self.methods[self.method].ready
+        return errors or (unready and not self.rewritten_by)
 
 
 def usual_method(shape: Shape) -> Method | None:
@@ -102,7 +105,13 @@ def _judge(
     if found.ready and not found.caveat:
         return found
     proposal = propose(method, columns, shape, samples, settings)
-    return replace(found, mapping=proposal.source, removes=proposal.removes, unmapped=proposal.because)
+    return replace(
+        found,
+        mapping=proposal.source,
+        removes=proposal.removes,
+        field=proposal.field,
+        unmapped=proposal.because,
+    )
 
 
 def inspect_result(found: Inspection) -> InspectResult:
@@ -129,6 +138,7 @@ def inspect_result(found: Inspection) -> InspectResult:
         mapped=found.mapped,
         samples=found.masked,
         rewards=found.rewarded,
+        rewritten_by=found.rewritten_by,
     )
 
 
@@ -139,6 +149,7 @@ def _readiness(found: Readiness) -> MethodReadiness:
         caveat=found.caveat,
         mapping=found.mapping,
         removes=found.removes,
+        field=found.field,
         unmapped=found.unmapped,
     )
 

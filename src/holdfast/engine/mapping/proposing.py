@@ -1,10 +1,11 @@
 """Propose the mapping that makes a dataset fit a method."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from holdfast.catalog.formats import DEFAULTS, ColumnSettings, judge, recognise, settle
+from holdfast.catalog.formats import DEFAULTS, ColumnSettings, judge, recognise, settle, types_of_rows
+from holdfast.catalog.formats.words import CONVERSATIONS
 from holdfast.core.columns import ListOf, Struct, Type
 from holdfast.core.methods import Method
 from holdfast.core.shape import Shape
@@ -70,6 +71,15 @@ NOTHING: Final[Mapping[Method, str]] = {
     Method.RLOO: "no column is surely the prompt",
 }
 
+READ_FIELD: Final = (
+    "the rows are the elements of `{name}`: read them with "
+    '`load_dataset("json", data_files=..., field="{name}")`, or write one of them a line'
+)
+TURNS: Final = (*CONVERSATIONS, "conversation", "turns", "dialog", "dialogue", "history")
+"""Names of a list that is one conversation, even where it is all there is."""
+MOST_TRIED: Final = 200
+"""Rows of a list that a mapping is tried on."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
@@ -78,11 +88,14 @@ class Proposal:
     Attributes:
         source: A Python module with `def rewrite(row)`, tried on the samples; None where there is none to give.
         removes: Columns of the data that the mapping takes away: for `dataset.map(rewrite, remove_columns=[...])`.
+        field: Of a JSON file with one object, the list in it that holds the rows: for `load_dataset("json", field=...)`;
+            empty where the rows stand by themselves.
         because: Why there is none; empty where there is one, and where none is needed.
     """
 
     source: str | None = None
     removes: tuple[str, ...] = ()
+    field: str = ""
     because: str = ""
 
 
@@ -111,7 +124,8 @@ def propose(
         return Proposal()
     if not samples:
         return Proposal(because="no rows to try a mapping on")
-    return _first_good(method, DataProfile(columns=settled, samples=samples, shape=shape, settings=settings))
+    data = DataProfile(columns=settled, samples=samples, shape=shape, settings=settings)
+    return _of_wrapped_rows(method, data) or _first_good(method, data)
 
 
 def _first_good(method: Method, data: DataProfile) -> Proposal:
@@ -130,22 +144,31 @@ def _first_good(method: Method, data: DataProfile) -> Proposal:
             if method is Method.SFT and "label" in reading.parts:
                 return Proposal(because="some of its answers are bad ones, which sft would learn as well")
             because = because or fault
-    return Proposal(because=_wrapped_rows(method, data) or because or NOTHING[method])
+    return Proposal(because=because or NOTHING[method])
 
 
-def _wrapped_rows(method: Method, data: DataProfile) -> str:
-    """The reason where the rows of a JSON file are the elements of a list in its one object; empty where they are not."""
-    if len(data.samples) != 1:
-        return ""
-    for name, kind in data.columns.items():
-        if not isinstance(kind, ListOf) or not isinstance(kind.of, Struct):
-            continue
-        rows = data.samples[0].get(name) or ()
-        columns = dict(kind.of.fields)
-        if judge(method, columns, recognise(columns, rows, data.settings), data.settings).ready:
-            load = f'load_dataset("json", data_files=..., field="{name}")'
-            return f"the rows are the elements of `{name}`: read them with `{load}`, or write one of them a line"
-    return ""
+def _of_wrapped_rows(method: Method, data: DataProfile) -> Proposal | None:
+    """Return what to do with a JSON file whose one object holds the rows in a list; None where it holds none that fit."""
+    for name, rows in _wrapped_rows(data):
+        columns = types_of_rows(rows)
+        inner = propose(method, columns, recognise(columns, rows, data.settings), rows, data.settings)
+        if inner.source:
+            return replace(inner, field=name)
+        if not inner.because:
+            return Proposal(field=name, because=READ_FIELD.format(name=name))
+    return None
+
+
+def _wrapped_rows(data: DataProfile) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
+    """Yield the columns of a lone row that hold a list of objects, and no conversation."""
+    for name, kind in data.columns.items() if len(data.samples) == 1 else ():
+        if (
+            data.forms[name] == "other"
+            and isinstance(kind, ListOf)
+            and isinstance(kind.of, Struct)
+            and name not in TURNS
+        ):
+            yield name, data.samples[0][name][:MOST_TRIED]
 
 
 def _returned(source: str, data: DataProfile) -> frozenset[str]:
