@@ -147,7 +147,7 @@ def test_a_job_that_finished_before_it_heard_the_stop_succeeded() -> None:
 def test_a_stop_after_the_last_line_of_the_script_changes_nothing(exit_code: int) -> None:
     """The model is whole, and the process is only leaving; a crash of it is a failure still."""
     flow = running()
-    flow.send([StopRequested(at_s=3, by=PERSON)])
+    flow.send([StopRequested(at_s=3, by=Stopper.PERSON)])
     finished = said("end", status="finished", step=9, max_steps=9)
 
     assert closing(flow, finished, polled(Liveness.ENDED, exit_code=exit_code)) == Close(Stage.SUCCEEDED, "")
