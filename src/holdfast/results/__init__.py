@@ -13,11 +13,11 @@ from msgspec import Struct, to_builtins
 Json = dict[str, Any]
 
 
-class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ResultPart(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A part of a result."""
 
 
-class Result(Part, frozen=True, kw_only=True, tag_field="schema", tag=1):
+class Result(ResultPart, frozen=True, kw_only=True, tag_field="schema", tag=1):
     """A result. `schema` is the version of its JSON object: it changes when a field changes its meaning or goes."""
 
     @property
