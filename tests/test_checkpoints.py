@@ -229,3 +229,19 @@ def test_a_model_is_sealed_without_what_grows_beside_it(checkpoint: Path) -> Non
     (output / WEIGHTS).write_text("weights")
 
     assert list(stamps_of(output)) == [output / WEIGHTS]
+
+
+@pytest.mark.parametrize(
+    "names", [(), ("rows.jsonl",), ("checkpoint-5/trainer_state.json",), ("model/model.safetensors",)]
+)
+def test_a_folder_without_weights_is_nothing_to_verify(tmp_path: Path, names: tuple[str, ...]) -> None:
+    """Of data, and of a parent of checkpoints, nothing is said of damage; a folder in it that can be verified is named."""
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x")
+
+    with pytest.raises(UsageError, match="nothing to verify") as refused:
+        verify_checkpoint(tmp_path)
+
+    inner = [name.rpartition("/")[0] for name in names if "/" in name]
+    assert all(str(tmp_path / name) in refused.value.fix for name in inner)

@@ -194,7 +194,7 @@ json.dump(told, sys.stdout)
 @pytest.mark.parametrize("name", ["nowhere.jsonl", "./nowhere", "/nowhere/at/all", "~/nowhere", "a/b/c"])
 def test_a_path_that_is_not_there(name: str) -> None:
     """What can only be a path, and is not there, is a problem."""
-    where = "" if name.startswith(("/", "~")) else " in the working directory"
+    where = "" if name.startswith(("/", "~")) else " beside the job file or in the working directory"
 
     assert look(name).problem == f"no such file or folder{where}: {name}"
 

@@ -353,15 +353,25 @@ def test_a_walk_looks_again_at_what_lies_here(place: Path) -> None:
     assert "DAT101" not in codes_of(holdfast.check(["."]), "train.py")
 
 
-def test_a_path_of_a_job_is_looked_for_in_the_working_directory(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A job that is named runs from here: the message says which folder lacks the model."""
+def test_a_path_of_a_job_is_looked_for_beside_it_and_in_the_working_directory(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is beside the job file is found from anywhere; of what is nowhere the message says where it was looked for."""
     (place / "job.yaml").write_text(JOB.format(model="chat", data="pref"))
+    (place / "lost.yaml").write_text(JOB.format(model="gone", data="gone"))
     monkeypatch.chdir(place.parent)
-    answer = holdfast.check(f"{place.name}/job.yaml", offline=True)
-    messages = [each["message"] for each in answer["targets"][0]["findings"]]
+    found, lost = (
+        [
+            each["message"]
+            for each in holdfast.check(f"{place.name}/{name}.yaml", offline=True)["targets"][0]["findings"]
+        ]
+        for name in ("job", "lost")
+    )
 
-    assert "there is no folder `./models/chat` in the working directory" in messages
-    assert "no such file or folder in the working directory: data/pref.jsonl" in messages
+    where = "beside the job file or in the working directory"
+    assert not [message for message in found if where in message]
+    assert f"there is no folder `./models/gone` {where}" in lost
+    assert f"no such file or folder {where}: data/gone.jsonl" in lost
 
 
 def told_of(answer: dict[str, Any], name: str) -> dict[str, Any]:

@@ -183,12 +183,15 @@ def test_what_a_quote_swallows_is_bounded(tmp_path: Path) -> None:
     assert "field larger than field limit" in told.broken[0].what
 
 
-@pytest.mark.parametrize(("sign", "shown"), [(";", ";"), ("\t", "\\t"), ("|", "|")])
-def test_cells_that_are_parted_otherwise(tmp_path: Path, sign: str, shown: str) -> None:
-    """Excel of many countries parts cells by semicolons: `load_dataset` makes one column of them, and that is told."""
+@pytest.mark.parametrize(
+    ("sign", "shown", "delimiter"), [(";", ";", ","), ("\t", "\\t", ","), ("|", "|", ","), (",", ",", "\t")]
+)
+def test_columns_with_another_separator(tmp_path: Path, sign: str, shown: str, delimiter: str) -> None:
+    """Excel writes semicolons in many countries: `load_dataset` makes one column of them; the separator is named."""
     path = tmp_path / "x.csv"
     path.write_text(f"prompt{sign}completion\na{sign}b\n")
 
-    assert [f"parted by `{shown}`" in broken.what for broken in csv_rows.look_at_csv(path).problems] == [True]
+    problems = csv_rows.look_at_csv(path, delimiter).problems
+    assert [f"separated by `{shown}`" in each.what and f'sep="{shown}"' in each.what for each in problems] == [True]
     path.write_text("what is said; and why it is, of course\na\n")
     assert not csv_rows.look_at_csv(path).problems

@@ -396,3 +396,13 @@ def test_one_large_array(tmp_path: Path) -> None:
 
     for name in ("x.json", "y.json"):
         assert numbers_of(open_rows(tmp_path / name)) == list(range(20_000))
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl.gz", "rows.csv.gz"])
+def test_an_archive_that_is_cut_off_is_not_called_empty(tmp_path: Path, name: str) -> None:
+    """Of a small one no row can be read."""
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(b'{"a":"b"}\n' * 5)[:12])
+
+    with pytest.raises(SourceError, match="the archive is cut off"):
+        open_rows(path)

@@ -114,7 +114,7 @@ class Dataset:
             MissingFactError: Nobody counted them.
         """
         if self.rows is None:
-            raise MissingFactError("dataset.rows", "nobody counted them: that would mean reading all")
+            raise MissingFactError("dataset.rows", "they were not counted, since that would read all of them")
         return self.rows
 
 

@@ -20,7 +20,7 @@ from holdfast.core.finding import Case, Finding, Rule, Severity
 IDLE = {
     "evaluate": "the trained model is not evaluated on these after training",
     "output.gguf": "nothing is exported to GGUF",
-    "notify.webhook": "nobody is told how the run ends",
+    "notify.webhook": "no message is sent when the run ends",
     "recover": "a failed run is not started again by itself: `holdfast resume` does that on request",
     "where.budget_usd": "nothing watches what the run costs",
 }

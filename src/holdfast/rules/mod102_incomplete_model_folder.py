@@ -53,7 +53,7 @@ def check(job: Document, model: ModelFacts) -> Iterator[Finding]:
         if base.name.startswith(BUILTIN):
             yield base.finding(f"holdfast makes no such model; it makes {', '.join(MODELS)}")
         elif job.kind == "job":
-            where = "" if is_rooted(base.name) else " in the working directory"
+            where = "" if is_rooted(base.name) else " beside the job file or in the working directory"
             yield base.finding(f"there is no folder `{base.name}`{where}")
         return
     files = frozenset(name for name in model.files if "/" not in name)

@@ -116,6 +116,6 @@ def _builtin(data: Data, method: Method) -> Dataset:
 def _absent(name: str, path: Path) -> SourceError:
     """Return what to say of a path that is not there: it may be a Hub id, unless no Hub id looks like that."""
     if not may_be_repository(name):
-        where = "" if is_rooted(name) else " in the working directory"
+        where = "" if is_rooted(name) else " beside the job file or in the working directory"
         return BadDataError(f"no such file or folder{where}: {name}", path)
     return SourceError("datasets of the Hub are not looked up yet", where=name, fix="download it into a file")

@@ -155,6 +155,11 @@ class CsvRecords:
             return chunk.decode(errors="replace")
 
 
+SEPARATORS: Final = {";": ";", "\t": "\\t", "|": "|", ",": ","}
+"""What may stand between columns, and how Python spells it."""
+PROMISED: Final = {",": "commas", "\t": "tabs"}
+
+
 def look_at_csv(path: Path, delimiter: str = ",") -> FilePreview:
     """Return the columns, with the types that pandas decides on.
 
@@ -165,20 +170,22 @@ def look_at_csv(path: Path, delimiter: str = ",") -> FilePreview:
         table = CsvRecords(path, source, delimiter)
         rows = [record.cells for record in islice(table.records(), CHUNK_ROWS) if not record.fault]
     if not table.names:
-        raise BadDataError(f"{path} holds no rows", path)
+        raise BadDataError(f"{path}: {source.problem}" if source.problem else f"{path} holds no rows", path)
     columns = {name: _type_of(texts) for name, texts in _texts(table.names, rows).items()}
-    fault = _unparted(table.names) if delimiter == "," else ""
+    fault = _other_separator(table.names, delimiter)
     return FilePreview(columns=columns, whole=True, problems=(UnreadablePart(str(path), fault, 1),) if fault else ())
 
 
-def _unparted(names: Sequence[str]) -> str:
-    """Return what to say of a header that is surely parted by something else than commas, as some languages' Excel writes it."""
+def _other_separator(names: Sequence[str], delimiter: str) -> str:
+    """Return what to say of a header with another separator than its file's name promises; Excel writes `;` in some languages."""
     if len(names) != 1:
         return ""
-    for sign, shown in {";": ";", "\t": "\\t", "|": "|"}.items():
+    for sign, shown in SEPARATORS.items():
+        if sign == delimiter:
+            continue
         if names[0] == f"sep={sign}" or (sign in names[0] and all(map(HEADING.fullmatch, names[0].split(sign)))):
-            how = f'save it with commas, or tell `load_dataset` `sep="{shown}"`'
-            return f"the cells are parted by `{shown}`, and are read as one column: {how}"
+            how = f'pass `sep="{shown}"` to `load_dataset`, or save the file with {PROMISED.get(delimiter, "commas")}'
+            return f"the columns are separated by `{shown}`, and each row is read as one column: {how}"
     return ""
 
 

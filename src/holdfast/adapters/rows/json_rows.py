@@ -53,6 +53,8 @@ def look_at_json(path: Path, chunk_bytes: int = CHUNK_BYTES) -> FilePreview:
             seen.see(chunk)
             if layout != "array":
                 break
+        if source.problem:
+            seen.blame(source.problem, None)
     strict = seen.one_a_line and layout != "values"
     columns = seen.guess.columns(strict=strict)
     if not columns:

@@ -119,7 +119,7 @@ def _values(beginning: bytes, source: ByteSource, size: int) -> Iterator[Chunk]:
         try:
             _, end = DECODER.raw_decode(text, at)
         except JSONDecodeError as error:
-            problem = f"line {text.count(chr(10), 0, error.pos) + 1}: not JSON ({error.msg})"
+            problem = f"line {text.count(chr(10), 0, error.pos) + 1}: not JSON ({error.msg}){_hint(error)}"
             break
         rows.append(_on_one_line(text[at:end]))
         ends.append(end)
@@ -223,7 +223,7 @@ class Elements:
                 _, end = DECODER.raw_decode(self._text, self._at)
             except JSONDecodeError as error:
                 if not self._may_go_on(error):
-                    self.problem = self._told(f"not JSON ({error.msg})", error.pos)
+                    self.problem = self._told(f"not JSON ({error.msg}){_hint(error)}", error.pos)
                     return None
             else:
                 if end < len(self._text) or self._ended:
@@ -298,9 +298,24 @@ def rows_on(line: bytes, decoder: json.JSONDecoder = DECODER) -> list[Any]:
             at += len(text) - at - len(text[at:].lstrip())
     except JSONDecodeError as error:
         raise ValueError(
-            f"not JSON ({error.msg.removesuffix(' at')} at character {error.pos + 1} of the line)"
+            f"not JSON ({error.msg.removesuffix(' at')} at character {error.pos + 1} of the line){_hint(error)}"
         ) from error
     return values
+
+
+def _hint(error: JSONDecodeError) -> str:
+    """Return how to correct what is no JSON, where that is known; empty elsewhere."""
+    rest = error.doc[error.pos :]
+    closed = {"Expecting value": "]", "Expecting property name enclosed in double quotes": "}"}
+    if "trailing comma" in error.msg or closed.get(error.msg) == rest[:1]:
+        return ": remove the comma before the closing bracket"
+    if rest.strip() == ",":
+        return ": remove the comma at the end of the line; rows of JSON Lines have none between them"
+    if rest.startswith(("'", "None", "True", "False")):
+        return ": this is Python's spelling; write rows with `json.dumps`"
+    if error.msg.startswith("Unterminated") or not rest.strip():
+        return ": it is cut off here; write the file again, or remove this row"
+    return ""
 
 
 def has_half_characters(lines: bytes) -> bool:

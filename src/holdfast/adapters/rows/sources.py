@@ -139,7 +139,9 @@ def open_bytes(path: Path) -> Any:
     with path.open("rb") as file:
         beginning = file.read(len(XZ))
     if not beginning.startswith(_NAMED.get(path.suffix, b"")):
-        raise BadDataError(f"{path} is not what its name says: no archive begins so", path)
+        name = path.name.removesuffix(path.suffix)
+        what = f"is not what its name says, a `{path.suffix}` archive: name it `{name}` if it is not compressed"
+        raise BadDataError(f"{path} {what}", path)
     for mark, unpack in _ARCHIVES.items():
         if beginning.startswith(mark):
             return unpack(path)

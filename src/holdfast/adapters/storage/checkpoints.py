@@ -25,6 +25,8 @@ STATE = "trainer_state.json"
 # Without one of the latter two transformers resumes all the same, with a fresh optimizer and schedule.
 # Source: `Trainer._load_optimizer_and_scheduler` of transformers 5.23.
 RESUMABLE = (STATE, "optimizer.pt", "scheduler.pt")
+WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".h5", ".msgpack", ".npz")
+"""Endings of the files that hold weights."""
 EMPTY = (".gitattributes", ".gitignore", ".gitkeep", "__init__.py")
 """Files that may hold nothing."""
 CUT_SHORT = "missing: the save was cut short, since holdfast writes the manifest last"
@@ -36,11 +38,12 @@ def verify_checkpoint(path: Path) -> Wholeness:
     """True if a checkpoint or a model's folder is whole; reads every byte that the manifest names.
 
     Raises:
-        UsageError: It is no folder.
+        UsageError: It is no folder, or nothing in it was saved by a trainer.
     """
     if not path.is_dir():
         raise UsageError("no such checkpoint", where=str(path), fix="name the folder of a checkpoint or of a model")
     if not (path / MANIFEST).exists():
+        _require_something(path)
         return _verify_without_manifest(path)
     step: int | None = _step_of(path)
     problems: tuple[CheckpointProblem, ...] = (
@@ -50,6 +53,20 @@ def verify_checkpoint(path: Path) -> Wholeness:
         manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
         step, problems = int(manifest["step"]), tuple(_compare(path, manifest["files"]))
     return Wholeness(path=str(path), step=step, verdict="damaged" if problems else "whole", problems=problems)
+
+
+def _require_something(folder: Path) -> None:
+    """Object to a folder that is no checkpoint and has no weights.
+
+    Raises:
+        UsageError: It is one.
+    """
+    if _step_of(folder) is not None or any(path.suffix in WEIGHTS for path in folder.iterdir()) or _listed(folder):
+        return
+    inner = sorted({file.parent for file in folder.rglob("*") if file.suffix in WEIGHTS})
+    inner = inner or sorted(path for path in folder.glob("checkpoint-*") if path.is_dir())
+    fix = f"name one of its folders, such as {inner[-1]}" if inner else "name the folder of a checkpoint or of a model"
+    raise UsageError("nothing to verify: the folder has no weights", where=str(folder), fix=fix)
 
 
 def newest_whole(folder: Path) -> tuple[Path | None, list[Wholeness]]:

@@ -34,7 +34,7 @@ NAMES: Final[Mapping[Form, str]] = {
     "image": "an image",
     "images": "a list of images",
     "other": "no text",
-    "unknown": "of a type nobody knows",
+    "unknown": "of an unknown type",
 }
 SCALARS: Final[Mapping[str, Form]] = {
     "string": "text",

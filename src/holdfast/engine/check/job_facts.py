@@ -85,7 +85,7 @@ class JobFacts(HubFacts):
 
     def _file(self, name: str) -> NamedFile:
         if self._sources.read_file is None:
-            raise SourceError("nobody looked for it", where=name, fix="check the job file")
+            raise SourceError("it was not looked for", where=name, fix="check the job file")
         try:
             return describe_file(name, self._sources.read_file(name))
         except UsageError as error:

@@ -102,7 +102,7 @@ def _ask(
     rule: Rule, document: Document, facts: Mapping[str, object | MissingFact], reads: Mapping[str, Unknown]
 ) -> Iterator[Finding | Skip]:
     """Yield what a rule says; a rule that says nothing after it has read something hidden has decided nothing."""
-    given = {name: facts.get(name, MissingFact("nobody looked it up")) for name in sorted(rule.needs)}
+    given = {name: facts.get(name, MissingFact("it was not looked up")) for name in sorted(rule.needs)}
     lacking = {name: fact.because for name, fact in given.items() if isinstance(fact, MissingFact)}
     if lacking:
         yield Skip(rule, tuple(lacking), "; ".join(dict.fromkeys(lacking.values())))

@@ -86,7 +86,7 @@ def _stopped(state: RunState, attempt: AttemptState) -> Iterator[EndingFact]:
     signal = _signal(attempt, str(end.get("because", "")) if end.get("status") == "stopped" else "")
     if signal and signal in SIGNALS:
         name, weight = SIGNALS[signal]
-        yield EndingFact(f"{signal.name}, which nobody here sent, ended it {at}", name, weight, values)
+        yield EndingFact(f"{signal.name}, which holdfast did not send, ended it {at}", name, weight, values)
 
 
 def _signal(attempt: AttemptState, because: str) -> Signals | None:

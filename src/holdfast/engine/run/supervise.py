@@ -158,7 +158,7 @@ def how_it_failed(attempt: AttemptState) -> str:
         said = str(end.get("because", "it raised an error"))
         return f"{said} ({_reached(attempt)})" if attempt.max_steps else said
     if attempt.exit_code is None:
-        return f"it vanished {_reached(attempt)} and nobody knows its exit code"
+        return f"it vanished {_reached(attempt)} and its exit code is not known"
     if attempt.exit_code < 0:
         return f"{Signals(-attempt.exit_code).name} killed it {_reached(attempt)}"
     return f"exit code {attempt.exit_code} {_reached(attempt)}"

@@ -136,7 +136,7 @@ def guard_people(tell: EventWriter) -> None:
         tracker = _who_asks(sys._getframe(2))
         if tracker:
             raise EOFError(
-                f"api_key not configured (no-tty): {tracker} asks for a login, and nobody is there to answer"
+                f"api_key not configured (no-tty): {tracker} asks for a login, which a rehearsal cannot answer"
             )
         raise EOFError(f"EOF when reading a line: the script waits for a person to answer {str(prompt)!r}")
 

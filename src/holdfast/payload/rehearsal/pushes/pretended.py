@@ -23,7 +23,7 @@ def install(tell: EventWriter) -> None:
     def answered(_original: Any, *_: Any, **__: Any) -> None:
         if not known_token():
             os.environ["HF_TOKEN"] = TOKEN
-            tell.not_rehearsed("the login that the notebook asks for", "somebody who logs in")
+            tell.not_rehearsed("the login that the notebook asks for", "a person who logs in")
 
     def in_login(module: Any) -> None:
         for name in ASKING:
