@@ -39,7 +39,7 @@ test: .venv/dev
 	$(BIN)pytest -m "not long" $(SPREAD) $(ARGS)
 
 docs: .venv/dev  ## pages made from code
-	$(BIN)python -m tools.rule_pages && $(BIN)python -m tools.job_schema && $(BIN)python -m tools.console_examples
+	$(BIN)python -m tools.rule_pages && $(BIN)python -m tools.contract_page && $(BIN)python -m tools.job_schema && $(BIN)python -m tools.console_examples
 
 .venv/uv: constraints.txt
 	$(PYTHON) -m venv .venv

@@ -50,7 +50,8 @@ class Place:
     def steps(self, attempt: int = 1) -> int:
         """The steps an attempt has reported."""
         events = [*self.folder.glob(f"runs/*/attempts/{attempt}/events.jsonl")]
-        lines = events[0].read_text().splitlines() if events else []
+        whole = events[0].read_text().rpartition("\n")[0] if events else ""  # the last line may still be written
+        lines = whole.splitlines()
         return max((said.get("step") or 0 for said in map(json.loads, lines) if said["event"] == "step"), default=0)
 
     def wait_for(self, what: Callable[[], object], process: "subprocess.Popen[str] | None" = None) -> None:

@@ -3,7 +3,7 @@
 import json
 import sys
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -60,19 +60,18 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def update(tmp_path: Path, shelf: Path) -> Callable[[], dict[str, list[str]]]:
+def update(tmp_path: Path, shelf: Path) -> Callable[[], Mapping[str, Sequence[str]]]:
     """Update a folder's history of trl from the shelf; gives what was added."""
     assert shelf.is_dir()
 
-    def run() -> dict[str, list[str]]:
-        added: dict[str, list[str]] = catalog(["trl"], target=str(tmp_path / "api"))["added"]
-        return added
+    def run() -> Mapping[str, Sequence[str]]:
+        return catalog(["trl"], target=str(tmp_path / "api")).added
 
     return run
 
 
 def test_new_releases_are_added_and_nothing_twice(
-    tmp_path: Path, shelf: Path, update: Callable[[], dict[str, list[str]]]
+    tmp_path: Path, shelf: Path, update: Callable[[], Mapping[str, Sequence[str]]]
 ) -> None:
     """Oldest first; a patch of an older line too; one that only an older Python may install too."""
     put_wheel(shelf, "0.9.0", "a: int = 1")
@@ -96,7 +95,7 @@ def test_new_releases_are_added_and_nothing_twice(
 
 
 def test_an_update_gives_what_a_build_from_the_same_wheels_gives(
-    tmp_path: Path, shelf: Path, update: Callable[[], dict[str, list[str]]]
+    tmp_path: Path, shelf: Path, update: Callable[[], Mapping[str, Sequence[str]]]
 ) -> None:
     """But for the date: a build is dated by its newest wheel, so that it can be done again."""
     put_wheel(shelf, "1.0.0", "a: int = 1")
@@ -107,14 +106,14 @@ def test_an_update_gives_what_a_build_from_the_same_wheels_gives(
     built = (tmp_path / "built" / "trl.history").read_bytes()
     catalog(source=str(shelf), target=str(tmp_path / "again"))
 
-    assert first["added"] == {"trl": ["1.0.0", "2.0.0"]}
+    assert first.added == {"trl": ["1.0.0", "2.0.0"]}
     assert built == (tmp_path / "again" / "trl.history").read_bytes()
     assert json.loads(built.split(b"\n")[0].split(b"\t")[1])["made"] == "2026-01-03"
     assert built.split(b"\n")[1:] == (tmp_path / "api" / "trl.history").read_bytes().split(b"\n")[1:]
 
 
 def test_what_releases_say_is_kept_with_what_they_take(
-    tmp_path: Path, shelf: Path, update: Callable[[], dict[str, list[str]]]
+    tmp_path: Path, shelf: Path, update: Callable[[], Mapping[str, Sequence[str]]]
 ) -> None:
     """Whether they come one by one from the registry, or all from a folder of wheels."""
     put_wheel(shelf, "1.0.0", "def f(self): raise ValueError('This was said before')")
@@ -139,12 +138,12 @@ def test_what_an_environment_has_and_no_registry_is_added(tmp_path: Path, shelf:
     with zipfile.ZipFile(next((tmp_path / "own").glob("*.whl"))) as wheel:
         wheel.extractall(site)
     answer = catalog(["trl"], source=str(site), target=str(target))
-    assert answer["added"] == {"trl": ["1.1.0"]}
-    assert answer["releases"]["trl"] == 2
+    assert answer.added == {"trl": ["1.1.0"]}
+    assert answer.releases["trl"] == 2
     found = Api({"trl": "1.1.0"}, folder=target).signature("trl.Config")
     assert found is not None
     assert "ours" in found.parameters
-    assert catalog(["trl"], source=str(site), target=str(target))["added"] == {}
+    assert catalog(["trl"], source=str(site), target=str(target)).added == {}
 
 
 def test_a_registry_that_cannot_be_asked_is_told_of(
@@ -183,5 +182,5 @@ def test_where_the_catalog_may_not_be_written_the_cache_is(tmp_path: Path, shelf
     put_wheel(shelf, "1.0.0", "a: int = 1")
     answer = catalog(["trl"])
 
-    assert answer["folder"] == str(tmp_path / "cache" / "holdfast" / "api")
-    assert answer["releases"] == {"trl": 1}
+    assert answer.folder == str(tmp_path / "cache" / "holdfast" / "api")
+    assert answer.releases == {"trl": 1}

@@ -49,7 +49,7 @@ GIVEN = frozenset(
 """Values that need no mark: of exceptions that nobody knows, of the user's own function, of how far training got, of what the metrics say, of libraries'
 releases, of what is trained and how."""
 
-TOGETHER = {"older": ("old",), "file": ("function", "line")}
+TOGETHER = {"older": ("old",), "reason": ("denied",), "file": ("function", "line")}
 """Values that come with others."""
 
 
@@ -94,6 +94,60 @@ def test_it_is_whole(name: str) -> None:
         for code in each.prevented_by
         if re.fullmatch(r"[A-Z]{3}1\d\d", code) and code[:3] != "RES" and code not in rules()
     ]
+
+
+@pytest.mark.parametrize("name", [name for name, each in SIGNATURES.items() if each.found_by])
+def test_a_rule_that_reports_a_case_is_one_of_its_class_and_asks_for_values_that_a_log_gives(name: str) -> None:
+    each = SIGNATURES[name]
+    assert set(each.found_by) <= set(each.prevented_by)
+    asked = {word for when in each.found_by.values() for word in re.findall(r"[a-z]\w*", when)}
+    assert asked - {"and", "or", "not"} <= groups(each) | GIVEN | {"new"}
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        ("TypeError: SFTConfig.__init__() got an unexpected keyword argument 'max_seq_length'", ("ARG101",)),
+        ("AttributeError: 'SFTConfig' object has no attribute 'max_seq_length'", ()),
+        ("TypeError: SFTConfig.__init__() got an unexpected keyword argument 'max_lenght'", ()),
+        ("".join(f"{{'loss': {loss}, 'learning_rate': 5.0}}\n" for loss in (6.2, 360.0, 1335.0, 720.0)), ("CMB106",)),
+        ("".join(f"{{'loss': {loss}, 'learning_rate': 3e-3}}\n" for loss in (1.2, 9.0, 8.8, 8.7, 8.6)), ()),
+        ("ValueError: No valid checkpoint found in output directory (out)", ()),
+        ("IndexError: index out of range in self", ()),
+        (
+            "ValueError: Target modules {'c_attn'} not found in the base model. Please check the target modules.",
+            ("MOD123",),
+        ),
+    ],
+)
+def test_the_rules_that_are_named_report_this_very_case(text: str, codes: tuple[str, ...]) -> None:
+    assert diagnose(read_log([("x.log", [text.encode()])], marks().sought), marks()).causes[0].found_by == codes
+
+
+@pytest.mark.parametrize(
+    ("stored", "wanted", "said"), [("8, 64", "8, 128", "this one is 128 wide"), ("8, 64", "16, 64", "another rank")]
+)
+def test_an_adapter_for_another_base_is_told_from_one_of_another_rank(stored: str, wanted: str, said: str) -> None:
+    text = (
+        f"size mismatch for base_model.model.q_proj.lora_A.default.weight: copying a param with shape torch.Size([{stored}]) "
+        f"from checkpoint, the shape in current model is torch.Size([{wanted}])."
+    )
+    assert said in diagnose(read_log([("x.log", [text.encode()])], marks().sought), marks()).causes[0].cause
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ValueError: Cannot handle batch sizes > 1 if no padding token is defined.", "`model.config.pad_token_id ="),
+        ("ValueError: Asking to pad but the tokenizer does not have a padding token.", "`tokenizer.pad_token = …`"),
+        ("FileExistsError: [Errno 17] File exists: 'out'\n", "Move the file `out` away"),
+        ("PermissionError: [Errno 13] Permission denied: 'out'", "Run as the folder's owner"),
+        ("OSError: [Errno 30] Read-only file system: 'out'", "Mount it writable"),
+    ],
+)
+def test_a_fix_is_that_of_the_case(text: str, said: str) -> None:
+    frames = 'Traceback (most recent call last):\n  File "<frozen os>", line 225, in makedirs\n'
+    assert said in diagnose(read_log([("x.log", [(frames + text).encode()])], marks().sought), marks()).causes[0].fix
 
 
 @pytest.mark.parametrize("name", SIGNATURES)

@@ -83,6 +83,14 @@ FAULTS = {
         lambda at: sft(at, loss=[6.2, 360.0, 1335.0, 1096.0, 720.0][min(at, 4)], learning_rate=5.0),
         "lr-too-high-divergence",
     ),
+    "a rate after which all completions are alike": (
+        lambda at: grpo(at, learning_rate=5.0, entropy=1e-5 if at else 5.8, reward_std=0.0 if at else 0.7),
+        "lr-too-high-divergence",
+    ),
+    "no weight that is trained": (
+        lambda at: sft(at, loss=5.83 + 0.01 * (at % 2), grad_norm=0.0),
+        "no-trainable-parameters",
+    ),
     "a rate beyond numbers": (
         lambda at: sft(at, loss=0.0 if at else 6.2, grad_norm="nan" if at else 2.2, learning_rate=1e30),
         "lr-too-high-divergence",
@@ -121,6 +129,7 @@ HEALTHY_RUNS = {
     "a bump of the warm-up": lambda at: sft(at, loss=[1.4, 4.5, 9.0, 7.0, 5.0, 3.0, 2.0, 1.6, 1.4, 1.3, 1.2, 1.1][at]),
     "losses that old releases add up": lambda at: sft(at, loss=16 * (2.0 - 0.05 * at)),
     "losses of single rows": lambda at: sft(at, loss=[0.4, 1.9, 2.2][at % 3]),
+    "a gradient that DeepSpeed does not tell": lambda at: sft(at, grad_norm=0.0),
     "a rate of SGD": lambda at: sft(at, learning_rate=2.0),
     "a rate of tuned prompts and a noisy loss": lambda at: sft(at, loss=1.0 + 0.3 * (at % 3), learning_rate=0.3),
     "a reward model": lambda at: sft(at, loss=0.69 - 0.01 * at, accuracy=0.6, margin=0.2, mean_reward=0.4),
@@ -154,6 +163,12 @@ def test_one_step_that_is_a_whole_epoch_is_too_few() -> None:
     bar = "100%|██████████| 1/1 [00:00<00:00,  7.9it/s]\n"
     assert log(sft, steps=1, tail=bar) == ["too-few-training-steps"]
     assert log(sft, steps=1, end={**END, "epoch": "0.01"}, tail=bar) == []
+
+
+def test_the_bar_of_an_evaluation_is_not_that_of_training() -> None:
+    bar = "100%|██████████| 1/1 [00:00<00:00,  7.9it/s]\n"
+    end = {"train_runtime": "0.203", "train_steps_per_second": "19.71", "train_loss": "5.8", "epoch": "1"}
+    assert log(sft, steps=0, end=end, tail=bar) == []
 
 
 def test_two_jobs_in_one_log_are_told_and_one_that_started_again_is_not() -> None:

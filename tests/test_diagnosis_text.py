@@ -49,18 +49,26 @@ def test_a_guess_is_called_one() -> None:
     assert "full (93 %)" in told("diagnosed", **{"class": "full", "confidence": 0.93})
 
 
-def test_only_rules_that_hold_for_the_job_s_kind_are_named(tmp_path: Path) -> None:
-    """A rule about rows finds nothing in a script: `holdfast inspect` asks it about the data."""
+def test_only_rules_that_report_this_very_fault_are_named(tmp_path: Path) -> None:
+    """Those that object to the job's own file; of a log alone nobody knows whether any does."""
     (tmp_path / "train.log").write_text(MISSING)
-    (tmp_path / "train.py").write_text("from trl import SFTTrainer\n")
-    (tmp_path / "job.yaml").write_text("method: dpo\nmodel: acme/chat\ndataset: rows.jsonl\n")
+    (tmp_path / "rows.jsonl").write_text('{"question": "a", "answer": "b"}\n')
+    data = f'load_dataset("json", data_files="{tmp_path / "rows.jsonl"}", split="train")'
+    script = f"from datasets import load_dataset\nfrom trl import DPOConfig, DPOTrainer\n\nrows = {data}\n"
+    trainer = 'DPOTrainer("acme/chat", args=DPOConfig("out"), train_dataset=rows)\n'
+    (tmp_path / "train.py").write_text(script + trainer)
+    (tmp_path / "other.py").write_text(script + trainer.replace("=rows", "=prepared(rows)"))
+    (tmp_path / "job.yaml").write_text(f"method: dpo\nmodel: acme/chat\ndataset: {tmp_path / 'rows.jsonl'}\n")
 
-    def named(*targets: str) -> tuple[list[str], list[str]]:
+    def named(*targets: str) -> list[str]:
         (cause, *_) = holdfast.diagnose([str(tmp_path / each) for each in targets])["causes"]
         assert cause["class"] == "dataset-missing-column"
-        return cause["prevented_by"], cause["inspected_by"]
+        return [*cause["prevented_by"], *cause["inspected_by"]]
 
-    assert named("train.log", "train.py") == named("train.log") == (["DAT101"], ["DAT217"])
-    assert named("train.log", "job.yaml") == (["DAT101", "DAT217"], [])
+    assert named("train.log", "train.py") == named("train.log", "job.yaml") == ["DAT101"]
+    assert named("train.log", "other.py") == named("train.log") == []
+
+
+def test_rules_about_rows_are_named_as_inspect_s() -> None:
     shown = told("diagnosed", prevented_by=["DAT101"], inspected_by=["DAT217"])
     assert "found before launch by DAT101\n  found in the data by DAT217 (`holdfast inspect`)" in shown

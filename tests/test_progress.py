@@ -14,6 +14,7 @@ from holdfast.core.event import (
     Stage,
     Started,
     Starting,
+    Stopper,
     StopRequested,
 )
 from holdfast.engine.run.advice import next_commands
@@ -114,7 +115,7 @@ def test_the_evaluation_before_training_is_remembered() -> None:
         ((*BEGUN, said("heartbeat", phase="load")), "loading model and data"),
         ((*BEGUN, said("start", step=0, max_steps=9)), "training"),
         ((*BEGUN, said("step", step=5, max_steps=9), said("heartbeat", phase="evaluate")), "evaluating"),
-        ((*BEGUN, said("step", step=5, max_steps=9), StopRequested(at_s=3, by="a person")), "stopping"),
+        ((*BEGUN, said("step", step=5, max_steps=9), StopRequested(at_s=3, by=Stopper.PERSON)), "stopping"),
         ((*BEGUN, said("step", step=9, max_steps=9)), "finishing"),
         ((*BEGUN, ended(9, 1), Closed(at_s=9, stage=Stage.FAILED)), "failed"),
     ],

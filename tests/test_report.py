@@ -21,6 +21,7 @@ from holdfast.core.event import (
     Stage,
     Started,
     Starting,
+    Stopper,
     StopRequested,
 )
 from holdfast.engine.report.chart import Axis, Series, draw_plot, log_axis, make_axis, thin
@@ -243,7 +244,7 @@ def test_a_failed_run_says_what_to_do_and_shows_its_last_words() -> None:
             (
                 ASKED,
                 *started(),
-                StopRequested(at_s=2, by="a person"),
+                StopRequested(at_s=2, by=Stopper.PERSON),
                 ended(4, 1),
                 Closed(at_s=4, stage=Stage.CANCELLED),
             ),

@@ -20,6 +20,7 @@ from holdfast.core.event import (
     Stage,
     Started,
     Starting,
+    Stopper,
     StopRequested,
     event_from_json,
     event_to_json,
@@ -28,8 +29,6 @@ from holdfast.core.event import (
 from holdfast.core.plan import Attempt
 from holdfast.engine.run.delivery import Delivery
 from holdfast.engine.run.supervise import (
-    PERSON,
-    TIMEOUT,
     Close,
     Dependencies,
     Flow,
@@ -114,8 +113,8 @@ def test_the_timeout_stops_and_then_kills() -> None:
     flow = running(Limits(timeout_s=100, grace_s=50))
 
     assert isinstance(flow.send([polled(Liveness.ALIVE, at_s=101)]), Poll)
-    assert flow.send([polled(Liveness.ALIVE, at_s=102)]) == Stop(TIMEOUT)
-    assert isinstance(flow.send([StopRequested(at_s=102, by=TIMEOUT)]), Poll)
+    assert flow.send([polled(Liveness.ALIVE, at_s=102)]) == Stop(Stopper.TIMEOUT)
+    assert isinstance(flow.send([StopRequested(at_s=102, by=Stopper.TIMEOUT)]), Poll)
     assert isinstance(flow.send([polled(Liveness.ALIVE, at_s=152)]), Poll)
     assert flow.send([polled(Liveness.ALIVE, at_s=153)]) == TakeStacks()
     assert isinstance(flow.send([]), Poll)
@@ -131,7 +130,7 @@ def test_a_stop_from_another_terminal_makes_the_run_cancelled() -> None:
     """A stop that somebody else wrote into the ledger is heard, and not signalled a second time."""
     flow = running()
 
-    assert isinstance(flow.send([StopRequested(at_s=3, by=PERSON), polled(Liveness.ALIVE)]), Poll)
+    assert isinstance(flow.send([StopRequested(at_s=3, by=Stopper.PERSON), polled(Liveness.ALIVE)]), Poll)
     end = closing(flow, said("end", status="stopped", step=4, max_steps=9), polled(Liveness.ENDED, exit_code=143))
     assert end == Close(Stage.CANCELLED, "stopped by a person at step 4 of 9")
 
@@ -139,9 +138,20 @@ def test_a_stop_from_another_terminal_makes_the_run_cancelled() -> None:
 def test_a_job_that_finished_before_it_heard_the_stop_succeeded() -> None:
     """What is done is done."""
     flow = running()
-    flow.send([StopRequested(at_s=3, by=PERSON)])
+    flow.send([StopRequested(at_s=3, by=Stopper.PERSON)])
 
     assert closing(flow, said("end", status="finished"), polled(Liveness.ENDED, exit_code=0)).stage is Stage.SUCCEEDED
+
+
+@pytest.mark.parametrize("exit_code", [143, -15, -9])
+def test_a_stop_after_the_last_line_of_the_script_changes_nothing(exit_code: int) -> None:
+    """The model is whole, and the process is only leaving; a crash of it is a failure still."""
+    flow = running()
+    flow.send([StopRequested(at_s=3, by=Stopper.PERSON)])
+    finished = said("end", status="finished", step=9, max_steps=9)
+
+    assert closing(flow, finished, polled(Liveness.ENDED, exit_code=exit_code)) == Close(Stage.SUCCEEDED, "")
+    assert closing(running(), finished, polled(Liveness.ENDED, exit_code=-11)).stage is Stage.FAILED
 
 
 def test_a_supervisor_killed_between_intent_and_start_hands_over_the_same_attempt() -> None:
@@ -170,7 +180,7 @@ def test_an_attempt_killed_together_with_its_supervisor_is_continued_at_once(exi
     [
         ([said("end", status="finished")], 0, Stage.SUCCEEDED),
         ([said("end", status="failed", because="KeyError: 'a'")], 1, Stage.FAILED),
-        ([StopRequested(at_s=3, by=PERSON)], -9, Stage.CANCELLED),
+        ([StopRequested(at_s=3, by=Stopper.PERSON)], -9, Stage.CANCELLED),
     ],
 )
 def test_an_attempt_that_ended_by_itself_meanwhile_is_judged(told: list[Event], exit_code: int, stage: Stage) -> None:
@@ -195,7 +205,7 @@ def test_a_supervisor_killed_before_its_verdict_gives_it_now() -> None:
 
 def test_a_resumed_run_forgets_the_old_stop() -> None:
     """The new attempt is not taken for cancelled."""
-    state = fold([ASKED, *STARTED, StopRequested(at_s=3, by=PERSON), polled(Liveness.ENDED, exit_code=143)])
+    state = fold([ASKED, *STARTED, StopRequested(at_s=3, by=Stopper.PERSON), polled(Liveness.ENDED, exit_code=143)])
     flow = supervise(state, Limits())
     next(flow)
     flow.send([Starting(at_s=5, attempt=2, backend="fake"), Started(at_s=6, attempt=2, id="r/2")])
@@ -308,7 +318,7 @@ EVENTS = st.lists(
         st.builds(
             polled, st.sampled_from(Liveness), st.floats(0, 9), st.none() | st.integers(-15, 3), st.integers(1, 3)
         ),
-        st.builds(StopRequested, at_s=st.floats(0, 9), by=st.sampled_from([PERSON, TIMEOUT])),
+        st.builds(StopRequested, at_s=st.floats(0, 9), by=st.sampled_from([Stopper.PERSON, Stopper.TIMEOUT])),
         st.builds(
             Reported,
             at_s=st.floats(0, 9),

@@ -19,9 +19,9 @@ from holdfast.app import VERBS, in_json, load_api
 from holdfast.core.errors import HoldfastError, UsageError
 
 if TYPE_CHECKING:
+    from holdfast.app import explaining as _explaining
     from holdfast.app.check import verb as _check
     from holdfast.app.diagnose import verb as _diagnose
-    from holdfast.app.explaining import explain
     from holdfast.app.inspect import verb as _inspect
     from holdfast.app.rehearse import verb as _rehearse
     from holdfast.app.rendering import render
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from holdfast.app.run import verb as _run
 
     check = in_json(_check.check)
+    explain = in_json(_explaining.explain)
     rehearse = in_json(_rehearse.rehearse)
     inspect = in_json(_inspect.inspect)
     diagnose = in_json(_diagnose.diagnose)

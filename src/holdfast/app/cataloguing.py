@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from packaging.version import Version
 
@@ -33,8 +33,8 @@ from holdfast.history.messages.coverage import MODULES
 from holdfast.history.messages.history import MessageHistory, parse_messages
 from holdfast.history.messages.reading import read_messages
 from holdfast.history.release import read_release
+from holdfast.results.catalog import CatalogResult
 
-Answer = dict[str, Any]
 Progress = Callable[[str], None]
 
 FEW: Final = 4
@@ -47,7 +47,7 @@ def catalog(
     source: str | None = None,
     target: str | None = None,
     on_progress: Progress = lambda _: None,
-) -> Answer:
+) -> CatalogResult:
     """Read releases into the API history, and into what the libraries say.
 
     Args:
@@ -71,7 +71,7 @@ def catalog(
     else:
         added = _build(chosen, wheels, folders, on_progress)
     releases = {package: len(parse_history(text).versions) for package, text in load_texts(folder).items()}
-    return {"schema": 1, "verb": "catalog", "folder": str(folder), "added": added, "releases": releases}
+    return CatalogResult(verb="catalog", folder=str(folder), added=added, releases=releases)
 
 
 @dataclass(frozen=True, slots=True)

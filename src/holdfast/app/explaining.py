@@ -1,7 +1,7 @@
 """Explaining rules, classes of failure, and the keys of a job file."""
 
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from holdfast.app.examples import objections
 from holdfast.core.diagnosis import Signature
@@ -15,14 +15,15 @@ from holdfast.engine.explain.classes import render_class
 from holdfast.engine.explain.index import render_area, render_index
 from holdfast.engine.explain.job_keys import render_keys
 from holdfast.engine.explain.rules import render_short_page
+from holdfast.results import Json
+from holdfast.results.explain import ExplainResult
 from holdfast.rules import AREAS, all_rules
 from holdfast.signatures import all_signatures
 
 JOB: Final = "job"
-Answer = dict[str, Any]
 
 
-def explain(code: str | None = None) -> Answer:
+def explain(code: str | None = None) -> ExplainResult:
     """Explain a rule, an area of rules, a class of failure, or the keys of a job file.
 
     >>> import holdfast
@@ -33,14 +34,11 @@ def explain(code: str | None = None) -> Answer:
         code: A rule's code or name (`ARG101`, `renamed-argument`), an area (`ARG`), a class of failure that `diagnose`
             names, `job`, or a key of a job file (`dataset.rows`, `train.learning_rate`). None lists all rules and classes.
 
-    Returns:
-        `text`, the page in Markdown, and `about`, the same for programs.
-
     Raises:
         UsageError: Nothing has that name.
     """
     about, text = _index() if code is None else _find(code)
-    return {"schema": 1, "verb": "explain", "about": about, "text": text}
+    return ExplainResult(verb="explain", about=about, text=text)
 
 
 def names() -> list[str]:
@@ -58,13 +56,13 @@ def names() -> list[str]:
     ]
 
 
-def _index() -> tuple[Answer, str]:
+def _index() -> tuple[Json, str]:
     rules, signatures = all_rules(), all_signatures()
     about = {"rules": [rule.as_json() for rule in rules], "classes": [_class_json(each) for each in signatures]}
     return about, render_index(AREAS, rules, signatures)
 
 
-def _find(code: str) -> tuple[Answer, str]:
+def _find(code: str) -> tuple[Json, str]:
     """Return what has a name, as JSON and as text; a rule and the failure that it prevents may share one.
 
     Raises:
@@ -86,18 +84,18 @@ def _find(code: str) -> tuple[Answer, str]:
     raise UsageError(f"nothing is called {code!r}", where="holdfast explain", fix=_suggestion(code))
 
 
-def _area(area: str) -> tuple[Answer, str]:
+def _area(area: str) -> tuple[Json, str]:
     rules = [rule for rule in all_rules() if rule.code.startswith(area)]
     about = {"area": area, "title": AREAS[area], "rules": [rule.as_json() for rule in rules]}
     return about, render_area(area, AREAS[area], rules)
 
 
-def _rule_page(rule: Rule) -> tuple[Answer, str]:
+def _rule_page(rule: Rule) -> tuple[Json, str]:
     about = {**rule.as_json(), "why": rule.why, "source": rule.source}
     return about, render_short_page(rule, partial(objections, rule))
 
 
-def _class_json(signature: Signature) -> Answer:
+def _class_json(signature: Signature) -> Json:
     return {
         "class": signature.name,
         "title": signature.title,

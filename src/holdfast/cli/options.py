@@ -2,12 +2,11 @@
 
 import json
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import click
 
 from holdfast.cli.completion import complete_codes, complete_folders, complete_keys, complete_runs
-from holdfast.engine.check.answers import exit_code
 from holdfast.results import Result, to_json
 
 sets = click.option(
@@ -40,7 +39,7 @@ detach = click.option("--detach", is_flag=True, help="Return at once; a supervis
 
 offline = click.option("--offline", is_flag=True, help="Don't contact the Hub; skip rules that need it.")
 
-Answer = TypeVar("Answer", bound=Result | dict[str, Any])
+Answer = TypeVar("Answer", bound=Result)
 ARGUMENTS = "holdfast.arguments"
 
 
@@ -57,4 +56,4 @@ class WithArguments(click.Command):
 def put_out(result: Answer, format_: str, text: Callable[[Answer], str]) -> int:
     """Print a result on standard output; return the exit code it stands for."""
     click.echo(json.dumps(to_json(result), indent=2) if format_ == "json" else text(result))
-    return result.exit_code if isinstance(result, Result) else exit_code(result)
+    return result.exit_code

@@ -91,7 +91,9 @@ class Signature:
         page: What it is, why it happens and how it is prevented, in Markdown.
         retry: Whether another attempt can help as things are.
         remedy: What can be changed without asking anybody.
-        prevented_by: Codes of the rules that find it before launch.
+        prevented_by: Codes of the rules that find faults of this class before launch.
+        found_by: Those of them that report the very case of a log, each with the condition on the log's values under which it does, as `when` of
+            a mark; empty where it reports every case of the class. A value that the log does not give is None.
         source: Where this is known from, and how it was tried.
         marks: The lines that speak for it.
         covers: Classes that are only its echo when both are found: a rank that died covers the timeout of its peers.
@@ -109,6 +111,7 @@ class Signature:
     retry: Retry = "after-change"
     remedy: tuple[Remedy, ...] = ()
     prevented_by: tuple[str, ...] = ()
+    found_by: Mapping[str, str] = field(default_factory=dict[str, str])
     source: str
     marks: tuple[Pattern, ...] = ()
     covers: tuple[str, ...] = ()
@@ -145,6 +148,7 @@ class Cause:
         cause: The signature's words with the log's own values.
         fix: Likewise.
         remedy: Its changes, likewise.
+        found_by: Codes of the rules that report this very case before launch.
     """
 
     signature: Signature
@@ -153,6 +157,7 @@ class Cause:
     cause: str
     fix: str
     remedy: tuple[Remedy, ...] = ()
+    found_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

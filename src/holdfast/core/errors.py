@@ -50,7 +50,7 @@ class HoldfastError(Exception):
         return self.where if isinstance(self.where, Spot) else Spot(self.where)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the error as `contract.md` §2 spells it."""
+        """Return the error as `docs/contract.md` shows it."""
         path = self.spot.path if isinstance(self.where, Spot) else None
         place = {"path": path, "line": self.spot.line, "column": self.spot.column}
         return {"what": self.what, "where": str(self.where), **place, "fix": self.fix}

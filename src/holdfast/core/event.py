@@ -7,9 +7,13 @@ was killed continues where it was.
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
+from signal import SIGINT, SIGKILL, SIGTERM
 from typing import Any, Literal
 
 from holdfast.core.errors import LedgerError
+
+ENDED_FROM_OUTSIDE = (128 + SIGTERM, -SIGTERM, -SIGINT, -SIGKILL)
+"""Exit codes of a process that a stop ended, or a kill."""
 
 
 class Stage(StrEnum):
@@ -25,6 +29,13 @@ class Stage(StrEnum):
     def ended(self) -> bool:
         """Whether nothing further can happen by itself."""
         return self in (Stage.SUCCEEDED, Stage.FAILED, Stage.CANCELLED)
+
+
+class Stopper(StrEnum):
+    """Who asked a run to stop, in the words of the verdict."""
+
+    PERSON = "a person"
+    TIMEOUT = "the timeout"
 
 
 Refuser = Literal["check", "rehearsal", ""]
@@ -81,7 +92,7 @@ class Reported:
     """The training process said something.
 
     Attributes:
-        said: One event of `contract.md` §4, as it came.
+        said: One event of the training process (`docs/contract.md`), as it came.
     """
 
     at_s: float
@@ -110,11 +121,11 @@ class StopRequested:
     """The attempt is to save and end.
 
     Attributes:
-        by: `a person` or `the timeout`, for the verdict's sentence.
+        by: Who asked for it.
     """
 
     at_s: float
-    by: str
+    by: Stopper
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +213,7 @@ class RunState:
     Attributes:
         started_s: When the run was asked for, unix time.
         seen_s: When the last event happened.
-        stop: Who asked the current attempt to stop, or empty.
+        stop: Who asked the current attempt to stop; None where nobody did.
         stop_s: When they did.
         pushes: The last push to each repository of the Hub, as the training process told it when it began.
         deliveries: What was found there afterwards, by repository.
@@ -216,7 +227,7 @@ class RunState:
     because: str = ""
     started_s: float = 0.0
     seen_s: float = 0.0
-    stop: str = ""
+    stop: Stopper | None = None
     stop_s: float = 0.0
     attempts: tuple[AttemptState, ...] = ()
     pushes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
@@ -258,7 +269,7 @@ def advance(state: RunState, event: Event) -> RunState:
                 number=event.attempt, backend=event.backend, started_s=event.at_s, resume_from=event.resume_from
             )
             kept = tuple(old for old in state.attempts if old.number != event.attempt)
-            state = replace(state, attempts=(*kept, attempt), stage=Stage.QUEUED, because="", stop="")
+            state = replace(state, attempts=(*kept, attempt), stage=Stage.QUEUED, because="", stop=None)
         case StopRequested():
             state = replace(state, stop=event.by, stop_s=event.at_s)
         case Delivered():
@@ -319,9 +330,12 @@ def _advance_report(attempt: AttemptState, said: Mapping[str, Any]) -> AttemptSt
 
 
 def _how_it_ended(attempt: AttemptState, exit_code: int | None) -> Stage:
-    """Judge an ended attempt. Exit code 0 alone is not success: the trainer must have reached its last step."""
+    """Judge an ended attempt. Exit code 0 alone is not success: the trainer must have reached its last step.
+
+    An attempt that finished and was then ended from outside had nothing left to do but to leave.
+    """
     end = attempt.end or {}
-    if end.get("status") == "finished" and exit_code in (0, None):
+    if end.get("status") == "finished" and exit_code in (0, None, *ENDED_FROM_OUTSIDE):
         return Stage.SUCCEEDED
     return Stage.CANCELLED if end.get("status") == "stopped" else Stage.FAILED
 
@@ -342,6 +356,8 @@ def event_from_json(kind: str, fields: Mapping[str, Any]) -> Event:
     values = dict(fields)
     if kind == "polled":
         values["answer"] = Liveness(values["answer"])
+    if kind == "stopasked":
+        values["by"] = Stopper(values["by"])
     if kind == "closed":
         values |= {"stage": Stage(values["stage"]), "codes": tuple(values.get("codes", ()))}
     return KINDS[kind](**values)

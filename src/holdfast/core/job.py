@@ -1,4 +1,4 @@
-"""The job: what a user asks for, before anything is looked up. Keys as in `contract.md` §3.
+"""The job: what a user asks for, before anything is looked up. `docs/job.schema.json` is its schema.
 
 A key with nothing after it is as good as none: its default holds.
 """

@@ -171,7 +171,13 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenFigures:
-    """Tokens of a row, or of a step; 95 in 100 of them have at most `p95`, which is None where that is not known."""
+    """Tokens of a row, or of a step.
+
+    Attributes:
+        mean: On average.
+        max: At most.
+        p95: At most, in 95 of 100; None where that is not known.
+    """
 
     mean: float
     max: float

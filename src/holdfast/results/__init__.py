@@ -13,11 +13,11 @@ from msgspec import Struct, to_builtins
 Json = dict[str, Any]
 
 
-class Part(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ResultPart(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A part of a result."""
 
 
-class Result(Part, frozen=True, kw_only=True, tag_field="schema", tag=1):
+class Result(ResultPart, frozen=True, kw_only=True, tag_field="schema", tag=1):
     """A result. `schema` is the version of its JSON object: it changes when a field changes its meaning or goes."""
 
     @property
@@ -26,9 +26,7 @@ class Result(Part, frozen=True, kw_only=True, tag_field="schema", tag=1):
         return 0
 
 
-def to_json(result: Result | Json) -> Json:
+def to_json(result: Result) -> Json:
     """Return a result as the object that `--format json` prints."""
-    if not isinstance(result, Result):  # verbs that answer in JSON themselves still
-        return result
     told: Json = json.loads(json.dumps(to_builtins(result)))
     return told

@@ -5,14 +5,14 @@ from enum import StrEnum
 from typing import Literal
 
 from holdfast.core.finding import Severity
-from holdfast.results import Part, Result
+from holdfast.results import Result, ResultPart
 
 Verdict = Literal["pass", "fail"]
 Position = tuple[int, int]
 """A line and a column, both counted from 1; columns in characters."""
 
 
-class ReportedEdit(Part, frozen=True, kw_only=True):
+class ReportedEdit(ResultPart, frozen=True, kw_only=True):
     """One edit of a fix.
 
     Attributes:
@@ -30,7 +30,7 @@ class ReportedEdit(Part, frozen=True, kw_only=True):
     path: str | None = None
 
 
-class ReportedFix(Part, frozen=True, kw_only=True):
+class ReportedFix(ResultPart, frozen=True, kw_only=True):
     """A fix.
 
     Attributes:
@@ -44,7 +44,7 @@ class ReportedFix(Part, frozen=True, kw_only=True):
     edits: Sequence[ReportedEdit] | None = None
 
 
-class ReportedSuppression(Part, frozen=True, kw_only=True):
+class ReportedSuppression(ResultPart, frozen=True, kw_only=True):
     """The comment that suppresses a finding.
 
     Attributes:
@@ -56,7 +56,7 @@ class ReportedSuppression(Part, frozen=True, kw_only=True):
     reason: str
 
 
-class ReportedFinding(Part, frozen=True, kw_only=True):
+class ReportedFinding(ResultPart, frozen=True, kw_only=True):
     """A finding, with its place in the file.
 
     Attributes:
@@ -106,7 +106,7 @@ class SuppressedFinding(ReportedFinding, frozen=True, kw_only=True):
     suppressed_by: ReportedSuppression
 
 
-class ReportedSkip(Part, frozen=True, kw_only=True):
+class ReportedSkip(ResultPart, frozen=True, kw_only=True):
     """A rule that was not checked.
 
     Attributes:
@@ -120,7 +120,7 @@ class ReportedSkip(Part, frozen=True, kw_only=True):
     because: str
 
 
-class AppliedFix(Part, frozen=True, kw_only=True):
+class AppliedFix(ResultPart, frozen=True, kw_only=True):
     """A fix that was made, or that `--diff` shows.
 
     Attributes:
@@ -149,7 +149,7 @@ class ItemVerdict(StrEnum):
     NOT_APPLICABLE = "not applicable"
 
 
-class ChecklistEvidence(Part, frozen=True, kw_only=True):
+class ChecklistEvidence(ResultPart, frozen=True, kw_only=True):
     """What an item's verdict rests on.
 
     Attributes:
@@ -167,7 +167,7 @@ class ChecklistEvidence(Part, frozen=True, kw_only=True):
     cell: int | None = None
 
 
-class ChecklistItem(Part, frozen=True, kw_only=True):
+class ChecklistItem(ResultPart, frozen=True, kw_only=True):
     """An item of the pre-flight checklists.
 
     Attributes:
@@ -187,7 +187,7 @@ class ChecklistItem(Part, frozen=True, kw_only=True):
     evidence: Sequence[ChecklistEvidence]
 
 
-class TargetResult(Part, frozen=True, kw_only=True):
+class TargetResult(ResultPart, frozen=True, kw_only=True):
     """What was found in one target.
 
     Attributes:
@@ -224,7 +224,7 @@ class TargetResult(Part, frozen=True, kw_only=True):
         return errors or bool(strict and self.skipped)
 
 
-class UncheckedFile(Part, frozen=True, kw_only=True):
+class UncheckedFile(ResultPart, frozen=True, kw_only=True):
     """A file of a folder that was not checked.
 
     Attributes:
@@ -236,7 +236,7 @@ class UncheckedFile(Part, frozen=True, kw_only=True):
     because: str
 
 
-class RuleCount(Part, frozen=True, kw_only=True):
+class RuleCount(ResultPart, frozen=True, kw_only=True):
     """How often a rule reports.
 
     Attributes:
@@ -260,7 +260,7 @@ class CheckResult(Result, frozen=True, kw_only=True):
     Attributes:
         verdict: `fail` where a target has an error, or is strict and has a skip.
         elapsed_s: Seconds that it took.
-        targets: What was found in each target, in the order of their names.
+        targets: What was found in each target, in the order in which they were named; in a folder, in that of their paths.
         others: How many scripts and notebooks of the folders use none of the libraries.
         passed_over: Files of the folders that could not be checked.
         statistics: The findings of each rule, counted; present with `--statistics`.

@@ -6,10 +6,10 @@ from typing import Any, Literal
 from msgspec import field
 
 from holdfast.core.diagnosis import Phase, Retry
-from holdfast.results import Part, Result
+from holdfast.results import Result, ResultPart
 
 
-class ReportedEvidence(Part, frozen=True, kw_only=True):
+class ReportedEvidence(ResultPart, frozen=True, kw_only=True):
     """A line of a log that shows a cause.
 
     Attributes:
@@ -25,7 +25,7 @@ class ReportedEvidence(Part, frozen=True, kw_only=True):
     rank: int | None
 
 
-class RemedyEdit(Part, frozen=True, kw_only=True):
+class RemedyEdit(ResultPart, frozen=True, kw_only=True):
     """A change of the job that removes a cause.
 
     Attributes:
@@ -41,7 +41,7 @@ class RemedyEdit(Part, frozen=True, kw_only=True):
     after: Any = field(name="to")
 
 
-class ReportedCause(Part, frozen=True, kw_only=True):
+class ReportedCause(ResultPart, frozen=True, kw_only=True):
     """A cause of a failure.
 
     Attributes:
@@ -71,7 +71,7 @@ class ReportedCause(Part, frozen=True, kw_only=True):
     inspected_by: Sequence[str]
 
 
-class DiagnosedJob(Part, frozen=True, kw_only=True):
+class DiagnosedJob(ResultPart, frozen=True, kw_only=True):
     """The job file or script that was read with the logs.
 
     Attributes:

@@ -7,11 +7,11 @@ from holdfast.core.finding import Severity
 from holdfast.core.methods import Method
 from holdfast.core.scan import MaskedRow, RewardResult
 from holdfast.core.shape import DatasetType, Format
-from holdfast.results import Part, Result
+from holdfast.results import Result, ResultPart
 from holdfast.results.check import ReportedSkip, Verdict
 
 
-class InspectedDataset(Part, frozen=True, kw_only=True):
+class InspectedDataset(ResultPart, frozen=True, kw_only=True):
     """The split that was inspected.
 
     Attributes:
@@ -27,7 +27,7 @@ class InspectedDataset(Part, frozen=True, kw_only=True):
     columns: Mapping[str, str]
 
 
-class MethodReadiness(Part, frozen=True, kw_only=True):
+class MethodReadiness(ResultPart, frozen=True, kw_only=True):
     """Whether a method can train on the dataset as it is.
 
     Attributes:
@@ -49,7 +49,7 @@ class MethodReadiness(Part, frozen=True, kw_only=True):
     unmapped: str = ""
 
 
-class RowProblem(Part, frozen=True, kw_only=True):
+class RowProblem(ResultPart, frozen=True, kw_only=True):
     """What a rule finds in the rows.
 
     Attributes:
@@ -69,7 +69,7 @@ class RowProblem(Part, frozen=True, kw_only=True):
     count: int | None
 
 
-class TokenReport(Part, frozen=True, kw_only=True):
+class TokenReport(ResultPart, frozen=True, kw_only=True):
     """What the tokenizer and the chat template make of the rows. All lengths are in tokens.
 
     Attributes:

@@ -6,11 +6,11 @@ from typing import Any, Literal
 from msgspec import field
 
 from holdfast.core.rehearsal import Blame, LearntFigures, StageName, Status
-from holdfast.results import Part, Result
+from holdfast.results import Result, ResultPart
 from holdfast.results.check import Verdict
 
 
-class ReportedStage(Part, frozen=True, kw_only=True):
+class ReportedStage(ResultPart, frozen=True, kw_only=True):
     """A stage of the path.
 
     Attributes:
@@ -26,7 +26,7 @@ class ReportedStage(Part, frozen=True, kw_only=True):
     because: str | None
 
 
-class OutputLine(Part, frozen=True, kw_only=True):
+class OutputLine(ResultPart, frozen=True, kw_only=True):
     """A line that a rehearsal's process wrote.
 
     Attributes:
@@ -40,7 +40,7 @@ class OutputLine(Part, frozen=True, kw_only=True):
     text: str
 
 
-class RehearsalFailure(Part, frozen=True, kw_only=True):
+class RehearsalFailure(ResultPart, frozen=True, kw_only=True):
     """Why a rehearsal failed.
 
     Attributes:
@@ -82,7 +82,7 @@ class RehearsalFailure(Part, frozen=True, kw_only=True):
     prevented_by: Sequence[str]
 
 
-class RehearsalWarning(Part, frozen=True, kw_only=True):
+class RehearsalWarning(ResultPart, frozen=True, kw_only=True):
     """What may be wrong, though the job may be of use all the same.
 
     Attributes:
@@ -96,7 +96,7 @@ class RehearsalWarning(Part, frozen=True, kw_only=True):
     message: str
 
 
-class NotRehearsed(Part, frozen=True, kw_only=True):
+class NotRehearsed(ResultPart, frozen=True, kw_only=True):
     """Something of the job that was not shown.
 
     Attributes:
@@ -108,7 +108,7 @@ class NotRehearsed(Part, frozen=True, kw_only=True):
     because: str
 
 
-class ShrunkSetting(Part, frozen=True, kw_only=True):
+class ShrunkSetting(ResultPart, frozen=True, kw_only=True):
     """Something that was made smaller for the rehearsal.
 
     Attributes:

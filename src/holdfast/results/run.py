@@ -6,12 +6,12 @@ from typing import Literal
 from msgspec import UNSET, UnsetType
 
 from holdfast.core.event import Stage
-from holdfast.results import Part, Result
+from holdfast.results import Result, ResultPart
 from holdfast.results.check import CheckResult
 from holdfast.results.rehearse import RehearseResult
 
 
-class AttemptResult(Part, frozen=True, kw_only=True):
+class AttemptResult(ResultPart, frozen=True, kw_only=True):
     """An attempt of a run.
 
     Attributes:
@@ -39,7 +39,7 @@ class AttemptResult(Part, frozen=True, kw_only=True):
     remedy: None
 
 
-class DeliveryResult(Part, frozen=True, kw_only=True):
+class DeliveryResult(ResultPart, frozen=True, kw_only=True):
     """Whether what was pushed is on the Hub.
 
     Attributes:
@@ -55,7 +55,7 @@ class DeliveryResult(Part, frozen=True, kw_only=True):
     folder: str | None
 
 
-class RequestedRun(Part, frozen=True, kw_only=True):
+class RequestedRun(ResultPart, frozen=True, kw_only=True):
     """What a run was started with.
 
     Attributes:
@@ -77,7 +77,7 @@ class RequestedRun(Part, frozen=True, kw_only=True):
     pushed: str | None = None
 
 
-class RunRefusal(Part, frozen=True):
+class RunRefusal(ResultPart, frozen=True):
     """One thing that forbids a run.
 
     Attributes:
@@ -93,7 +93,7 @@ class RunRefusal(Part, frozen=True):
     fix: str | None
 
 
-class NextCommand(Part, frozen=True, kw_only=True):
+class NextCommand(ResultPart, frozen=True, kw_only=True):
     """A command that makes sense for a run as it stands.
 
     Attributes:
@@ -195,7 +195,7 @@ class LogsResult(Result, frozen=True, kw_only=True):
     stderr: str
 
 
-class DamagedFile(Part, frozen=True, kw_only=True):
+class DamagedFile(ResultPart, frozen=True, kw_only=True):
     """What is wrong with one file of a checkpoint.
 
     Attributes:

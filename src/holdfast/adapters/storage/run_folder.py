@@ -1,4 +1,4 @@
-"""Run folders: where everything about one run lies. The layout is `contract.md` §4."""
+"""Run folders: where everything about one run lies. `docs/contract.md` shows the layout."""
 
 import json
 import random

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from msgspec import structs
 
 from holdfast.adapters.targets import Target, read_target
+from holdfast.app.check import programs
 from holdfast.app.check.target_request import COMMAND_LINE, IGNORES, STANDARD_INPUT, TargetRequest, rows_at_hand
 from holdfast.app.outside import WALKED, open_outside
 from holdfast.core.errors import HoldfastError, UsageError, flatten
@@ -112,8 +113,6 @@ def _check(asked: Target, rules: Sequence[Rule], question: TargetRequest) -> Che
         from holdfast.app.check import jobs
 
         return jobs.check(asked, asked.job, rules, outside, question.unasked)
-    from holdfast.app.check import programs
-
     checked = programs.check(asked, rules, question.resolve, outside)
     if question.unasked != WALKED:
         return checked

@@ -62,10 +62,11 @@ def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None
     if past.running and found.is_quiet:
         found = replace(found, verdict="healthy", missing=(), is_quiet=False)
     paths = [path for path, _ in past.files]
+    reported = {each.rule.code for each in job.findings if each.rule} if job and not job.unread else None
     result = (
-        diagnose_result(found, paths, asked.settings, asked.is_so, job=past.job)
+        diagnose_result(found, paths, asked.settings, asked.is_so, job=past.job, reported=reported)
         if asked
-        else diagnose_result(found, paths, job=past.job)
+        else diagnose_result(found, paths, job=past.job, reported=reported)
     )
     return structs.replace(
         result,

@@ -25,7 +25,7 @@ from holdfast.app.run.refusing import keep
 from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import NO_OBSERVER, Run, RunObserver, open_backend, open_run, require_backend
 from holdfast.core.errors import UsageError
-from holdfast.core.event import RunRequested, Stage, StopRequested
+from holdfast.core.event import RunRequested, Stage, Stopper, StopRequested
 from holdfast.core.plan import Plan
 from holdfast.engine.check.answers import check_result, target_result
 from holdfast.engine.check.job_facts import process_count
@@ -33,7 +33,6 @@ from holdfast.engine.rehearse.answers import summarize_rehearsal
 from holdfast.engine.run.answers import run_result
 from holdfast.engine.run.launch import apply_job, describe, name_job, place_plan, refusals
 from holdfast.engine.run.progress import follow
-from holdfast.engine.run.supervise import PERSON
 from holdfast.engine.run.verdict import render_verdict
 from holdfast.results.run import RunResult
 
@@ -179,7 +178,7 @@ def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver =
     state = found.state()
     if not state.current or state.current.stage.ended or not state.current.id:
         raise UsageError(f"{found.name} is not running: {state.stage}", where=str(found.folder), fix="nothing to do")
-    found.ledger.append(found.name, [StopRequested(at_s=SystemClock().now_s(), by=PERSON)])
+    found.ledger.append(found.name, [StopRequested(at_s=SystemClock().now_s(), by=Stopper.PERSON)])
     open_backend(load_plan(found.folder)).stop(state.current.id)
     return _stay(found, observer, detach=False)
 

@@ -1,7 +1,6 @@
 """Answers as people read them.
 
-Each function takes an answer of `contract.md` §2 and returns text with colours; whoever prints it takes them
-out where they cannot be shown.
+Each function takes a result and returns text with colours; whoever prints it takes them out where they cannot be shown.
 """
 
 import time

@@ -1,13 +1,11 @@
 """`holdfast catalog`."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import click
 
 from holdfast.app.cataloguing import catalog
 from holdfast.cli import options
 from holdfast.cli.usage import CommandGroup
+from holdfast.results.catalog import CatalogResult
 
 
 @click.group("catalog", cls=CommandGroup)
@@ -36,7 +34,7 @@ def update(packages: tuple[str, ...], source: str | None, target: str | None, qu
     return options.put_out(catalog(packages, source=source, target=target, on_progress=tell), format_, render)
 
 
-def render(answer: Mapping[str, Any]) -> str:
+def render(answer: CatalogResult) -> str:
     """Return what was added, a package a line."""
-    lines = [f"{package}: {', '.join(versions)}" for package, versions in answer["added"].items()]
-    return "\n".join([*(lines or ["nothing new"]), f"the catalog is in {answer['folder']}"])
+    lines = [f"{package}: {', '.join(versions)}" for package, versions in answer.added.items()]
+    return "\n".join([*(lines or ["nothing new"]), f"the catalog is in {answer.folder}"])

@@ -24,5 +24,5 @@ def command(ctx: click.Context, code: str | None, all_: bool, format_: str) -> i
     if (code is None) != all_:
         raise click.UsageError("name a rule, an area, a class of failure or `job`; or give `--all` alone", ctx)
     answer = explain(code)
-    click.echo(json.dumps(answer["about"], indent=2) if format_ == "json" else render_markdown(answer["text"]))
+    click.echo(json.dumps(answer.about, indent=2) if format_ == "json" else render_markdown(answer.text))
     return 0

@@ -1,8 +1,7 @@
-"""The result of `check`, made from what the rules said, and the exit code that an answer stands for."""
+"""The result of `check`, made from what the rules said."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from msgspec import structs
 
@@ -23,9 +22,6 @@ from holdfast.results.check import (
     TargetResult,
 )
 
-SCHEMA = 1
-GOOD = frozenset({"pass", "whole", "diagnosed", "healthy"})
-"""Verdicts that answer what was asked."""
 JOB_FILES = (".yaml", ".yml")
 UNREADABLE = "SYN001"
 """The code of what could not be read."""
@@ -205,10 +201,3 @@ def _edit(edit: TextEdit, document: str, finding: str) -> ReportedEdit:
         cell=edit.cell or None,
         path=None if path == finding else path,
     )
-
-
-def exit_code(answer: Mapping[str, Any]) -> int:
-    """Return the exit code that an answer stands for."""
-    if "verdict" in answer:
-        return int(answer["verdict"] not in GOOD)
-    return int(answer.get("stage") in ("failed", "cancelled"))

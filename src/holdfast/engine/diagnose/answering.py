@@ -20,7 +20,7 @@ from holdfast.engine.diagnose.matching import Match
 from holdfast.engine.diagnose.owners import called_frame, users_frame
 from holdfast.engine.diagnose.raised import LibraryMessage, told_at, versions_of
 from holdfast.engine.diagnose.renaming import releases_with, renaming_of
-from holdfast.engine.diagnose.values import fill, names_in
+from holdfast.engine.diagnose.values import fill, is_met, names_in
 
 DIAGNOSED: Final = 0.5
 """Score from which a class is called the cause."""
@@ -168,6 +168,7 @@ def _cause(candidate: Candidate, raised: Sequence[LibraryMessage], subject: Mapp
         cause=" ".join(filter(None, _sentences(candidate, values, known))),
         fix=fill(signature.fix, values),
         remedy=tuple(filled for each in signature.remedy if (filled := _filled(each, values))),
+        found_by=tuple(code for code, when in signature.found_by.items() if is_met(when, values)),
     )
 
 

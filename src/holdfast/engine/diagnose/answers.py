@@ -1,6 +1,6 @@
 """The result of `diagnose`, made from what was found in the logs."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final, TypeGuard
 
@@ -26,6 +26,7 @@ def diagnose_result(
     is_so: Callable[[Remedy], bool] = lambda _: False,
     *,
     job: str = "",
+    reported: Collection[str] | None = None,
 ) -> DiagnoseResult:
     """Return the result for some logs.
 
@@ -35,11 +36,12 @@ def diagnose_result(
         settings: Of the job's `train`, by name, as far as they are known: remedies say from which value to which.
         is_so: Tells whether the job has a change already: then it is not told.
         job: The job's own file; empty where none is known.
+        reported: Codes of the rules that object to that file; None where it was not read.
     """
     return DiagnoseResult(
         verb="diagnose",
         verdict=found.verdict,
-        causes=[_cause(cause, settings, is_so, kind_of(job)) for cause in found.causes],
+        causes=[_cause(cause, settings, is_so, kind_of(job), _finders(cause, reported)) for cause in found.causes],
         missing=found.missing,
         quiet=found.is_quiet,
         paths=paths,
@@ -50,7 +52,16 @@ def diagnose_result(
     )
 
 
-def _cause(cause: Cause, settings: Mapping[str, Any], is_so: Callable[[Remedy], bool], kind: Kind) -> ReportedCause:
+def _finders(cause: Cause, reported: Collection[str] | None) -> Sequence[str]:
+    """Return the rules that report a cause before launch: those that object to the job's own file, or that would to any with this fault."""
+    if reported is None:
+        return cause.found_by
+    return [code for code in cause.signature.prevented_by if code in reported]
+
+
+def _cause(
+    cause: Cause, settings: Mapping[str, Any], is_so: Callable[[Remedy], bool], kind: Kind, finders: Sequence[str]
+) -> ReportedCause:
     signature = cause.signature
     return ReportedCause(
         name=signature.name,
@@ -62,8 +73,8 @@ def _cause(cause: Cause, settings: Mapping[str, Any], is_so: Callable[[Remedy], 
         fix=cause.fix,
         retry=signature.retry,
         remedy=[edit for each in cause.remedy if not is_so(each) for edit in _remedies(each, settings)] or None,
-        prevented_by=[code for code in signature.prevented_by if kind in find_rule(code).kinds],
-        inspected_by=[code for code in signature.prevented_by if kind != JOB and DATA in find_rule(code).kinds],
+        prevented_by=[code for code in finders if kind in find_rule(code).kinds],
+        inspected_by=[code for code in finders if kind != JOB and DATA in find_rule(code).kinds],
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from signal import SIGKILL, Signals
 from typing import Final
 
-from holdfast.core.event import AttemptState, Delivered, RunState, Stage
+from holdfast.core.event import AttemptState, Delivered, RunState, Stage, Stopper
 from holdfast.core.log import Line
 from holdfast.engine.diagnose.endings import SIGNALS, EndingFact, name_state, signal_of
 from holdfast.engine.diagnose.hangs import find_hang
@@ -79,7 +79,7 @@ def _stopped(state: RunState, attempt: AttemptState) -> Iterator[EndingFact]:
     run = PurePath(state.folder).name
     values = {"run": run} if run else {}
     if state.stop:
-        name = "job-time-limit" if state.stop == "the timeout" else "job-cancelled-externally"
+        name = "job-time-limit" if state.stop is Stopper.TIMEOUT else "job-cancelled-externally"
         yield EndingFact(f"{state.stop} asked it to stop, and it ended {at}", name, 0.97, values)
         return
     end = attempt.end or {}

@@ -33,6 +33,8 @@ GUESSING: Final = 6.0
 """Nats a token with which a trained language model is back at guessing; a pair of answers that is merely confused costs 0.7."""
 NO_VOCABULARY: Final = 14.0
 """Nats a token above any vocabulary's logarithm: that of 256,000 is 12.5."""
+COLLAPSED: Final = 0.05
+"""Share of the first entropy that is left where a model always says the same."""
 SUSPECT_RATE: Final = 0.1
 """Learning rate that the loss is blamed on where it breaks down or rises; source: the rule CMB106."""
 RESUMED: Final = 1.5
@@ -57,6 +59,7 @@ ENDS_WELL: Final = frozenset(
         "lr-too-low-flat",
         "model-not-pushed",
         "nan-loss-silent-success",
+        "no-trainable-parameters",
         "preference-signal-degenerate",
         "too-few-training-steps",
     }
@@ -113,9 +116,9 @@ class MetricHistory:
 
 
 def find_silent(log: Log) -> list[MetricEvidence]:
-    """Return the classes that the numbers of a log speak for, the surest first."""
+    """Return the classes that the numbers of a log speak for, the surest first; a rate that no training survives explains all others."""
     course = read_metric_history(log)
-    found = [finding for rule in RULES for finding in rule(course)]
+    found = list(_suspect_rate(course)) or [finding for rule in RULES for finding in rule(course)]
     return sorted(found, key=lambda each: -each.weight)
 
 
@@ -130,12 +133,6 @@ def read_metric_history(log: Log) -> MetricHistory:
 
 def _not_finite(course: MetricHistory) -> Iterator[MetricEvidence]:
     """NaN losses: of every step, of the gradients alone, after some good steps, of evaluations alone."""
-    if not any(_suspect_rate(course)):
-        yield from _without_a_rate(course)
-
-
-def _without_a_rate(course: MetricHistory) -> Iterator[MetricEvidence]:
-    """NaN losses where the rate is not to blame for them."""
     bad = [step for step in course.steps if not math.isfinite(step.values["loss"])]
     if bad and bad[0] is course.steps[0]:
         yield course.found("nan-loss-silent-success", 0.8, bad)
@@ -185,6 +182,17 @@ def _all_zero(course: MetricHistory) -> Iterator[MetricEvidence]:
         yield course.found("completion-mask-drops-everything", 0.8)
 
 
+def _no_gradient(course: MetricHistory) -> Iterator[MetricEvidence]:
+    """A loss without a gradient in any step, that does not fall; of pairs that do not differ, and of rewards, others tell."""
+    if not course.all_of(lambda step: step.values["loss"] > FLAT and step.values.get("grad_norm") == 0):
+        return
+    if any(name in step.values for step in course.steps for name in ("reward", "rewards/chosen", "margin")):
+        return
+    half = len(course.steps) // 2
+    if _mean_loss(course.steps[-half:]) > (1 - FLAT) * _mean_loss(course.steps[:half]):
+        yield course.found("no-trainable-parameters", 0.7)
+
+
 def _rewards(course: MetricHistory) -> Iterator[MetricEvidence]:
     """Rewards that are all alike, and the loss of zero that GRPO rightly begins with."""
     rewarded = [step for step in course.steps if "reward_std" in step.values]
@@ -227,10 +235,15 @@ def _too_few(course: MetricHistory) -> Iterator[MetricEvidence]:
         return
     epoch = course.ends[-1].values.get("epoch", 0)
     endless = any(ENDLESS_BAR.match(line.text) for line in course.log.tail) and not (course.log.progress or (0, 0))[0]
-    if (course.log.progress or (0, 0))[1] == 1 and epoch >= 1:
+    if (course.log.progress or (0, 0))[1] == 1 and epoch >= 1 and _steps_taken(course.ends[-1]) <= 1:
         yield course.found("too-few-training-steps", 0.8, course.ends, steps=1)
     elif endless and course.steps:
         yield course.found("too-few-training-steps", 0.75, course.ends, steps=len(course.steps))
+
+
+def _steps_taken(end: Metrics) -> int:
+    """Return the steps that a summary's own numbers amount to, 1 where it lacks them: a bar of one batch may be that of an evaluation."""
+    return round(end.values.get("train_runtime", 0) * end.values.get("train_steps_per_second", 0)) or 1
 
 
 def _stopped(course: MetricHistory) -> Iterator[MetricEvidence]:
@@ -274,12 +287,19 @@ def _suspect_rate(course: MetricHistory) -> Iterator[MetricEvidence]:
         return
     first = course.steps[0].values["loss"]
     above = max(NO_VOCABULARY, RISEN * first)
-    broken = [step for step in course.steps if _is_no_number(step) or step.values["loss"] > above]
+    broken = [step for step in course.steps if _is_no_number(step) or step.values["loss"] > above] or _collapsed(course)
     risen = [step for step in course.steps if 0 < RISEN * first < step.values["loss"]]
     if broken:
         yield course.found("lr-too-high-divergence", 0.92, broken, rate=rate, suspect=rate)
     elif not course.every("reward") and _mean_loss(course.steps) > RISEN * first:
         yield course.found("lr-too-high-divergence", 0.8, risen, rate=rate, suspect=rate)
+
+
+def _collapsed(course: MetricHistory) -> list[Metrics]:
+    """Return the steps in which a model that is rewarded says the same whatever it is asked; none where its last steps are not so."""
+    rewarded = [step for step in course.steps if {"reward", "entropy"} <= step.values.keys()]
+    same = [step for step in rewarded if step.values["entropy"] < COLLAPSED * rewarded[0].values["entropy"]]
+    return same if len(same) >= FEW and same[-FEW:] == rewarded[-FEW:] else []
 
 
 def _peak_rate(course: MetricHistory) -> float | None:
@@ -300,7 +320,7 @@ def _mean_loss(steps: Sequence[Metrics]) -> float:
 def _divergence(course: MetricHistory) -> Iterator[MetricEvidence]:
     """A loss that rises, or drops to exactly zero after good steps; of the losses around zero of GRPO nothing is told."""
     losses = [step for step in course.steps if math.isfinite(step.values["loss"])]
-    if len(losses) <= FEW or course.every("reward") or any(_suspect_rate(course)):
+    if len(losses) <= FEW or course.every("reward"):
         return
     first, starts, ends = losses[0].values["loss"], losses[:FEW], losses[-FEW:]
     rate = _peak_rate(course)
@@ -318,6 +338,7 @@ def _divergence(course: MetricHistory) -> Iterator[MetricEvidence]:
 RULES: Final = (
     _not_finite,
     _all_zero,
+    _no_gradient,
     _rewards,
     _tiny_rate,
     _preferences,
@@ -325,6 +346,5 @@ RULES: Final = (
     _stopped,
     _lost_schedule,
     _two_jobs,
-    _suspect_rate,
     _divergence,
 )

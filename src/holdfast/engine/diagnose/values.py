@@ -85,6 +85,18 @@ def holds(condition: str, values: Mapping[str, str | None]) -> bool:
     return not isinstance(result, Unknown) and bool(result)
 
 
+def is_met(condition: str, values: Mapping[str, str | None]) -> bool:
+    """True if a condition is true, where what the log did not give is None; an empty one always is.
+
+    >>> is_met("older and not new", {"older": "trl 0.19.1"}), is_met("suspect >= 0.1", {}), is_met("", {})
+    (True, False, True)
+    """
+    if not condition:
+        return True
+    named = {node.id for node in ast.walk(_parsed(condition)) if isinstance(node, ast.Name)}
+    return holds(condition, {**dict.fromkeys(named), **values})
+
+
 def fill(text: str, values: Mapping[str, str | None]) -> str:
     """Return a text with `{name}` replaced by what the log gave; a sentence with one it did not give is left out.
 

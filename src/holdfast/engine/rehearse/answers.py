@@ -91,5 +91,5 @@ def report_failure(failure: Failure) -> RehearsalFailure:
         refuses=refuses(failure),
         blame=failure.blame,
         blamed_because=failure.blamed or None,
-        prevented_by=cause.signature.prevented_by,
+        prevented_by=cause.found_by,
     )

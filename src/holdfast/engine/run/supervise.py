@@ -21,6 +21,7 @@ from holdfast.core.event import (
     Stage,
     Started,
     Starting,
+    Stopper,
     StopRequested,
     changes,
     fold,
@@ -28,8 +29,6 @@ from holdfast.core.event import (
 from holdfast.core.plan import Attempt
 from holdfast.engine.run.delivery import Delivery
 from holdfast.ports import Backend, Clock, Orders, Store
-
-PERSON, TIMEOUT = "a person", "the timeout"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ class Poll:
 class Stop:
     """Ask the attempt to save and end."""
 
-    by: str
+    by: Stopper
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +106,7 @@ def supervise(state: RunState, limits: Limits) -> Flow:
         if state.current is None or state.current.stage.ended:
             break
         if not state.stop and limits.timeout_s is not None and state.seen_s - current.started_s > limits.timeout_s:
-            state = fold((yield Stop(TIMEOUT)), state)
+            state = fold((yield Stop(Stopper.TIMEOUT)), state)
         elif state.stop and state.seen_s - state.stop_s > limits.grace_s and (last := next(last_resorts, None)):
             state = fold((yield last), state)
     for repository in state.unverified:
@@ -143,7 +142,7 @@ def verdict(state: RunState) -> tuple[Stage, str]:
         lost = [found.because for found in state.deliveries.values() if found.verdict == "missing"]
         return (Stage.FAILED, f"it trained to its end, but {'; '.join(lost)}") if lost else (Stage.SUCCEEDED, "")
     if state.stop:
-        stage = Stage.CANCELLED if state.stop == PERSON else Stage.FAILED
+        stage = Stage.CANCELLED if state.stop is Stopper.PERSON else Stage.FAILED
         return stage, f"stopped by {state.stop} {_reached(current)}"
     return Stage.FAILED, how_it_failed(current)
 
@@ -275,10 +274,10 @@ class _Loop:
                 return None
             case "kill":
                 if not self.state.stop:  # so that the run counts as cancelled, and not as failed
-                    self._record(StopRequested(at_s=self._now, by=PERSON))
+                    self._record(StopRequested(at_s=self._now, by=Stopper.PERSON))
                 self._doors.backend.kill(self._current.id)
             case "stop" if not self.state.stop:
-                self._stop(PERSON)
+                self._stop(Stopper.PERSON)
             case _:
                 self._doors.clock.sleep(after_s)
         look = self._doors.backend.poll(self._current.id, skip=self._current.reports)
@@ -294,6 +293,6 @@ class _Loop:
         found = self._doors.verify(repository, self.state)
         self._record(Delivered(at_s=self._now, repository=repository, verdict=found.verdict, because=found.because))
 
-    def _stop(self, by: str) -> None:
+    def _stop(self, by: Stopper) -> None:
         self._record(StopRequested(at_s=self._now, by=by))
         self._doors.backend.stop(self._current.id)

@@ -4,6 +4,9 @@
 Looks for empty lists, and for texts of nothing but white space, in the columns that the method's trainer reads. Blank
 answers are told by `blank-completion`.
 
+An empty list is an error, and so is a column in which every text is blank. Some blank texts are a warning: a file of plain text has a
+row for each of its lines, and trains. A blank prompt is a warning for grpo and rloo, and a note for other methods.
+
 ## Why is this bad
 A conversation without messages raises, `IndexError` or `ValueError: Cannot apply chat template to an empty conversation`,
 and the job ends. A blank text teaches sft to write nothing; where all are blank, loss and gradient are 0. A blank prompt is
@@ -22,7 +25,7 @@ from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.methods import ONLINE
 from holdfast.core.scan import DamagedRows, Scan
 
-NOTHING_LEFT = 0.5
+ALL = 1.0
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
@@ -38,7 +41,7 @@ def _severity(job: Document, scan: Scan, marked: DamagedRows) -> Severity:
         return Severity.ERROR
     if marked.column == "prompt":  # an answer without a question is an answer still
         return Severity.WARNING if job.get("method", None) in ONLINE else Severity.INFO
-    return Severity.ERROR if share(scan, marked) >= NOTHING_LEFT else Severity.WARNING
+    return Severity.ERROR if share(scan, marked) >= ALL else Severity.WARNING
 
 
 JOB = """
