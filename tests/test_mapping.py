@@ -1,13 +1,18 @@
 """Code that makes foreign datasets fit: what it gives, and when there is none."""
 
+import json
 from typing import Any
 
+import polars as pl
 import pytest
 
 from holdfast.catalog.formats import ColumnSettings, judge, recognise, types_of_rows
+from holdfast.core.columns import ListOf, Scalar
 from holdfast.core.methods import Method
 from holdfast.engine.mapping import Proposal, propose
+from holdfast.engine.mapping.applying import map_batches
 from tests.foreign_data import FOREIGN, chat, shared, transcript
+from tests.scanned import FakeRows
 from tests.shapes_of_data import DATA, GOOD, USER
 
 Row = dict[str, Any]
@@ -406,3 +411,15 @@ def test_what_is_not_surely_the_answer_is_not_taken_for_it(columns: tuple[str, .
     rows = [{name: f"{name} {number}" for name in columns} for number in range(3)]
 
     assert proposed("sft", rows).source is None
+
+
+def test_mapped_rows_whose_contents_differ_in_type_keep_their_values() -> None:
+    """Contents that are text in one row and a list of parts in another, as `datasets` 5 gives them."""
+    parts = [{"type": "text", "text": "What is 1?"}]
+    rows = [{"prompt": [user("What is 0?")]}, {"prompt": [{"role": "user", "content": parts}]}]
+    texts = [[json.dumps(turn) for turn in row["prompt"]] for row in rows]
+    given = FakeRows(pl.DataFrame({"prompt": texts}), {"prompt": ListOf(Scalar("json"))})
+
+    (batch,) = map_batches(given, 'def rewrite(row):\n    return {"prompt": row["prompt"]}\n')
+
+    assert batch.frame.get_column("prompt").to_list() == [row["prompt"] for row in rows]

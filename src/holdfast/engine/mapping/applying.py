@@ -6,6 +6,8 @@ from typing import Any
 
 import polars as pl
 
+from holdfast.catalog.formats import types_of_rows
+from holdfast.core.columns import scalars_of
 from holdfast.core.unpacking import unpack_rows
 from holdfast.ports import Batch, Rows
 
@@ -34,5 +36,17 @@ def map_batches(given: Rows, source: str) -> Iterator[Batch]:
     for batch in given.batches():
         rows = list(map_rows(unpack_rows(batch.frame.iter_rows(named=True), given.columns), source))
         if rows:
-            yield Batch(start, pl.DataFrame(rows, infer_schema_length=None))
+            yield Batch(start, _frame_of(rows))
         start += len(rows)
+
+
+def _frame_of(rows: list[Row]) -> pl.DataFrame:
+    """Return a frame of rows; values of a column that differ in type stay the Python objects that they are."""
+    columns = types_of_rows(rows)
+    mixed = {name for name, kind in columns.items() if any(part.word == "json" for part in scalars_of(kind))}
+    return pl.DataFrame(
+        [
+            pl.Series(name, [row.get(name) for row in rows], pl.Object if name in mixed else None, strict=False)
+            for name in columns
+        ]
+    )
