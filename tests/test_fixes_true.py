@@ -13,9 +13,10 @@ from holdfast.catalog.api import released
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Severity
-from holdfast.core.job import parse_job
+from holdfast.core.job import Job, parse_job
 from holdfast.engine.check.rule_runner import severity_of
-from holdfast.engine.script.render import referred_files, render_script
+from holdfast.engine.script.carried_files import map_function, referred_files, reward_functions
+from holdfast.engine.script.render import render_script
 from tests.fixes import FIXED, Example, ask, read
 from tests.tiny import quiet_environment
 
@@ -61,7 +62,6 @@ def refusal(example):
         return f"{type(error).__name__}: {error}"
 print(json.dumps([refusal(example) for example in json.load(sys.stdin)]))
 """
-REWARD = "def score(completions, **kwargs):\n    return [float(len(text)) for text in completions]\n"
 LIBRARIES = ("trl", "transformers", "peft", "datasets", "huggingface_hub", "torch")
 
 
@@ -71,7 +71,16 @@ def fixed_program(each: Example) -> tuple[Document, ...]:
     if each.case.kind == "script":
         return read(each.case, text)
     job = parse_job(read(each.case, text)[0])
-    return read_script(render_script(job, name="job", sources=dict.fromkeys(referred_files(job), REWARD)), "train.py")
+    return read_script(render_script(job, name="job", sources=_sources(job)), "train.py")
+
+
+def _sources(job: Job) -> dict[str, str]:
+    """The files that a job names, which hold the functions that it names."""
+    functions = [*reward_functions(job), *filter(None, [map_function(job)])]
+    return {
+        file: "".join(f"def {each.name}(*_, **__): ...\n" for each in functions if each.module == file)
+        for file in referred_files(job)
+    }
 
 
 def told(documents: Iterable[Document]) -> dict[str, Any]:

@@ -75,11 +75,12 @@ IN_LOOP: Final[Mapping[StageName, str]] = {
 """Why stages of a script with a loop of its own were not gone through; the first holds only where the loop evaluates."""
 
 GUESSED: Final[Mapping[str, tuple[str, ...]]] = {
-    "gradient-checkpointing-no-grad-input": ("no-trainable-parameters", "weights-not-updated"),
     "no-trainable-parameters": ("weights-not-updated",),
     "dataset-bad-row-values": ("user-code-error",),
 }
 """What a failure looks like, and what it is where that was told: no parameter is trained, a function made the values."""
+NO_GRADIENT: Final = ("no-trainable-parameters", "weights-not-updated")
+"""What a loss without a gradient is where that was told: a log cannot tell which parameters are trained, a rehearsal can."""
 ROWS: Final = "rows "
 """How the names of rows that were made fewer begin."""
 ZERO: Final = re.compile(r"^ZeroDivisionError: integer (?:division or )?modulo by zero")
@@ -165,7 +166,8 @@ def _same_failure(cause: Cause, failures: Sequence[Failure]) -> Failure | None:
 
 def _names(cause: Cause) -> tuple[str, ...]:
     """Return the class of a failure, and those that it may be where one of them was told."""
-    return (cause.signature.name, *GUESSED.get(cause.signature.name, ()))
+    cut_off = any("does not require grad" in line.text for line in cause.evidence)
+    return (cause.signature.name, *GUESSED.get(cause.signature.name, ()), *(NO_GRADIENT if cut_off else ()))
 
 
 def judge_unstarted(cause: Cause) -> Rehearsal:
