@@ -90,6 +90,7 @@ BAD: tuple[Job, ...] = (
     loop("loop-far-too-fast", WHOLE + ADAM.replace("1e-4", "1e8"), TOO_HIGH),
     loop("loop-too-fast", WHOLE + ADAM.replace("1e-4", "2.0"), TOO_HIGH),
     loop("loop-of-wild-descent", WHOLE + "optimizer = torch.optim.SGD(model.parameters(), lr=1e9)\n", TOO_HIGH),
+    loop("loop-beyond-numbers", WHOLE + "optimizer = torch.optim.SGD(model.parameters(), lr=1e25)\n", TOO_HIGH),
     loop("loop-of-losses-lost", WHOLE + ADAM, LOST, back="loss = loss * float('nan'); loss.backward()"),
     loop("loop-of-gradients-lost", WHOLE + ADAM, LOST, back="loss.backward(); next(model.parameters()).grad.fill_(float('nan'))"),
     loop("loop-emptied-by-its-model", WHOLE + ADAM, UNCHANGED, back="loss.backward(); model.zero_grad()"),

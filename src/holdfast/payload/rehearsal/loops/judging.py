@@ -66,15 +66,15 @@ def _judge_numbers(losses: LossRecord, updates: OptimizerWatch, tell: EventWrite
         return
     rate = max(map(rates.rate_of, optimizers), default=0.0)
     first = f"the loss of batch {losses.lost[0]} is not a number" if losses.lost else "the losses are numbers"
-    if not all(bool(torch.isfinite(each).all()) for each in updates.held if torch.is_floating_point(each)):
+    if (growth := updates.growth) > RUNAWAY:
+        because = f"the weights become {growth:.0g} times as large within {updates.steps} steps, with a learning rate of {rate:g}"
+        tell.wrong(rates.NAME, "step", because, fix=rates.USUAL)
+    elif not all(bool(torch.isfinite(each).all()) for each in updates.held if torch.is_floating_point(each)):
         because = f"weights are not finite after {updates.steps} steps; {first}"
         tell.wrong("nan-loss-silent-success", "step", because, fix=green.NUMBERS)
     elif losses.lost and len(losses.lost) == losses.count:
         because = f"the loss is not a number in any of {losses.count} batches"
         tell.wrong("nan-loss-silent-success", "step", because, fix=green.NUMBERS)
-    elif (growth := updates.growth) > RUNAWAY:
-        because = f"the weights are {growth:.0g} times as large after {updates.steps} steps as before, with a learning rate of {rate:g}"
-        tell.wrong(rates.NAME, "step", because, fix=rates.USUAL)
     elif losses.own and losses.values and max(losses.values) > rates.WORSE * losses.values[0] > 0:
         rates.judge_losses(losses.own, rate, tell)
 

@@ -23,6 +23,7 @@ class OptimizerRecord:
         asked: The learning rate that it was made with.
         cleared: Steps before which gradients were computed and then cleared.
         size: The norm of all its tensors together, before its first step.
+        largest: The largest that this norm was before a step, as long as it was a number.
     """
 
     steps: int = 0
@@ -31,6 +32,7 @@ class OptimizerRecord:
     asked: float = 0.0
     cleared: int = 0
     size: float = 0.0
+    largest: float = 0.0
 
 
 class OptimizerWatch:
@@ -73,9 +75,10 @@ class OptimizerWatch:
 
     @property
     def growth(self) -> float:
-        """How many times as large the weights of an optimizer are as before its first step, at most; 0 where they were 0."""
-        grown = (_size(optimizer) / seen.size for optimizer, seen in self.seen.values() if seen.size)
-        return max(grown, default=0.0)
+        """How many times as large the weights of an optimizer became as before its first step, at most; 0 where they were 0."""
+        for optimizer, seen in self.seen.values():
+            seen.largest = _largest(seen.largest, _size(optimizer))
+        return max((seen.largest / seen.size for _, seen in self.seen.values() if seen.size), default=0.0)
 
     def expect(self) -> None:
         """Take it that `backward` is about to be called."""
@@ -99,9 +102,9 @@ class OptimizerWatch:
         if not self._tell.is_outside:
             return
         self._tell.go_on("step")
-        if id(optimizer) not in self.seen:
-            self.seen[id(optimizer)] = optimizer, OptimizerRecord(size=_size(optimizer))
-        _, seen = self.seen[id(optimizer)]
+        size = _size(optimizer)
+        _, seen = self.seen.setdefault(id(optimizer), (optimizer, OptimizerRecord(size=size)))
+        seen.largest = _largest(seen.largest, size)
         rates = [_rate(group.get("lr")) for group in optimizer.param_groups]
         begun = [_rate(group.get("initial_lr", group.get("lr"))) for group in optimizer.param_groups]
         closure = any(map(callable, [*args[1:], *(kwargs or {}).values()]))  # which makes the gradients itself
@@ -119,7 +122,11 @@ class OptimizerWatch:
 
 def _size(optimizer: Any) -> float:
     """Return the norm of all tensors of an optimizer together."""
-    return math.sqrt(sum(float(each.detach().float().pow(2).sum()) for each in held_by([optimizer])))
+    return math.sqrt(sum(float(each.detach().double().pow(2).sum()) for each in held_by([optimizer])))
+
+
+def _largest(before: float, size: float) -> float:
+    return max(before, size) if math.isfinite(size) else before
 
 
 def _has_left(optimizer: Any) -> bool:
