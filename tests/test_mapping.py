@@ -416,7 +416,7 @@ def test_what_is_not_surely_the_answer_is_not_taken_for_it(columns: tuple[str, .
 def test_mapped_rows_whose_contents_differ_in_type_keep_their_values() -> None:
     """Contents that are text in one row and a list of parts in another, as `datasets` 5 gives them."""
     parts = [{"type": "text", "text": "What is 1?"}]
-    rows = [{"prompt": [user("What is 0?")]}, {"prompt": [{"role": "user", "content": parts}]}]
+    rows: list[dict[str, Any]] = [{"prompt": [user("What is 0?")]}, {"prompt": [{"role": "user", "content": parts}]}]
     texts = [[json.dumps(turn) for turn in row["prompt"]] for row in rows]
     given = FakeRows(pl.DataFrame({"prompt": texts}), {"prompt": ListOf(Scalar("json"))})
 
