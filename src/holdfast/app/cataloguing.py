@@ -110,7 +110,7 @@ class ReleaseSource(Protocol):
         ...
 
     def read(self, package: str, version: str) -> WheelContents:
-        """Return what one of them offers and says."""
+        """Return the API and the messages of one release."""
         ...
 
 
@@ -146,7 +146,7 @@ class InstalledPackages:
 
 
 def read_file(wheel: Path) -> WheelContents:
-    """Return what the release in a wheel offers and says.
+    """Return the API and the messages of the release in a wheel.
 
     Raises:
         SourceError: It is no wheel.
@@ -212,7 +212,7 @@ def _update(
 
 
 def _messages(folder: Path) -> dict[str, str]:
-    """Return what is known of the libraries' messages, by package: the newest of each."""
+    """Return the known messages of the libraries by package: the newest of each."""
     places = (messages_folder(BUILTIN), messages_folder(newest_folder(BUILTIN)), folder)
     return {package: text for place in places for package, text in load_texts(place, SUFFIX).items()}
 

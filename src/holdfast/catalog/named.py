@@ -24,7 +24,7 @@ ELSEWHERE: Final = frozenset({"push_to_hub", "output_dir"})
 
 
 def told(job: Document, seen: Iterable[Lookup[Found]], *, own_token: bool = False) -> Iterator[tuple[Reference, Found]]:
-    """Yield what a job surely asks for, and says so still, with what was found of it.
+    """Yield each reference that a job certainly has, and still has after the edits, with its facts.
 
     Args:
         job: The job.
@@ -45,7 +45,7 @@ def repositories(
     *groups: Sequence[Lookup[Dataset]] | Sequence[Lookup[ModelFacts]] | Sequence[Lookup[Repo]],
     own_token: bool = False,
 ) -> Iterator[tuple[Reference, Repo]]:
-    """Yield what a job surely asks for, of whatever kind, with its repository on the Hub.
+    """Yield each reference that a job certainly has, of any kind, with its repository on the Hub.
 
     Raises:
         MissingFactError: See `told`.

@@ -254,7 +254,7 @@ def _spelled_out(value: Any, at: Key) -> Any:
 
 
 def _name_in(value: Any, part: str | int) -> str | int | Absent:
-    """Return how a mapping or list spells a part of a key; digits may also be a mapping's key."""
+    """Return the key or index in a mapping or list that a part of a key names; digits may also be a mapping's key."""
     if isinstance(value, list):
         return part if isinstance(part, int) and part < len(value) else ABSENT
     names = (part, str(part)) if isinstance(value, Mapping) else ()

@@ -211,7 +211,7 @@ class _Run:
         return self.call(name, after, state, self._arguments(node, function[1], state))
 
     def _arguments(self, node: ast.Call, function: ast.FunctionDef, state: State) -> dict[str, KnownValue]:
-        """Return what a call gives, by the names of the parameters; what is not known of it may be anything."""
+        """Return a call's arguments by parameter name; unpacked arguments that are unknown may be any."""
         names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
         given = {"self": state.get("self", BLANK)}
         positional = [each for each in node.args if not self._is_empty(each, state)]
@@ -309,7 +309,7 @@ def _without_things(state: State) -> State:
 def _parameters(
     function: ast.FunctionDef, given: Mapping[str, KnownValue], values: Values
 ) -> Iterator[tuple[str, KnownValue]]:
-    """Yield what a function's parameters are: what is given, else their defaults, else unknown."""
+    """Yield a function's parameters with their values: the argument, else the default, else unknown."""
     spec = function.args
     places = [*spec.posonlyargs, *spec.args]
     defaults: dict[str, ast.expr | None] = dict.fromkeys(each.arg for each in (*places, *spec.kwonlyargs))

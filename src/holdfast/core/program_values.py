@@ -39,7 +39,7 @@ class KnownValue:
     keys: frozenset[str] = frozenset()
 
     def join(self, other: "KnownValue", decided_by: frozenset[str] = frozenset()) -> "KnownValue":
-        """Return what is known of it if it may be either of two; where they differ, it comes from what decides, too."""
+        """Return the value known to be either of two; where they differ, it also depends on the deciding condition."""
         same = type(self.value) is type(other.value) and self.value == other.value
         keys = self.keys | other.keys
         return KnownValue(self.value, keys) if same else KnownValue(UNKNOWN, keys | decided_by)
@@ -78,7 +78,7 @@ class Values:
     ancestors: Callable[[str], Sequence[str]]
 
     def known(self, node: ast.expr, state: State) -> KnownValue:
-        """Return what an expression gives."""
+        """Return the known value of an expression."""
         if isinstance(node, ast.Name | ast.Attribute):
             return self._found(node, state)
         return KnownValue(evaluate(node, self._lookup(state)), self.keys(node, state))
@@ -126,7 +126,7 @@ class Values:
         return Instance(made.path, held)
 
     def join(self, one: State, other: State, decided_by: frozenset[str] = frozenset()) -> State:
-        """Return what is known after one of two ways was gone. States are never changed: on many ways nothing was assigned.
+        """Return the state after one of two branches. States are never changed: on many branches nothing is assigned.
 
         Args:
             one: The state after the one.

@@ -16,7 +16,7 @@ TOLD: Final = frozenset({"info", "warning", "warn", "debug", "warning_once"})
 
 
 def read_function(scope: ConstantFolder, node: FunctionNode, *, bound: bool) -> Callee:
-    """Return what a function takes; a bound one's first parameter is left out."""
+    """Return a function's parameters; the first parameter of a bound one is left out."""
     arguments = node.args
     positional = [*arguments.posonlyargs, *arguments.args]
     defaults = [*[None] * (len(positional) - len(arguments.defaults)), *arguments.defaults]

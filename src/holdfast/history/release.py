@@ -30,7 +30,7 @@ REPORTERS: Final = "INTEGRATION_TO_CALLBACK"
 
 
 def read_release(package: str, version: str, date: str, metadata: str, sources: Mapping[str, bytes]) -> Release:
-    """Return what one release offers.
+    """Return the API of one release.
 
     Args:
         package: Its import name.
@@ -57,7 +57,7 @@ def read_release(package: str, version: str, date: str, metadata: str, sources: 
 
 
 def _requirements(lines: list[str]) -> tuple[list[str], dict[str, list[str]]]:
-    """Return what a release always needs, and what each of its extras adds."""
+    """Return the requirements of a release, and those that each of its extras adds."""
     always: list[str] = []
     extras: dict[str, list[str]] = {}
     for line in lines:

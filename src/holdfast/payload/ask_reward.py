@@ -86,7 +86,7 @@ def rewritten(function: Any, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def call(function: Any, asked: dict[str, Any]) -> list[float | None]:
-    """Return what the function gives, a number or None for each completion."""
+    """Return the function's results, a number or None for each completion."""
     if not callable(function):
         raise UnusableError(f"it is {article(function)}, and no function")
     state = SimpleNamespace(
@@ -107,7 +107,7 @@ def call(function: Any, asked: dict[str, Any]) -> list[float | None]:
 
 
 async def waited(function: Any, given: dict[str, Any]) -> Any:
-    """Return what an async function gives."""
+    """Return the result of a function, awaited if it is async."""
     return await function(**given)
 
 
@@ -175,7 +175,7 @@ def number(reward: Any, at: int) -> float:
 
 
 def article(value: Any) -> str:
-    """Return what a value is, in words."""
+    """Return the kind of a value, in words with its article."""
     kind = "None" if value is None else type(value).__name__
     return kind if value is None else f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 

@@ -206,7 +206,7 @@ class TrainerWatch:
         self._epoch_began, self._saved = 0, -1  # steps
 
     def on_train_begin(self, args: Any, state: Any, _control: Any, model: Any = None, **_: Any) -> None:
-        """Say what is about to be trained, with what, on what."""
+        """Report the training that begins: its configuration, model and hardware."""
         handler = self._trainer.callback_handler
         # Last, so that manifests cover what other callbacks save; in a new list, since the old one is being walked.
         handler.callbacks = [*(other for other in handler.callbacks if other is not self), self]
@@ -427,7 +427,7 @@ def seal(folder: Path, files: Iterable[Path], *, step: int, world_size: int) -> 
 
 
 def describe_training(args: Any, model: Any) -> dict[str, Any]:
-    """Return what a reader of the events needs to know once: configuration, model, versions, hardware."""
+    """Return the facts that a reader of the events needs once: configuration, model, versions, hardware."""
     parameters = list(model.parameters())
     versions = {name: sys.modules[name].__version__ for name in LIBRARIES if name in sys.modules}
     return {

@@ -60,7 +60,7 @@ def _judged(api: Api, call: Call, name: str) -> Iterator[Finding]:
 
 
 def _instead(change: Renamed | None) -> str:
-    """Return what an argument is called now, or what to do instead, as the last part of a message."""
+    """Return the argument's present name, or another way, as the last part of a message."""
     if change is None or not (change.new or change.note):
         return ""
     return f"; it is called `{change.new}`" if change.new else f"; {change.note}"

@@ -60,7 +60,7 @@ def _held_out(call: Call) -> float | None:
 
 
 def _fault(rows: int, size: float) -> str:
-    """Return what is wrong with holding out so many rows, or such a part of them."""
+    """Return the problem with holding out so many rows, or such a part of them."""
     if isinstance(size, int):
         return "" if 0 < size < rows else f"{size} of them cannot be held out"
     if not 0 < size < 1:

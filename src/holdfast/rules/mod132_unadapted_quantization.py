@@ -69,7 +69,7 @@ def _quantizes(job: Document, trainer: Call) -> Call | None:
 
 
 def _given_by_name(job: Document) -> Any:
-    """Return what a trainer loads its model with, by its config."""
+    """Return the loading settings that a trainer takes from its config."""
     given = job.get("train.model_init_kwargs", None)
     return given.get(ARGUMENT) if isinstance(given, dict) else None
 

@@ -43,7 +43,7 @@ HIGHEST: Final = 12
 def find_declared(
     path: str, text: str, *, environ: Mapping[str, str] = os.environ, prefix: str = sys.prefix
 ) -> ProjectRequirements:
-    """Return what a script or a notebook declares that it needs, from the first place that says so.
+    """Return the requirements that a script or a notebook declares, from the first place that states any.
 
     Args:
         path: Its path; its folder and those above it are searched, up to the repository's.
@@ -83,7 +83,7 @@ def _matters(found: ProjectRequirements) -> bool:
 
 
 def _in_folder(folder: Path, ours: frozenset[str]) -> Iterator[ProjectRequirements]:
-    """Yield what each file of one folder declares, the most exact first."""
+    """Yield the requirements that each file of one folder declares, the most exact first."""
     yield from _read_each(folder, LOCKS, ours)
     yield from _requirements_files(folder, ours)
     yield from _read_each(folder, PROJECT_FILES, ours)

@@ -39,7 +39,7 @@ class RequirementsFile:
 
 
 def load_requirements(path: Path, *, name: str = "") -> RequirementsFile:
-    """Return what a requirements file and all that it includes say.
+    """Return the content of a requirements file and of all that it includes.
 
     Args:
         path: The file.
@@ -81,7 +81,7 @@ def _include(
 
 
 def logical_lines(text: str) -> Iterator[tuple[int, int, str]]:
-    r"""Yield what stands on each line, with its line and column; lines that end in `\` go on in the next.
+    r"""Yield each logical line with its line number and column; a line that ends in `\` continues in the next.
 
     >>> list(logical_lines("a # why\n\n b \\\n  c\n"))
     [(1, 1, 'a'), (3, 2, 'b   c')]

@@ -59,12 +59,12 @@ class HubClient:
         return fetch_repo(self._asking, mention.repo_kind, mention.name, mention.revision)
 
     def dataset(self, mention: Reference) -> Dataset:
-        """Return what is known of a dataset, without reading its rows."""
+        """Return the known facts about a dataset, without reading its rows."""
         about = ("dataset", mention.name, mention.revision, mention.config, mention.split, mention.files)
         return self._asking.once(about, partial(fetch_dataset, self._asking, mention))
 
     def model(self, mention: Reference) -> ModelFacts:
-        """Return what is known of a model, an adapter or a tokenizer, without its weights."""
+        """Return the known facts about a model, an adapter or a tokenizer, without its weights."""
         about = ("model", mention.name, mention.revision)
         return self._asking.once(about, partial(fetch_model, self._asking, mention))
 
@@ -79,9 +79,9 @@ class HubClient:
         return self._asking.once(about, partial(fetch_target, self._asking, mention.repo_kind, mention.name))
 
     def link(self, address: str) -> Link:
-        """Return what stands at an address."""
+        """Return the target of an address."""
         return fetch_link(self._asking, address)
 
     def shelf(self, mention: Reference) -> RepoTree:
-        """Return what a repository holds now, with digests; never from memory."""
+        """Return the current files of a repository with their digests; never from the cache."""
         return fetch_shelf(self._asking, mention)

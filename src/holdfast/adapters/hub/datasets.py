@@ -19,7 +19,7 @@ from holdfast.core.mention import Reference
 
 
 def fetch_dataset(asking: HubSession, mention: Reference) -> Dataset:
-    """Return what is known of a dataset; of one that is not there, or not for this token, no more than that.
+    """Return the known facts about a dataset; if it does not exist, or not for this token, only that.
 
     Raises:
         SourceError: The Hub does not say.
@@ -40,7 +40,7 @@ def fetch_dataset(asking: HubSession, mention: Reference) -> Dataset:
 
 
 def _viewer_answer(view: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Return what the viewer says: that it does not answer is no reason to know less than without it."""
+    """Return the viewer's answer; if it does not answer, the other facts still count."""
     try:
         return view()
     except SourceError:

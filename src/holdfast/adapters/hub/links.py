@@ -20,7 +20,7 @@ LITTLE: Final = 512
 
 
 def fetch_link(asking: HubSession, address: str) -> Link:
-    """Return what stands at an address.
+    """Return the target of an address.
 
     Raises:
         SourceError: It is no address of the web, or nobody answers there.

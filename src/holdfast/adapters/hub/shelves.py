@@ -14,7 +14,7 @@ from holdfast.core.mention import Reference
 
 
 def fetch_shelf(asking: HubSession, mention: Reference) -> RepoTree:
-    """Return what a repository holds.
+    """Return the files of a repository.
 
     Raises:
         SourceError: The Hub does not say.

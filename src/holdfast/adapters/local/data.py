@@ -23,7 +23,7 @@ KINDS: Final = ("json", "csv", "parquet", "arrow", "text")
 
 
 def read_data(start: Path, mention: Reference) -> Dataset:
-    """Return what is known of data here; for what is not here, or can surely not be read, why.
+    """Return the known facts about local data; if it is missing or certainly unreadable, the reason.
 
     Args:
         start: The folder that relative names start from.

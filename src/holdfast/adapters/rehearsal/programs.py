@@ -96,7 +96,7 @@ def _of_cells(text: str, where: str) -> str:
 
 
 def _of_shell(text: str, where: str, *, local: bool) -> Program:
-    """Return what the first command in a shell's text runs that trains, with the variables that it is given.
+    """Return the first training program that a shell script starts, with the variables that it gets.
 
     Raises:
         UsageError: It runs nothing that trains, or words of it are known to the shell alone.

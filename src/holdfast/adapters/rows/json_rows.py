@@ -122,7 +122,7 @@ class _Beginning:
         self.fault = self.fault or UnreadablePart(str(self.path), what, line)
 
     def without_rows(self) -> BadDataError:
-        """Return what to say of a beginning without any row."""
+        """Return the error for a beginning without any row."""
         if self.fault is None:
             return BadDataError(f"{self.path} holds no rows", self.path)
         at = f", line {self.fault.line}" if self.fault.line else ""

@@ -63,7 +63,7 @@ class Chunk:
 
 
 def layout_of(beginning: bytes) -> Layout:
-    """Return how a file is laid out, by its first chunk."""
+    """Return the layout of a file, by its first chunk."""
     text = beginning.lstrip()
     if text.startswith(b"["):
         return "array"
@@ -304,7 +304,7 @@ def rows_on(line: bytes, decoder: json.JSONDecoder = DECODER) -> list[Any]:
 
 
 def _hint(error: JSONDecodeError) -> str:
-    """Return how to correct what is no JSON, where that is known; empty elsewhere."""
+    """Return the fix for invalid JSON, where it is known; empty elsewhere."""
     rest = error.doc[error.pos :]
     closed = {"Expecting value": "]", "Expecting property name enclosed in double quotes": "}"}
     if "trailing comma" in error.msg or closed.get(error.msg) == rest[:1]:

@@ -112,7 +112,7 @@ def _is_watched(folder: Path) -> bool:
 
 
 def _compare(folder: Path, files: Mapping[str, Mapping[str, Any]]) -> Iterator[CheckpointProblem]:
-    """Yield what is wrong; hashes are only computed of files that have the right size."""
+    """Yield the differences; only files of the right size are hashed."""
     for name, told in files.items():
         path = folder / name
         if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
@@ -157,7 +157,7 @@ def _listed(folder: Path) -> list[str]:
 
 
 def _weights_damage(path: Path) -> str:
-    """Return what is wrong with a safetensors file, or nothing."""
+    """Return a description of the damage of a safetensors file; empty where there is none."""
     try:
         read_header(path)
     except SourceError as damage:

@@ -82,7 +82,7 @@ def _is_anothers(values: Mapping[str, Any]) -> bool:
 
 
 def _unread(text: str, path: str, errors: ExceptionGroup[Exception]) -> Document | None:
-    """Return what is known of another program's file that uses more of YAML than is read here: nothing, and why."""
+    """Return the Document of another program's file whose YAML is not supported here: empty, with the reason."""
     what = [str(getattr(error, "what", "")) for error in errors.exceptions]
     if find_reader(dict.fromkeys(TOP_KEY.findall(text))) is None or not all(map(_is_left_out, what)):
         return None

@@ -25,7 +25,7 @@ LOOKED_AT: Final = 50  # newest runs of the folder
 
 
 def find_earlier(question: TargetRequest, asked: Target) -> Earlier:
-    """Return what a rehearsal and a run of the same job have shown: the same script with the same settings."""
+    """Return the results of an earlier rehearsal and run of the same job: the same script with the same settings."""
     if not question.path.endswith(RUNNABLE):
         return Earlier()
     earlier = Earlier(rehearsed=_rehearsed(question))

@@ -72,7 +72,7 @@ def answer_fixed(question: TargetRequest, *, unsafe: bool, write: bool, alone: b
 
 
 def _fixed_source(question: TargetRequest, *, unsafe: bool) -> FixedSource | None:
-    """Return what becomes of a target's text; None where it cannot be read. Files that it runs are left alone."""
+    """Return the fixed text of a target; None where it cannot be read. Files that it runs are left alone."""
     try:
         asked = read_question(question)
     except (UsageError, ExceptionGroup):

@@ -18,7 +18,7 @@ UNREADABLE = "SYN001"
 def find_unused(
     asked: Target, rules: Iterable[Rule], checked: CheckedTarget, passed: Sequence[tuple[Finding, Ignore]]
 ) -> list[Finding]:
-    """Return what the rules about comments find.
+    """Return the findings of the rules about ignore comments.
 
     Args:
         asked: The target.

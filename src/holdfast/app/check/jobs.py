@@ -56,7 +56,7 @@ def check(
 
 
 def _read_rows(asked: Document, path: Path) -> Scan:
-    """Return what reading the rows at a path showed; polars is imported only for this."""
+    """Return a scan of the rows at a path; polars is imported only for this."""
     from holdfast.app.inspect.rows import scan_small
 
     return scan_small(asked.with_values([Set("dataset.path", str(path))], Place(asked.path)))

@@ -91,7 +91,7 @@ class CachedAnswer:
 
 
 def _basis(question: TargetRequest, surroundings: CheckEnvironment) -> CacheBasis | None:
-    """Return what the answer rests on. A job file's rests on data and machine too, uv's on the registry: none is kept."""
+    """Return the basis of a cached answer. A job file's answer depends on data and machine too, and uv's on the registry: none is cached."""
     path = Path(question.path)
     if path.suffix not in PROGRAMS or question.resolve != CATALOG:
         return None

@@ -23,7 +23,7 @@ UV = "uv"
 
 
 def check(asked: Target, rules: Sequence[Rule], resolve: str, outside: ReferenceResolver) -> CheckedTarget:
-    """Return what the rules say of a program. Each script that a command starts stands on its own requirements."""
+    """Return the findings and skips for a program. Each script that a command starts has its own requirements."""
     results: list[Finding | Skip] = []
     resolved: dict[str, str] = {}
     because: dict[str, None] = {}
@@ -100,7 +100,7 @@ def _named(versions: Mapping[str, str], documents: Sequence[Document]) -> Mappin
 
 
 def _importance(package: str) -> tuple[bool, bool, str]:
-    """Return what orders libraries, those that matter most first."""
+    """Return a sort key for libraries, the most important first."""
     return package not in IMPORTANCE, package != "trl", package
 
 

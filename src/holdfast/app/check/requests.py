@@ -68,7 +68,7 @@ class CheckRequest:
 
 
 def find_questions(targets: Sequence[str], options: CheckOptions) -> CheckRequest:
-    """Return what to ask about the targets, in their order.
+    """Return the requests for the targets, in their order.
 
     Raises:
         UsageError: A folder cannot be read, a code begins like that of no rule, or overrides are given and no job file.

@@ -45,7 +45,7 @@ class JobContext:
 
 
 def read_job(path: str, versions: Mapping[str, str], text: str | None = None) -> JobContext:
-    """Return what a script or job file says; it is checked against the versions that the log tells, and without the network.
+    """Return the settings of a script or job file, checked against the versions in the log, without the network.
 
     Args:
         path: The file.
@@ -79,7 +79,7 @@ def _pin(name: str, version: str) -> Requirement:
 
 
 def _declared_training(target: Target) -> DeclaredTraining | None:
-    """Return what a target asks training to do."""
+    """Return the training settings that a target declares."""
     if len(target.documents) > 1:
         return None
     document = target.document
@@ -108,7 +108,7 @@ def _only_config(document: Document) -> str:
 
 
 def _arguments(document: Document, key: str) -> Mapping[str, Any]:
-    """Return what a call is given by keyword."""
+    """Return a call's keyword arguments."""
     return next((call.arguments for call in document.calls if call.key == key), {})
 
 

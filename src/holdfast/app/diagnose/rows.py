@@ -26,7 +26,7 @@ ROWS: Final = "DAT2"
 
 
 def find_in_rows(document: Document) -> Iterator[Finding]:
-    """Yield what rules about rows find in most of those that a script writes out, at the place where it does."""
+    """Yield the findings of the rules about rows for literal rows in a script, at their places in it."""
     method, rows = document.get("method", None), literal_rows(document.text)
     places = _places(document)
     given = {name: rows[line] for name, line in places.items() if line in rows}

@@ -23,7 +23,7 @@ LOGS: Final = ("stdout.log", "stderr.log")
 
 
 def read_past(name: str, runs: str | None) -> RunHistory:
-    """Return what there is of a run.
+    """Return the history of a run.
 
     Args:
         name: Its name.
@@ -57,7 +57,7 @@ def read_past(name: str, runs: str | None) -> RunHistory:
 
 
 def _last(events: Sequence[Event], kind: str) -> Mapping[str, Any]:
-    """Return what the training process said last of one kind; nothing where it never did."""
+    """Return the training process's last event of one kind; empty where there is none."""
     said = [event.said for event in events if isinstance(event, Reported) and event.said.get("event") == kind]
     return said[-1] if said else {}
 
@@ -65,7 +65,7 @@ def _last(events: Sequence[Event], kind: str) -> Mapping[str, Any]:
 def _declared_training(
     run: Run, events: Sequence[Event], started: Mapping[str, Any], text: str
 ) -> DeclaredTraining | None:
-    """Return what the trainer was told, in its own words: all settings, with the defaults of those that nobody gave."""
+    """Return the trainer's settings as it reported them, defaults included."""
     config = started.get("config")
     if not isinstance(config, dict):
         return None
@@ -91,7 +91,7 @@ def _job(run: Run) -> tuple[str, str]:
 
 
 def _ending(folder: Path) -> Ending:
-    """Return what an attempt's guard wrote last, and its stacks."""
+    """Return the last words of an attempt's guard, and its stacks."""
     told: dict[str, Any] = {}
     with suppress(OSError, ValueError):
         told = json.loads((folder / "exit.json").read_text(encoding="utf-8"))

@@ -76,7 +76,7 @@ def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None
 
 
 def _read_job(past: RunHistory, alone: Diagnosis) -> "JobContext | None":
-    """Return what the job's own file says, if there is one."""
+    """Return the context from the job's own file, if there is one."""
     if not past.job:
         return None
     from holdfast.app.diagnose.jobs import read_job

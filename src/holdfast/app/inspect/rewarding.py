@@ -18,7 +18,7 @@ ROWS: Final = 4
 def reward_samples(
     asked: Document, samples: Sequence[Mapping[str, Any]], names: Sequence[str]
 ) -> tuple[RewardResult, ...]:
-    """Return what each function gives; the job's own `map` rewrites the rows first.
+    """Return each reward function's results; the job's own `map` rewrites the rows first.
 
     Args:
         asked: What is asked.

@@ -32,7 +32,7 @@ LARGEST_BYTES: Final = 8 << 20
 
 
 def scan_small(asked: Document) -> Scan:
-    """Return what reading every row of a job's data shows, if it is small and lies here.
+    """Return a scan of every row of a job's data, if it is small and local.
 
     Raises:
         SourceError: It is large, or nobody can read it, which other rules tell.
@@ -123,7 +123,7 @@ class RowSource:
 
 
 def read_settings(asked: Document) -> ColumnSettings:
-    """Return what of a job's settings decides which columns are read."""
+    """Return the job settings that decide which columns are read."""
     field, assistant = asked.get("train.dataset_text_field", None), asked.get("train.assistant_only_loss", None)
     rewards = asked.get("rewards", None)
     return ColumnSettings(
@@ -134,7 +134,7 @@ def read_settings(asked: Document) -> ColumnSettings:
 
 
 def _find(path: str, config: str | None, *, offline: bool) -> Callable[[str], Rows]:
-    """Return what opens a split of a dataset, here or on the Hub."""
+    """Return a function that opens a split of a dataset, local or on the Hub."""
     if Path(path).expanduser().exists():
         return lambda split: open_rows(path, split)
     if not may_be_repository(path):

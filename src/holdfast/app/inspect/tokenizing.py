@@ -37,7 +37,7 @@ def tokenize(
 
 
 def count_training_rows(asked: Document, there: int) -> int:
-    """Return how many rows are trained on: those that a job draws, without what it holds out.
+    """Return the number of rows to train on: those that a job draws, without those it holds out.
 
     Args:
         asked: What is asked.

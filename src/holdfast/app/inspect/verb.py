@@ -107,7 +107,7 @@ def _want_model(asked: Document) -> None:
 
 
 def read_asked(data: str, edits: Sequence[Edit], sets: Sequence[str]) -> Document:
-    """Return what is asked as a document: a job file's, or one that says no more than the options do.
+    """Return the request as a Document: a job file's, or one with the options alone.
 
     Raises:
         UsageError: An option has no place in it.
@@ -120,7 +120,7 @@ def read_asked(data: str, edits: Sequence[Edit], sets: Sequence[str]) -> Documen
 
 
 def look_at(asked: Document, source: RowSource, *, rewards: Sequence[str], limit: int) -> Inspection:
-    """Return what is found out about a dataset."""
+    """Return the inspection of a dataset."""
     method = _read_method(asked)
     try:
         sight = source.look()
@@ -156,7 +156,7 @@ def _maps_rows(found: Readiness) -> bool:
 
 
 def look_at_local(asked: Document, *, limit: int) -> Inspection:
-    """Return what is found out about a dataset on this machine, without the Hub.
+    """Return the inspection of a local dataset, without the Hub.
 
     Raises:
         UsageError: There is no such dataset.
@@ -166,7 +166,7 @@ def look_at_local(asked: Document, *, limit: int) -> Inspection:
 
 
 def _unreadable(asked: Document, source: RowSource, method: Method | None, error: BadDataError) -> Inspection:
-    """Return what is to be said of data whose beginning cannot be read."""
+    """Return the inspection of data whose beginning cannot be read."""
     broken = UnreadablePart(error.spot.path, error.what, error.spot.line)
     scan = Scan(rows=0, broken=(broken,))
     methods = judge_methods({}, Shape(), ())

@@ -128,7 +128,7 @@ def _lines(rows: Sequence[Row]) -> str:
 
 
 def _noted(folder: Path) -> Iterator[RecordedRows]:
-    """Yield what the script got as it asked for rows, in the order of its lines."""
+    """Yield the rows that the script loaded, in the order of its lines."""
     for path in sorted(folder.glob("*.json"), key=lambda each: int(each.stem)):
         told = json.loads(path.read_text(encoding="utf-8"))
         yield RecordedRows(int(path.stem), told["rows"] or _whole_lines(told["asked"]), told["features"])

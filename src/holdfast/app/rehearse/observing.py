@@ -115,7 +115,7 @@ def observed_job(whole: PartResult, folder: Path) -> Document | None:
 
 
 def _own_template(template: str | None, folder: Path) -> dict[str, str]:
-    """Return what names the chat template that the script gave its tokenizer; nothing where it gave none."""
+    """Return the setting that names the chat template that the script set on its tokenizer; empty where it set none."""
     if template is None:
         return {}
     path = folder / TEMPLATE
@@ -148,7 +148,7 @@ def find_environment_fault(path: str) -> tuple[str, str] | None:
 
 
 def _inspect(job: Document) -> Inspection | None:
-    """Return what its rows show; None where they cannot be read, of which the rehearsal itself says what is wrong."""
+    """Return the inspection of its rows; None where they cannot be read, which the rehearsal itself reports."""
     try:
         return prepare()(job, limit=ROWS)
     except (HoldfastError, ExceptionGroup):

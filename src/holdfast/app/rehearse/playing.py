@@ -53,7 +53,7 @@ def _came_through(played: PartResult) -> bool:
 
 
 def _without_own_frames(played: PartResult) -> PartResult:
-    """Return what a process left, its logs as they would be without holdfast."""
+    """Return a part's result with holdfast's own frames removed from its logs."""
     return replace(played, logs={name: without_own_frames(text) for name, text in played.logs.items()})
 
 
@@ -82,7 +82,7 @@ class Replayer:
     on_progress: OnProgress
 
     def __call__(self, orders: Sequence[PartRequest]) -> list[tuple[Mapping[Part, PartResult], Rehearsal]]:
-        """Return what each left, and the verdict on it."""
+        """Return the results of the parts and the verdict for each request."""
         self.on_progress("whose fault it is")
         return [(parts, self._judged(parts, order)) for parts, order in zip(self._played(orders), orders, strict=True)]
 

@@ -17,7 +17,7 @@ from holdfast.engine.rehearse.naming import because_of
 
 
 def read_failure_context(asked: Program, parts: Mapping[Part, PartResult]) -> FailureContext:
-    """Return what the failures of a program's rehearsal are explained from."""
+    """Return the context that explains the failures of a program's rehearsal."""
     raised: dict[Part, Traceback] = {}
     for part, played in parts.items():
         if found := _last_traceback(played):

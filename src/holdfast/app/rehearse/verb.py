@@ -123,7 +123,7 @@ class RehearsalOptions:
 
 
 def _start(asked: Program, order: PartRequest, way: RehearsalOptions) -> Rehearsal:
-    """Return what the rehearsal showed, or why the script has no environment to run in."""
+    """Return the rehearsal, or the reason why the script has no environment to run in."""
     try:
         read_header(asked.source, asked.path)
     except UsageError as error:
@@ -147,7 +147,7 @@ def _start(asked: Program, order: PartRequest, way: RehearsalOptions) -> Rehears
 
 
 def _started_here(asked: Program, order: PartRequest, way: RehearsalOptions, because: str) -> Rehearsal:
-    """Return what this environment shows, where a project's own cannot be made on this machine."""
+    """Return a rehearsal in this environment, where the project's own cannot be built on this machine."""
     found = _start(asked, order, replace(way, here=True))
     last = next((line.strip() for line in reversed(because.splitlines()) if line.strip()), "uv did not say why")
     own = Omitted(what="the environment that the project declares", because=f"a machine that can make it: {last}")
@@ -155,7 +155,7 @@ def _started_here(asked: Program, order: PartRequest, way: RehearsalOptions, bec
 
 
 def _rehearsed(asked: Program, order: PartRequest, words: Sequence[str], way: RehearsalOptions) -> Rehearsal:
-    """Return what going the path showed, in the environment that some words run a program in.
+    """Return a rehearsal in the environment that some words run a program in.
 
     Raises:
         NoEnvironmentError: It cannot be made.
@@ -193,7 +193,7 @@ def _is_started_by_python(asked: Program) -> bool:
 
 
 def _unlaunched(launcher: NeededLauncher) -> str:
-    """Return what is wrong with a script that is started by `python` and wants a launcher."""
+    """Return the message for a script that is started by `python` and needs a launcher."""
     return (
         f"the script reads `{launcher.variable}`, which {launcher.name} sets and `python` does not: start it with "
         f"{launcher.name}, or give it a default"
@@ -201,7 +201,7 @@ def _unlaunched(launcher: NeededLauncher) -> str:
 
 
 def _usage_error(asked: Program, problem: UsageProblem) -> UsageError:
-    """Return what is wrong with the arguments that a script was given, with how to give them."""
+    """Return the error for invalid script arguments, with the way to pass them."""
     words = (*asked.arguments, spell_arguments(problem.wanted))
     given = "correct the arguments after `--`"
     lacking = f"pass {'them' if len(problem.wanted) > 1 else 'it'} after `--`: `holdfast rehearse {asked.path} -- {' '.join(words)}`"
@@ -226,7 +226,7 @@ def other_versions(asked: Program, versions: Mapping[str, str]) -> Iterator[Omit
 
 
 def _launchers(asked: Program) -> Iterator[Omitted]:
-    """Yield what launchers would do beside: those of the command line, or the one that the script wants."""
+    """Yield the steps of launchers that are not rehearsed: those of the command line, or the one that the script needs."""
     because = "where it will run: here one process ran the script alone"
     if asked.launched_by:
         yield Omitted(what=" ".join(asked.launched_by), because=because)
@@ -236,7 +236,7 @@ def _launchers(asked: Program) -> Iterator[Omitted]:
 
 
 def make_order(asked: Program, folder: Path, *, gpu: bool, offline: bool) -> PartRequest:
-    """Return what each part is asked, but for what part it is."""
+    """Return the request that all parts share."""
     machine: Gpu = "here" if gpu else "none" if asked.local and not LocalMachine().fetch().gpus else "assumed"
     variables = {} if _is_started_by_python(asked) else alone(asked.launched_by, asked.source)
     return PartRequest(
@@ -251,7 +251,7 @@ def make_order(asked: Program, folder: Path, *, gpu: bool, offline: bool) -> Par
 
 
 def wanted(asked: Program) -> list[str]:
-    """Return what is imported before the first fork: what the script names of the libraries."""
+    """Return the modules to import before the first fork: those that the script imports from the libraries."""
     if asked.path.startswith(OWN):
         method = asked.path.removeprefix(OWN)
         return [*ALWAYS, "peft", f"trl:{TRAINERS.get(method, 'SFTTrainer')}", WITH_TRL]

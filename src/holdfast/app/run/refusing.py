@@ -34,7 +34,7 @@ def read_kept(folder: Path, kind: type[Kept]) -> Kept | None:
 
 
 def read_refusals(run: Run, state: RunState) -> tuple[RunRefusal, ...]:
-    """Return what forbade a run before it was started; nothing where nothing did."""
+    """Return the reasons why a run was refused before its start; empty where it was not."""
     if state.refused_by == "check" and (checked := read_kept(run.folder, CheckResult)):
         return tuple(check_refusals(checked, state.codes))
     if state.refused_by == "rehearsal" and (rehearsed := read_kept(run.folder, RehearseResult)):

@@ -184,7 +184,7 @@ def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver =
 
 
 def make_plan(asked: Target, arguments: Sequence[str]) -> Plan:
-    """Return what a run of the target starts from.
+    """Return the plan of a run of the target.
 
     Raises:
         UsageError: Nothing here can run it.

@@ -64,7 +64,7 @@ class Api:
         self.versions: Mapping[str, str] = {name: each.versions[index] for name, (each, index) in self._at.items()}
 
     def signature(self, path: str) -> CallSignature | None:
-        """Return what a class, function or method takes, by any public import path; None: not known, make no claim."""
+        """Return the signature of a class, function or method by any public import path; None if unknown: make no claim."""
         if path not in self._signatures:
             self._signatures[path] = None  # a class that derives from itself ends here
             found = self._signature(path)
@@ -129,7 +129,7 @@ class Api:
         return tuple(dict.fromkeys(self._parameter_spans(path, name, FURTHEST)))
 
     def checks(self, path: str) -> tuple[MethodChecks, ...]:
-        """Return what a class checks when it is constructed, the nearest class's first."""
+        """Return the checks that a class makes when it is constructed, the nearest class's first."""
         if path not in self._checks:
             homes = map(self._class, self.ancestors(path))
             self._checks[path] = tuple(program for home in homes for program in self._programs(home))
@@ -150,7 +150,7 @@ class Api:
         return load_history(path.partition(".")[0], self._folder)
 
     def _find(self, head: str, path: str) -> _Found | None:
-        """Return what stands under a head if its package's version is known, whatever releases have it."""
+        """Return the entry under a head if its package's version is known, whatever releases have it."""
         known = self._at.get(path.partition(".")[0])
         entry = known[0].entry(f"{head} {path}") if known else None
         return _Found(known[0], known[1], entry, path) if known and entry is not None else None
@@ -166,7 +166,7 @@ class Api:
         return not is_in(parent.history.releases(parent.entry.get("star") or ""), parent.release)
 
     def _present(self, head: str, path: str) -> _Found | None:
-        """Return what stands under a head if the release in use has it."""
+        """Return the entry under a head if the release in use has it."""
         found = self._find(head, path)
         return found if found and is_in(found.history.releases(found.entry["r"]), found.release) else None
 
@@ -281,7 +281,7 @@ def _is_ordered(entry: Mapping[str, Any]) -> bool:
 
 
 def _sure_positions(bases: Iterable[CallSignature | None]) -> int | None:
-    """Return how many parameters, those of the bases, stand in their order; None where that may be too few for a call."""
+    """Return the number of parameters with a certain position, those of the bases included; None where that may be too few for a call."""
     known = [each.positional or 0 for each in bases if each]
     return sum(known) if sum(known) >= MANY else None
 

@@ -124,7 +124,7 @@ def part_of(column: str) -> str:
 
 
 def good_value(column: str, kind: Kind, number: int) -> Any:
-    """Return what a column of one of these kinds has in a row."""
+    """Return a sample value for a column of one of these kinds."""
     if kind == "truth":
         return good_truth(number)
     return good_turns(column, number) if kind == "turns" else good_text(column, number)

@@ -93,7 +93,7 @@ def _all_refused(job: Document, api: Api) -> Iterator[Refused]:
 
 
 def _ambiguous(job: Document, call: Call, name: str, could: tuple[str, ...]) -> Refused:
-    """Return what argparse says of a flag that is the beginning of several."""
+    """Return the refusal by argparse of a flag that abbreviates several."""
     command = next((each for each in job.calls if " " in each.path and each.key == call.key), None)
     whose = f"`{command.path}`" if command else "the parser"
     listed = ", ".join(f"`--{flag}`" for flag in could[:LISTED])
@@ -103,7 +103,7 @@ def _ambiguous(job: Document, call: Call, name: str, could: tuple[str, ...]) -> 
 
 
 def _refused_inside(job: Document, api: Api, became: ArgumentChange) -> Iterator[Refused]:
-    """Yield what a function takes as any keyword, and what it calls then refuses."""
+    """Yield the arguments that a function accepts as any keyword, and that a function it calls refuses."""
     for call in job.calls:
         for change in open_arguments((called(call), call.path)):
             fate = ArgumentChange.RENAMED if change.new else ArgumentChange.REMOVED
@@ -146,7 +146,7 @@ def subject(api: Api, call: Call, *packages: str) -> str:
 
 
 def called(call: Call) -> str:
-    """Return how a message names what is called: `SFTConfig`, `SFTTrainer.train`, `load_dataset`."""
+    """Return the display name of a callee: `SFTConfig`, `SFTTrainer.train`, `load_dataset`."""
     owner, _, name = call.path.rpartition(".")
     owner = owner.rpartition(".")[2]
     return f"{owner}.{name}" if owner[:1].isupper() else name
@@ -192,7 +192,7 @@ class _Argument:
     name: str
 
     def judged(self) -> Refused | None:
-        """Return what became of it, by the first of these that knows; None where the history contradicts itself."""
+        """Return the refusal, from the first source that knows the argument; None where the history contradicts itself."""
         if is_command(self.job, self.call) and self.name in HANDED_ON:
             return None
         moved = None if is_command(self.job, self.call) else self._moved()
@@ -235,7 +235,7 @@ class _Argument:
         return None
 
     def _name_in(self, other: str) -> str:
-        """Return what the argument is called in another class; empty if it is not there."""
+        """Return the argument's name in another class; empty if it has none."""
         signature = self.api.signature(other)
         if signature is None or self.name in ("args", "model"):
             return ""

@@ -161,7 +161,7 @@ class _Constructor:
     hidden: dict[str, Unknown] = field(default_factory=dict[str, Unknown])
 
     def outcomes(self, call: Call) -> Iterator[tuple[Call, Outcome]]:
-        """Yield what comes of a call; of a command, what comes of each of its dataclasses and of its trainer, which share its key."""
+        """Yield the outcomes of a call; of a command, those of each of its dataclasses and of its trainer, which share its key."""
         if " " in call.path:
             made = [(each, self._construct(each)) for each in dataclasses_of(self.calls[call.key], self.api)]
             made += [(each, self._construct(each)) for each in self._trainers(made)]
@@ -181,7 +181,7 @@ class _Constructor:
                 yield replace(call, path=trainer, label=label, arguments=given, open=True, via="call")
 
     def outcome(self, key: str) -> Outcome | None:
-        """Return what comes of the call with a key; None where its checks are not known."""
+        """Return the outcome of the call with a key; None where its checks are unknown."""
         if key not in self.made:
             self.made[key] = None  # should it be given to itself
             self.made[key] = self._construct(self.calls[key]) if key in self.calls else None
@@ -232,7 +232,7 @@ def _is_own_class(job: Document, call: Call) -> bool:
 
 
 def _defaults(call: Call, signature: CallSignature) -> Iterator[tuple[str, KnownValue]]:
-    """Yield what the parameters are that the call does not give: their defaults, where it may not give them after all."""
+    """Yield the parameters that the call does not give, or may not give, with their defaults."""
     for name, parameter in signature.parameters.items():
         chosen = call.via == "file" and name in SCHEDULE
         hidden = call.open or chosen or isinstance(parameter.default, Required)
@@ -240,7 +240,7 @@ def _defaults(call: Call, signature: CallSignature) -> Iterator[tuple[str, Known
 
 
 def _taken(call: Call, parameter: Parameter | None, written: str, value: Any) -> Any:
-    """Return what a class is given for an argument: a parser reads words by the annotation."""
+    """Return the value that a class gets for an argument: a parser converts words by the annotation."""
     if call.via != "parser" or parameter is None:
         return value
     return as_parsed(parameter, value, default=written in call.defaults)

@@ -83,7 +83,7 @@ class _Use:
 
 
 def absences(job: Document, api: Api, kind: Absence) -> Iterator[MissingImport]:
-    """Yield what is not where the program looks for it, for one reason; a module that is gone once a statement."""
+    """Yield the names and modules that are not where the program imports them from; a missing module once a statement."""
     told = set[tuple[str, int | None, int | None]]()
     for use in _uses(job):
         if use.guard.holds(use.raises) or not (found := _judged(api, use)) or found.absence is not kind:
@@ -114,7 +114,7 @@ def _fails(api: Api, each: Import) -> bool:
 
 
 def instead_of(api: Api, module: str, name: str) -> str:
-    """Return what to write instead of a name that its module lost, in words; empty where nobody knows.
+    """Return the replacement for a name that its module no longer has, as a phrase; empty where none is known.
 
     >>> from holdfast.catalog.api import newest
     >>> instead_of(Api(newest()), "peft", "prepare_model_for_int8_training")
@@ -238,7 +238,7 @@ def _of_module(api: Api, module: str, name: str | None = None) -> _Replacement |
 
 
 def _renamed(api: Api, old: str, further: int = 3) -> _Replacement | None:
-    """Return what became of a name; nothing where nobody knows, or that is gone too."""
+    """Return the replacement for a name; None where none is known, or that is gone too."""
     change = replaced("name", old)
     if change is None or not further:
         return None

@@ -29,7 +29,7 @@ def damaged(job: Document, scan: Scan, mark: Mark) -> Iterator[DamagedRows]:
 
 
 def tell(scan: Scan, marked: DamagedRows, what: str) -> str:
-    """Return how many rows are so, and which.
+    """Return a phrase with the number of such rows, and examples of their numbers.
 
     Args:
         scan: All that was read.

@@ -93,7 +93,7 @@ def providers(module: str) -> tuple[str, ...]:
 
 @cache
 def parse_requirement(text: str) -> PackageRequest:
-    """Return what a requirement asks for.
+    """Return the package that a requirement names, with its specifier.
 
     >>> parse_requirement("Transformers[torch]>=4.56,<5 ; sys_platform == 'linux'")
     PackageRequest(name='transformers', extras=('torch',), bounds='>=4.56,<5')
@@ -131,7 +131,7 @@ def installed(requirements: Iterable[str], versions: Mapping[str, str]) -> froze
 
 
 def _brought(asked: PackageRequest, versions: Mapping[str, str]) -> tuple[PackageRequest, ...] | None:
-    """Return what one package brings along, of the packages of this catalog; None where nobody knows."""
+    """Return the dependencies of one package, of the packages of this catalog; None where they are unknown."""
     package = load_packages().get(asked.name)
     if package is None:
         return None
@@ -141,7 +141,7 @@ def _brought(asked: PackageRequest, versions: Mapping[str, str]) -> tuple[Packag
 
 
 def _of_release(asked: PackageRequest, versions: Mapping[str, str]) -> Iterator[PackageRequest]:
-    """Yield what a release brings along; what any release does, where it is not known which is meant."""
+    """Yield the dependencies of a release; those of every release, where the release is unknown."""
     history = load_history(asked.name.replace("-", "_"))
     about = history.about if history else {}
     index = history.index(versions[history.package]) if history and history.package in versions else None

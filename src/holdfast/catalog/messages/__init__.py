@@ -99,7 +99,7 @@ class PackageMessages:
         return self.history.text.strip("\n").split("\n")[1:]
 
     def find(self, text: str, kind: str = "") -> list[KnownMessage]:
-        """Return what a text may be, that which says the most first.
+        """Return the messages that a text may be, the most specific first.
 
         Args:
             text: The message of an exception, or a line in which a warning stands.
@@ -146,7 +146,7 @@ def packages(folder: Path = FOLDER) -> tuple[str, ...]:
 
 @cache
 def load_messages(package: str, folder: Path = FOLDER) -> PackageMessages:
-    """Return what a package says.
+    """Return the messages of a package.
 
     Args:
         package: One of `packages`.

@@ -39,7 +39,7 @@ def render_checklist(path: str, rows: Sequence[ChecklistItem]) -> str:
 
 
 def _because(row: ChecklistItem, path: str) -> str:
-    """Return what makes a verdict so, with the rule and the line; of several findings, the first, and how many more."""
+    """Return the reason for a verdict, with the rule and the line; of several findings, the first, and how many more."""
     if not row.evidence:
         return row.because
     first = row.evidence[0]

@@ -45,7 +45,7 @@ def render_findings(answer: CheckResult, sources: Mapping[str, str], *, verbose:
 
 
 def render_outcome(answer: CheckResult, *, verbose: bool = False) -> Iterator[str]:
-    """Yield what there is to say beside the findings: skips, versions, and what it comes to."""
+    """Yield the lines beside the findings: skips, versions, and the summary."""
     targets = answer.targets
     for target in targets:
         yield from _skips(target, verbose=verbose, alone=len(targets) == 1)
@@ -113,7 +113,7 @@ def _excerpt(finding: ReportedFinding, line: str, colour: str) -> Iterator[str]:
 
 
 def _skips(target: TargetResult, *, verbose: bool, alone: bool) -> Iterator[str]:
-    """Yield what could not be asked: each by name, or in one line; of many targets, of those with findings alone."""
+    """Yield the rules that were not checked: each by name, or in one line; of many targets, only those with findings."""
     skipped = target.skipped
     if verbose or len(skipped) == 1:
         yield from (_skip(skip, target.path) for skip in skipped)
@@ -193,7 +193,7 @@ def _summary(answer: CheckResult) -> str:
 
 
 def _beside(answer: CheckResult) -> Iterator[str]:
-    """Yield what the counts of findings leave out."""
+    """Yield the facts that the counts of findings leave out."""
     targets = answer.targets
     if skipped := sum(len(target.skipped) for target in targets):
         yield f"{render_counted(skipped, 'rule')} not checked"

@@ -142,7 +142,7 @@ def _shown_mapping(answer: InspectResult) -> str | None:
 
 
 def _outcome(answer: InspectResult) -> Iterator[str]:
-    """Yield what it comes to: problems of the rows, and whether a method can train on them."""
+    """Yield the summary: problems of the rows, and whether a method can train on them."""
     yield ""
     grades = [problem.severity for problem in answer.problems]
     counts = [render_counted(grades.count(grade), grade) for grade in COLOURS if grade in grades]

@@ -82,7 +82,7 @@ def _pace(progress: Progress, now_s: float) -> list[str]:
 
 
 def _size(said: Mapping[str, Any]) -> str:
-    """Return how many parameters are trained, and of how many; nothing where the trainer did not say."""
+    """Return the number of trained parameters, and of all; empty where the trainer did not report it."""
     whole = said.get("parameters") or 0
     trained = said.get("trainable") or whole
     of = f" of {render_count(whole)}" if trained < whole else ""

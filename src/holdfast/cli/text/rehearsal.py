@@ -20,7 +20,7 @@ KNOWN: Final = 40
 
 
 def render_rehearsal(answer: RehearseResult) -> str:
-    """Tell what became of each stage of the path."""
+    """Return the result of each stage as text."""
     return "\n".join(_lines(answer))
 
 

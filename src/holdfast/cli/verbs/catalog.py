@@ -35,6 +35,6 @@ def update(packages: tuple[str, ...], source: str | None, target: str | None, qu
 
 
 def render(answer: CatalogResult) -> str:
-    """Return what was added, a package a line."""
+    """Return the added packages, one per line."""
     lines = [f"{package}: {', '.join(versions)}" for package, versions in answer.added.items()]
     return "\n".join([*(lines or ["nothing new"]), f"the catalog is in {answer.folder}"])

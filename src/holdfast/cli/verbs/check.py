@@ -112,7 +112,7 @@ def command(
 
 
 def _annotations(error: Exception, format_: str) -> str:
-    """Return what keeps the only target from being read, in a format of annotations; nothing in another, or of no file."""
+    """Return an annotation for the error that keeps the only target from being read; empty for other formats, or for an error without a file."""
     errors = tuple(each for each in flatten(error) if each.spot.line is not None)
     if format_ not in ANNOTATIONS or not errors:
         return ""

@@ -84,7 +84,7 @@ def check_result(
 
 
 def target_result(one: CheckedTarget | UnreadableTarget, *, edits: bool = True) -> TargetResult:
-    """Return what the rules said of one target, or why it could not be read.
+    """Return the result for one target, or the reason why it could not be read.
 
     Args:
         one: The target.

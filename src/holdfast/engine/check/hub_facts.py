@@ -231,14 +231,14 @@ class HubFacts:
         return self._places.hub.link(mention.name)
 
     def _seen(self, *roles: Role, find: Callable[[Reference], Found]) -> Sequence[Lookup[Found]]:
-        """Return what is found of the mentions with some roles, those that are known first."""
+        """Return the lookups of the references with some roles, the known ones first."""
         named = [each for each in self.mentions if each.role in roles]
         found = [self._placed(each) for each in together([partial(_look, each, find) for each in named])]
         hidden: list[Lookup[Found]] = [Lookup(each, None, each.hidden) for each in self.hidden if each.role in roles]
         return sorted([*found, *hidden], key=lambda seen: seen.found is None)
 
     def _placed(self, seen: Lookup[Found]) -> Lookup[Found]:
-        """Return what was found of a mention, with what lies here of nearly that name, or why it may be there at another time."""
+        """Return the lookup of a reference, with local names that are nearly the same, or the reason why it may exist later."""
         here, mention = self._places.here, seen.mention
         if mention.local:
             return replace(seen, doubt="" if here.has_all(mention) else here.doubt(mention))

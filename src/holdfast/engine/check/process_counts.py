@@ -16,7 +16,7 @@ NAMED: Final = 8
 
 
 def ask_for_one(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterator[Finding | Skip]:
-    """Yield what rules say of one process; a finding that other numbers do not have is a warning.
+    """Yield the findings for one process; a finding that other numbers do not have is a warning.
 
     Args:
         ask: Asks them for a number of processes.
@@ -35,7 +35,7 @@ def ask_for_one(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterator[Find
 
 
 def ask_for_any(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterator[Finding]:
-    """Yield what rules find in the same words with every number of processes: of a launcher that does not show its number.
+    """Yield the findings that are the same for every number of processes, for a launcher that does not show its number.
 
     Args:
         ask: Asks them for a number of processes.

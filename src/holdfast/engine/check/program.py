@@ -78,7 +78,7 @@ class VersionContext:
 
 @lru_cache(maxsize=256)
 def _api(versions: tuple[tuple[str, str], ...]) -> Api:
-    """Return what the libraries take: of many scripts with the same versions, once."""
+    """Return the libraries' API; scripts with the same versions share one."""
     return Api(dict(versions))
 
 
@@ -124,12 +124,12 @@ class ProgramFacts(HubFacts):
         return trainer_given(self._document, argument) is not None
 
     def _flowing(self, argument: str) -> Dataset:
-        """Return what is known of the data that the trainer is given as an argument."""
+        """Return the known facts about the data that the trainer gets as an argument."""
         flow = trace(self._document, argument)
         return after(written_rows(flow.source) if flow.source.path in ROWS else self._loaded(flow), flow.steps)
 
     def _loaded(self, flow: DataFlow) -> Dataset:
-        """Return what is known of data as it is loaded."""
+        """Return the known facts about data as it is loaded."""
         under = f"{flow.source.key}."
         mention = next((each for each in self._all_of("dataset") if each.key.startswith(under)), None)
         if mention is None or mention.hidden:
@@ -150,7 +150,7 @@ class ProgramFacts(HubFacts):
 
 
 def count_processes(document: Document) -> int:
-    """Return how many processes a program's launchers start on all machines together.
+    """Return the number of processes that a program's launchers start on all machines together.
 
     Raises:
         SourceError: They do not say.
@@ -171,7 +171,7 @@ def _is_count(value: object) -> TypeGuard[int]:
 
 
 def check_program(rules: Iterable[Rule], documents: Sequence[Document], footing: VersionContext) -> Results:
-    """Return what the rules object to in a program, each thing once, and which of them could not be asked.
+    """Return the rules' findings for a program, each once, and the rules that could not be checked.
 
     Args:
         rules: The rules.
@@ -193,7 +193,7 @@ def check_program(rules: Iterable[Rule], documents: Sequence[Document], footing:
 def _resting_on_guesses(
     results: Sequence[Finding | Skip], documents: Sequence[Document], footing: VersionContext
 ) -> frozenset[object]:
-    """Return what tells the findings apart that may not hold for the versions that there will be.
+    """Return the identities of the findings that depend on guessed versions.
 
     What is found with other releases in the place of those that are assumed does not depend on them.
     """
@@ -233,7 +233,7 @@ def _unasked(rules: Sequence[Rule], documents: Sequence[Document], footing: Vers
 def _ask(
     rules: Sequence[Rule], documents: Sequence[Document], footing: VersionContext, at: Mapping[str, str]
 ) -> Results:
-    """Return what the rules say at some versions; what they say of several documents alike is told once."""
+    """Return the findings and skips at some versions; those that several Documents share are returned once."""
     told: list[Finding | Skip] = []
     for document in documents:
         told += list(untold(told, ask_at_once(document, lambda each: _ask_about(rules, each, footing, at))))
@@ -243,7 +243,7 @@ def _ask(
 def _ask_about(
     rules: Sequence[Rule], document: Document, footing: VersionContext, at: Mapping[str, str]
 ) -> Iterator[Finding | Skip]:
-    """Yield what the rules say of one document; of a script that no launcher starts, as of one process."""
+    """Yield the findings and skips for one Document; for a script without a launcher, those for one process."""
     launched = any(document.get(key) is not ABSENT for key in COUNTS)
     facts = ProgramFacts(footing, at, document)
     concerned = list(asked_about(rules, document, facts))
@@ -276,7 +276,7 @@ def _concerned(finding: Finding, footing: VersionContext) -> Mapping[str, str]:
 
 
 def _older(rules: Sequence[Rule], documents: Sequence[Document], footing: VersionContext) -> Iterator[Finding]:
-    """Yield what is wrong with the oldest versions that the requirements admit, as warnings."""
+    """Yield the findings for the oldest versions that the requirements admit, as warnings."""
     if not footing.resolution.lowest:
         return
     bound = [rule for rule in rules if "api" in rule.needs]

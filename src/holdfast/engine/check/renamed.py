@@ -27,7 +27,7 @@ IMPORTS: Final = "imports."
 
 
 def ask_at_once(document: Document, ask: Callable[[Document], Iterable[Finding | Skip]]) -> Iterator[Finding | Skip]:
-    """Yield what rules say of a document, with what comes to light once its old names are written anew.
+    """Yield the findings for a Document, with those that appear once its old names are replaced.
 
     Args:
         document: The document.
@@ -61,7 +61,7 @@ def _words(result: Finding | Skip) -> object:
 
 
 def identity(result: Finding | Skip) -> object:
-    """Return what tells a result apart from the others about one program."""
+    """Return a key that identifies a result among those of one program."""
     if isinstance(result, Skip):
         return (result.rule.code, result.missing)
     return (result.rule.code if result.rule else "", result.place, result.key if result.place is None else "")

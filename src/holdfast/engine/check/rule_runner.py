@@ -55,7 +55,7 @@ def verdict(results: Iterable[Finding | Skip]) -> Literal["pass", "fail"]:
 
 
 def severity_of(finding: Finding) -> Severity:
-    """Return how bad a finding is: its own severity, else its rule's."""
+    """Return a finding's severity: its own, else its rule's."""
     return finding.severity or (finding.rule.severity if finding.rule else Severity.ERROR)
 
 
@@ -101,7 +101,7 @@ def _is_written(document: Document, fix: Fix) -> bool:
 def _ask(
     rule: Rule, document: Document, facts: Mapping[str, object | MissingFact], reads: Mapping[str, Unknown]
 ) -> Iterator[Finding | Skip]:
-    """Yield what a rule says; a rule that says nothing after it has read something hidden has decided nothing."""
+    """Yield a rule's findings; a rule that finds nothing after it has read something hidden has decided nothing."""
     given = {name: facts.get(name, MissingFact("it was not looked up")) for name in sorted(rule.needs)}
     lacking = {name: fact.because for name, fact in given.items() if isinstance(fact, MissingFact)}
     if lacking:

@@ -85,7 +85,7 @@ def part_findings(
 
 
 def find_ignores(document: Document) -> tuple[Ignore, ...]:
-    """Return what the comments of a document let pass."""
+    """Return the ignore comments of a document."""
     if MARK not in document.text:
         return ()
     if document.kind == "job":

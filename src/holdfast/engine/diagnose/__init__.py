@@ -23,7 +23,7 @@ __all__ = ["PatternIndex", "diagnose", "read_log"]
 def diagnose(
     log: Log, marks: PatternIndex, beside: Sequence[MetricEvidence] = (), asked: DeclaredTraining | None = None
 ) -> Diagnosis:
-    """Return what a log says of a job.
+    """Return the diagnosis of a job's log.
 
     Args:
         log: What `read_log` made of the job's files with these marks.

@@ -55,7 +55,7 @@ def answer(
     raised: Sequence[LibraryMessage] = (),
     subject: Mapping[str, str] = MappingProxyType({}),
 ) -> Diagnosis:
-    """Return what a log says of a job.
+    """Return the diagnosis of a job's log.
 
     Args:
         log: What was read.
@@ -123,7 +123,7 @@ def _causes(
 
 
 def calibrated(score: float) -> float:
-    """Return how often a class with such a score was the cause, among cases that are known.
+    """Return the share of known cases with such a score in which the class was the cause.
 
     Source: benchmarks/diagnose_calibration.py
     """
@@ -135,7 +135,7 @@ def calibrated(score: float) -> float:
 
 
 def _rival_of(candidate: Candidate, candidates: Sequence[Candidate]) -> float:
-    """Return how sure the surest other class is that neither follows from this one, nor this one from it; 0 where there is none."""
+    """Return the confidence of the surest unrelated class: neither follows from the other; 0 where there is none."""
     mine = candidate.signature
     others = (each for each in candidates if (each.signature.name == HEALTHY) == (mine.name == HEALTHY))
     scores = (
@@ -147,7 +147,7 @@ def _rival_of(candidate: Candidate, candidates: Sequence[Candidate]) -> float:
 
 
 def _beside(confidence: float, rival: float) -> float:
-    """Return what is left of a confidence beside a rival that would be called the cause, too.
+    """Return a confidence lowered for a rival that would be called the cause, too.
 
     >>> _beside(0.9, 0.3), round(_beside(0.9, 0.8), 2)
     (0.9, 0.74)
@@ -181,7 +181,7 @@ def _sentences(candidate: Candidate, values: Mapping[str, str | None], known: Li
 
 
 def _values(candidate: Candidate) -> Mapping[str, str | None]:
-    """Return what the decisive line gives, and what it lacks from other lines of the same class, and from what is known of renamings."""
+    """Return the values in the decisive line, completed from other lines of the same class, and from known renamings."""
     values: dict[str, str | None] = {}
     for sign in (candidate.decisive, *candidate.signs):
         for name, value in sign.values.items() if sign else ():
@@ -220,7 +220,7 @@ def _raised_in_users(candidate: Candidate) -> Traceback | None:
 
 
 def _of_exception(exception: Traceback) -> dict[str, str]:
-    """Return what the class of unknown exceptions speaks of."""
+    """Return the values for the class of unknown exceptions."""
     kind, _, message = exception.error[0].text.partition(":")
     last = users_frame(exception.frames) or next(reversed(exception.frames), None)
     where = {"file": last.file, "line": str(last.line), "function": last.function, "code": last.code} if last else {}
@@ -243,7 +243,7 @@ def _filled(remedy: Remedy, values: Mapping[str, str | None]) -> Remedy | None:
 
 
 def _missing(log: Log, echoes: Sequence[Match], causes: Sequence[Cause], *, is_quiet: bool) -> Iterator[str]:
-    """Yield what would have to be read to know the cause, the likeliest to tell it first."""
+    """Yield the sources that would tell the cause, the most promising first."""
     if is_quiet and log.lines:
         yield "the other logs of the job, if it failed: of the other ranks, the launcher, the scheduler"
     yield from (sign.signature.needs for sign in echoes if sign.signature.needs)

@@ -79,7 +79,7 @@ def _cause(
 
 
 def kind_of(job: str) -> Kind:
-    """Return what `holdfast check` reads a job's own file as; a log alone is judged as that of a script.
+    """Return the kind as which `holdfast check` reads a job's own file; a log alone counts as a script's.
 
     >>> kind_of("train.yaml"), kind_of("")
     ('job', 'script')

@@ -47,7 +47,7 @@ class Ending:
 
 
 def know(state: RunState, ending: Ending) -> list[EndingFact]:
-    """Return what is known of a run's newest attempt that did not end well; nothing of one that did."""
+    """Return the facts about how a run's newest attempt ended; empty where it ended well."""
     attempt = state.current
     if attempt is None:
         return [*_refused(state)]
@@ -74,7 +74,7 @@ def _lost(state: RunState) -> Iterator[tuple[str, Delivered]]:
 
 
 def _stopped(state: RunState, attempt: AttemptState) -> Iterator[EndingFact]:
-    """Yield who asked the attempt to stop; where nobody of ours did, what the signal says."""
+    """Yield who asked the attempt to stop; where it was not holdfast, what the signal means."""
     at = f"at step {attempt.steps}" + (f" of {attempt.max_steps}" if attempt.max_steps else "")
     run = PurePath(state.folder).name
     values = {"run": run} if run else {}
@@ -98,7 +98,7 @@ def _signal(attempt: AttemptState, because: str) -> Signals | None:
 
 
 def _died(attempt: AttemptState, ending: Ending) -> Iterator[EndingFact]:
-    """Yield what the machine tells of a death: memory, disk, a signal."""
+    """Yield the machine's evidence for a death: memory, disk, a signal."""
     failed = (attempt.end or {}).get("status") != "stopped"
     if ending.oom_kills and failed:
         text = f"the kernel killed {ending.oom_kills} of its processes for lack of memory (oom_kill)"
@@ -108,7 +108,7 @@ def _died(attempt: AttemptState, ending: Ending) -> Iterator[EndingFact]:
 
 
 def _last_words(attempt: AttemptState) -> Iterator[EndingFact]:
-    """Yield what the launcher and the process itself said last, in the words that logs have for it."""
+    """Yield the last words of the launcher and of the process itself, as logs have them."""
     end = attempt.end or {}
     if attempt.exit_code is not None and attempt.exit_code < 0:
         yield EndingFact(f"failed (exitcode: {attempt.exit_code}) {Signals(-attempt.exit_code).name}")

@@ -173,7 +173,7 @@ def bare(text: str) -> str:
 
 
 def prefix_of(texts: Sequence[str]) -> re.Pattern[str] | None:
-    """Return what some collector that nobody knows puts before each line, with any numbers; None where there is none.
+    """Return the prefix that an unknown log collector puts before each line, with any numbers; None where there is none.
 
     Args:
         texts: Lines of a log, known prefixes taken off.

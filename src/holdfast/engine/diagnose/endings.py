@@ -52,7 +52,7 @@ class EndingFact:
 
 
 def read_ending(told: str) -> EndingFact:
-    """Return what an exit code, a signal's name or a scheduler's state says.
+    """Return the fact that an exit code, a signal's name or a scheduler's state stands for.
 
     Raises:
         UsageError: It is none of these.
@@ -87,7 +87,7 @@ def signal_of(code: int) -> Signals | None:
 
 
 def name_state(told: str) -> EndingFact | None:
-    """Return what a scheduler's word for the end of a job speaks for."""
+    """Return the fact that a scheduler's state stands for."""
     return next((EndingFact(told, name, weight) for words, name, weight in STATES if words.search(told)), None)
 
 

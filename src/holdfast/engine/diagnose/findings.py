@@ -58,7 +58,7 @@ class PreventiveFinding:
 
 
 def findings_evidence(findings: Iterable[Finding], alone: Diagnosis, *, began: bool) -> list[MetricEvidence]:
-    """Return what findings say beside a log.
+    """Return the evidence that findings add to a log.
 
     Args:
         findings: What the rules object to.

@@ -88,7 +88,7 @@ def _alike(loud: Iterable[tuple[Line, str]], likeness: Likeness) -> list[Similar
 
 
 def _loud(log: Log, echoes: Collection[tuple[str, int]]) -> Iterator[tuple[Line, str]]:
-    """Yield what speaks of a failure that training did not outlive: exceptions and lines, each once."""
+    """Yield the exceptions and error lines that training did not survive, each once."""
     ended = read_log_context(log).ended
     taken, said = set(echoes), set[str]()
     for exception in exceptions_of(log):

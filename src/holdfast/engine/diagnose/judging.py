@@ -141,7 +141,7 @@ class LogContext:
 
 
 def read_log_context(log: Log) -> LogContext:
-    """Return what a log tells as a whole."""
+    """Return the facts of a log as a whole."""
     ends = [step.line for step in log.metrics if "train_runtime" in step.values]
     return LogContext(log, _parts(log), ends[-1] if ends else None, raised=_raised(log))
 
@@ -200,7 +200,7 @@ def _is_said(candidate: Candidate) -> bool:
 
 
 def _candidate(signs: Sequence[Match], scene: LogContext) -> Candidate | None:
-    """Return what signs of one class amount to; None where all of them only follow from a cause."""
+    """Return the candidate that signs of one class amount to; None where all of them only follow from a cause."""
     roots = [sign for sign in signs if sign.mark.role == "root"]
     hints = [sign for sign in signs if sign.mark.role == "hint"]
     if not roots and not hints:
@@ -236,7 +236,7 @@ def _doubt(marks: Iterable[Pattern]) -> float:
 
 
 def _weight(sign: Match, scene: LogContext) -> float:
-    """Return how much a sign counts where it stands."""
+    """Return the weight of a sign at its place."""
     traceback = sign.hit.traceback
     factor = scene.parts.get(traceback.start.place, 1.0) if traceback else 1.0
     if is_of_earlier(sign.line, scene):
@@ -280,7 +280,7 @@ def is_of_earlier(line: Line, scene: LogContext) -> bool:
 
 
 def _share_before_end(sign: Match) -> float:
-    """Return what a sign counts for that training went on after, to its end."""
+    """Return the weight of a sign after which training went on to its end."""
     if _is_exception(sign.hit) or sign.signature.name in KEEPS_FROM_STARTING:
         return SURVIVED
     if sign.signature.name in ENDS_WELL:
@@ -308,7 +308,7 @@ def survived(line: Line, ended: Line) -> bool:
 
 
 def _parts(log: Log) -> dict[tuple[str, int], float]:
-    """Return what each exception of a chain counts for, by where it begins."""
+    """Return the weight of each exception of a chain, by where it begins."""
     factors: dict[tuple[str, int], float] = {}
     for last in log.tracebacks:
         links = [link for _, link in last.earlier]

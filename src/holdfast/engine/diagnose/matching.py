@@ -104,7 +104,7 @@ class PatternIndex:
                     yield Match(signature=signature, mark=mark, hit=hit, values=values)
 
     def _asked_with(self, words: Iterable[int]) -> Iterator[str]:
-        """Yield what marks ask of the log as a whole, of expressions with one of these words."""
+        """Yield the conditions of marks on the log as a whole, of expressions with one of these words."""
         for word in words:
             yield from self._asked.get(word, ())
 
@@ -120,7 +120,7 @@ class PatternIndex:
 def match(
     mark: Pattern, hit: Hit, known: Mapping[str, str | None] = MappingProxyType({})
 ) -> Mapping[str, str | None] | None:
-    """Return what the named groups of a mark match in a line, and around it; None where the mark does not match.
+    """Return the named groups that a mark matches in a line, and around it; None where the mark does not match.
 
     Args:
         mark: What is looked for.
@@ -149,7 +149,7 @@ def match(
 
 
 def _asked_of(hit: Hit, mark: Pattern, known: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Return what a mark's condition asks of the place of a line: the phase of the job, and the step."""
+    """Return the values for a mark's condition at the place of a line: the phase of the job, and the step."""
     told: dict[str, str | None] = {}
     if "phase" in mark.when:
         told["phase"] = phase_of(hit)
@@ -189,7 +189,7 @@ def _near(hit: Hit) -> Iterator[str]:
 
 
 def _own(hit: Hit) -> Iterator[str]:
-    """Yield what the same rank wrote around a line, the line, and its traceback with the ones it followed from.
+    """Yield the lines that the same rank wrote around a line, the line, and its traceback with its causes.
 
     What nobody signed may speak for a class, but not against it: it may be another rank's.
     """

@@ -66,7 +66,7 @@ class LibraryMessage:
         return found
 
     def __str__(self) -> str:
-        """Return who says it: ``trl 0.15.0 to 0.19.1 in `SFTTrainer.__init__` ``."""
+        """Return the origin of the message: ``trl 0.15.0 to 0.19.1 in `SFTTrainer.__init__` ``."""
         functions = {place.function for place in self.places}
         where = f" in `{functions.pop()}`" if len(functions) == 1 and functions != {""} else ""
         first, last = (self.known.versions[at] for at in _bounds(self.releases))
@@ -95,7 +95,7 @@ def versions_of(raised: Iterable[LibraryMessage]) -> dict[str, str]:
 
 
 def told_at(raised: Iterable[LibraryMessage], lines: Iterable[Line]) -> LibraryMessage | None:
-    """Return what is known of a message that stands in one of some lines."""
+    """Return the library message in one of some lines."""
     places = {line.place for line in lines}
     return next((each for each in raised if each.line.place in places), None)
 

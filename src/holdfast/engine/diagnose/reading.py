@@ -80,7 +80,7 @@ class LogQuery:
 
 
 def read_log(files: Iterable[File], sought: LogQuery) -> Log:
-    """Return what the logs of one job say, those of several ranks or services together.
+    """Return one log from a job's files, those of several ranks or services together.
 
     Args:
         files: One or more; each is read once, from its beginning to its end.
@@ -110,7 +110,7 @@ class HeadAndTail(Generic[T]):
 
 @lru_cache(4)
 def _finder(words: tuple[bytes, ...], *, many: bool) -> BytesAhoCorasick:
-    """Return what finds words: in many windows a tenth faster, which takes a quarter of a second to build, and not some hundredths."""
+    """Return a search automaton for words: for many windows a tenth faster, but it takes a quarter of a second to build instead of some hundredths."""
     return BytesAhoCorasick(words, implementation=Implementation.DFA if many else Implementation.ContiguousNFA)
 
 
@@ -366,7 +366,7 @@ def _read_progress(reader: _LogReader, lines: WindowLines) -> None:
 
 
 def _training_step(lines: WindowLines, position: int) -> tuple[int, int] | None:
-    """Return what a bar shows, if it is that of the training and not of loading, tokenizing or saving."""
+    """Return the step of a progress bar and its total, if it is that of training and not of loading, tokenizing or saving."""
     line = lines.line_at(position)
     text = line.bar or line.text  # what is glued to a bar, such as a traceback, is the line's text
     described = text.split("|", 1)[0].strip().rstrip("0123456789% ").rstrip(":")

@@ -73,7 +73,7 @@ class PartialTraceback:
     seen: list[Line] = field(default_factory=list[Line])
 
     def done(self) -> Traceback:
-        """Return what was read."""
+        """Return the traceback read so far."""
         return Traceback(start=self.start, frames=tuple(self.frames), error=tuple(self.error), before=self.before)
 
 
@@ -166,7 +166,7 @@ class _Upwards:
         return True
 
     def done(self) -> Traceback | None:
-        """Return what was read."""
+        """Return the traceback read so far."""
         if self.code and not self.reading.frames and not (self.is_apart or self.strange):
             self.reading.frames.append(Frame("", 0, "", self.code))
         return self.reading.done() if self.reading.frames else None

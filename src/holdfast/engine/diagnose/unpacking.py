@@ -48,7 +48,7 @@ Line = Callable[[bytes], bytes]
 
 
 def feeds(data: bytes, start: int, end: int) -> int:
-    """Return how many line feeds of the file stand in a part of unpacked bytes."""
+    """Return the number of the file's line feeds in a part of unpacked bytes."""
     count = data.count(b"\n", start, end)
     return count - data.count(b"\n" + SOFT, start, end + 1) if count and data.find(SOFT, start, end + 1) >= 0 else count
 
@@ -115,7 +115,7 @@ def _whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _as_it_is(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield what was not packed, but for tracebacks in a single line."""
+    """Yield the content that was not packed, except for tracebacks on a single line."""
     for piece in _whole_lines(chunks):
         if ESCAPED not in piece:
             yield piece
@@ -176,7 +176,7 @@ def _of_object(line: bytes) -> bytes:
 
 
 def _text(found: Mapping[str, Any]) -> str | None:
-    """Return what an object says; that of torchelastic has it one level deeper."""
+    """Return the text of an object; torchelastic's has it one level deeper."""
     for name in TEXTS:
         value = found.get(name)
         if isinstance(value, str):

@@ -15,7 +15,7 @@ def argument_keys() -> list[str]:
 
 
 def find_argument(key: str) -> Mapping[str, Parameter]:
-    """Return what a key is passed on as, by the path of the class that takes it; nothing where none does.
+    """Return the parameters that a key sets, by the path of the class that has them; empty where none has.
 
     >>> list(find_argument("peft.lora_alpha"))
     ['peft.LoraConfig']

@@ -103,7 +103,7 @@ def _result(finding: ReportedFinding, index: int, texts: Mapping[str, str]) -> J
 
 
 def _where(finding: ReportedFinding) -> str:
-    """Return what a message has to name, since a region of a file does not."""
+    """Return the place that a message has to name, since a region of a file does not."""
     if finding.origin:
         return f"{finding.path} ({finding.origin}): "
     return f"Cell {finding.cell}, line {finding.line}: " if finding.cell else ""

@@ -166,7 +166,7 @@ def _problem(finding: Finding) -> RowProblem:
 
 
 def report_tokens(tokens: Tokens) -> TokenReport:
-    """Return what was counted of tokens, without the numbers of the rows."""
+    """Return the token counts for a report, without row numbers."""
     counted: dict[str, Any] = {name: getattr(tokens, name).count for name in COUNTS}
     plain = {each.name: getattr(tokens, each.name) for each in fields(tokens)}
     lengths = {each.name: getattr(tokens.lengths, each.name) for each in fields(tokens.lengths)}

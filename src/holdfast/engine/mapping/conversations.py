@@ -60,7 +60,7 @@ def _of_texts(name: str, values: Sequence[str]) -> Spelled | None:
 
 
 def _of_mappings(data: DataProfile, name: str, values: Sequence[Mapping[str, Any]]) -> Spelled | None:
-    """Return what one message alone says, or a list of roles beside a list of contents."""
+    """Return the reading of a column that holds single messages, or a list of roles beside a list of contents."""
     kind: Type | None = data.columns.get(name)
     if isinstance(kind, Struct) and {"role", "content"} <= kind.fields.keys():
         lists = [isinstance(kind.fields[key], ListOf) for key in ("role", "content")]

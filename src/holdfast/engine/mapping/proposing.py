@@ -148,7 +148,7 @@ def _first_good(method: Method, data: DataProfile) -> Proposal:
 
 
 def _of_wrapped_rows(method: Method, data: DataProfile) -> Proposal | None:
-    """Return what to do with a JSON file whose one object holds the rows in a list; None where it holds none that fit."""
+    """Return the proposal for a JSON file whose one object holds the rows in a list; None where it holds none that fit."""
     for name, rows in _wrapped_rows(data):
         columns = types_of_rows(rows)
         inner = propose(method, columns, recognise(columns, rows, data.settings), rows, data.settings)

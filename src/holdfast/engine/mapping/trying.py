@@ -63,7 +63,7 @@ def _unanswered(result: Mapping[str, Any]) -> bool:
 
 
 def _lost(row: Mapping[str, Any], result: Mapping[str, Any], found: ColumnReading) -> str:
-    """Return what is in columns that are read, and not in the result."""
+    """Return the content of the columns that are read and that the result lacks."""
     kept = sorted({text for text in _texts(result) if text}, key=len, reverse=True)
     gone = [name for name in found.uses if not all(_stands(text, kept) for text in _texts(row.get(name)))]
     if "rejected" not in result and not set(found.pair) <= set(gone):

@@ -15,7 +15,7 @@ NOT_WHOLE: Final = ("context", "history", "input", "tools")
 
 
 def read_aligned(data: DataProfile) -> Iterator[Reading]:
-    """Yield what stands under TRL's own names, brought to one spelling."""
+    """Yield the readings of columns with TRL's own names, in one spelling."""
     names: tuple[Role, ...] = ("prompt", *ANSWERS)
     said = {name: found for name in names if name in data.columns and (found := _said(data, name))}
     if len({text for _, helpers in said.values() for text in helpers}) > 1:

@@ -46,7 +46,7 @@ def mentions(document: Document) -> tuple[Reference, ...]:
 
 
 def _not_made(document: Document, found: Iterable[Reference]) -> Iterator[Reference]:
-    """Yield what has to be there before the program runs, or is to be written to."""
+    """Yield the references that must exist before the program runs, or that it writes to."""
     found = list(found)
     written = read_written(document)
     pushed = {(each.repo_kind, each.name.rpartition("/")[2]) for each in found if each.role == "target"}

@@ -38,7 +38,7 @@ ADDRESS: Final = ("https://", "http://")
 
 
 def mentions_of_calls(document: Document) -> Iterator[Reference]:
-    """Yield what a program's calls name, in their order; of what they name in vain, such as folders, too much rather than too little."""
+    """Yield the references in a program's calls, in their order; rather too many, such as folders, than too few."""
     pushing = pushes(document)
     for call in document.calls:
         if call.via == "partial" or call.guard.because:
@@ -73,7 +73,7 @@ def is_true(value: Any) -> bool:
 
 
 def naming_of(call: Call) -> Naming | None:
-    """Return how a call names something; None where it names nothing."""
+    """Return the naming that a call uses; None where it names nothing."""
     path = call.path.replace(".HfApi.", ".")
     if path in FUNCTIONS:
         return FUNCTIONS[path]
@@ -128,7 +128,7 @@ def _details(naming: Naming) -> tuple[tuple[str, str], ...]:
 
 
 def _kind(given: ArgumentLookup, naming: Naming) -> Any:
-    """Return what a thing would be on the Hub; Unknown where that is not known."""
+    """Return the kind of repository that a name would have on the Hub; Unknown where that is not known."""
     if naming.role == "target" and given.call.package == "datasets":
         return "dataset"
     said = given.value(naming.kind_by) if naming.kind_by else None
@@ -193,7 +193,7 @@ def _of_trainer(given: ArgumentLookup) -> Iterator[Reference]:
 
 
 def _of_settings(given: ArgumentLookup, *, pushing: bool) -> Iterator[Reference]:
-    """Yield what a config or a command names."""
+    """Yield the references in a config or a command."""
     call = given.call
     for name, setting in SETTINGS.items():
         if name in call.arguments and (setting.role != "space" or _reports_to(call, "trackio")):

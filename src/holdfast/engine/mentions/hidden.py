@@ -17,7 +17,7 @@ PARTS: Final[Mapping[Role, str]] = {"model": "model.path", "dataset": "dataset.p
 
 
 def hidden_mentions(document: Document) -> tuple[Reference, ...]:
-    """Return what a job names outside itself, where the source does not show what.
+    """Return the references of a job whose names the source does not show.
 
     Args:
         document: The script, command or foreign job file; a job file hides nothing.

@@ -10,7 +10,7 @@ from holdfast.engine.mentions.table import BUILDERS
 
 
 def mentions_of_job(document: Document) -> Iterator[Reference]:
-    """Yield what a job file names."""
+    """Yield the references in a job file."""
     yield from _model(document)
     yield from _dataset(document)
     template = _text(document, "model.chat_template")
@@ -21,7 +21,7 @@ def mentions_of_job(document: Document) -> Iterator[Reference]:
 
 
 def mentions_of_settings(document: Document) -> Iterator[Reference]:
-    """Yield what another program's file names under keys of its own, or the address that a command has run elsewhere."""
+    """Yield the references under another program's own keys, or the address to which a command submits."""
     script = _text(document, "script")
     if script:
         yield Reference(role="link", name=script, key="script", label="hf jobs uv run")

@@ -87,7 +87,7 @@ def judge_resume(parts: Mapping[Part, PartResult]) -> StageFindings:
 
 
 def warn_of_restarts(parts: Mapping[Part, PartResult]) -> Iterator[Objection]:
-    """Yield what a training loses that is started again: by the script itself, or from a checkpoint that lacks something."""
+    """Yield the objections to a restart: state that the script itself, or an incomplete checkpoint, does not restore."""
     first, again = (parts[part].first("training") if part in parts else {} for part in ("stop", "resume"))
     before, after = (str(each.get("arguments", {}).get("output_dir", "")) for each in (first, again))
     if before and after and before != after and first.get("resumes"):
@@ -101,7 +101,7 @@ def warn_of_restarts(parts: Mapping[Part, PartResult]) -> Iterator[Objection]:
 
 
 def _wrong(whole: _Steps, before: _Steps, after: _Steps) -> Wrong | None:
-    """Return what is wrong with the steps after a resume, or None."""
+    """Return the objection to the steps after a resume; None where they are right."""
     if after.losses and min(after.losses) <= max(before.losses, default=0):
         because = f"training began again at step {min(after.losses)} though step {max(before.losses)} was saved"
         return "resume-silently-ignored", because, {}

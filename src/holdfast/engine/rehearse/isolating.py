@@ -66,7 +66,7 @@ def error_of(played: PartResult) -> str:
 
 
 def find_blame(failure: Failure, error: str, replays: Sequence[Replay], source: str = "") -> tuple[Blame, str]:
-    """Return who is to blame for a failure, and what shows it.
+    """Return the blame for a failure, and its evidence.
 
     Args:
         failure: The failure.
@@ -95,7 +95,7 @@ def _reads(failure: Failure, source: str) -> bool:
 
 
 def _fate(failure: Failure, error: str, replay: Replay) -> Fate:
-    """Return what became of a failure."""
+    """Return the fate of a failure."""
     name = failure.cause.signature.name
     failed = [
         each for each in replay.failures if (other := each.cause.signature.name) == name or other not in MADE_BY_US

@@ -146,7 +146,7 @@ def judge(
 
 
 def _unasked(result: StageResult, parts: Mapping[Part, PartResult], failures: Sequence[Failure]) -> StageResult:
-    """Return what became of a stage; where no process was started for it, the failure that kept one from it is the reason."""
+    """Return the result of a stage; where no process was started for it, the failure that prevented one is the reason."""
     raised = next((each for each in failures if each.part == "whole"), None)
     if raised is None or result.name in parts or result.status != "not_rehearsed":
         return result
@@ -244,7 +244,7 @@ def failed_stage(played: PartResult) -> StageName:
 
 
 def _raised(played: PartResult) -> list[Told]:
-    """Return what left a stage as the exception that the script ended with."""
+    """Return the stage failures with the exception that ended the script."""
     end = played.end
     return [each for each in played.told("failed") if not end or _same(each["error"], str(end.get("because")))]
 
@@ -254,7 +254,7 @@ def _same(error: str, because: str) -> bool:
 
 
 def _objected(objections: Sequence[Objection], failures: Sequence[Failure]) -> Iterator[Failure]:
-    """Yield what the rules object to, where no failure of the same class is known already."""
+    """Yield the rules' objections as failures, where no failure of the same class is known already."""
     known = {failure.cause.signature.name for failure in failures}
     for each in objections:
         names = tuple(prevented_by(each.code))
@@ -270,7 +270,7 @@ def _objected(objections: Sequence[Objection], failures: Sequence[Failure]) -> I
 
 
 def _advice_of(name: str, code: str) -> str:
-    """Return what to do about a rule's objection: what its class says of every case, else the rule's own page."""
+    """Return the advice on a rule's objection: its class's general one, else the rule's own page."""
     return "" if general_advice(signature_of(name)) else f"`holdfast explain {code}` shows how such rows are corrected."
 
 
@@ -287,7 +287,7 @@ def _wrong(whole: PartResult) -> Iterator[Failure]:
 
 
 def _together(raised: list[Failure], told: list[Failure]) -> list[Failure]:
-    """Return what was raised and what was told; where both are the same, it is told once, where it was raised."""
+    """Return the raised and the reported failures; where two are the same, only the raised one, with the reported cause."""
     for number, failure in enumerate(raised):
         names = _names(failure.cause)
         same = next((each for each in told if each.cause.signature.name in names), None)

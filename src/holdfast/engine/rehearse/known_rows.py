@@ -246,7 +246,7 @@ def _parsed(values: Iterable[str]) -> Iterator[Any]:
 
 
 def _shape(value: Any) -> str:
-    """Return what kind of value it is, so that odd ones stand out."""
+    """Return the kind of a value, so that odd ones stand out."""
     if isinstance(value, str):
         return "number" if _is_number(value) else "text"
     if isinstance(value, list):

@@ -68,7 +68,7 @@ def _of_tokens(rows: int, asked: Fact, tokens: TokenReport) -> dict[str, TokenFi
 
 
 def _units(rows: int, tokens: TokenReport | None) -> float:
-    """Return what an epoch goes over: rows, or as many packs or pairs as they come to."""
+    """Return the number of units in an epoch: rows, or the packs or pairs that they make."""
     if tokens and tokens.units and tokens.of:
         return rows * tokens.units / tokens.of
     return rows
@@ -85,7 +85,7 @@ def _epoch_of_groups(asked: Fact, prompts: int) -> int:
 
 
 def _of_checkpoint(asked: Fact, model: Fact, trained: Fact) -> dict[str, Any]:
-    """Return how many parameters are trained, and the bytes of a checkpoint: its model or adapter, and its optimizer."""
+    """Return the number of trained parameters, and the bytes of a checkpoint: its model or adapter, and its optimizer."""
     states, kind = STATES.get(str(asked.get("optim"))), trained.get("lora")
     if trained.get("whole"):
         count, width = model["parameters"], BYTES.get(model["dtype"])
@@ -100,5 +100,5 @@ def _of_checkpoint(asked: Fact, model: Fact, trained: Fact) -> dict[str, Any]:
 
 
 def _rows(whole: PartResult) -> int | None:
-    """Return how many rows the script trains on; None where nobody can say."""
+    """Return the number of rows that the script trains on; None where it is unknown."""
     return next((each["rows"] for each in whole.facts("rows") if str(each["role"]).startswith("train")), None)

@@ -61,7 +61,7 @@ def cause_of(found: Diagnosis, played: PartResult, stage: StageName) -> Cause:
 
 
 def _sharper(cause: Cause, played: PartResult, stage: StageName) -> Cause:
-    """Return what is known better here than from a log."""
+    """Return a more precise cause than the log's, where the rehearsal knows one."""
     better = next(_better(cause.signature.name, played, stage), None)
     return name_cause(*better, {}) if better else _told_whole(cause, because_of(played))
 
@@ -168,7 +168,7 @@ def _can_be(name: str, stage: StageName) -> bool:
 
 
 def because_of(played: PartResult) -> str:
-    """Return what a part said last of why it failed."""
+    """Return the reason for failure that a part reported last."""
     over = (event for event in played.happened("end") if event.get("status") != "finished")
     ends = [str(event["because"]) for event in over if event.get("because")]
     told = [str(each["error"]) for each in played.told("failed")]

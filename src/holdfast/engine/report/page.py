@@ -174,7 +174,7 @@ def _moment(at_s: float) -> str:
 
 
 def _warnings(data: ReportData, curves: Mapping[str, Curve]) -> Iterator[str]:
-    """Yield what a reader should know who sees only a good verdict."""
+    """Yield the warnings for a reader who sees only a good verdict."""
     for name, curve in curves.items():
         if curve.broken:
             more = f" and {len(curve.broken) - 1} more" if len(curve.broken) > 1 else ""

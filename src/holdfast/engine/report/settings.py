@@ -46,7 +46,7 @@ class RequestedSetting:
 def list_settings(
     job: Document | None, about: Mapping[str, Any], start: Mapping[str, Any]
 ) -> Iterator[RequestedSetting]:
-    """Yield what was asked and, for what matters, what the trainer chose where nobody asked.
+    """Yield the requested settings and, where they matter, the trainer's choices for those not requested.
 
     Args:
         job: The job as it ran, or None for a user's own script.
@@ -73,7 +73,7 @@ def _of_job(job: Document) -> Iterator[RequestedSetting]:
 
 
 def _batch(config: Mapping[str, Any], processes: int) -> RequestedSetting | None:
-    """Return how many rows one step learns from: the product that should not change when a job is moved."""
+    """Return the effective batch size, in rows per step: the product that should not change when a job is moved."""
     size, accumulated = config.get("per_device_train_batch_size"), config.get("gradient_accumulation_steps")
     if not isinstance(size, int) or not isinstance(accumulated, int):
         return None

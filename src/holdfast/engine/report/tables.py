@@ -53,7 +53,7 @@ class CheckpointRow:
 
 
 def reports_of(events: Iterable[Event], kind: str) -> Iterator[Reported]:
-    """Yield what the training process reported of one kind."""
+    """Yield the training process's reports of one kind."""
     return (event for event in events if isinstance(event, Reported) and event.said.get("event") == kind)
 
 
@@ -112,7 +112,7 @@ def tabulate_evaluations(curves: Mapping[str, Curve]) -> Table:
 
 
 def list_attempts(progress: Progress, events: Sequence[Event], now_s: float) -> Iterator[AttemptRow]:
-    """Yield how each attempt went; one that goes on has taken its time until now."""
+    """Yield a row for each attempt; the duration of a running one is counted until now."""
     ended = {
         event.attempt: event.at_s for event in events if isinstance(event, Polled) and event.answer is Liveness.ENDED
     }

@@ -83,7 +83,7 @@ def capped(names: Iterable[str]) -> Mapping[str, str]:
 
 
 def between(found: Domains, search: Search) -> Iterator[tuple[str, str, str]]:
-    """Yield what a chosen release needs that bounds others, in threes: the release's package, what it needs, what that bounds.
+    """Yield the bounds that chosen releases put on other packages, in threes: the release's package, its requirement, the bounded package.
 
     Its bounds are not in the history: trackio needed gradio once, and each gradio admits some huggingface_hub only.
     """

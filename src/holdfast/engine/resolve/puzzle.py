@@ -105,7 +105,7 @@ class Puzzle:
         return package in self.outside and self.shelves[package].outside_is_newer
 
     def admitted(self, package: str) -> Choices:
-        """Return what one package may be, going by what is declared of it alone."""
+        """Return the releases that a package's own requirements admit."""
         if package in self.outside:
             free = self.wishes[package].url or self.wishes[package].hidden
             return OUTSIDE if free or can_meet([self.wishes[package].specifier]) else 0
@@ -129,7 +129,7 @@ class Puzzle:
         return f"{which} cannot be had" + (f" together: {why}" if why else " together" if len(texts) > 1 else "")
 
     def _quarrels(self, blamed: Iterable[str]) -> Iterator[str]:
-        """Yield what a release that is asked for needs and the other requirements deny."""
+        """Yield the requirements of a requested release that conflict with the other requirements."""
         for name in (each for each in blamed if each in self.shelves):
             choices = self.admitted(name)
             if choices == OUTSIDE or choices.bit_count() != 1:

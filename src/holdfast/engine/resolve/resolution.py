@@ -103,7 +103,7 @@ class Constraint(NamedTuple):
 
 
 def constraints_of(requirements: Iterable[Requirement], python: str, *, limits: bool = False) -> dict[str, Constraint]:
-    """Return what is declared of each package, by importable name, in order; what does not count is left out.
+    """Return the declared constraints by importable name, in order; those that do not apply are left out.
 
     Args:
         requirements: All that are declared.

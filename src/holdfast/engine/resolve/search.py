@@ -69,7 +69,7 @@ class Search:
         return None
 
     def needs(self, package: str, choices: Choices) -> tuple[Need, ...]:
-        """Return what a package's one chosen release needs; nothing is known of what stands outside the history."""
+        """Return the needs of a package's one chosen release; those of releases outside the history are unknown."""
         return next((era.needs for era, _ in self._possible(package) if era.choices & choices), ())
 
     def stated(self, package: str, choices: Choices) -> tuple[Need, ...]:
@@ -149,7 +149,7 @@ class Search:
 
 
 def _needed(stretch: Stretch, domains: Domains) -> dict[str, Choices] | None:
-    """Return what an era leaves of the domains of what it needs; None if it leaves nothing of one."""
+    """Return the domains that remain of the packages that an era needs; None if one is empty."""
     left: dict[str, Choices] = {}
     for package, choices in stretch.leaves:
         before = left.get(package, domains.get(package))

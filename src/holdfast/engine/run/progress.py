@@ -141,7 +141,7 @@ def advance_progress(progress: Progress, event: Event) -> Progress:
 
 
 def _speed(counted: Sequence[tuple[float, float]]) -> float | None:
-    """Return how much was done a second between the first and the last count; each is (seconds, count)."""
+    """Return the units per second between the first and the last count; each count is (seconds, units)."""
     if not counted or counted[-1][0] <= counted[0][0]:
         return None
     (start_s, before), (end_s, after) = counted[0], counted[-1]

@@ -148,7 +148,7 @@ def verdict(state: RunState) -> tuple[Stage, str]:
 
 
 def how_it_failed(attempt: AttemptState) -> str:
-    """Say how an attempt ended that nobody stopped and that did not succeed."""
+    """Return a description of an attempt's end that nobody requested and that is no success."""
     end = attempt.end or {}
     if attempt.because:
         return attempt.because
@@ -165,7 +165,7 @@ def how_it_failed(attempt: AttemptState) -> str:
 
 
 def _reached(attempt: AttemptState) -> str:
-    """Return how far an attempt came: `at step 4 of 9`; before its trainer said so, no step is known."""
+    """Return the step that an attempt reached: `at step 4 of 9`; empty before its trainer reported one."""
     return f"at step {attempt.steps} of {attempt.max_steps}" if attempt.max_steps else "before its first reported step"
 
 

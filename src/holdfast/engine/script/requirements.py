@@ -35,7 +35,7 @@ class HeaderRequirement:
 
 
 def list_requirements(job: Job) -> list[HeaderRequirement]:
-    """Return what the job's script installs: pinned, except where the job says otherwise.
+    """Return the packages that the job's script installs: pinned, except where the job states otherwise.
 
     Raises:
         UsageError: An entry of `environment.requirements` is no requirement, or asks for a TRL that is not served.

@@ -80,7 +80,7 @@ def _bars(tokens: TokenReport) -> Iterator[Bar]:
 
 
 def role_of(piece: TokenPiece) -> str:
-    """Return what becomes of a piece."""
+    """Return the role of a piece."""
     return ("learned" if piece.learned else "context") if piece.kept else "cut"
 
 

@@ -101,7 +101,7 @@ def name_error(error: Exception) -> str:
 
 
 def shared_prefix(some: Sequence[int], others: Sequence[int]) -> int:
-    """Return how many ids two lists begin with in common.
+    """Return the length of the common prefix of two lists of ids.
 
     >>> shared_prefix([1, 2, 3], [1, 2, 4, 5])
     2
@@ -208,7 +208,7 @@ def _tried(
     make: Callable[[Sequence[TokenizationRequest]], Sequence[T]],
     failed: dict[int, str],
 ) -> dict[int, T]:
-    """Return what is made of all, by identity; where that raises, of one after another, so that those are told."""
+    """Return the results by identity; where the batch raises, they are made one by one to find the items that fail."""
     if not asked:
         return {}
     try:

@@ -80,7 +80,7 @@ def columns_of(recipe: Recipe) -> tuple[str, ...]:
 
 
 def look_at(first: Row, recipe: Recipe) -> TokenizationContext:
-    """Return what a trainer concludes from the first row.
+    """Return the trainer's conclusions from the first row.
 
     Raises:
         Exception: What TRL raises on such a row.
@@ -116,7 +116,7 @@ def is_conversational(row: Row) -> bool:
 def read_row(
     number: int, row: Row, sight: TokenizationContext, recipe: Recipe, eos: str | None
 ) -> list[TokenizationRequest]:
-    """Return what the trainer makes tokens of for one row: two of a pair, else one.
+    """Return the texts that the trainer tokenizes for one row: two for a pair, else one.
 
     Args:
         number: The row's, counted from 0.
@@ -147,7 +147,7 @@ def read_row(
 
 
 def extract_prompt(chosen: Sequence[Any], rejected: Sequence[Any]) -> dict[str, Sequence[Any]]:
-    """Return what two answers begin with in common as their prompt, and the rest of each.
+    """Return the common beginning of two answers as their prompt, and the rest of each.
 
     >>> extract_prompt("The sky is blue.", "The sky is green.")
     {'prompt': 'The sky is', 'chosen': ' blue.', 'rejected': ' green.'}
@@ -223,7 +223,7 @@ def _keyed(turn: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
 
 
 def same_options(asked: Iterable[TokenizationRequest]) -> list[tuple[Mapping[str, Any], list[TokenizationRequest]]]:
-    """Return what is asked in groups that the chat template is given the same for."""
+    """Return the requests grouped by the options for the chat template."""
     groups: dict[str, tuple[Mapping[str, Any], list[TokenizationRequest]]] = {}
     for each in asked:
         plain = not each.options or each.options == {"tools": None}

@@ -91,7 +91,7 @@ class _StatementReader:
                 yield MessageTemplate(kind, template, f"{home}:{'.'.join(place.names)}")
 
     def _values(self, name: str, place: _Place) -> Iterable[ast.expr]:
-        """Return what a name may stand for: what the function puts into it, or a constant of the module."""
+        """Return the expressions that a name may stand for: those that the function assigns to it, or a constant of the module."""
         if name in place.assigned:
             return place.assigned[name]
         found = self.package.resolve(self.module, name) if name.isupper() or name[:1] == "_" else None
@@ -99,7 +99,7 @@ class _StatementReader:
 
 
 def _tellings(statement: ast.stmt, error: str) -> Iterator[tuple[str, ast.expr, bool]]:
-    """Yield what a statement says: the kind, the message, and whether a logger puts values into it."""
+    """Yield the messages of a statement: the kind, the message, and whether a logger formats values into it."""
     match statement:
         case ast.Raise(exc=ast.Call(func=raised, args=[message, *_])):
             yield SPELLED.get(_last(raised), _last(raised)), message, False

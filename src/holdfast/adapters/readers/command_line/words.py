@@ -132,7 +132,7 @@ class Scanner:
         return DEFAULT.sub(self._value, text)
 
     def _value(self, found: re.Match[str]) -> str:
-        """Return what a variable with a default stands for; it as it is written where what is set is not known."""
+        """Return the value of a variable with a default; its source text where the environment is unknown."""
         value = self.variables.get(found["name"], "")
         return found[0] if value is None else value or found["default"]
 

@@ -54,7 +54,7 @@ def _is_said(value: Any, key: str) -> bool:
 
 
 def installed_by(program: str, requirements: Iterable[str]) -> dict[str, Any]:
-    """Return what says that a program runs with versions of its own choice, whatever is installed around its file."""
+    """Return the marker that a program runs with versions of its own choice, regardless of those installed around its file."""
     return {"launch.by": [program], "launch.requirements": list(requirements)}
 
 

@@ -30,7 +30,7 @@ Edits = Callable[[], Iterable[TextEdit]]
 
 
 def plan_calls(document: Document, edits: Sequence[CallAs]) -> Edits | None:
-    """Return what makes the text edits by which calls are written otherwise; None where one of them cannot be."""
+    """Return a plan for the text edits that rewrite calls; None where one of them cannot be rewritten."""
     calls = [(edit, _called(document, edit)) for edit in edits]
     imports = [
         _plan_import(document, label, [(edit, call) for edit, call in calls if call and call.label == label])
@@ -45,7 +45,7 @@ def plan_calls(document: Document, edits: Sequence[CallAs]) -> Edits | None:
 
 
 def plan_removals(document: Document, paths: Sequence[str]) -> Edits | None:
-    """Return what makes the text edits that take out imports; None where one is used, or not there."""
+    """Return a plan for the text edits that remove imports; None where one is used, or missing."""
     parts = list(read_parts(document))
     statements = [each for path in paths for part in parts for each in statements_of(document, part, {path: path})]
     ours = {alias for each in statements for alias in each.names}
@@ -72,7 +72,7 @@ def _written(call: Call, edit: CallAs) -> Iterator[TextEdit]:
 
 
 def _plan_import(document: Document, label: str, changes: Sequence[tuple[CallAs, Call]]) -> Edits | None:
-    """Return what changes the import of one name, some of whose calls are written otherwise."""
+    """Return a plan that changes the import of one name, some of whose calls are rewritten."""
     imported = next((each for each in document.imports if each.bound == label and each.name), None)
     if imported is None:
         return None
@@ -109,7 +109,7 @@ def _is_plain(imported: Import) -> bool:
 
 
 def _replacing(statements: Sequence[Statement], homes: dict[str, list[str]], *, goes: bool) -> Edits | None:
-    """Return what takes names out of their statements, if they go, and imports others in their place, once."""
+    """Return a plan that removes unused names from their statements and imports others in their place, once."""
     first, *rest = statements
     if goes and not all(_may_lose(each) for each in (rest if homes else statements)):
         return None

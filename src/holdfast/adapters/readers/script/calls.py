@@ -63,7 +63,7 @@ def _call(reading: ReadingState, node: ast.Call) -> Any:
 
 
 def apply(reading: ReadingState, site: Site, given: CallArguments) -> Any:
-    """Return what a call gives."""
+    """Return the value of a call."""
     rule = CALLEES.get(type(site.callee), _of_plain)
     return rule(reading, site, given)
 
@@ -129,7 +129,7 @@ def _of_partial(reading: ReadingState, site: Site, given: CallArguments) -> Any:
 
 
 def _of_plain(reading: ReadingState, site: Site, given: CallArguments) -> Any:
-    """Return what a method of a plain value or a dict gives; anything else may change the dicts that it is handed."""
+    """Return the value of a method call on a plain value or a dict; any other call may change the dicts that are passed to it."""
     name = site.node.func.attr if isinstance(site.node.func, ast.Attribute) else ""
     if isinstance(site.receiver, Ref):
         return _of_dict(reading, site.receiver, name, given)

@@ -68,7 +68,7 @@ def _order(edit: TextEdit) -> tuple[str, int, tuple[int, int]]:
 
 
 def _plans(document: Document, edits: Sequence[Edit]) -> list[Plan]:
-    """Return what makes the edits.
+    """Return the plans for the edits.
 
     Raises:
         UsageError: One of them cannot be made in this text.
@@ -128,7 +128,7 @@ def _header_plan(document: Document, edits: Sequence[ValueEdit]) -> Plan:
 
 
 def _argument_plans(document: Document, edits: Sequence[ValueEdit]) -> Iterator[Plan]:
-    """Yield what makes the edits of arguments: those of a call that has one coming or going, together."""
+    """Yield the plans for edits of arguments: those of a call that gains and loses one are planned together."""
     coming: dict[Place, list[ValueEdit]] = {}
     for edit in edits:
         if _in_place(document, edit) is None:
@@ -228,7 +228,7 @@ def _around(document: Document, key_place: Place) -> Place | None:
 
 
 def _keys(node: ast.AST) -> list[ast.keyword] | list[ast.expr | None]:
-    """Return what names the arguments of a call, or the items of a dict."""
+    """Return the nodes that name the arguments of a call, or the items of a dict."""
     return node.keywords if isinstance(node, ast.Call) else node.keys if isinstance(node, ast.Dict) else []
 
 
@@ -240,7 +240,7 @@ def _is_own(document: Document, call: Call, edit: ValueEdit, where: Place | None
 
 
 def _rewriting(document: Document, place: Place, edits: Sequence[ValueEdit]) -> Plan:
-    """Return what changes which arguments a call or a dict has.
+    """Return a plan that changes the set of arguments of a call or a dict.
 
     Args:
         document: The program.

@@ -55,7 +55,7 @@ def known_not_none(value: Any) -> bool:
 
 
 def attribute_of(reading: ReadingState, value: Any, name: str) -> Any:
-    """Return what an attribute of a value is."""
+    """Return the value of an attribute."""
     rule = ATTRIBUTES.get(type(value))
     if rule is not None:
         return rule(reading, value, name)
@@ -189,7 +189,7 @@ def set_attribute(reading: ReadingState, target: Any, name: str | None, slot: Sl
 
 
 def dotted(node: ast.expr) -> str:
-    """Return how the program writes what it calls, without the arguments of calls within.
+    """Return the source text of a called expression, without the arguments of calls within it.
 
     >>> dotted(ast.parse("load(x)['train'].map", mode="eval").body)
     'load()[].map'

@@ -148,7 +148,7 @@ def _argv(reading: ReadingState, args: Any) -> Argv | None:
 
 
 def _stated_values(reading: ReadingState, argv: Argv) -> dict[str, Slot] | None:
-    """Return what words say by name, with what the file says that they name; None where that is not known."""
+    """Return the values that command-line words give by name, with those of the file that they name; None where that is unknown."""
     if len(argv) == 1 and isinstance(argv[0], str) and argv[0].endswith(ENDINGS):
         return _file_slots(reading, argv[0])
     if may_give_more(argv):
@@ -248,7 +248,7 @@ def may_give_more(argv: Argv) -> bool:
 
 
 def read_flags(argv: Argv) -> dict[str, Any]:
-    """Return what a command line says by `--name value`: texts, lists of them, True where nothing follows.
+    """Return the values of `--name value` on a command line: texts, lists of them, True where nothing follows.
 
     >>> read_flags(["--lr", "-1", "--no-bf16", "--names", "a", "b"])
     {'lr': '-1', 'bf16': False, 'names': ['a', 'b']}
@@ -269,7 +269,7 @@ def read_flags(argv: Argv) -> dict[str, Any]:
 
 
 def _parsed(reading: ReadingState, site: Site, cls: Any, share: KnownItems) -> Any:
-    """Return what a parser makes of one dataclass, with its share of the command line."""
+    """Return the instance that a parser makes of one dataclass, with its share of the command line."""
     path = cls.path if isinstance(cls, LibraryName) else library_base(cls) if isinstance(cls, ProgramClass) else ""
     own = own_fields(cls) if isinstance(cls, ProgramClass) else {}
     address = next(reading.numbers)

@@ -47,7 +47,7 @@ class CallArguments:
         return [slot.value for slot in (*self.positional, *self.named.slots.values())]
 
     def argument(self, position: int, name: str) -> Any:
-        """Return what is given by position or by name; None where nothing is."""
+        """Return an argument by position or by name; None where it is not given."""
         if position < len(self.positional):
             return self.positional[position].value
         slot = self.named.slots.get(name)
@@ -95,7 +95,7 @@ def read_arguments(reading: ReadingState, node: ast.Call) -> CallArguments:
 
 
 def spread_entries(reading: ReadingState, value: Any) -> KnownItems:
-    """Return what `**value` gives."""
+    """Return the items of `**value`."""
     if not isinstance(value, Ref):
         return KnownItems(open=True)
     entries = reading.entries(value.address)
@@ -202,7 +202,7 @@ def _merge(known: LibraryCall, again: LibraryCall) -> None:
 
 
 def result_of(reading: ReadingState, draft: LibraryCall) -> ObjectValue:
-    """Return what a call made."""
+    """Return the object that a call creates."""
     made = ObjectValue(draft.path, draft, next(reading.numbers))
     draft.made.append(made.address)
     return made

@@ -96,7 +96,7 @@ def _is_of_a_later_python(error: SyntaxError, text: str) -> bool:
 
 
 def _nesting(text: str) -> int:
-    """Return how deep brackets may be nested, at most: those in texts count too."""
+    """Return an upper bound for the nesting depth of brackets; those in strings count too."""
     depth = deepest = 0
     for found in re.finditer(r"[\[({]|[\])}]", text):
         depth = depth + 1 if found[0] in "[({" else max(depth - 1, 0)

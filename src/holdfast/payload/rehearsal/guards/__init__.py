@@ -59,7 +59,7 @@ def install(order: PartRequest, tell: EventWriter) -> None:
 
 
 def own_lines(order: PartRequest) -> Callable[[FrameType], bool]:
-    """Return what tells whether a frame is one of the script, or of a module beside it."""
+    """Return a predicate that is true of frames of the script, or of a module beside it."""
     script = str(Path(order.script).absolute())
     folder = f"{Path(script).parent}/"
     homes = tuple(f"{each}/" for each in {sys.prefix, sys.base_prefix} if not script.startswith(f"{each}/"))

@@ -99,7 +99,7 @@ class DryHub:
         self._users: dict[str, str] = {}
 
     def answer(self, request: DryRequest) -> DryResponse | None:
-        """Return what is answered to a request; None: the real Hub answers."""
+        """Return the response to a request; None: the real Hub answers."""
         if not request.url.startswith(self._endpoint):
             return None
         if request.method in ("GET", "HEAD", "OPTIONS"):
@@ -179,7 +179,7 @@ class DryHub:
             self._tell.not_rehearsed(f"whether {name} may be written to", "a token: it was not asked about")
 
     def _known_of(self, name: str, token: str) -> str:
-        """Return what is known of whether a token may write to a repository; empty where nothing is."""
+        """Return the known reason why a token may not write to a repository; empty where none is known."""
         if self._token and self._token != hashlib.sha256(token.encode()).hexdigest():
             return ""
         owner = name.partition("/")[0]
@@ -279,7 +279,7 @@ class DryHub:
         return f"{self._endpoint}/{'' if kind == 'model' else kind + 's/'}{quote(name)}"
 
     def _read(self, request: DryRequest) -> DryResponse | None:
-        """Return what is in a repository that was made here; of others, files that were pushed."""
+        """Return the content of a repository that was made here; of others, the files that were pushed."""
         parts = [unquote(part) for part in request.path.split("/") if part]
         is_api = parts[:1] == ["api"]
         parts = parts[1:] if is_api else parts

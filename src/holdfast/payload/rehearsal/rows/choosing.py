@@ -158,7 +158,7 @@ def _of_rare_shapes(table: Any) -> Iterator[int]:
 
 
 def shape_of(value: Any, key: str = "") -> Any:
-    """Return what kind of value it is, hashable: keys, types, roles, emptiness; not what texts say.
+    """Return the kind of a value, hashable: keys, types, roles, emptiness; not the content of texts.
 
     >>> shape_of({"role": "user", "content": "a"}) == shape_of({"role": "user", "content": "b"})
     True

@@ -27,7 +27,7 @@ def _unbound(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _or(draw: Callable[[], Any], twice: Callable[[], Any], at_hand: int, asked: Any) -> Any:
-    """Return what is drawn; where there is too little to draw from and the whole has enough, what is drawn with some twice.
+    """Return the drawn rows; where there are too few for the draw and the whole dataset has enough, some are repeated.
 
     Args:
         draw: Draws.

@@ -67,7 +67,7 @@ class KnownRows:
         return self.rows()
 
     def of_folder(self, path: Any) -> Any:
-        """Return what stands for a folder that `save_to_disk` wrote."""
+        """Return the replacement for a folder that `save_to_disk` wrote."""
         several = Path(str(path), "dataset_dict.json")
         if several.exists():
             return self.of_split(None, json.loads(several.read_text(encoding="utf-8"))["splits"])

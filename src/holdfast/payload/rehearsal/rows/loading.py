@@ -141,7 +141,7 @@ def _beside(folder: str) -> Path:
 
 
 def each_dataset(loaded: Any, change: Callable[[Any], Any]) -> Any:
-    """Return what was loaded with each dataset in it changed; the containers stay what they are."""
+    """Return the loaded object with each dataset in it changed; the containers keep their types."""
     if isinstance(loaded, dict):
         for name, one in loaded.items():
             loaded[name] = each_dataset(one, change)

@@ -134,7 +134,7 @@ class TrainerHooks:
             self._making = None
 
     def _ask(self, trainer: Any, settings: Any, dataset: Any, seen: Mapping[str, Any]) -> None:
-        """Tell what was asked of a trainer, and shrink it."""
+        """Record the request to a trainer, and shrink it."""
         asked, endless = _plain(settings), not hasattr(dataset, "__len__")
         asked["output_dir"] = str(outside(self._order, settings.output_dir))
         if "_holdfast_asked" not in vars(settings):  # by a trainer before this one, with the same settings
@@ -205,7 +205,7 @@ class TrainerHooks:
         return as_asked(trainer, shown, self._order)
 
     def _resumed(self, trainer: Any, asked: Any) -> Any:
-        """Return what a training goes on from: a checkpoint of this rehearsal, or nothing in place of a real one."""
+        """Return the checkpoint to resume from: one of this rehearsal, or none in place of a real one."""
         settings = getattr(trainer.args, "_holdfast_asked", {})
         folder = asked
         if asked is True:
@@ -268,7 +268,7 @@ def _settings_of(given: Mapping[str, Any]) -> Any:
 
 
 def _seen(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is known of the rows and the tokenizer that a trainer is given."""
+    """Return the known facts about the rows and the tokenizer that a trainer gets."""
     rows, others = given.get("train_dataset"), given.get("eval_dataset")
     return {
         "columns": getattr(rows, "column_names", None),

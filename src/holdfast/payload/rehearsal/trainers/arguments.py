@@ -47,7 +47,7 @@ def shrink(settings: Any, order: PartRequest, tell: EventWriter) -> None:
 
 
 def few_of(role: str, settings: Any, order: PartRequest) -> int:
-    """Return how many rows a trainer gets: for an evaluation half of those to train on, and half of these where texts are made.
+    """Return the number of rows for a trainer: for an evaluation half of those to train on, and half of these where texts are generated.
 
     Args:
         role: `train` or `eval`.

@@ -16,7 +16,7 @@ BEST = "best-metric-not-logged"
 
 
 def most_steps(asked: Mapping[str, Any], dataset: Any, kinds: list[str]) -> int | None:
-    """Return how many optimizer steps there are at most; None where nobody can say.
+    """Return an upper bound for the number of optimizer steps; None where it is unknown.
 
     Args:
         asked: A trainer's arguments.

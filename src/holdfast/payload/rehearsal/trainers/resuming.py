@@ -23,7 +23,7 @@ ARCHIVES = ("optimizer.pt", SCHEDULER, "rng_state.pth")
 
 
 def look_at_checkpoint(folder: Path, trainer: Any, asked: Mapping[str, Any], tell: EventWriter) -> None:
-    """Tell what is wrong with a checkpoint, or with going on from it with these settings.
+    """Report the errors of a checkpoint, and of resuming from it with these settings.
 
     Args:
         folder: The checkpoint.
@@ -61,7 +61,7 @@ def _damages(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _tensors_damage(path: Path) -> str:
-    """Return what is wrong with a safetensors file, or nothing: its header tells where each tensor ends."""
+    """Return a description of the damage of a safetensors file, by its header's offsets; empty where there is none."""
     try:
         with safetensors.safe_open(path, framework="pt"):
             return ""

@@ -92,7 +92,7 @@ class Rewards:
         return rewards
 
     def judge(self, trainer: Any) -> None:
-        """Tell what is wrong with the rewards of a training that is over."""
+        """Report the errors in the rewards of a finished training."""
         seen = self._seen.pop(id(trainer), None)
         if hasattr(trainer, "reward_funcs") and not hasattr(trainer, "_calculate_rewards"):  # of older releases
             self._tell.not_rehearsed(WHAT, SHOWN_BY)
@@ -256,14 +256,14 @@ def make_completions(rows: Any, prompts: Any, completions: Any, trainer: Any) ->
 
 
 def _right(row: Any) -> Iterator[str]:
-    """Yield what a row's own columns say, in the ways that answers are usually phrased."""
+    """Yield the right answers in a row's own columns, in the usual phrasings."""
     values = [each for name, each in row.items() if name not in OWN and isinstance(each, str | int | float)]
     for value in values[:COLUMNS]:
         yield from (phrase.format(str(value)[:LONGEST]) for phrase in PHRASES)
 
 
 def total_rewards(rewards: Any, trainer: Any) -> list[float]:
-    """Return what each completion is worth; NaN where no function gave a number.
+    """Return the total reward of each completion; NaN where no function returned a number.
 
     Args:
         rewards: float, (completions, functions); NaN where a function gave none.

@@ -115,7 +115,7 @@ class Loader:
             return loaded
 
     def _placed(self, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Return what is asked without where weights are to lie, once the real code has looked at that."""
+        """Return the keyword arguments without the placement of weights, once the real code has validated it."""
         if self._order.gpu != "assumed":
             return kwargs
         if kwargs.get("device_map") is not None:
@@ -278,7 +278,7 @@ def _bare(names: Any) -> set[str]:
 
 
 def _linear(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
-    """Return what goes into matrices and what comes out of them, in sum, by the name of the module that has them."""
+    """Return the sum of inputs and outputs of matrices, by the name of the module that has them."""
     sums: Counter[str] = Counter()
     for name, shape in shapes.items():
         if name.endswith(".weight") and len(shape) == MATRIX:
@@ -287,7 +287,7 @@ def _linear(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON can hold of an argument."""
+    """Return an argument as JSON can hold it."""
     if hasattr(value, "to_dict"):
         return _plain(value.to_dict())
     try:
