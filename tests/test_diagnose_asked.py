@@ -21,7 +21,7 @@ from holdfast.core.event import (
     Starting,
     fold,
 )
-from holdfast.engine.diagnose.attempts import LEDGER, Ending, know, speak_of_hang
+from holdfast.engine.diagnose.attempts import LEDGER, Ending, hang_evidence, know
 from holdfast.engine.diagnose.endings import ending_evidence
 from holdfast.engine.script.literal_rows import literal_rows
 
@@ -296,7 +296,7 @@ Stack (most recent call first):
     ],
 )
 def test_stacks_say_what_a_process_waited_for(innermost: str, function: str, true: str | None) -> None:
-    found = speak_of_hang(
+    found = hang_evidence(
         Ending(stacks=STACKS.format(innermost=innermost, function=function), stacks_path="stacks.txt")
     )
     assert [(each.name, each.lines[0].number) for each in found] == ([(true, 5)] if true else [])

@@ -89,10 +89,10 @@ class PackageRecord:
     history: ReleaseHistory
     messages: MessageHistory
 
-    def add(self, read: WheelContents) -> None:
+    def add(self, contents: WheelContents) -> None:
         """Add a release that is not yet there."""
-        self.history.add(read.release)
-        self.messages.add(read.release.version, read.messages)
+        self.history.add(contents.release)
+        self.messages.add(contents.release.version, contents.messages)
 
     def save(self, folders: tuple[Path, Path], made: str) -> None:
         """Write both, dated."""
@@ -154,9 +154,9 @@ def read_file(wheel: Path) -> WheelContents:
     return _read(read_wheel(wheel))
 
 
-def _read(found: ReleaseSources) -> WheelContents:
-    release = read_release(found.package, found.version, found.date, found.metadata, found.modules)
-    return WheelContents(release, frozenset(read_messages(found.package, found.modules)))
+def _read(sources: ReleaseSources) -> WheelContents:
+    release = read_release(sources.package, sources.version, sources.date, sources.metadata, sources.modules)
+    return WheelContents(release, frozenset(read_messages(sources.package, sources.modules)))
 
 
 def _chosen(packages: Iterable[str]) -> tuple[str, ...]:

@@ -224,12 +224,12 @@ class TrainerWatch:
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Tell the step; if the trainer is about to log, together with what it logs."""
-        self._tell_step()
+        self._report_step()
         self._attempt.step = state.global_step
         tokens = state.num_input_tokens_seen or None  # TRL logs them instead
         self._waiting = {"max_steps": state.max_steps, "epoch": state.epoch, "elapsed_s": self._lap(), "tokens": tokens}
         if not control.should_log:
-            self._tell_step()
+            self._report_step()
         if self._stop.agreed(args.device):
             control.should_save = True
             if args.save_strategy == "best":  # which drops a save after an evaluation that was no better
@@ -239,7 +239,7 @@ class TrainerWatch:
         """Complete the step that waits for its loss."""
         self._logged |= logs
         if self._waiting:
-            self._tell_step()
+            self._report_step()
         self._lap()
 
     def on_evaluate(self, _args: Any, state: Any, _control: Any, metrics: Mapping[str, Any], **_: Any) -> None:
@@ -271,14 +271,14 @@ class TrainerWatch:
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Judge how training ended; stop here if that was asked in the meantime and nothing would be lost."""
-        self._tell_step()
+        self._report_step()
         told = (control.should_training_stop or control.should_epoch_stop) and state.global_step > self._epoch_began
         self._attempt.verdict = judge(state.global_step, state.max_steps, told_to_stop=told)
         vars(self._trainer).pop("_run_epoch", None)
         if self._stop.agreed(args.device) and self._saved == state.global_step:
             self._stop.leave()
 
-    def _tell_step(self) -> None:
+    def _report_step(self) -> None:
         if self._waiting:
             figures, lost = part_finite(self._logged)
             own = {name: figures.pop(name, None) for name in ("loss", "grad_norm", "learning_rate")}

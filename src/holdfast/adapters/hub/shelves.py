@@ -26,9 +26,9 @@ def fetch_shelf(asking: HubSession, mention: Reference) -> RepoTree:
     return RepoTree(files=files, modified_s=parse_time(text(info, "lastModified")))
 
 
-def _stored(told: Mapping[str, Any]) -> StoredFile:
-    size, digest = told.get("size"), text(told.get("lfs"), "sha256")
-    digests = {"sha256": digest} if digest else {"git": text(told, "blobId")}
+def _stored(record: Mapping[str, Any]) -> StoredFile:
+    size, digest = record.get("size"), text(record.get("lfs"), "sha256")
+    digests = {"sha256": digest} if digest else {"git": text(record, "blobId")}
     return StoredFile(
         bytes=size if isinstance(size, int) else 0, digests={kind: each for kind, each in digests.items() if each}
     )

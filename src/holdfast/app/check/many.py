@@ -84,10 +84,10 @@ class CachedAnswer:
         """Return the answer, or None where it is not known."""
         return self._cache.load(self._basis) if self._basis else None
 
-    def save(self, told: TargetOutcome) -> None:
+    def save(self, outcome: TargetOutcome) -> None:
         """Keep the answer, unless it rests on files that are not looked at again, or on what the Hub said."""
-        if self._basis and not told.reads_more:
-            self._cache.save(self._basis, told.result, told.modules)
+        if self._basis and not outcome.reads_more:
+            self._cache.save(self._basis, outcome.result, outcome.modules)
 
 
 def _basis(question: TargetRequest, surroundings: CheckEnvironment) -> CacheBasis | None:

@@ -82,60 +82,60 @@ def read_question(question: TargetRequest, text: str | None = None) -> Target:
     return read_target(question.path, question.sets, question.arguments, text=text)
 
 
-def _looks_outside(asked: Target, question: TargetRequest) -> bool:
+def _looks_outside(target: Target, question: TargetRequest) -> bool:
     """True if an answer rests on what is outside now, and may be another the next time."""
     if question.unasked == WALKED:
-        return _names_local(asked, open_outside(asked.document, WALKED))
-    return any(mentions(document) for document in asked.documents)
+        return _names_local(target, open_outside(target.document, WALKED))
+    return any(mentions(document) for document in target.documents)
 
 
-def ask_rules(asked: Target, question: TargetRequest) -> CheckedTarget:
+def ask_rules(target: Target, question: TargetRequest) -> CheckedTarget:
     """Ask the rules about one target."""
-    concerned: Iterable[Rule] = all_rules() if rows_at_hand(asked, question.unasked) else rules_of_jobs()
+    concerned: Iterable[Rule] = all_rules() if rows_at_hand(target, question.unasked) else rules_of_jobs()
     rules = list(select(concerned, only=question.only, ignore=question.ignore))
     first = [rule for rule in rules if IGNORES not in rule.needs]
-    checked = _check(asked, first, question)
-    standing, passed = part_findings(checked.findings, asked.documents)
-    if any(MARK in document.text for document in asked.documents):
+    checked = _check(target, first, question)
+    standing, passed = part_findings(checked.findings, target.documents)
+    if any(MARK in document.text for document in target.documents):
         # Few files have such a comment, and only for them every rule is imported.
         from holdfast.app.check.ignores import find_unused
 
-        standing += find_unused(asked, rules, checked, passed)
+        standing += find_unused(target, rules, checked, passed)
     return replace(
-        checked, findings=tuple(sorted(standing, key=_position)), let_pass=tuple(passed), can_place=asked.can_place
+        checked, findings=tuple(sorted(standing, key=_position)), let_pass=tuple(passed), can_place=target.can_place
     )
 
 
-def _check(asked: Target, rules: Sequence[Rule], question: TargetRequest) -> CheckedTarget:
+def _check(target: Target, rules: Sequence[Rule], question: TargetRequest) -> CheckedTarget:
     """Check a job file or a program: what the first needs, its schema and its facts, takes longer to import than a script takes to check."""
-    outside = open_outside(asked.document, question.unasked)
-    if asked.job:
+    outside = open_outside(target.document, question.unasked)
+    if target.job:
         from holdfast.app.check import jobs
 
-        return jobs.check(asked, asked.job, rules, outside, question.unasked)
-    checked = programs.check(asked, rules, question.resolve, outside)
+        return jobs.check(target, target.job, rules, outside, question.unasked)
+    checked = programs.check(target, rules, question.resolve, outside)
     if question.unasked != WALKED:
         return checked
-    local = _names_local(asked, outside)
+    local = _names_local(target, outside)
     open_ = (skip for skip in checked.skips if skip.because != WALKED and (local or not skip.rule.needs & HUB_FACTS))
     return replace(checked, skips=tuple(open_))
 
 
-def _names_local(asked: Target, outside: ReferenceResolver) -> bool:
+def _names_local(target: Target, outside: ReferenceResolver) -> bool:
     """True if a target names data or a model of this machine."""
-    named = (each for document in asked.documents for each in mentions(document))
+    named = (each for document in target.documents for each in mentions(document))
     return any(each.local or outside.here.holds(each.name.partition("/")[0]) for each in named)
 
 
-def _is_passed_by(asked: Target, question: TargetRequest) -> bool:
+def _is_passed_by(target: Target, question: TargetRequest) -> bool:
     """True if the Hub is not asked about a program, since it was found in a folder."""
-    return question.unasked == WALKED and asked.job is None
+    return question.unasked == WALKED and target.job is None
 
 
-def _checklist(question: TargetRequest, asked: Target, checked: CheckedTarget) -> list[ChecklistItem]:
+def _checklist(question: TargetRequest, target: Target, checked: CheckedTarget) -> list[ChecklistItem]:
     from holdfast.app.check.checklists import fill_checklists  # which imports what no other check needs
 
-    return fill_checklists(question, asked, checked)
+    return fill_checklists(question, target, checked)
 
 
 def _position(finding: Finding) -> tuple[str, int, int, int, str]:

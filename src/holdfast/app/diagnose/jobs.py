@@ -18,7 +18,7 @@ from holdfast.core.requirement import ProjectRequirements, Requirement
 from holdfast.core.text import Place
 from holdfast.engine.check.program import check_program
 from holdfast.engine.check.suppress import part_findings
-from holdfast.engine.diagnose.asked import DeclaredTraining
+from holdfast.engine.diagnose.declared import DeclaredTraining
 from holdfast.engine.resolve.once import resolve_once
 from holdfast.rules import rules_of_jobs
 

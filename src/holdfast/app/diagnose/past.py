@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from holdfast.core.log import Line
-from holdfast.engine.diagnose.asked import DeclaredTraining
+from holdfast.engine.diagnose.declared import DeclaredTraining
 from holdfast.engine.diagnose.silent import MetricEvidence
 
 Files = list[tuple[str, Iterator[bytes]]]

@@ -14,8 +14,8 @@ from holdfast.app.run.runs import Run, open_run
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, Reported, Stage
 from holdfast.core.log import Line
-from holdfast.engine.diagnose.asked import DeclaredTraining
-from holdfast.engine.diagnose.attempts import LEDGER, Ending, know, refused_by, speak_of_hang
+from holdfast.engine.diagnose.attempts import LEDGER, Ending, hang_evidence, know, refused_by
+from holdfast.engine.diagnose.declared import DeclaredTraining
 from holdfast.engine.diagnose.endings import as_log, ending_evidence
 from holdfast.results.check import CheckResult
 
@@ -41,7 +41,7 @@ def read_past(name: str, runs: str | None) -> RunHistory:
     files: Files = [(str(path), read_chunks(str(path))) for path in (folder / name for name in LOGS) if path.is_file()]
     if facts:
         files.append(as_log(facts, LEDGER))
-    hung = speak_of_hang(ending) if ended and state.current and state.current.stage is not Stage.SUCCEEDED else []
+    hung = hang_evidence(ending) if ended and state.current and state.current.stage is not Stage.SUCCEEDED else []
     started = _last(events, "start")
     job, text = _job(run)
     return RunHistory(

@@ -18,7 +18,7 @@ from holdfast.core.log import Log
 from holdfast.engine.diagnose import PatternIndex, read_log
 from holdfast.engine.diagnose import diagnose as judge
 from holdfast.engine.diagnose.answers import diagnose_result
-from holdfast.engine.diagnose.asked import find_contradictions
+from holdfast.engine.diagnose.declared import find_contradictions
 from holdfast.engine.diagnose.endings import ENDING, as_log, ending_evidence, read_ending
 from holdfast.engine.diagnose.findings import findings_evidence, refusal_evidence
 from holdfast.engine.diagnose.silent import MetricEvidence
@@ -134,6 +134,6 @@ def _beside(log: Log, alone: Diagnosis, past: RunHistory, job: "JobContext | Non
     ]
 
 
-def _first_of_each(found: Iterable[MetricEvidence]) -> list[MetricEvidence]:
+def _first_of_each(evidence: Iterable[MetricEvidence]) -> list[MetricEvidence]:
     """Return one finding of each class."""
-    return list({each.name: each for each in reversed(list(found))}.values())
+    return list({each.name: each for each in reversed(list(evidence))}.values())

@@ -102,15 +102,15 @@ def run(
 
 
 def _rehearse(
-    begun: Run, asked: Target, sets: Sequence[str], plan: Plan, observer: RunObserver, *, offline: bool
+    begun: Run, target: Target, sets: Sequence[str], plan: Plan, observer: RunObserver, *, offline: bool
 ) -> RunResult | None:
     """Rehearse a job, and close its run where that failed; return the answer then.
 
     Raises:
         UsageError: The script wants other arguments.
     """
-    path, on_progress = asked.document.path, observer.on_rehearsal_progress
-    here = () if asked.job else (f"where.backend={plan.backend}",)
+    path, on_progress = target.document.path, observer.on_rehearsal_progress
+    here = () if target.job else (f"where.backend={plan.backend}",)
     try:
         told = rehearse_unless_passed(
             path, sets=(*sets, *here), arguments=plan.arguments, offline=offline, on_progress=on_progress
@@ -183,17 +183,17 @@ def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver =
     return _stay(found, observer, detach=False)
 
 
-def make_plan(asked: Target, arguments: Sequence[str]) -> Plan:
+def make_plan(target: Target, arguments: Sequence[str]) -> Plan:
     """Return the plan of a run of the target.
 
     Raises:
         UsageError: Nothing here can run it.
     """
-    machine, job = LocalMachine().fetch(), asked.job
+    machine, job = LocalMachine().fetch(), target.job
     plan = Plan(
-        name=name_job(job, asked.document.path),
-        script=script_of(asked),
-        script_name=asked.document.path,
+        name=name_job(job, target.document.path),
+        script=script_of(target),
+        script_name=target.document.path,
         cwd=str(Path.cwd()),
         arguments=tuple(arguments),
         processes=process_count(machine, job) if job else max(1, len(machine.gpus)),
@@ -203,15 +203,15 @@ def make_plan(asked: Target, arguments: Sequence[str]) -> Plan:
     return plan
 
 
-def _begin(asked: Target, base: Path) -> Run:
+def _begin(target: Target, base: Path) -> Run:
     """Make the run's folder and write down that it was asked for."""
-    now_s, path = SystemClock().now_s(), asked.document.path
-    folder = make_run_folder(base, name_job(asked.job, path), time.strftime(STARTED, time.localtime(now_s)))
+    now_s, path = SystemClock().now_s(), target.document.path
+    folder = make_run_folder(base, name_job(target.job, path), time.strftime(STARTED, time.localtime(now_s)))
     begun = Run(name=folder.name, folder=folder, ledger=Ledger(base))
-    begun.ledger.append(begun.name, [RunRequested(at_s=now_s, folder=str(folder), about=describe(asked.job, path))])
-    if asked.job:
-        write_whole(folder / "job.yaml", asked.document.text)
-        write_whole(folder / "job.resolved.yaml", resolved_yaml(asked.job))
+    begun.ledger.append(begun.name, [RunRequested(at_s=now_s, folder=str(folder), about=describe(target.job, path))])
+    if target.job:
+        write_whole(folder / "job.yaml", target.document.text)
+        write_whole(folder / "job.resolved.yaml", resolved_yaml(target.job))
     return begun
 
 

@@ -17,9 +17,9 @@ from holdfast.core.facts import Dataset
 from holdfast.core.finding import Finding, Rule, Severity, Skip
 from holdfast.core.requirement import ProjectRequirements
 from holdfast.engine.check.gather import gather
-from holdfast.engine.check.hub_facts import HUB_FACTS, HubFacts, ReferenceResolver, asked_about, usable_dataset
+from holdfast.engine.check.hub_facts import HUB_FACTS, HubFacts, ReferenceResolver, applicable_rules, usable_dataset
 from holdfast.engine.check.process_counts import ask_for_any, ask_for_one
-from holdfast.engine.check.renamed import ask_at_once, identity, untold
+from holdfast.engine.check.renamed import ask_at_once, identity, without_known
 from holdfast.engine.check.rule_runner import needed_facts, run_rules, severity_of
 from holdfast.engine.resolve import Resolution
 from holdfast.engine.script.training_data import (
@@ -185,7 +185,7 @@ def check_program(rules: Iterable[Rule], documents: Sequence[Document], footing:
         _unsure(result, footing) if isinstance(result, Finding) and identity(result) in guessed else result
         for result in results
     ]
-    results += _unasked(rules, documents, footing)
+    results += _rules_not_checked(rules, documents, footing)
     told = {identity(result) for result in results}
     return [*results, *(each for each in _older(rules, documents, footing) if identity(each) not in told)]
 
@@ -208,10 +208,12 @@ def _resting_on_guesses(
         at = {**footing.versions, **sample}
         certain &= {identity(result) for result in _ask(rules, documents, footing, at)}
     told = {f"{package} {version}" for package, version in footing.assumed.items()}
-    return frozenset(identity(each) for each in results if identity(each) not in certain or _tells_of(each, told))
+    return frozenset(
+        identity(each) for each in results if identity(each) not in certain or _mentions_version(each, told)
+    )
 
 
-def _tells_of(result: Finding | Skip, versions: Iterable[str]) -> bool:
+def _mentions_version(result: Finding | Skip, versions: Iterable[str]) -> bool:
     """True if a finding speaks of one of some versions."""
     return isinstance(result, Finding) and any(version in result.message for version in versions)
 
@@ -222,7 +224,7 @@ def _other_releases(assumed: Mapping[str, str]) -> Iterator[dict[str, str]]:
         yield {name: released(name)[len(released(name)) // part if part else 0] for name in assumed}
 
 
-def _unasked(rules: Sequence[Rule], documents: Sequence[Document], footing: VersionContext) -> Iterator[Skip]:
+def _rules_not_checked(rules: Sequence[Rule], documents: Sequence[Document], footing: VersionContext) -> Iterator[Skip]:
     """Yield the rules that nothing could be told of a library that the program trains with."""
     unknown = {name: because for name, because in footing.unknown.items() if name in TRAINING}
     for rule in rules if unknown else ():
@@ -236,7 +238,7 @@ def _ask(
     """Return the findings and skips at some versions; those that several Documents share are returned once."""
     told: list[Finding | Skip] = []
     for document in documents:
-        told += list(untold(told, ask_at_once(document, lambda each: _ask_about(rules, each, footing, at))))
+        told += list(without_known(told, ask_at_once(document, lambda each: _ask_about(rules, each, footing, at))))
     return told
 
 
@@ -246,7 +248,7 @@ def _ask_about(
     """Yield the findings and skips for one Document; for a script without a launcher, those for one process."""
     launched = any(document.get(key) is not ABSENT for key in COUNTS)
     facts = ProgramFacts(footing, at, document)
-    concerned = list(asked_about(rules, document, facts))
+    concerned = list(applicable_rules(rules, document, facts))
     counting = [rule for rule in concerned if PROCESSES in rule.needs]
     uncounted = [] if launched else counting
     known = gather(needed_facts(concerned), facts, otherwise=ELSEWHERE, awaited=HUB_FACTS)

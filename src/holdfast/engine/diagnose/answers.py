@@ -20,7 +20,7 @@ FACTORS: Final[Mapping[str, float]] = {"halve": 0.5, "double": 2}
 
 
 def diagnose_result(
-    found: Diagnosis,
+    diagnosis: Diagnosis,
     paths: Sequence[str],
     settings: Mapping[str, Any] = MappingProxyType({}),
     is_so: Callable[[Remedy], bool] = lambda _: False,
@@ -31,7 +31,7 @@ def diagnose_result(
     """Return the result for some logs.
 
     Args:
-        found: The diagnosis.
+        diagnosis: The diagnosis.
         paths: The logs.
         settings: Of the job's `train`, by name, as far as they are known: remedies say from which value to which.
         is_so: Tells whether the job has a change already: then it is not told.
@@ -40,13 +40,13 @@ def diagnose_result(
     """
     return DiagnoseResult(
         verb="diagnose",
-        verdict=found.verdict,
-        causes=[_cause(cause, settings, is_so, kind_of(job), _finders(cause, reported)) for cause in found.causes],
-        missing=found.missing,
-        quiet=found.is_quiet,
+        verdict=diagnosis.verdict,
+        causes=[_cause(cause, settings, is_so, kind_of(job), _finders(cause, reported)) for cause in diagnosis.causes],
+        missing=diagnosis.missing,
+        quiet=diagnosis.is_quiet,
         paths=paths,
-        lines=found.lines,
-        versions=found.versions,
+        lines=diagnosis.lines,
+        versions=diagnosis.versions,
         running=None,
         job=None,
     )

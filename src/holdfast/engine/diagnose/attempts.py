@@ -125,7 +125,7 @@ def _last_words(attempt: AttemptState) -> Iterator[EndingFact]:
         )
 
 
-def speak_of_hang(ending: Ending) -> list[MetricEvidence]:
+def hang_evidence(ending: Ending) -> list[MetricEvidence]:
     """Return the class that the stacks of a hanging process speak for."""
     hang = find_hang(ending.stacks)
     if hang is None:

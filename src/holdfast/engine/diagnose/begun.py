@@ -85,8 +85,8 @@ def _goes_on(text: str, begun: str) -> bool:
     return at >= 0 and ON.match(text, at + len(begun)) is not None
 
 
-def _decides(seen: MatchedLine) -> bool:
-    return any(re.search(mark.line, seen.line) for mark in seen.signature.marks if mark.role == "root")
+def _decides(matched: MatchedLine) -> bool:
+    return any(re.search(mark.line, matched.line) for mark in matched.signature.marks if mark.role == "root")
 
 
 def _ends(log: Log) -> Iterable[Line]:

@@ -13,7 +13,7 @@ from typing import Final
 from holdfast.core.diagnosis import HEALTHY, Pattern, Signature
 from holdfast.core.log import Hit, Line, Log, Traceback
 from holdfast.engine.diagnose.matching import Match
-from holdfast.engine.diagnose.owners import asking_frames, is_users
+from holdfast.engine.diagnose.owners import calling_frames, is_users
 from holdfast.engine.diagnose.silent import ENDS_WELL, MetricEvidence
 from holdfast.engine.diagnose.tracebacks import ERROR, START
 
@@ -152,12 +152,14 @@ def _raised(log: Log) -> frozenset[int]:
     own = (
         last.start
         for last in log.tracebacks
-        if last.error and not _is_of_others(last.error[0].text) and last.start.number > stepped.get(last.start.path, 0)
+        if last.error
+        and not _is_from_other_process(last.error[0].text)
+        and last.start.number > stepped.get(last.start.path, 0)
     )
     return frozenset(line.rank or 0 for line in own if line.rank is not None or not log.ranks)
 
 
-def _is_of_others(error: str) -> bool:
+def _is_from_other_process(error: str) -> bool:
     return bool(TEARDOWN.search(error) or WAITED.search(error))
 
 
@@ -188,12 +190,12 @@ def rank(
     found = _with_silent(found, silent, known, scene)
     if USER_CODE in known:
         found += _unknown_exception(found, known[USER_CODE], scene)
-    found = [each for each in found if each.signature.name not in ruled_out or _is_said(each)]
+    found = [each for each in found if each.signature.name not in ruled_out or _is_explicit(each)]
     found.sort(key=lambda each: (-round(each.score, 3), _order(log, each.line)))
     return _covered_last(found)
 
 
-def _is_said(candidate: Candidate) -> bool:
+def _is_explicit(candidate: Candidate) -> bool:
     """True if a line says the cause outright: then the log is not of the job whose settings exclude it."""
     decisive = candidate.decisive
     return decisive is not None and decisive.mark.role == "root" and decisive.mark.weight >= SURE
@@ -209,14 +211,14 @@ def _candidate(signs: Sequence[Match], scene: LogContext) -> Candidate | None:
     sure = _weight(decisive, scene) * (1.0 if roots else ALONE)
     others = {id(sign.mark): sign.mark for sign in (*roots, *hints) if sign.mark is not decisive.mark}
     score = 1 - (1 - sure) * _doubt(others.values())
-    if not any(_tells(sign) for sign in roots):
+    if not any(_is_statement(sign) for sign in roots):
         score = min(score, NOT_SURE)
     if WARNING.search(decisive.line.text) and is_calm(scene.log) and decisive.signature.name not in ENDS_WELL:
         score = min(score, MERELY_WARNED)
     return Candidate(signature=signs[0].signature, score=score, decisive=decisive, signs=tuple(signs))
 
 
-def _tells(sign: Match) -> bool:
+def _is_statement(sign: Match) -> bool:
     """True if a line says what happened: it is no advice, and no wrapper of what another process raised."""
     if WRAPPERS.search(sign.mark.line):
         return False
@@ -239,7 +241,7 @@ def _weight(sign: Match, scene: LogContext) -> float:
     """Return the weight of a sign at its place."""
     traceback = sign.hit.traceback
     factor = scene.parts.get(traceback.start.place, 1.0) if traceback else 1.0
-    if is_of_earlier(sign.line, scene):
+    if is_from_earlier_attempt(sign.line, scene):
         factor *= EARLIER
     if scene.ended and survived(sign.line, scene.ended):
         factor *= _share_before_end(sign)
@@ -273,7 +275,7 @@ def _last_attempt(log: Log, signs: Iterable[Match]) -> Line | None:
     )
 
 
-def is_of_earlier(line: Line, scene: LogContext) -> bool:
+def is_from_earlier_attempt(line: Line, scene: LogContext) -> bool:
     """True if a line stands before the last attempt of the same log."""
     last = scene.restarted
     return last is not None and line.path == last.path and line.number < last.number
@@ -408,7 +410,7 @@ def _unknown_exception(candidates: Sequence[Candidate], signature: Signature, sc
             continue
         first = next((part for part, link in last.earlier if link == "cause"), last)
         score = IN_USER_CODE if _is_in_users(first) else UNDER_USER_CODE
-        if last.count == 1 and is_of_earlier(last.start, scene):
+        if last.count == 1 and is_from_earlier_attempt(last.start, scene):
             score *= EARLIER
         if best is None or score > best.score:
             best = Candidate(signature=signature, score=score, exception=first)
@@ -418,7 +420,7 @@ def _unknown_exception(candidates: Sequence[Candidate], signature: Signature, sc
 
 def _is_in_users(exception: Traceback) -> bool:
     """True if an exception came up in the user's code, or in a module of Python's own that it called."""
-    frames = asking_frames(exception.frames)
+    frames = calling_frames(exception.frames)
     inner = next((frame for frame in reversed(frames) if not PYTHONS.search(frame.file)), None)
     return inner is not None and is_users(inner)
 

@@ -48,24 +48,24 @@ class FailureContext:
     job: Document | None = None
 
 
-def explain_failures(found: Rehearsal, scene: FailureContext) -> Rehearsal:
+def explain_failures(rehearsal: Rehearsal, scene: FailureContext) -> Rehearsal:
     """Return a rehearsal whose failures name the user's own line, function and key, with the fix of each."""
-    return replace(found, failures=tuple(_explained(each, scene) for each in found.failures))
+    return replace(rehearsal, failures=tuple(_explained(each, scene) for each in rehearsal.failures))
 
 
 def _explained(failure: Failure, scene: FailureContext) -> Failure:
     if failure.part is None or failure.over:
-        return _explained_without_exception(_placed(failure, scene, "", _told_line(failure, scene)), scene)
+        return _explained_without_exception(_placed(failure, scene, "", _reported_line(failure, scene)), scene)
     played, traceback = scene.parts[failure.part], scene.tracebacks.get(failure.part)
     error = because_of(played)
     line = find_failing_line(traceback, scene.sources, scene.cells) if traceback else None
     if line and (formatting := find_formatting(error, line, scene.sources)):
-        return _of_formatting(failure, error, formatting)
+        return _as_formatting_failure(failure, error, formatting)
     # Where the user's own line fails with good rows too, its code is at fault.
     if failure.cause.signature.name == ROWS and failure.blame == "code" and line and not line.entered:
         failure = replace(failure, cause=replace(name_cause(CODE, error, {}), evidence=failure.cause.evidence))
     if failure.cause.signature.name == CODE and scene.job and not line:
-        failure = _of_job(failure)
+        failure = _as_job_failure(failure)
     placed = _placed(failure, scene, error, line)
     cause, fix = advise(failure.cause, _circumstances(placed, scene, played, line))
     if line and (given := _given_elsewhere(failure, scene, line, f"{error} {fix}")):
@@ -75,7 +75,7 @@ def _explained(failure: Failure, scene: FailureContext) -> Failure:
     return replace(placed, cause=replace(failure.cause, cause=cause, fix=fix, evidence=shown))
 
 
-def _of_job(failure: Failure) -> Failure:
+def _as_job_failure(failure: Failure) -> Failure:
     """Return a failure in the script of a job file, which is nobody's own code."""
     signature = replace(failure.cause.signature, title=UNKNOWN)
     return replace(failure, cause=replace(failure.cause, signature=signature))
@@ -90,7 +90,7 @@ def _explained_without_exception(failure: Failure, scene: FailureContext) -> Fai
     return replace(failure, cause=replace(failure.cause, cause=cause[:1].upper() + cause[1:], fix=fix))
 
 
-def _told_line(failure: Failure, scene: FailureContext) -> FailingLine | None:
+def _reported_line(failure: Failure, scene: FailureContext) -> FailingLine | None:
     """Return the line of the user's own code that was told beside what is wrong, else of the setting that it is about."""
     path, _, number = failure.where.rpartition(":")
     if path not in scene.sources or not number.isdigit():
@@ -134,7 +134,7 @@ def _at_line(failure: Failure, line: FailingLine) -> Failure:
     return replace(failure, function=line.function, role=line.role, code=line.code, where=line.where)
 
 
-def _of_formatting(failure: Failure, error: str, line: FailingLine) -> Failure:
+def _as_formatting_failure(failure: Failure, error: str, line: FailingLine) -> Failure:
     """Return the failure of a trainer that got no text from a formatting function as that function's."""
     advice = advise_formatting(error, line)
     cause = replace(name_cause(CODE, advice.cause, {}), fix=advice.fix)

@@ -99,13 +99,13 @@ def _among(versions: Mapping[str, str], name: str, folder: Path) -> str:
     return history.versions[index] if history and index is not None else ""
 
 
-def _with_lowest(answer: Resolution, puzzle: Puzzle) -> Resolution:
+def _with_lowest(resolution: Resolution, puzzle: Puzzle) -> Resolution:
     """Return the answer with the lowest that is admitted, where a lowest version is declared and it makes a difference."""
     floors = any(wish.has_floor for name, wish in puzzle.wishes.items() if name in puzzle.shelves)
-    if answer.conflict is not None or not floors:
-        return answer
-    lowest = _answer(replace(puzzle, lowest=True), answer).newest
-    return replace(answer, lowest=lowest) if lowest and lowest != answer.newest else answer
+    if resolution.conflict is not None or not floors:
+        return resolution
+    lowest = _answer(replace(puzzle, lowest=True), resolution).newest
+    return replace(resolution, lowest=lowest) if lowest and lowest != resolution.newest else resolution
 
 
 def _everything(known: tuple[str, ...]) -> dict[str, Constraint]:
@@ -143,20 +143,20 @@ def _answer(puzzle: Puzzle, about: Resolution) -> Resolution:
     return replace(about, newest=newest, unknown=unknown)
 
 
-def _unknown(puzzle: Puzzle, found: Domains) -> dict[str, str]:
+def _unknown(puzzle: Puzzle, domains: Domains) -> dict[str, str]:
     """Return the packages whose version is not known, and why."""
-    unknown = {name: puzzle.outside_because(name) for name, choice in found.items() if choice & OUTSIDE}
+    unknown = {name: puzzle.outside_because(name) for name, choice in domains.items() if choice & OUTSIDE}
     fixed = {name for name, wish in puzzle.wishes.items() if wish.pin}
     for name, other in capped(wish.first.name for wish in puzzle.wishes.values()).items():
-        if name in found and name not in fixed:
+        if name in domains and name not in fixed:
             unknown.setdefault(name, f"{other} decides which {name} fits")
-    for name, needed, other in between(found, puzzle.search):
-        held_back = other in found and found[other] != puzzle.newest(other)
+    for name, needed, other in between(domains, puzzle.search):
+        held_back = other in domains and domains[other] != puzzle.newest(other)
         doubtful = {other} | ({name} if held_back else set())
-        for each in (doubtful & set(found)) - fixed:
+        for each in (doubtful & set(domains)) - fixed:
             unknown.setdefault(each, f"{needed}, which {name} needs, decides which {other} fits")
-    for source, needed_by_it in sources(found, puzzle.wishes, puzzle.search):
-        for name in spread(needed_by_it, found, puzzle.search, fixed):
+    for source, needed_by_it in sources(domains, puzzle.wishes, puzzle.search):
+        for name in spread(needed_by_it, domains, puzzle.search, fixed):
             unknown.setdefault(name, f"it depends on what {source} needs, which is not known")
     return unknown
 

@@ -66,9 +66,9 @@ def number_outside(wish: Constraint) -> str:
     return "" if wish.url or wish.hidden or lowest is None else spelled(lowest)
 
 
-def sources(found: Domains, wishes: Mapping[str, Constraint], search: Search) -> Iterator[tuple[str, frozenset[str]]]:
+def sources(domains: Domains, wishes: Mapping[str, Constraint], search: Search) -> Iterator[tuple[str, frozenset[str]]]:
     """Yield each package whose unknown needs may decide the versions of others, with those that it needs."""
-    for package, choice in found.items():
+    for package, choice in domains.items():
         wish = wishes.get(package)
         if choice & OUTSIDE and not (wish and _needs_what_the_newest_does(wish, search.shelves[package])):
             yield package, search.ever_needed(package)
@@ -82,34 +82,34 @@ def capped(names: Iterable[str]) -> Mapping[str, str]:
     return {package: name for name in names for package in CAPPING.get(name, ())}
 
 
-def between(found: Domains, search: Search) -> Iterator[tuple[str, str, str]]:
+def between(domains: Domains, search: Search) -> Iterator[tuple[str, str, str]]:
     """Yield the bounds that chosen releases put on other packages, in threes: the release's package, its requirement, the bounded package.
 
     Its bounds are not in the history: trackio needed gradio once, and each gradio admits some huggingface_hub only.
     """
-    for package, choice in found.items():
+    for package, choice in domains.items():
         for need in search.needs(package, choice):
             for bounded in sorted(CAPPING.get(need.name, frozenset()) & set(search.shelves)):
                 yield package, need.name, bounded
 
 
-def spread(start: Iterable[str], found: Domains, search: Search, fixed: Iterable[str]) -> frozenset[str]:
+def spread(start: Iterable[str], domains: Domains, search: Search, fixed: Iterable[str]) -> frozenset[str]:
     """Return the packages whose version may be another one if these have others: by way of what needs what.
 
     Args:
         start: Where the doubt begins.
-        found: What was chosen.
+        domains: What was chosen.
         search: What knows the needs.
         fixed: Packages whose version is certain all the same.
     """
     fixed = set(fixed)
     edges = [
         {package, need.package}
-        for package, choice in found.items()
+        for package, choice in domains.items()
         for need in search.needs(package, choice)
-        if need.package in found
+        if need.package in domains
     ]
-    reached = (set(start) & set(found)) - fixed
+    reached = (set(start) & set(domains)) - fixed
     while more := {name for edge in edges if edge & reached for name in edge} - reached - fixed:
         reached |= more
     return frozenset(reached)

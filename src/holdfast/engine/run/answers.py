@@ -51,10 +51,10 @@ def run_result(run: str, state: RunState, verb: RunVerb = "run", *, supervised: 
     )
 
 
-def _delivery(state: RunState, found: Delivered) -> DeliveryResult:
-    folder = state.pushes.get(found.repository, {}).get("folder")
+def _delivery(state: RunState, delivered: Delivered) -> DeliveryResult:
+    folder = state.pushes.get(delivered.repository, {}).get("folder")
     return DeliveryResult(
-        repository=found.repository, verdict=found.verdict, because=found.because, folder=folder or None
+        repository=delivered.repository, verdict=delivered.verdict, because=delivered.because, folder=folder or None
     )
 
 

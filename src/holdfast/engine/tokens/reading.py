@@ -222,10 +222,10 @@ def _keyed(turn: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     return {name: value for name, value in turn.items() if name not in names} | moved
 
 
-def same_options(asked: Iterable[TokenizationRequest]) -> list[tuple[Mapping[str, Any], list[TokenizationRequest]]]:
+def same_options(requests: Iterable[TokenizationRequest]) -> list[tuple[Mapping[str, Any], list[TokenizationRequest]]]:
     """Return the requests grouped by the options for the chat template."""
     groups: dict[str, tuple[Mapping[str, Any], list[TokenizationRequest]]] = {}
-    for each in asked:
+    for each in requests:
         plain = not each.options or each.options == {"tools": None}
         key = "" if plain else json.dumps(each.options, sort_keys=True, default=repr)
         groups.setdefault(key, (each.options, []))[1].append(each)
