@@ -164,7 +164,7 @@ class Hub(Protocol):
         """Return the target of an address."""
         ...
 
-    def shelf(self, mention: Reference, /) -> RepoTree:
+    def repo_tree(self, mention: Reference, /) -> RepoTree:
         """Return the current files of a repository with their digests; never from the cache."""
         ...
 

@@ -244,7 +244,7 @@ class TrainerWatch:
 
     def on_evaluate(self, _args: Any, state: Any, _control: Any, metrics: Mapping[str, Any], **_: Any) -> None:
         """Tell an evaluation's metrics."""
-        figures, lost = part_finite(metrics)
+        figures, lost = split_nonfinite(metrics)
         took_s = next((value for name, value in figures.items() if name.endswith("_runtime")), None)
         self._attempt.write("evaluate", step=state.global_step, metrics=figures, nan=lost, elapsed_s=took_s)
         self._logged.clear()
@@ -280,7 +280,7 @@ class TrainerWatch:
 
     def _report_step(self) -> None:
         if self._waiting:
-            figures, lost = part_finite(self._logged)
+            figures, lost = split_nonfinite(self._logged)
             own = {name: figures.pop(name, None) for name in ("loss", "grad_norm", "learning_rate")}
             own["tokens"] = self._waiting.pop("tokens") or int(figures.get("num_tokens") or 0) or None
             cuda, rss = sys.modules["torch"].cuda, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -449,7 +449,7 @@ def name_devices(args: Any) -> list[str]:
     return [cuda.get_device_name(index) for index in range(cuda.device_count())] or ["cpu"]
 
 
-def part_finite(logs: Mapping[str, Any]) -> tuple[dict[str, float | None], list[str]]:
+def split_nonfinite(logs: Mapping[str, Any]) -> tuple[dict[str, float | None], list[str]]:
     """Return the numbers that a trainer logged as JSON can hold them, and the names of those that are not finite."""
     figures = {name: value for name, value in logs.items() if isinstance(value, (int, float))}
     lost = [name for name, value in figures.items() if not math.isfinite(value)]

@@ -12,7 +12,7 @@ There is no automatic fix: which of them is meant is for the author to say.
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import finding, found_references, once, some_of
+from holdfast.catalog.references import finding, found_references, once, some_of
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

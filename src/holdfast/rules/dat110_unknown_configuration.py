@@ -13,7 +13,7 @@ Where one of them differs by a letter or two, to write that: unsafe, since it ho
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
-from holdfast.catalog.named import found_references, key_beside, some_of
+from holdfast.catalog.references import found_references, key_beside, some_of
 from holdfast.core.document import Document, Set
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity

@@ -15,7 +15,7 @@ There is no automatic fix: which part of the data is meant is for the author to 
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.data.slices import ALL, read_slices
-from holdfast.catalog.named import found_references, key_beside, some_of
+from holdfast.catalog.references import found_references, key_beside, some_of
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

@@ -16,7 +16,7 @@ There is no automatic fix; where a file of that name is in another folder, its p
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from holdfast.catalog.named import finding, found_references, is_there, key_beside, some_of
+from holdfast.catalog.references import finding, found_references, is_there, key_beside, some_of
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

@@ -14,7 +14,7 @@ There is no automatic fix: which rows are meant is for the author to say.
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.data.slices import count_rows, split_lengths
-from holdfast.catalog.named import found_references, key_beside
+from holdfast.catalog.references import found_references, key_beside
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.data.slices import count_rows
-from holdfast.catalog.named import found_references
+from holdfast.catalog.references import found_references
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, parse_key
 from holdfast.core.facts import Dataset, Split

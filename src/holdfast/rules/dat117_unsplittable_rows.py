@@ -16,7 +16,7 @@ from math import ceil
 from typing import Any
 
 from holdfast.catalog.data.slices import count_rows
-from holdfast.catalog.named import found_references
+from holdfast.catalog.references import found_references
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Split

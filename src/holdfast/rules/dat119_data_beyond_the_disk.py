@@ -14,7 +14,7 @@ counted as if it were not: this is a warning.
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import finding, found_references, once
+from holdfast.catalog.references import finding, found_references, once
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Machine, Split
 from holdfast.core.finding import JOB_FILES, Case, Finding, MissingFactError, Rule, Severity

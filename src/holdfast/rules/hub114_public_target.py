@@ -14,7 +14,7 @@ There is no automatic fix: `HfApi().update_repo_settings(repo, private=True)` ma
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import call_of, finding, found_references, once
+from holdfast.catalog.references import call_of, finding, found_references, once
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import PushTarget, Repo

@@ -13,7 +13,7 @@ There is no automatic fix: push to another repository, or delete the old files f
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import finding, found_references, once
+from holdfast.catalog.references import finding, found_references, once
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import PushTarget, Repo

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from holdfast.catalog.named import call_of, finding, found_references, is_there, key_beside
+from holdfast.catalog.references import call_of, finding, found_references, is_there, key_beside
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo

@@ -12,7 +12,7 @@ With `exist_ok=True` it goes on with the repository that is there, and writes ov
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import call_of, finding, found_references
+from holdfast.catalog.references import call_of, finding, found_references
 from holdfast.core.document import ABSENT, Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 from holdfast.core.hub import PushTarget, Repo

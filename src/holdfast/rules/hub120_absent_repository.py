@@ -13,7 +13,7 @@ Where one name is clearly the nearest that exists, to write that: unsafe, since 
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import clearly_nearest, finding, found_references, once, renaming, some_of
+from holdfast.catalog.references import clearly_nearest, finding, found_references, once, renaming, some_of
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity

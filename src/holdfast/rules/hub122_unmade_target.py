@@ -13,7 +13,7 @@ There is no automatic fix: `create_repo("owner/name", exist_ok=True)` before it 
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import call_of, finding, found_references, once
+from holdfast.catalog.references import call_of, finding, found_references, once
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.hub import PushTarget, Repo

@@ -15,7 +15,7 @@ There is no automatic fix: push to another repository, or have its owners give y
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.hub.permissions import VALID, refusal
-from holdfast.catalog.named import finding, found_references, once
+from holdfast.catalog.references import finding, found_references, once
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Account, PushTarget, Repo

@@ -13,7 +13,7 @@ There is no automatic fix. An address that asks for a login may yet be read ther
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import finding, found_references
+from holdfast.catalog.references import finding, found_references
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.hub import Link

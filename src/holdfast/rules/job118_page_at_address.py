@@ -14,7 +14,7 @@ There is no automatic fix: the address of the text itself is behind a link on th
 import re
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import finding, found_references
+from holdfast.catalog.references import finding, found_references
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.hub import Link

@@ -14,7 +14,7 @@ The nearest name that exists is another model than the one that is asked for, so
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import clearly_nearest, finding, found_references, once, renaming, some_of
+from holdfast.catalog.references import clearly_nearest, finding, found_references, once, renaming, some_of
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

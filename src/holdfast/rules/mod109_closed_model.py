@@ -14,7 +14,7 @@ have. Models made from it by others are often open.
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import finding, found_references, once
+from holdfast.catalog.references import finding, found_references, once
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

@@ -14,7 +14,7 @@ There is no automatic fix: a merged model is loaded with `AutoModelForCausalLM` 
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import finding, found_references, is_there, once
+from holdfast.catalog.references import finding, found_references, is_there, once
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity

@@ -16,7 +16,7 @@ from typing import Any
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.catalog.named import finding, found_references, once, some_of
+from holdfast.catalog.references import finding, found_references, once, some_of
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity

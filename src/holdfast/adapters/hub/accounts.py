@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
-from holdfast.adapters.hub.asking import HubSession, TokenRefusedError
 from holdfast.adapters.hub.repos import entries, text
+from holdfast.adapters.hub.session import HubSession, TokenRefusedError
 from holdfast.adapters.hub.wire import UNSENDABLE
 from holdfast.core.errors import SourceError
 from holdfast.core.hub import Account

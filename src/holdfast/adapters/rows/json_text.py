@@ -21,7 +21,7 @@ BOM: Final = codecs.BOM_UTF8
 DECODER: Final = json.JSONDecoder()
 
 
-class TwinError(ValueError):
+class DuplicateKeyError(ValueError):
     """A name stands twice in one object: pyarrow refuses it."""
 
 
@@ -29,7 +29,7 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
         names = [name for name, _ in pairs]
-        raise TwinError(f"`{next(name for name in names if names.count(name) > 1)}` stands twice in one object")
+        raise DuplicateKeyError(f"`{next(name for name in names if names.count(name) > 1)}` stands twice in one object")
     return made
 
 

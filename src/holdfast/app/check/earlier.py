@@ -24,21 +24,21 @@ RUNNABLE: Final = (".py", ".ipynb", *JOB_FILES)
 LOOKED_AT: Final = 50  # newest runs of the folder
 
 
-def find_earlier(question: TargetRequest, target: Target) -> Earlier:
+def find_earlier(request: TargetRequest, target: Target) -> Earlier:
     """Return the results of an earlier rehearsal and run of the same job: the same script with the same settings."""
-    if not question.path.endswith(RUNNABLE):
+    if not request.path.endswith(RUNNABLE):
         return Earlier()
-    earlier = Earlier(rehearsed=_rehearsed(question))
+    earlier = Earlier(rehearsed=_rehearsed(request))
     name, state = next(_runs_of(target), ("", RunState()))
     if not name:
         return earlier
     return replace(earlier, run=name, stage=state.stage.value, took_s=state.seen_s - state.started_s)
 
 
-def _rehearsed(question: TargetRequest) -> str:
+def _rehearsed(request: TargetRequest) -> str:
     """Return when a rehearsal passed, by itself or before a run; nothing where none did, or none can be told from here."""
     with suppress(HoldfastError):
-        program = program_of(question.path, question.sets, question.arguments)
+        program = program_of(request.path, request.sets, request.arguments)
         words = interpreter_of(program)
         times = [passed_at(each, words) for each in (program, replace(program, local=True))]
         newest_s = max((each for each in times if each is not None), default=None)

@@ -9,8 +9,8 @@ from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.local.datasets import LocalDatasets
 from holdfast.adapters.local.models import LocalModels
 from holdfast.adapters.targets import Target, read_beside
-from holdfast.app.check.target_request import INSPECTED, rows_at_hand
-from holdfast.app.outside import job_folder
+from holdfast.app.check.target_request import INSPECTED, local_rows
+from holdfast.app.hub_access import job_folder
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import Finding, Rule, Skip
 from holdfast.core.job import Job
@@ -20,7 +20,7 @@ from holdfast.engine.check.answers import CheckedTarget
 from holdfast.engine.check.gather import gather
 from holdfast.engine.check.hub_facts import HUB_FACTS, ReferenceResolver, applicable_rules
 from holdfast.engine.check.job_facts import FactSources, JobFacts
-from holdfast.engine.check.renamed import ask_at_once
+from holdfast.engine.check.renamed import check_with_renames
 from holdfast.engine.check.rule_runner import needed_facts, run_rules
 
 TOLD = ("trl", "transformers", "peft")
@@ -30,7 +30,7 @@ def check(
     target: Target, job: Job, rules: Sequence[Rule], outside: ReferenceResolver, unasked: str = ""
 ) -> CheckedTarget:
     """Check a job file, given the job that it holds, and why the Hub is not asked about it."""
-    folder, rows = job_folder(target.document, unasked), rows_at_hand(target, unasked)
+    folder, rows = job_folder(target.document, unasked), local_rows(target, unasked)
     sources = FactSources(
         datasets=LocalDatasets(folder),
         machines=LocalMachine(),
@@ -43,7 +43,7 @@ def check(
     facts = JobFacts(job, sources, target.document)
     ours = [rule for rule in applicable_rules(rules, target.document, facts) if not rule.needs & INSPECTED]
     known = gather(needed_facts(ours), facts, awaited=HUB_FACTS)
-    results = list(ask_at_once(target.document, lambda document: run_rules(ours, document, known)))
+    results = list(check_with_renames(target.document, lambda document: run_rules(ours, document, known)))
     return CheckedTarget(
         document=target.document,
         method=job.method.value,

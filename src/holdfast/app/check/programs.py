@@ -17,7 +17,7 @@ from holdfast.engine.check.launched import with_launched
 from holdfast.engine.check.program import VersionContext, check_program
 from holdfast.engine.resolve import IMPORTANCE, Resolution, choose_python, resolved_by
 from holdfast.engine.resolve.assuming import assume_versions
-from holdfast.engine.resolve.once import resolve_once
+from holdfast.engine.resolve.cached import resolve_cached
 
 UV = "uv"
 
@@ -58,7 +58,7 @@ def resolve_versions(path: str, documents: Sequence[Document], resolve: str) -> 
     if _needs_uv(declared, resolve):
         resolution, assumed = _by_uv(declared), dict[str, str]()
     else:
-        resolution = resolve_once(declared)
+        resolution = resolve_cached(declared)
         assumed = assume_versions(declared, resolution, sorted(_used(documents), key=_importance))
     return VersionContext(
         resolution=resolution,
@@ -84,7 +84,7 @@ def _by_uv(declared: ProjectRequirements) -> Resolution:
     try:
         newest, lowest = uv.ask_uv(declared, python), uv.ask_uv(declared, python, lowest=True)
     except SourceError as error:
-        known = resolve_once(declared)
+        known = resolve_cached(declared)
         return replace(known, newest={}, lowest=None, conflict=None, unknown=dict.fromkeys(known.declared, error.what))
     return resolved_by(declared, newest, lowest=lowest, python=python)
 

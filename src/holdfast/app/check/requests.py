@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.adapters.targets.project import Project, Projects
 from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, STANDARD_INPUT, TargetRequest
-from holdfast.app.outside import OFFLINE, WALKED
+from holdfast.app.hub_access import OFFLINE, WALKED
 from holdfast.core.errors import UsageError
 from holdfast.core.nearest import nearest
 from holdfast.engine.check.answers import JOB_FILES

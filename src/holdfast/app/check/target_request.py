@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.adapters.targets import Target
-from holdfast.app.outside import job_folder
+from holdfast.app.hub_access import job_folder
 
 STANDARD_INPUT = "-"
 CATALOG = "catalog"
@@ -45,7 +45,7 @@ class TargetRequest:
     unasked: str = ""
 
 
-def rows_at_hand(target: Target, unasked: str) -> Path | None:
+def local_rows(target: Target, unasked: str) -> Path | None:
     """Return where a job file's data lies here, so that rules about rows can be asked; None where it does not."""
     if target.job is None:
         return None

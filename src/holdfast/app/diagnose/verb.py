@@ -21,7 +21,7 @@ from holdfast.engine.diagnose.answers import diagnose_result
 from holdfast.engine.diagnose.declared import find_contradictions
 from holdfast.engine.diagnose.endings import ENDING, as_log, ending_evidence, read_ending
 from holdfast.engine.diagnose.findings import findings_evidence, refusal_evidence
-from holdfast.engine.diagnose.silent import MetricEvidence
+from holdfast.engine.diagnose.silent import ClassEvidence
 from holdfast.results.diagnose import DiagnosedJob, DiagnoseResult
 from holdfast.signatures import all_signatures
 
@@ -123,7 +123,7 @@ def _past(named: Sequence[str], ended: str, runs: str | None) -> RunHistory:
     return past
 
 
-def _beside(log: Log, alone: Diagnosis, past: RunHistory, job: "JobContext | None") -> list[MetricEvidence]:
+def _beside(log: Log, alone: Diagnosis, past: RunHistory, job: "JobContext | None") -> list[ClassEvidence]:
     """Return all that speaks beside the log: what the ledger knows, what was asked, what rules find."""
     asked = [each for each in (past.asked, job.asked if job else None) if each]
     return [
@@ -134,6 +134,6 @@ def _beside(log: Log, alone: Diagnosis, past: RunHistory, job: "JobContext | Non
     ]
 
 
-def _first_of_each(evidence: Iterable[MetricEvidence]) -> list[MetricEvidence]:
+def _first_of_each(evidence: Iterable[ClassEvidence]) -> list[ClassEvidence]:
     """Return one finding of each class."""
     return list({each.name: each for each in reversed(list(evidence))}.values())

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from holdfast.adapters.rows.opening import open_rows
-from holdfast.app.outside import OFFLINE
+from holdfast.app.hub_access import OFFLINE
 from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.formats import ColumnSettings, recognise, settle
 from holdfast.catalog.hub.repositories import may_be_repository
-from holdfast.catalog.named import some_of
+from holdfast.catalog.references import some_of
 from holdfast.core.columns import Type
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError, UsageError

@@ -24,7 +24,7 @@ from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_
 from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rehearse import isolating
 from holdfast.app.rehearse.observing import find_environment_fault, observe, prepare
-from holdfast.app.rehearse.playing import OnProgress, Replayer, diagnose_part, judge_parts, limit_again, play
+from holdfast.app.rehearse.playing import OnProgress, Replayer, diagnose_part, judge_parts, limit_again, run_parts
 from holdfast.app.rehearse.scene import read_failure_context
 from holdfast.catalog.environment.launchers import NeededLauncher, alone, wanted_launcher
 from holdfast.catalog.environment.packages import parse_requirement
@@ -122,23 +122,23 @@ class RehearsalOptions:
     whose: bool
 
 
-def _start(program: Program, order: PartRequest, way: RehearsalOptions) -> Rehearsal:
+def _start(program: Program, order: PartRequest, options: RehearsalOptions) -> Rehearsal:
     """Return the rehearsal, or the reason why the script has no environment to run in."""
     try:
         read_header(program.source, program.path)
     except UsageError as error:
-        if not way.here:
+        if not options.here:
             return judge_unstarted(name_cause("pep723-header-invalid", error.what, {}))
-    if not way.here and (wrong := find_environment_fault(program.path)):
+    if not options.here and (wrong := find_environment_fault(program.path)):
         return judge_unstarted(name_cause(*wrong, {}))
     if _is_started_by_python(program) and (launcher := wanted_launcher(program.source)):
         return judge_unstarted(name_cause("invalid-config-value", _unlaunched(launcher), {}))
-    words = (program.python or sys.executable,) if way.here else interpreter_of(program)
+    words = (program.python or sys.executable,) if options.here else interpreter_of(program)
     try:
-        found = _rehearsed(program, order, words, way)
+        found = _rehearsed(program, order, words, options)
     except NoEnvironmentError as error:
         if is_made(words) and NO_SOLUTION not in str(error):
-            return _started_here(program, order, way, str(error))
+            return _started_here(program, order, options, str(error))
         said = PartResult(part="whole", code=1, logs={"stderr.log": str(error)})
         return judge_unstarted(diagnose_part(said, "import", PatternIndex(all_signatures())))
     if found.passed:
@@ -146,15 +146,15 @@ def _start(program: Program, order: PartRequest, way: RehearsalOptions) -> Rehea
     return found
 
 
-def _started_here(program: Program, order: PartRequest, way: RehearsalOptions, because: str) -> Rehearsal:
+def _started_here(program: Program, order: PartRequest, options: RehearsalOptions, because: str) -> Rehearsal:
     """Return a rehearsal in this environment, where the project's own cannot be built on this machine."""
-    found = _start(program, order, replace(way, here=True))
+    found = _start(program, order, replace(options, here=True))
     last = next((line.strip() for line in reversed(because.splitlines()) if line.strip()), "uv did not say why")
     own = Omitted(what="the environment that the project declares", because=f"a machine that can make it: {last}")
     return replace(found, omitted=(own, *found.omitted))
 
 
-def _rehearsed(program: Program, order: PartRequest, words: Sequence[str], way: RehearsalOptions) -> Rehearsal:
+def _rehearsed(program: Program, order: PartRequest, words: Sequence[str], options: RehearsalOptions) -> Rehearsal:
     """Return a rehearsal in the environment that some words run a program in.
 
     Raises:
@@ -164,24 +164,24 @@ def _rehearsed(program: Program, order: PartRequest, words: Sequence[str], way: 
     folder = Path(order.folder)
     header = find_header(program.source) if words[-1] == SCRIPT else ""
     variables = {**program.variables, **(OFFLINE if order.offline else {})}
-    way.on_progress("imports")
-    server = way.warm.server(words, header=header, wanted=wanted(program), variables=variables)
+    options.on_progress("imports")
+    server = options.warm.server(words, header=header, wanted=wanted(program), variables=variables)
     prepare()  # this and the next while the libraries are imported
     if not order.offline:
         token, writable = read_rights()
         order = replace(order, token=token, writable=writable)
     used, ready = server.used, server.wait_ready(READY_S)
-    parts = play(server, order, way.limit_s, way.on_progress)
+    parts = run_parts(server, order, options.limit_s, options.on_progress)
     problem = None if program.path.startswith(OWN) else find_usage_problem(parts["whole"], program.arguments)
     if problem:
         raise _usage_error(program, problem)
     observed = observe(parts["whole"], folder / "whole")
     found = judge_parts(parts, observed.objections, imports_s=0.0 if used else ready["elapsed_s"])
-    again = Replayer(server, found, limit_again(parts, way.limit_s), way.on_progress)
-    found = isolating.isolate(found, parts, order, again, forced=way.whose)
+    again = Replayer(server, found, limit_again(parts, options.limit_s), options.on_progress)
+    found = isolating.isolate(found, parts, order, again, forced=options.whose)
     found = explain_failures(found, read_failure_context(program, parts))
     learnt = learn(parts["whole"], observed.tokens)
-    omitted = tuple(other_versions(program, ready["versions"])) if way.here else ()
+    omitted = tuple(other_versions(program, ready["versions"])) if options.here else ()
     return replace(
         found, versions={**ready["versions"], **found.versions}, learnt=learnt, omitted=(*omitted, *found.omitted)
     )

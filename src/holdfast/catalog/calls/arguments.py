@@ -25,7 +25,7 @@ from holdfast.core.api import CallSignature, Span
 from holdfast.core.calls import Call
 from holdfast.core.document import ABSENT, Document, Remove, Rename, Set, Unknown
 from holdfast.core.finding import Fix
-from holdfast.core.lately import lately
+from holdfast.core.lately import cache_last_call
 from holdfast.core.methods import Method
 from holdfast.core.nearest import nearest, plays_same_role
 
@@ -82,7 +82,7 @@ def refused(job: Document, api: Api, became: ArgumentChange) -> Iterator[Refused
         yield from _refused_inside(job, api, became)
 
 
-@lately
+@cache_last_call
 def _all_refused(job: Document, api: Api) -> Iterator[Refused]:
     for call, signature in signatures(job, api):
         for name in call.arguments:

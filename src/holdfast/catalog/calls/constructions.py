@@ -20,8 +20,8 @@ from holdfast.core.api import CallSignature, Parameter, Required
 from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document, Unknown
 from holdfast.core.finding import MissingFactError
-from holdfast.core.hidden import hidden_in, plain, unwatched
-from holdfast.core.lately import lately
+from holdfast.core.hidden import hidden_in, plain, untracked
+from holdfast.core.lately import cache_last_call
 from holdfast.core.program import BLANK, Instance, KnownValue, Notice, Outcome, construct
 
 SCHEDULE: Final = frozenset(
@@ -101,10 +101,10 @@ class Construction:
                 raise MissingFactError(read[0], self.hidden[read[0]].because)
 
 
-@lately
+@cache_last_call
 def constructions(job: Document, api: Api) -> Iterator[Construction]:
     """Yield the constructions of a program whose checks are known; of a command, those of its dataclasses."""
-    constructor = _Constructor(job, api, {call.key: unwatched(call) for call in job.calls})
+    constructor = _Constructor(job, api, {call.key: untracked(call) for call in job.calls})
     for call in job.calls:
         for made, outcome in constructor.outcomes(call):
             yield Construction(made, outcome, constructor.hidden)

@@ -13,7 +13,7 @@ from holdfast.catalog.api.spans import span_after, span_before
 from holdfast.catalog.calls.renames import Replaced, replaced
 from holdfast.core.api import Span
 from holdfast.core.calls import Call, Guard, Import
-from holdfast.core.document import CallAs, Document, Edit, Remove, Set
+from holdfast.core.document import Document, Edit, Remove, ReplaceCall, Set
 from holdfast.core.finding import Fix
 from holdfast.core.nearest import nearest
 from holdfast.core.text import Place
@@ -311,7 +311,7 @@ def _written(call: Call, change: Replaced) -> tuple[Edit, ...]:
         return ()
     gone = (Remove(f"{call.key}.{name}") for name in call.arguments if name not in change.keeps)
     given = (Set(f"{call.key}.{name}", value) for name, value in change.gives.items())
-    return CallAs(call.key, change.write, tuple(change.imports)), *gone, *given
+    return ReplaceCall(call.key, change.write, tuple(change.imports)), *gone, *given
 
 
 def _with_arguments(job: Document, use: _Use, fix: Fix | None) -> Fix | None:

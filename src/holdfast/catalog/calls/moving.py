@@ -7,7 +7,7 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.calls.renames import renamed
 from holdfast.core.api import CallSignature
 from holdfast.core.calls import Call, CallResult, LibraryName, LocalName
-from holdfast.core.document import ABSENT, CallAs, Document, Edit, Remove, Set
+from holdfast.core.document import ABSENT, Document, Edit, Remove, ReplaceCall, Set
 from holdfast.core.finding import Fix
 from holdfast.core.source import SourceExpression, is_plain, render_value
 
@@ -51,7 +51,11 @@ def _making_fix(call: Call, name: str, config: str, new: str) -> Fix | None:
     folder = f"{model.rpartition('/')[2]}-{kind.removesuffix('Config')}" if isinstance(model, str) else ""
     given = {**({"output_dir": folder} if folder else {}), new: call.arguments[name]}
     made = SourceExpression(f"{kind}({', '.join(f'{each}={render_value(value)}' for each, value in given.items())})")
-    edits = (CallAs("trainer", f"{call.label}(…)", (config,)), Remove(f"trainer.{name}"), Set("trainer.args", made))
+    edits = (
+        ReplaceCall("trainer", f"{call.label}(…)", (config,)),
+        Remove(f"trainer.{name}"),
+        Set("trainer.args", made),
+    )
     return Fix(f"give it `{kind}({new}=…)`", edits, safe=bool(folder))
 
 
@@ -72,7 +76,7 @@ def recasting(api: Api, call: Call, config: str) -> tuple[Edit, ...] | None:
     if not all(map(is_plain, said.values())):
         return None
     name = config.rpartition(".")[2]
-    return CallAs(call.key, f"{name}(…)", (config,)), *(
+    return ReplaceCall(call.key, f"{name}(…)", (config,)), *(
         Set(f"{call.key}.{_newest_name(own, each, value)}", value) for each, value in said.items()
     )
 

@@ -8,7 +8,7 @@ from rich.text import Text
 from holdfast.core.event import Event, Liveness, Polled, Reported, Started, Starting, StopRequested
 from holdfast.engine.report.tables import last_name
 from holdfast.engine.run.progress import Progress, measured
-from holdfast.engine.run.verdict import SPOKEN
+from holdfast.engine.run.summary import SPOKEN
 from holdfast.engine.units import render_bytes, render_count, render_duration, render_number
 
 

@@ -15,7 +15,7 @@ from holdfast.core.facts import Dataset, ModelFacts, NamedFile
 from holdfast.core.finding import Rule
 from holdfast.core.hub import Account, Link, PushTarget, Repo
 from holdfast.core.mention import Lookup, Reference, Role
-from holdfast.engine.check.gather import together
+from holdfast.engine.check.gather import run_concurrently
 from holdfast.engine.mentions import mentions
 from holdfast.engine.mentions.hidden import hidden_mentions
 from holdfast.engine.mentions.made import read_made
@@ -233,7 +233,7 @@ class HubFacts:
     def _lookups(self, *roles: Role, find: Callable[[Reference], Found]) -> Sequence[Lookup[Found]]:
         """Return the lookups of the references with some roles, the known ones first."""
         named = [each for each in self.mentions if each.role in roles]
-        found = [self._placed(each) for each in together([partial(_look, each, find) for each in named])]
+        found = [self._placed(each) for each in run_concurrently([partial(_look, each, find) for each in named])]
         hidden: list[Lookup[Found]] = [Lookup(each, None, each.hidden) for each in self.hidden if each.role in roles]
         return sorted([*found, *hidden], key=lambda seen: seen.found is None)
 

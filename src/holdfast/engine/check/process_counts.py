@@ -15,7 +15,7 @@ NAMED: Final = 8
 """Up to so many are named: those of one machine."""
 
 
-def ask_for_one(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterator[Finding | Skip]:
+def check_one_process(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterator[Finding | Skip]:
     """Yield the findings for one process; a finding that other numbers do not have is a warning.
 
     Args:
@@ -34,7 +34,7 @@ def ask_for_one(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterator[Find
         )
 
 
-def ask_for_any(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterator[Finding]:
+def check_any_count(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterator[Finding]:
     """Yield the findings that are the same for every number of processes, for a launcher that does not show its number.
 
     Args:

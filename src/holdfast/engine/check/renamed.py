@@ -26,7 +26,9 @@ Result = TypeVar("Result", bound=Finding | Skip)
 IMPORTS: Final = "imports."
 
 
-def ask_at_once(document: Document, ask: Callable[[Document], Iterable[Finding | Skip]]) -> Iterator[Finding | Skip]:
+def check_with_renames(
+    document: Document, ask: Callable[[Document], Iterable[Finding | Skip]]
+) -> Iterator[Finding | Skip]:
     """Yield the findings for a Document, with those that appear once its old names are replaced.
 
     Args:

@@ -59,7 +59,7 @@ class Ignore:
         return here and code.startswith(self.codes)
 
 
-def part_findings(
+def split_suppressed(
     findings: Iterable[Finding], documents: Iterable[Document]
 ) -> tuple[list[Finding], list[tuple[Finding, Ignore]]]:
     """Return the findings that stand, and those that a comment of their file lets pass, each with the comment.

@@ -12,16 +12,16 @@ from holdfast.engine.diagnose.declared import DeclaredTraining, ruled_out
 from holdfast.engine.diagnose.guessing import guess
 from holdfast.engine.diagnose.judging import rank
 from holdfast.engine.diagnose.matching import PatternIndex
-from holdfast.engine.diagnose.raised import find_raised, with_careful
+from holdfast.engine.diagnose.raised import find_raised, with_low_confidence
 from holdfast.engine.diagnose.reading import read_log
-from holdfast.engine.diagnose.silent import MetricEvidence, find_silent
+from holdfast.engine.diagnose.silent import ClassEvidence, find_silent
 from holdfast.engine.diagnose.subjects import subject_of
 
 __all__ = ["PatternIndex", "diagnose", "read_log"]
 
 
 def diagnose(
-    log: Log, marks: PatternIndex, beside: Sequence[MetricEvidence] = (), declared: DeclaredTraining | None = None
+    log: Log, marks: PatternIndex, beside: Sequence[ClassEvidence] = (), declared: DeclaredTraining | None = None
 ) -> Diagnosis:
     """Return the diagnosis of a job's log.
 
@@ -38,7 +38,7 @@ def diagnose(
     ranked = rank(log, signs, told, marks.signatures, excluded)
     if not is_identified(ranked) and (begun := marks.beginnings.find(log)):
         ranked = rank(log, signs, [*told, *begun], marks.signatures, excluded)
-    candidates = with_careful(ranked, raised, marks.signatures, log)
+    candidates = with_low_confidence(ranked, raised, marks.signatures, log)
     echoes = [sign for sign in signs if sign.mark.role == "echo"]
     found = answer(log, candidates, echoes, raised, subject_of(log, declared))
     return found if found.verdict != "unknown" else with_guesses(found, guess(log, signs, marks))

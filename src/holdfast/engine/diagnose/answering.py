@@ -15,7 +15,7 @@ from holdfast.engine.diagnose.attempts import LEDGER
 from holdfast.engine.diagnose.calibration import CALIBRATION
 from holdfast.engine.diagnose.endings import ENDING
 from holdfast.engine.diagnose.evidence import USERS, evidence_of
-from holdfast.engine.diagnose.judging import Candidate, is_calm, read_log_context, survived
+from holdfast.engine.diagnose.judging import Candidate, has_no_exceptions, read_log_context, survived
 from holdfast.engine.diagnose.matching import Match
 from holdfast.engine.diagnose.owners import called_frame, users_frame
 from holdfast.engine.diagnose.raised import LibraryMessage, message_at, versions_of
@@ -69,7 +69,11 @@ def answer(
     if verdict != "unknown":
         causes = tuple(cause for cause in causes if (cause.signature.name == HEALTHY) == (verdict == "healthy"))
     is_quiet = (
-        verdict == "unknown" and not echoes and not causes and is_calm(log) and not {ENDING, LEDGER} & set(log.paths)
+        verdict == "unknown"
+        and not echoes
+        and not causes
+        and has_no_exceptions(log)
+        and not {ENDING, LEDGER} & set(log.paths)
     )
     missing = tuple(dict.fromkeys(_missing(log, echoes, causes, is_quiet=is_quiet))) if verdict == "unknown" else ()
     return Diagnosis(

@@ -15,7 +15,7 @@ from typing import Any, Final
 from holdfast.core.diagnosis import Remedy, Signature
 from holdfast.core.log import Line, Log
 from holdfast.engine.diagnose.reading import EDGE
-from holdfast.engine.diagnose.silent import MetricEvidence, MetricHistory, find_silent, read_metric_history
+from holdfast.engine.diagnose.silent import ClassEvidence, MetricHistory, find_silent, read_metric_history
 
 KEEPS: Final = re.compile(r"(save|push|upload|export|state_dict|checkpoint|dump|merge)\w*\s*\(", re.IGNORECASE)
 """Calls by whatever name that may keep weights; source: the rule RSM106."""
@@ -103,13 +103,13 @@ def ruled_out(declared: DeclaredTraining, signatures: Iterable[Signature]) -> fr
     )
 
 
-def find_contradictions(log: Log, declared: DeclaredTraining) -> list[MetricEvidence]:
+def find_contradictions(log: Log, declared: DeclaredTraining) -> list[ClassEvidence]:
     """Return the classes that a log and what was asked speak for together, the surest first."""
     course = read_metric_history(log)
     return sorted((found for rule in RULES for found in rule(course, declared)), key=lambda each: -each.weight)
 
 
-def _never_saved(course: MetricHistory, declared: DeclaredTraining) -> Iterator[MetricEvidence]:
+def _never_saved(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
     """A run that came to its end, was asked not to save, and said nothing of a save."""
     kept = declared.settings.get("push_to_hub") is True or declared.callbacks or KEEPS.search(declared.text)
     if declared.settings.get("save_strategy") != "no" or kept or not course.ends or "saved" in course.said:
@@ -122,7 +122,7 @@ def _never_saved(course: MetricHistory, declared: DeclaredTraining) -> Iterator[
     )
 
 
-def _other_rate(course: MetricHistory, declared: DeclaredTraining) -> Iterator[MetricEvidence]:
+def _other_rate(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
     """A resumed run whose learning rates lie on the schedule of another peak than the one that was asked for."""
     rates, epochs = course.every("learning_rate"), course.every("epoch")
     wanted = declared.number("learning_rate")
@@ -147,7 +147,7 @@ def _warms_up(declared: DeclaredTraining) -> bool:
     return any(declared.settings.get(name) for name in ("warmup_steps", "warmup_ratio"))
 
 
-def _every_row_cut(course: MetricHistory, declared: DeclaredTraining) -> Iterator[MetricEvidence]:
+def _every_row_cut(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
     """Rows with answers, each of which fills `max_length` to the last token: what stood behind, the answers, is gone."""
     length, rows = declared.number("max_length"), declared.number("per_device_train_batch_size", 8)
     joined = any(declared.settings.get(name) for name in ("packing", "padding_free"))
@@ -162,14 +162,14 @@ def _every_row_cut(course: MetricHistory, declared: DeclaredTraining) -> Iterato
         yield _evidence("answers-not-in-training-text", 0.65, lines)
 
 
-def _no_accelerator(course: MetricHistory, declared: DeclaredTraining) -> Iterator[MetricEvidence]:
+def _no_accelerator(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
     """A precision of GPUs that was asked for, where the data loader finds none."""
     wanted = [name for name in ("fp16", "tf32") if declared.settings.get(name) is True]
     if wanted and not declared.settings.get("use_cpu") and "no_accelerator" in course.said:
         yield _evidence("no-gpu-visible", 0.7, (course.said["no_accelerator"], *declared.setting_lines(*wanted)))
 
 
-def _waits_for_reward(course: MetricHistory, declared: DeclaredTraining) -> Iterator[MetricEvidence]:
+def _waits_for_reward(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
     """A log that ends before the first step, and a script whose reward function may wait for ever."""
     step, steps = course.log.progress or (0, 0)
     if declared.method not in GENERATES or course.steps or course.ends or step or not steps or course.log.tracebacks:
@@ -203,7 +203,7 @@ def _waits(call: ast.Call) -> bool:
     return asks and not any(each.arg == "timeout" for each in call.keywords)
 
 
-def _never_came_back(course: MetricHistory, declared: DeclaredTraining) -> Iterator[MetricEvidence]:
+def _never_came_back(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
     """Training came to its end, the script pushes then and prints something, and nothing of that was printed."""
     tree = parsed(declared.text)
     if tree is None or not course.ends or course.log.cut or course.log.tracebacks:
@@ -225,7 +225,7 @@ def _never_came_back(course: MetricHistory, declared: DeclaredTraining) -> Itera
         yield _evidence("hub-upload-transient", 0.6, (declared.line(pushed), ended))
 
 
-def _doubled_tokens(course: MetricHistory, declared: DeclaredTraining) -> Iterator[MetricEvidence]:
+def _doubled_tokens(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
     """Rows written out with a special token twice in a row, and a training on them that came to its end."""
     tree = parsed(declared.text)
     if tree is None or not course.ends:
@@ -269,11 +269,11 @@ def parsed(text: str) -> ast.Module | None:
 
 def _evidence(
     name: str, weight: float, lines: Sequence[Line], values: Mapping[str, str] | None = None
-) -> MetricEvidence:
-    return MetricEvidence(name=name, weight=weight, lines=tuple(lines), values=values or {})
+) -> ClassEvidence:
+    return ClassEvidence(name=name, weight=weight, lines=tuple(lines), values=values or {})
 
 
-RULES: Final[tuple[Callable[[MetricHistory, DeclaredTraining], Iterator[MetricEvidence]], ...]] = (
+RULES: Final[tuple[Callable[[MetricHistory, DeclaredTraining], Iterator[ClassEvidence]], ...]] = (
     _never_saved,
     _other_rate,
     _every_row_cut,

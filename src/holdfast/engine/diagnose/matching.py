@@ -10,13 +10,13 @@ from holdfast.core.diagnosis import Pattern, Signature
 from holdfast.core.log import Hit, Line, Log, Traceback
 from holdfast.core.words import SHORTEST, words_of
 from holdfast.engine.diagnose.alike import Likeness
-from holdfast.engine.diagnose.begun import LinePrefixes
 from holdfast.engine.diagnose.cleaning import bare
 from holdfast.engine.diagnose.devices import shared_devices
 from holdfast.engine.diagnose.phases import phase_of
 from holdfast.engine.diagnose.reading import LogQuery, joined_error
 from holdfast.engine.diagnose.steps import furthest_step
 from holdfast.engine.diagnose.tracebacks import FRAME, START
+from holdfast.engine.diagnose.truncated_lines import LinePrefixes
 from holdfast.engine.diagnose.values import holds
 from holdfast.engine.diagnose.waits import waits_of
 

@@ -13,10 +13,10 @@ from holdfast.catalog.api.spans import spell
 from holdfast.catalog.messages import KnownMessage, MessagePlace, PackageMessages, load_messages, packages
 from holdfast.core.diagnosis import Signature
 from holdfast.core.log import Line, Log, Traceback
+from holdfast.engine.diagnose.exception_subject import sense_of
 from holdfast.engine.diagnose.judging import TEARDOWN, USER_CODE, Candidate, read_log_context, survived
 from holdfast.engine.diagnose.raised_classes import class_of
 from holdfast.engine.diagnose.reading import joined_error
-from holdfast.engine.diagnose.sense import sense_of
 from holdfast.engine.diagnose.tracebacks import ERROR
 
 CAREFUL: Final = 0.58
@@ -100,7 +100,7 @@ def message_at(raised: Iterable[LibraryMessage], lines: Iterable[Line]) -> Libra
     return next((each for each in raised if each.line.place in places), None)
 
 
-def with_careful(
+def with_low_confidence(
     candidates: Sequence[Candidate], raised: Sequence[LibraryMessage], signatures: Iterable[Signature], log: Log
 ) -> list[Candidate]:
     """Return candidates, and with them the class of an exception that no mark knows, as its function's others are.

@@ -166,7 +166,7 @@ def _same_failure(cause: Cause, failures: Sequence[Failure]) -> Failure | None:
 
 def _names(cause: Cause) -> tuple[str, ...]:
     """Return the class of a failure, and those that it may be where one of them was told."""
-    cut_off = any("does not require grad" in line.text for line in cause.evidence)
+    cut_off = any("does not require grad" in text for text in (cause.cause, *(line.text for line in cause.evidence)))
     return (cause.signature.name, *GUESSED.get(cause.signature.name, ()), *(NO_GRADIENT if cut_off else ()))
 
 

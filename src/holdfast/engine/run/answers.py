@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import convert
 
-from holdfast.core.checkpoint import Wholeness
+from holdfast.core.checkpoint import CheckpointIntegrity
 from holdfast.core.event import AttemptState, Delivered, RunState, Stage
 from holdfast.engine.run.advice import next_commands
 from holdfast.results.run import (
@@ -73,7 +73,7 @@ def _attempt(attempt: AttemptState) -> AttemptResult:
     )
 
 
-def verify_result(wholeness: Wholeness) -> VerifyResult:
+def verify_result(wholeness: CheckpointIntegrity) -> VerifyResult:
     """Return the result of a verification."""
     return VerifyResult(
         verb="verify",

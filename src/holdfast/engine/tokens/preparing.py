@@ -67,13 +67,13 @@ class Prepared:
 
 
 def prepare_rows(
-    numbered: Iterable[tuple[int, Row]], sight: TokenizationContext, recipe: Recipe, tokenizer: Tokenizer
+    numbered: Iterable[tuple[int, Row]], context: TokenizationContext, recipe: Recipe, tokenizer: Tokenizer
 ) -> Prepared:
     """Return the ids of some rows, as the trainer of a recipe makes them.
 
     Args:
         numbered: The rows, each with its number.
-        sight: What the first row of all told.
+        context: What the first row of all told.
         recipe: How the trainer makes tokens.
         tokenizer: The model's.
     """
@@ -84,10 +84,10 @@ def prepare_rows(
             if made := list(_given_ids(number, row)):
                 done.sequences += made
             else:
-                asked += read_row(number, row, sight, recipe, tokenizer.eos)
+                asked += read_row(number, row, context, recipe, tokenizer.eos)
         except Exception as error:  # noqa: BLE001 - whatever TRL raises on a row is what is told of it
             done.failed[number] = name_error(error)
-    done.sequences += _encoded(asked, sight, recipe, tokenizer, done.failed)
+    done.sequences += _encoded(asked, context, recipe, tokenizer, done.failed)
     return done
 
 
@@ -133,7 +133,7 @@ def _made_mask(row: Row, ids: list[int]) -> list[int] | None:
 
 def _encoded(
     requests: Sequence[TokenizationRequest],
-    sight: TokenizationContext,
+    context: TokenizationContext,
     recipe: Recipe,
     tokenizer: Tokenizer,
     failed: dict[int, str],
@@ -151,7 +151,7 @@ def _encoded(
     begun = [each for each in texts if each.prompt is not None]
     prompts |= _tried(begun, partial(_prompts, tokenizer=tokenizer), failed)
     return [
-        _sequence(each, wholes[id(each)], prompts.get(id(each)), learns=sight.learns_prompts)
+        _sequence(each, wholes[id(each)], prompts.get(id(each)), learns=context.learns_prompts)
         for each in requests
         if each.row not in failed
     ]

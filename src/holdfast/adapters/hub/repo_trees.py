@@ -7,13 +7,13 @@ file is that of its pointer, `lfs.sha256` the digest of a large file itself.
 from collections.abc import Mapping
 from typing import Any
 
-from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.repos import entries, fetch_info_now, parse_time, text
+from holdfast.adapters.hub.session import HubSession
 from holdfast.core.hub import RepoTree, StoredFile
 from holdfast.core.mention import Reference
 
 
-def fetch_shelf(asking: HubSession, mention: Reference) -> RepoTree:
+def fetch_repo_tree(asking: HubSession, mention: Reference) -> RepoTree:
     """Return the files of a repository.
 
     Raises:
