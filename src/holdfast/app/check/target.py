@@ -10,7 +10,7 @@ from holdfast.adapters.targets import Target, read_target
 from holdfast.app.check import programs
 from holdfast.app.check.target_request import COMMAND_LINE, IGNORES, STANDARD_INPUT, TargetRequest, rows_at_hand
 from holdfast.app.outside import WALKED, open_outside
-from holdfast.core.errors import HoldfastError, UsageError, flatten
+from holdfast.core.errors import GroupedError, HoldfastError, JobError, UsageError, flatten
 from holdfast.core.finding import Finding, Rule
 from holdfast.core.text import Place
 from holdfast.engine.check.answers import CheckedTarget, UnreadableTarget, target_result
@@ -48,15 +48,21 @@ def answer_question(question: TargetRequest, *, alone: bool = False) -> TargetOu
 
     Raises:
         UsageError: It is, and cannot be read.
-        ExceptionGroup: It is, and breaks the schema of a job file.
+        ExceptionGroup: It is, and breaks the schema of a job file; what rules object to in the rest of the file is in it.
     """
     try:
         asked = read_question(question)
         checked = ask_rules(asked, question)
     except (UsageError, ExceptionGroup) as error:
         errors = flatten(error)
-        if not errors or (alone and not _is_broken_program(question.path, errors)):
+        if not errors:
             raise
+        if all(isinstance(each, JobError) for each in errors):
+            from holdfast.app.check.broken_jobs import rule_errors  # of pydantic, which no script's check imports
+
+            errors += rule_errors(question)
+        if alone and not _is_broken_program(question.path, errors):
+            raise GroupedError(str(error), errors) if errors[1:] else error from None
         return TargetOutcome(target_result(UnreadableTarget(path=question.path, errors=tuple(errors))), frozenset())
     result = structs.replace(
         target_result(checked, edits=question.edits),
