@@ -31,14 +31,18 @@ SETTING = re.compile(rf"{SWITCH}(?: *=[^=]|_\()")
 def check(job: Document) -> Iterator[Finding]:
     """Object to a training that can change nothing."""
     trainer = job.call("trainer")
-    if (
-        trainer is None or not _is_known(trainer) or job.text.count(SWITCH) != 1
-    ):  # where there is another, some of them may be trained after all
-        return
+    if trainer is None or not _is_known(trainer) or SETTING.search(FREEZING.sub("", job.text)):
+        return  # another line may leave some of them to be trained
     model = trainer.arguments.get("model", next(iter(trainer.positional), None))
     loader = job.call(model.key) if isinstance(model, CallResult) and model.path.endswith(LOADER) else None
     frozen = _frozen(job, model) if loader and loader.package == "transformers" and not loader.changed else None
-    if frozen is None or frozen.guard.because or trainer.arguments.get("peft_config") is not None or _may_adapt(job):
+    if (
+        loader is None
+        or frozen is None
+        or not _beside(job.text, loader, frozen)
+        or trainer.arguments.get("peft_config") is not None
+        or _may_adapt(job)
+    ):
         return
     if trainer.open:
         raise MissingFactError("trainer.peft_config", "it may be among arguments that cannot be seen")
@@ -60,13 +64,21 @@ def _is_known(trainer: Call) -> bool:
 
 def _frozen(job: Document, model: CallResult) -> Call | None:
     """Return the call that freezes all of a model's weights, or gives them to the loop that does."""
-    of_model = [call for call in job.calls if call.receiver == model]
-    for call in of_model:
+    loops = {1 + job.text.count("\n", 0, found.start()) for found in LOOP.finditer(job.text)}
+    for call in (call for call in job.calls if call.receiver == model):
         if call.name == "requires_grad_" and False in (*call.positional, call.arguments.get(SWITCH)):
             return call
-        if call.name in ("parameters", "named_parameters") and LOOP.search(job.text):
+        if call.name in ("parameters", "named_parameters") and call.place.line in loops:
             return call
     return None
+
+
+def _beside(text: str, loader: Call, frozen: Call) -> bool:
+    """True if the weights are surely frozen where the model is loaded: under no condition of their own."""
+    lines = ["", *text.splitlines()]
+    at = [call.place.line for call in (loader, frozen) if call.place.line and not call.place.cell]
+    indents = [len(lines[line]) - len(lines[line].lstrip()) for line in at if line < len(lines)]
+    return not frozen.guard.because and len(indents) == 2 and indents[0] == indents[1]  # noqa: PLR2004 - the two calls
 
 
 def _may_adapt(job: Document) -> bool:
@@ -105,6 +117,7 @@ RULE = Rule(
     good=(
         Case(script=SCRIPT),
         Case(script=FROZEN.replace("(False)", "(True)")),
+        Case(script=FROZEN.replace("model.requires", "if len(rows) > 9:\n    model.requires")),
         Case(script=FROZEN.replace("model.requires_grad_", "model.model.embed_tokens.requires_grad_")),
         Case(script=FROZEN.replace("trainer =", "model.lm_head.requires_grad_(True)\ntrainer =", 1)),
         Case(
@@ -112,6 +125,7 @@ RULE = Rule(
                 "trainer =", "for weight in model.lm_head.parameters():\n    weight.requires_grad = True\ntrainer =", 1
             )
         ),
+        Case(script=f"print(list(model.parameters()))\n{LOOPED}".replace("in model.", "in other.")),
         Case(script=LOOPED.replace("    weight.", "    if weight.dim() > 1:\n        weight.")),
         Case(
             script=FROZEN.replace("from trl", "from peft import LoraConfig\nfrom trl").replace(
