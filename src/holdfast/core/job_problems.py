@@ -103,7 +103,7 @@ def job_errors(document: Document, errors: Iterable[Mapping[str, Any]], known: K
         known: Gives the names that may stand under a key path.
     """
     errors = list(errors)
-    meant = {error["loc"]: _meant(error["loc"], known) for error in errors if error["type"] == "extra_forbidden"}
+    meant = {error["loc"]: meant_keys(error["loc"], known) for error in errors if error["type"] == "extra_forbidden"}
     misspelt = {key for keys in meant.values() for key in keys}
     problems = [
         _problem(document, error, meant.get(error["loc"], ()), known)
@@ -117,7 +117,7 @@ def _order(spot: Spot, path: str) -> tuple[bool, int, int]:
     return (spot.path != path, spot.line or 0, spot.column or 0)
 
 
-def _meant(key: Key, known: KnownKeys) -> tuple[Key, ...]:
+def meant_keys(key: Key, known: KnownKeys) -> tuple[Key, ...]:
     """Return the keys that an unknown one may stand for: its name in another place, else the likest name."""
     name, above = str(key[-1]), key[:-1]
     places = [(), *((part,) for part in known(()))]

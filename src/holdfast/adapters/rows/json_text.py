@@ -276,7 +276,7 @@ def rows_on(line: bytes, decoder: json.JSONDecoder = DECODER) -> list[Any]:
         decoder: With `STRICT`, names that stand twice in one object are looked for, which takes time.
 
     Raises:
-        ValueError: The line is not UTF-8, not JSON, too long, or has half a character; a TwinError where it has twins.
+        ValueError: The line is not UTF-8, not JSON, too long, or has half a character; a DuplicateKeyError where it has twins.
     """
     if len(line) >= LARGEST_LINE_BYTES:
         most = f"{LARGEST_LINE_BYTES >> 20} MB"

@@ -51,10 +51,10 @@ def answer_fixed(request: TargetRequest, *, unsafe: bool, write: bool, alone: bo
         request: The question.
         unsafe: Whether to make fixes too that may change what the user meant.
         write: Whether to write the file; else the answer holds what would change.
-        alone: As for `answer_question`.
+        alone: As for `check_target`.
 
     Raises:
-        UsageError: As for `answer_question`; standard input is to be written.
+        UsageError: As for `check_target`; standard input is to be written.
         SourceError: The file cannot be written.
     """
     if write and request.path == STANDARD_INPUT:

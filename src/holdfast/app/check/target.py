@@ -10,7 +10,7 @@ from holdfast.adapters.targets import Target, read_target
 from holdfast.app.check import programs
 from holdfast.app.check.target_request import COMMAND_LINE, IGNORES, STANDARD_INPUT, TargetRequest, local_rows
 from holdfast.app.hub_access import WALKED, open_outside
-from holdfast.core.errors import HoldfastError, UsageError, flatten
+from holdfast.core.errors import GroupedError, HoldfastError, JobError, UsageError, flatten
 from holdfast.core.finding import Finding, Rule
 from holdfast.core.text import Place
 from holdfast.engine.check.answers import CheckedTarget, UnreadableTarget, target_result
@@ -42,21 +42,27 @@ def check_target(request: TargetRequest, *, alone: bool = False) -> TargetOutcom
     """Return the answer about one target. What keeps it from being read is a finding of its own.
 
     Args:
-        request: The question.
+        request: The request.
         alone: Whether nothing else is asked about: then a target that is not there, or a job file that breaks its
-            schema, is a wrong question. A script that is no Python never is.
+            schema, is a wrong request. A script that is no Python never is.
 
     Raises:
         UsageError: It is, and cannot be read.
-        ExceptionGroup: It is, and breaks the schema of a job file.
+        ExceptionGroup: It is, and breaks the schema of a job file; what rules object to in the rest of the file is in it.
     """
     try:
         asked = read_check_target(request)
         checked = check_rules(asked, request)
     except (UsageError, ExceptionGroup) as error:
         errors = flatten(error)
-        if not errors or (alone and not _is_broken_program(request.path, errors)):
+        if not errors:
             raise
+        if all(isinstance(each, JobError) for each in errors):
+            from holdfast.app.check.broken_jobs import rule_errors  # of pydantic, which no script's check imports
+
+            errors += rule_errors(request)
+        if alone and not _is_broken_program(request.path, errors):
+            raise GroupedError(str(error), errors) if errors[1:] else error from None
         return TargetOutcome(target_result(UnreadableTarget(path=request.path, errors=tuple(errors))), frozenset())
     result = structs.replace(
         target_result(checked, edits=request.edits),
@@ -67,7 +73,7 @@ def check_target(request: TargetRequest, *, alone: bool = False) -> TargetOutcom
 
 
 def read_check_target(request: TargetRequest, text: str | None = None) -> Target:
-    """Read a question's target, or, in the place of what the file holds, another text.
+    """Read a request's target, or, in the place of what the file holds, another text.
 
     Raises:
         UsageError: It cannot be read.

@@ -64,7 +64,7 @@ def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None
     paths = [path for path, _ in past.files]
     reported = {each.rule.code for each in job.findings if each.rule} if job and not job.unread else None
     result = (
-        diagnose_result(found, paths, asked.settings, asked.is_so, job=past.job, reported=reported)
+        diagnose_result(found, paths, asked.settings, asked.is_applied, job=past.job, reported=reported)
         if asked
         else diagnose_result(found, paths, job=past.job, reported=reported)
     )

@@ -30,7 +30,7 @@ def check_one_process(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterato
         yield (
             result
             if all(also)
-            else _only_for(result, [1, *(n for n, is_so in zip(COUNTS[1:], also, strict=True) if is_so)])
+            else _only_for(result, [1, *(n for n, holds in zip(COUNTS[1:], also, strict=True) if holds)])
         )
 
 

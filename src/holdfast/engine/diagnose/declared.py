@@ -59,10 +59,10 @@ class DeclaredTraining:
     callbacks: bool = False
     unknown: frozenset[str] = frozenset()
 
-    def is_so(self, remedy: Remedy) -> bool:
+    def is_applied(self, remedy: Remedy) -> bool:
         """True if a change of the trainer's settings is made already.
 
-        >>> DeclaredTraining(path="train.py", settings={"bf16": True}).is_so(Remedy(key="train.bf16", action="set", value=True))
+        >>> DeclaredTraining(path="train.py", settings={"bf16": True}).is_applied(Remedy(key="train.bf16", action="set", value=True))
         True
         """
         section, _, name = remedy.key.partition(".")
@@ -99,7 +99,7 @@ def ruled_out(declared: DeclaredTraining, signatures: Iterable[Signature]) -> fr
         each.name
         for each in signatures
         if any(remedy.action == "set" for remedy in each.remedy)
-        and all(remedy.cures and declared.is_so(remedy) for remedy in each.remedy)
+        and all(remedy.cures and declared.is_applied(remedy) for remedy in each.remedy)
     )
 
 

@@ -86,7 +86,7 @@ class ResolverInput:
         """Return one choice of each package that is needed; None where nothing fits together.
 
         Raises:
-            TooHardError: It would take too long to tell.
+            SearchLimitError: It would take too long to tell.
         """
         domains = {name: self.admitted(name) for name in self.wishes if name in self.release_index}
         return self.search.first(domains) if all(domains.values()) else None

@@ -51,7 +51,7 @@ class Search:
             domains: What each declared package may be, in the order of their importance.
 
         Raises:
-            TooHardError: It would take too long to tell.
+            SearchLimitError: It would take too long to tell.
         """
         narrowed = self._narrowed(domains)
         if narrowed is None or not self._others_fit(narrowed):

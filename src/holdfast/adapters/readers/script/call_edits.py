@@ -1,6 +1,6 @@
 """Edits of what a program calls: something else with the same arguments, or another expression, and what is imported for it.
 
-An edit is `CallAs("train", "SFTConfig(…)", ("trl.SFTConfig",))`. The import of what was called goes where nothing else uses it;
+An edit is `ReplaceCall("train", "SFTConfig(…)", ("trl.SFTConfig",))`. The import of what was called goes where nothing else uses it;
 `Remove("imports.trl.setup_chat_format")` takes out one that nothing uses at all.
 
 Covered: what is called by a name that `from a import b` gives it. Not covered: `a.b(…)`, and names that are bound otherwise too.
