@@ -10,7 +10,7 @@ of a folder `EmptyDatasetError`. Where the same dataset was loaded before in ano
 A pattern that fits nothing beside others that do is passed over.
 
 ## Fix safety
-There is no automatic fix; where a file of that name is in another folder, its place is named.
+There is no automatic fix; where a file of that name is in another folder, the message names it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -9,7 +9,7 @@ and its like, `gguf_file`, and the `allow_patterns` of `snapshot_download`.
 that it gives lacks them, and the program fails later, over something else.
 
 ## Fix safety
-There is no automatic fix; where a file has nearly that name, its place is named.
+There is no automatic fix; where a file has nearly that name, the message names it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -2,7 +2,7 @@
 
 ## What it does
 Asks for the address that `run_uv_job` and `create_scheduled_uv_job` are given as their script, and looks whether what comes is HTML. Addresses of
-GitHub and the Hub that show a file are found_references by `page-for-script`, without asking.
+GitHub and the Hub that show a file are reported by `page-for-script`, without asking.
 
 ## Why is this bad
 The job's uv downloads the page and hands it to Python, which stops at its first line with SyntaxError, after the container was paid for.
