@@ -1,0 +1,46 @@
+"""What lies in the folders that a program names on this machine is what `check` says of it: checkpoints, and a tokenizer's words."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import holdfast
+
+SCRIPT = """# /// script
+# dependencies = ["trl==1.16.0", "transformers==5.23.0"]
+# ///
+from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", save_steps=100, eos_token="<|im_end|>")
+trainer = SFTTrainer("./base", args=args, train_dataset=rows)
+trainer.train(resume_from_checkpoint=True)
+"""
+
+
+def codes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    (folder / "train.py").write_text(SCRIPT)
+    monkeypatch.chdir(folder)
+    found = holdfast.check("train.py", offline=True, cache=False)
+    return {finding["code"] for finding in found["targets"][0]["findings"]}
+
+
+def test_a_folder_without_checkpoints_has_nothing_to_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither where it is not there, nor where it is empty; one checkpoint is enough."""
+    assert "RSM107" in codes(tmp_path, monkeypatch)
+    (tmp_path / "out").mkdir()
+    assert "RSM107" in codes(tmp_path, monkeypatch)
+    (tmp_path / "out" / "checkpoint-100").mkdir()
+    assert "RSM107" not in codes(tmp_path, monkeypatch)
+
+
+def test_a_token_that_the_tokenizer_lacks_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not where its file has the token, nor where there is no such file to read."""
+    base = tmp_path / "base"
+    base.mkdir()
+    (base / "config.json").write_text(json.dumps({"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"]}))
+    assert "MOD137" not in codes(tmp_path, monkeypatch)
+    (base / "tokenizer.json").write_text(json.dumps({"added_tokens": [{"id": 0, "content": "<|im_end|>"}]}))
+    assert "MOD137" not in codes(tmp_path, monkeypatch)
+    (base / "tokenizer.json").write_text(json.dumps({"added_tokens": [{"id": 0, "content": "</s>"}]}))
+    assert "MOD137" in codes(tmp_path, monkeypatch)
