@@ -31,6 +31,7 @@ def test_a_folder_without_checkpoints_has_nothing_to_resume(tmp_path: Path, monk
     (tmp_path / "out").mkdir()
     assert "RSM107" in codes(tmp_path, monkeypatch)
     (tmp_path / "out" / "checkpoint-100").mkdir()
+    (tmp_path / "out" / "checkpoint-100" / "trainer_state.json").write_text("{}")
     assert "RSM107" not in codes(tmp_path, monkeypatch)
 
 

@@ -207,7 +207,7 @@ class HubFacts:
         folder = self._asked.get(OUTPUT, None)
         if not isinstance(folder, str):
             raise SourceError("which folder it saves into is not known", where=self._asked.path, fix="nothing to do")
-        mention = Reference(role="file", name=f"{folder}/checkpoint-*", key=OUTPUT, local=True)
+        mention = Reference(role="file", name=f"{folder}/checkpoint-*/*", key=OUTPUT, local=True)
         if because := self._places.here.elsewhere(mention):
             raise SourceError(because, where=OUTPUT, fix="check the file from the folder that it is started in")
         return self._places.here.has_all(mention)
