@@ -56,10 +56,10 @@ class LocalFolders:
             return "on this machine; it may be where the job runs"
         if len(self._folders) != 1:
             return "neither in the working directory nor beside the script"
-        first = name.partition("/")[0]
+        first, inside, _ = name.partition("/")
         return (
             ""
-            if is_path(name) or mention.read or _lies_in(self._folders[0], first)
+            if not inside or is_path(name) or mention.read or _lies_in(self._folders[0], first)
             else f"nor is there a folder `{first}`"
         )
 
