@@ -15,6 +15,7 @@ from holdfast.adapters.local.model_files import INDEX, WHOLE, model_of, wanted
 from holdfast.adapters.local.weights import Tensor, read_header
 from holdfast.catalog.builtin import BUILTIN, builtin_model, builtin_tensors
 from holdfast.catalog.hub.repositories import may_be_repository
+from holdfast.catalog.models.chat_templates import ENDINGS
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import ModelFacts
 from holdfast.core.job import Model as BaseModel
@@ -51,13 +52,15 @@ class LocalModels:
         """Return the facts about the folder of a model, an adapter or a tokenizer; None where the name is one of the Hub's.
 
         Args:
-            name: As a job writes it. Of a path that nobody can mistake for a Hub id, and that is not there, no files are told.
+            name: As a job writes it, of a chat template too. Of a path that nobody can mistake for a Hub id, and that is not there, no files are told.
         """
         if made := builtin_model(name):
             return made
         path = self._path(name)
         if _is_folder(path):
             return read_model(path)
+        if name.endswith(ENDINGS) and path.is_file():
+            return ModelFacts(files=frozenset({path.name}), chat_template=_read(path))
         return ModelFacts(files=None) if not may_be_repository(name) or name.startswith(BUILTIN) else None
 
     def tensors(self, name: str) -> frozenset[str]:
