@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from holdfast.core.columns import Type
-from holdfast.core.document import Document, Edit
 from holdfast.core.event import Event, Liveness
 from holdfast.core.facts import Dataset, Machine, ModelFacts, Positions
 from holdfast.core.hub import Account, Link, PushTarget, Repo, RepoTree
@@ -15,7 +14,6 @@ from holdfast.core.mention import Reference
 from holdfast.core.methods import Method
 from holdfast.core.plan import Attempt
 from holdfast.core.scan import UnreadablePart
-from holdfast.core.text import TextEdit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,26 +60,6 @@ class Backend(Protocol):
 
     def request_stacks(self, attempt_id: str) -> None:
         """Have every training process write its stacks to the attempt's `stacks.txt`."""
-        ...
-
-
-class Reader(Protocol):
-    """Reads one kind of source into a Document, and writes edits back into its text."""
-
-    def read(self, text: str, path: str) -> Document:
-        """Return the document.
-
-        Raises:
-            ExceptionGroup: Of a JobError for everything that keeps the text from being read.
-        """
-        ...
-
-    def place_edits(self, document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:
-        """Return the text edits that make the edits and touch nothing else.
-
-        Raises:
-            JobError: An edit cannot be placed.
-        """
         ...
 
 
@@ -168,7 +146,7 @@ class Hub(Protocol):
         """Return the target of an address."""
         ...
 
-    def shelf(self, mention: Reference, /) -> RepoTree:
+    def repo_tree(self, mention: Reference, /) -> RepoTree:
         """Return the current files of a repository with their digests; never from the cache."""
         ...
 

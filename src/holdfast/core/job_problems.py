@@ -92,7 +92,7 @@ TRAINER_ARGUMENTS = frozenset(
 """The trainer's commonest arguments, which people look for at the top level. Source: the config classes of TRL 1.16."""
 
 
-def tell_problems(document: Document, errors: Iterable[Mapping[str, Any]], known: KnownKeys) -> list[JobError]:
+def job_errors(document: Document, errors: Iterable[Mapping[str, Any]], known: KnownKeys) -> list[JobError]:
     """Return pydantic's errors as job errors, in the order of the file; those from elsewhere are last.
 
     A required key that is merely misspelt is one problem, not two.

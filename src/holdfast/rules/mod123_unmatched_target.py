@@ -20,7 +20,7 @@ from typing import Any
 from holdfast.catalog.models.base_models import adapts, base_of, lora, lora_key, trusts_code
 from holdfast.catalog.models.lora_targets import Targets, ends_of, modules_of, named_in_text
 from holdfast.catalog.models.model_types import load_model_types
-from holdfast.catalog.named import some_of
+from holdfast.catalog.references import some_of
 from holdfast.core.document import Document, Unknown
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

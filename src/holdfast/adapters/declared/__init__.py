@@ -78,8 +78,8 @@ def _folders(path: Path) -> Iterator[Path]:
             return
 
 
-def _matters(found: ProjectRequirements) -> bool:
-    return any(each.name in CORE for each in found.requirements)
+def _matters(requirements: ProjectRequirements) -> bool:
+    return any(each.name in CORE for each in requirements.requirements)
 
 
 def _in_folder(folder: Path, ours: frozenset[str]) -> Iterator[ProjectRequirements]:
@@ -157,10 +157,10 @@ def _from_requirements(path: Path) -> ProjectRequirements:
     )
 
 
-def _with_python(found: ProjectRequirements, folders: Sequence[Path]) -> ProjectRequirements:
+def _with_python(requirements: ProjectRequirements, folders: Sequence[Path]) -> ProjectRequirements:
     """Return the same with the Python that `.python-version` names, where nothing else does."""
     texts = (load_text(folder / ".python-version") for folder in folders)
     named = next((text.strip() for text in texts if text), "")
-    if found.python or not named.replace(".", "").isdigit():
-        return found
-    return replace(found, python=f"=={named}.*" if named.count(".") == 1 else f"=={named}")
+    if requirements.python or not named.replace(".", "").isdigit():
+        return requirements
+    return replace(requirements, python=f"=={named}.*" if named.count(".") == 1 else f"=={named}")

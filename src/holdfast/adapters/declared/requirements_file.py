@@ -53,31 +53,31 @@ def load_requirements(path: Path, *, name: str = "") -> RequirementsFile:
 
 
 def _read(
-    text: str, path: Path, name: str, found: RequirementsFile, within: tuple[Path, ...], *, limits: bool = False
+    text: str, path: Path, name: str, file: RequirementsFile, within: tuple[Path, ...], *, limits: bool = False
 ) -> None:
     for line, column, entry in logical_lines(text):
         place = Place(name, line, column, line, column + len(entry))
         include = INCLUDE.match(entry)
         if include:
-            _include(include[1] or include[2], path, place, found, within, limits=limits or include[1] is None)
+            _include(include[1] or include[2], path, place, file, within, limits=limits or include[1] is None)
             continue
         wanted = EDITABLE.sub("", entry)
         if not wanted.startswith("-"):
             each = read_requirement(wanted, place)
-            found.add(replace(each, constraint=True) if limits and isinstance(each, Requirement) else each)
+            file.add(replace(each, constraint=True) if limits and isinstance(each, Requirement) else each)
 
 
 def _include(
-    target: str, path: Path, place: Place, found: RequirementsFile, within: tuple[Path, ...], *, limits: bool
+    target: str, path: Path, place: Place, file: RequirementsFile, within: tuple[Path, ...], *, limits: bool
 ) -> None:
     other = (path.parent / target.strip("\"' ")).resolve()
     if other in within or len(within) > DEEPEST or "://" in target:
         return
     text = load_text(other)
     if text is None:
-        found.add(RequirementProblem(f"{target} cannot be read", place))
+        file.add(RequirementProblem(f"{target} cannot be read", place))
     else:
-        _read(text, other, str(Path(place.path).parent / target), found, (*within, other), limits=limits)
+        _read(text, other, str(Path(place.path).parent / target), file, (*within, other), limits=limits)
 
 
 def logical_lines(text: str) -> Iterator[tuple[int, int, str]]:

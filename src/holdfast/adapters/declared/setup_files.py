@@ -128,15 +128,15 @@ def _each(texts: Iterable[str], finder: Finder) -> Iterator[Requirement | Requir
             yield each
 
 
-def _declared(path: Path, found: Iterable[Requirement | RequirementProblem], python: str) -> ProjectRequirements:
-    found = list(found)
+def _declared(path: Path, requirements: Iterable[Requirement | RequirementProblem], python: str) -> ProjectRequirements:
+    requirements = list(requirements)
     return ProjectRequirements(
         kind="project",
         origin=path.name,
         path=str(path),
-        requirements=tuple(each for each in found if isinstance(each, Requirement)),
+        requirements=tuple(each for each in requirements if isinstance(each, Requirement)),
         python=python,
-        problems=tuple(each for each in found if isinstance(each, RequirementProblem)),
+        problems=tuple(each for each in requirements if isinstance(each, RequirementProblem)),
     )
 
 

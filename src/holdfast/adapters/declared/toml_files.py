@@ -147,12 +147,12 @@ def read_pyproject(text: str, path: Path, ours: frozenset[str]) -> ProjectRequir
 def _optional(
     project: Mapping[str, Any],
     table: Mapping[str, Any],
-    found: Iterable[Requirement | RequirementProblem],
+    requirements: Iterable[Requirement | RequirementProblem],
     ours: frozenset[str],
     finder: Finder,
 ) -> list[Requirement | RequirementProblem]:
     """Return the requirements of optional groups for packages that matter and are not declared otherwise, each from the first group that names it."""
-    named = {each.name for each in found if isinstance(each, Requirement)}
+    named = {each.name for each in requirements if isinstance(each, Requirement)}
     added: list[Requirement | RequirementProblem] = []
     groups = {**_table(project, "optional-dependencies"), **_table(table, "dependency-groups")}
     for name, values in groups.items():

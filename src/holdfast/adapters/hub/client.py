@@ -5,13 +5,13 @@ from functools import partial
 
 from holdfast.adapters.hub.accounts import fetch_account
 from holdfast.adapters.hub.answers import ResponseCache
-from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.datasets import fetch_dataset
 from holdfast.adapters.hub.links import fetch_link
 from holdfast.adapters.hub.models import fetch_model
+from holdfast.adapters.hub.repo_trees import fetch_repo_tree
 from holdfast.adapters.hub.repos import fetch_repo
+from holdfast.adapters.hub.session import HubSession
 from holdfast.adapters.hub.settings import HubSettings, read_settings
-from holdfast.adapters.hub.shelves import fetch_shelf
 from holdfast.adapters.hub.targets import fetch_target
 from holdfast.adapters.hub.weights import fetch_tensors
 from holdfast.adapters.hub.wire import CircuitBreaker
@@ -82,6 +82,6 @@ class HubClient:
         """Return the target of an address."""
         return fetch_link(self._asking, address)
 
-    def shelf(self, mention: Reference) -> RepoTree:
+    def repo_tree(self, mention: Reference) -> RepoTree:
         """Return the current files of a repository with their digests; never from the cache."""
-        return fetch_shelf(self._asking, mention)
+        return fetch_repo_tree(self._asking, mention)

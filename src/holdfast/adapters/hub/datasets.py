@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.cards import DEFAULT, Card, Config, parse_card
 from holdfast.adapters.hub.repos import MAIN, fetch_info, fetch_repo
+from holdfast.adapters.hub.session import HubSession
 from holdfast.adapters.hub.viewer import complete, fetch_viewed
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, Split

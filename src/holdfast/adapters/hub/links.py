@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
-from holdfast.adapters.hub.asking import HubSession
+from holdfast.adapters.hub.session import HubSession
 from holdfast.adapters.hub.wire import HubRequest, Reply
 from holdfast.core.errors import SourceError
 from holdfast.core.hub import Link

@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.repos import MAIN, fetch_info, fetch_repo
+from holdfast.adapters.hub.session import HubSession
 from holdfast.adapters.local.model_files import model_of, wanted
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import ModelFacts

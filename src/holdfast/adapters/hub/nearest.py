@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from functools import partial
 from typing import Final
 
-from holdfast.adapters.hub.asking import HubSession
+from holdfast.adapters.hub.session import HubSession
 from holdfast.core.errors import SourceError
 from holdfast.core.hub import RepoKind
 

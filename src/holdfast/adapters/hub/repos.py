@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import Any, Final
 from urllib.parse import quote
 
-from holdfast.adapters.hub.asking import UNAUTHORIZED, HubSession
 from holdfast.adapters.hub.nearest import find_nearest
+from holdfast.adapters.hub.session import UNAUTHORIZED, HubSession
 from holdfast.adapters.hub.wire import Reply
 from holdfast.core.errors import SourceError
 from holdfast.core.hub import Repo, RepoKind

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.cards import Card, Config, parse_types
 from holdfast.adapters.hub.repos import entries, text
+from holdfast.adapters.hub.session import HubSession
 from holdfast.adapters.hub.wire import HubRequest
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Split

@@ -81,12 +81,12 @@ def _call(function: str, question: Mapping[str, Any], folder: Path, limit_s: flo
         return _read(answer), over
 
 
-def _run(asked: Path, answer: Path, folder: Path, limit_s: float) -> str:
+def _run(request: Path, answer: Path, folder: Path, limit_s: float) -> str:
     """Run the child to its end or to the time limit; return what is to be said where it leaves no answer."""
     token = uuid4().hex
     with as_file(files("holdfast.payload") / "ask_reward.py") as program:
         child = subprocess.Popen(  # noqa: S603 - the words are a list, no shell reads them
-            [sys.executable, str(program), str(asked), str(answer)],
+            [sys.executable, str(program), str(request), str(answer)],
             cwd=folder,
             env={**os.environ, MARK: token, "TOKENIZERS_PARALLELISM": "false"},
             stdin=subprocess.DEVNULL,

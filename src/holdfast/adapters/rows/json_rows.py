@@ -25,7 +25,7 @@ from holdfast.adapters.rows.json_text import (
     NO_ROW,
     STRICT,
     Chunk,
-    TwinError,
+    DuplicateKeyError,
     chunks_of,
     layout_of,
     rows_on,
@@ -110,7 +110,7 @@ class _Beginning:
     def _rows(self, line: bytes, at: int | None, decoder: JSONDecoder) -> list[Any]:
         try:
             return rows_on(line, decoder)
-        except TwinError as error:
+        except DuplicateKeyError as error:
             self.problems.append(UnreadablePart(str(self.path), f"{error}: `load_dataset` stops", at))
             return rows_on(line)
         except ValueError as error:

@@ -21,7 +21,7 @@ BOM: Final = codecs.BOM_UTF8
 DECODER: Final = json.JSONDecoder()
 
 
-class TwinError(ValueError):
+class DuplicateKeyError(ValueError):
     """A name stands twice in one object: pyarrow refuses it."""
 
 
@@ -29,7 +29,7 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
         names = [name for name, _ in pairs]
-        raise TwinError(f"`{next(name for name in names if names.count(name) > 1)}` stands twice in one object")
+        raise DuplicateKeyError(f"`{next(name for name in names if names.count(name) > 1)}` stands twice in one object")
     return made
 
 
@@ -276,7 +276,7 @@ def rows_on(line: bytes, decoder: json.JSONDecoder = DECODER) -> list[Any]:
         decoder: With `STRICT`, names that stand twice in one object are looked for, which takes time.
 
     Raises:
-        ValueError: The line is not UTF-8, not JSON, too long, or has half a character; a TwinError where it has twins.
+        ValueError: The line is not UTF-8, not JSON, too long, or has half a character; a DuplicateKeyError where it has twins.
     """
     if len(line) >= LARGEST_LINE_BYTES:
         most = f"{LARGEST_LINE_BYTES >> 20} MB"

@@ -73,12 +73,12 @@ def rows_of_files(splits: Mapping[str, Sequence[Path]], split: str, where: Path)
     return FileRows(files, slices, first.look())
 
 
-def _named(asked: Slice, splits: Mapping[str, Sequence[Path]], where: Path) -> Sequence[Slice]:
-    if asked.split == ALL and ALL not in splits:
+def _named(wanted: Slice, splits: Mapping[str, Sequence[Path]], where: Path) -> Sequence[Slice]:
+    if wanted.split == ALL and ALL not in splits:
         return [Slice(name) for name in splits]
-    if asked.split not in splits:
-        raise BadDataError(f"{where} has no split `{asked.split}`; it has {', '.join(splits)}", where)
-    return [asked]
+    if wanted.split not in splits:
+        raise BadDataError(f"{where} has no split `{wanted.split}`; it has {', '.join(splits)}", where)
+    return [wanted]
 
 
 @dataclass(slots=True)
@@ -153,11 +153,11 @@ def _length(pieces: Pieces) -> int:
             return int(end.value)
 
 
-def _unlike(found: Columns, wanted: Columns) -> str:
+def _unlike(actual: Columns, wanted: Columns) -> str:
     """Return the message for a file whose own types differ from those of the first."""
-    if list(found.items()) == list(wanted.items()):
+    if list(actual.items()) == list(wanted.items()):
         return ""
-    shown, before = (", ".join(f"{name}: {kind}" for name, kind in columns.items()) for columns in (found, wanted))
+    shown, before = (", ".join(f"{name}: {kind}" for name, kind in columns.items()) for columns in (actual, wanted))
     return f"its columns are not those of the first file: {shown}, not {before}: `load_dataset` stops"
 
 

@@ -127,16 +127,16 @@ class CheckCache:
             return None
         return entry.found
 
-    def save(self, basis: CacheBasis, found: TargetResult, modules: Iterable[str]) -> None:
+    def save(self, basis: CacheBasis, result: TargetResult, modules: Iterable[str]) -> None:
         """Keep what was found; where that cannot be written, it is not kept.
 
         Args:
             basis: What it was made from.
-            found: What was found.
+            result: What was found.
             modules: Names of the modules that were looked for with the file.
         """
         told = {name: digest(basis.read_module(name)) for name in sorted(modules)}
-        entry = CacheEntry(content=basis.content, modules=told, found=found)
+        entry = CacheEntry(content=basis.content, modules=told, found=result)
         body = json.dumps(to_builtins(entry))
         with suppress(OSError):
             self._make_folder()

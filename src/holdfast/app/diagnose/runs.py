@@ -9,13 +9,13 @@ from typing import Any, Final
 from holdfast.adapters.storage.log_files import read_chunks
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan
 from holdfast.app.diagnose.past import Files, RunHistory
-from holdfast.app.run.refusing import read_kept
+from holdfast.app.run.kept_results import load_result
 from holdfast.app.run.runs import Run, open_run
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, Reported, Stage
 from holdfast.core.log import Line
-from holdfast.engine.diagnose.asked import DeclaredTraining
-from holdfast.engine.diagnose.attempts import LEDGER, Ending, know, refused_by, speak_of_hang
+from holdfast.engine.diagnose.attempts import LEDGER, Ending, attempt_facts, hang_evidence, refused_by
+from holdfast.engine.diagnose.declared import DeclaredTraining
 from holdfast.engine.diagnose.endings import as_log, ending_evidence
 from holdfast.results.check import CheckResult
 
@@ -37,11 +37,11 @@ def read_past(name: str, runs: str | None) -> RunHistory:
     state = run.state()
     folder = run.folder / "attempts" / str(state.current.number if state.current else 1)
     ending, ended = _ending(folder), state.current is not None and state.current.stage.ended
-    facts = know(state, ending)
+    facts = attempt_facts(state, ending)
     files: Files = [(str(path), read_chunks(str(path))) for path in (folder / name for name in LOGS) if path.is_file()]
     if facts:
         files.append(as_log(facts, LEDGER))
-    hung = speak_of_hang(ending) if ended and state.current and state.current.stage is not Stage.SUCCEEDED else []
+    hung = hang_evidence(ending) if ended and state.current and state.current.stage is not Stage.SUCCEEDED else []
     started = _last(events, "start")
     job, text = _job(run)
     return RunHistory(
@@ -108,6 +108,6 @@ def _ending(folder: Path) -> Ending:
 
 def _refused(run: Run, codes: Sequence[str]) -> tuple[tuple[str, Line], ...]:
     """Return the findings for which a run was refused, as its check told them."""
-    checked = read_kept(run.folder, CheckResult)
+    checked = load_result(run.folder, CheckResult)
     found = [finding for finding in checked.findings if finding.code in codes] if checked else []
     return tuple((each.code, Line(each.line or 1, f"{each.code}: {each.message}", each.path)) for each in found)

@@ -26,7 +26,7 @@ SHARE: Final = 0.7
 """Of the memory that is free, how much a part may take."""
 
 
-def play(
+def run_parts(
     server: RehearsalServer, order: PartRequest, limit_s: float, on_progress: OnProgress
 ) -> dict[Part, PartResult]:
     """Play the whole path beside a training that is asked to stop; go on from what that saved, as soon as it has."""
@@ -88,7 +88,7 @@ class Replayer:
 
     def _played(self, orders: Sequence[PartRequest]) -> list[dict[Part, PartResult]]:
         if any(each.stage in ("stop", "resume") for each in self.found.failures):
-            return [play(self.server, each, self.limit_s, lambda _: None) for each in orders]
+            return [run_parts(self.server, each, self.limit_s, lambda _: None) for each in orders]
         return play_whole(self.server, orders, self.limit_s)
 
     def _judged(self, parts: Mapping[Part, PartResult], order: PartRequest) -> Rehearsal:

@@ -135,14 +135,14 @@ class Api:
             self._checks[path] = tuple(program for home in homes for program in self._programs(home))
         return self._checks[path]
 
-    def _programs(self, found: "_Found | None") -> Iterator[MethodChecks]:
+    def _programs(self, record: "_Found | None") -> Iterator[MethodChecks]:
         """Yield a class's own programs: each of the pieces that its release has."""
         pieces: dict[str, list[str]] = {}
-        for ranges, method, text in found.entry.get("x", ()) if found else ():
-            if found and is_in(found.history.releases(ranges), found.release):
+        for ranges, method, text in record.entry.get("x", ()) if record else ():
+            if record and is_in(record.history.releases(ranges), record.release):
                 pieces.setdefault(method, []).append(text)
         for method, texts in pieces.items():
-            yield MethodChecks(found.home if found else "", method, "\n".join(texts))
+            yield MethodChecks(record.home if record else "", method, "\n".join(texts))
 
     # Where things stand
 
@@ -207,19 +207,19 @@ class Api:
         function = self._present("f", home)
         return _declared(function, "function") if function else None
 
-    def _class_signature(self, found: _Found) -> CallSignature:
-        own = _declared(found, "class")
-        forwards = at(found.entry.get("kw"), found.release) == FORWARDS
-        if at(found.entry.get("k"), found.release) not in INHERITS and not forwards:
+    def _class_signature(self, record: _Found) -> CallSignature:
+        own = _declared(record, "class")
+        forwards = at(record.entry.get("kw"), record.release) == FORWARDS
+        if at(record.entry.get("k"), record.release) not in INHERITS and not forwards:
             return own
-        bases = [self.signature(base) for base in self._bases(found)]
+        bases = [self.signature(base) for base in self._bases(record)]
         if forwards:
             return merge_forwarded(bases, own)
         merged = merge_fields(bases, own)
-        return merged if _is_ordered(found.entry) else replace(merged, positional=_sure_positions(bases))
+        return merged if _is_ordered(record.entry) else replace(merged, positional=_sure_positions(bases))
 
-    def _bases(self, found: _Found) -> list[str]:
-        bases = at(found.entry.get("b"), found.release) or []
+    def _bases(self, record: _Found) -> list[str]:
+        bases = at(record.entry.get("b"), record.release) or []
         return [base for base in bases if base.removeprefix("?") not in HARMLESS]
 
     def _method(self, path: str) -> _Found | None:
@@ -286,8 +286,8 @@ def _sure_positions(bases: Iterable[CallSignature | None]) -> int | None:
     return sum(known) if sum(known) >= MANY else None
 
 
-def _declared(found: _Found, kind: Kind) -> CallSignature:
-    return own_signature(found.history, found.entry, found.release, found.home, kind)
+def _declared(record: _Found, kind: Kind) -> CallSignature:
+    return own_signature(record.history, record.entry, record.release, record.home, kind)
 
 
 def _takes(history: History, entry: Mapping[str, Any], name: str) -> Releases:

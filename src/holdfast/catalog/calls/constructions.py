@@ -20,8 +20,8 @@ from holdfast.core.api import CallSignature, Parameter, Required
 from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document, Unknown
 from holdfast.core.finding import MissingFactError
-from holdfast.core.hidden import hidden_in, plain, unwatched
-from holdfast.core.lately import lately
+from holdfast.core.hidden import hidden_in, plain, untracked
+from holdfast.core.lately import cache_last_call
 from holdfast.core.program import BLANK, Instance, KnownValue, Notice, Outcome, construct
 
 SCHEDULE: Final = frozenset(
@@ -101,10 +101,10 @@ class Construction:
                 raise MissingFactError(read[0], self.hidden[read[0]].because)
 
 
-@lately
+@cache_last_call
 def constructions(job: Document, api: Api) -> Iterator[Construction]:
     """Yield the constructions of a program whose checks are known; of a command, those of its dataclasses."""
-    constructor = _Constructor(job, api, {call.key: unwatched(call) for call in job.calls})
+    constructor = _Constructor(job, api, {call.key: untracked(call) for call in job.calls})
     for call in job.calls:
         for made, outcome in constructor.outcomes(call):
             yield Construction(made, outcome, constructor.hidden)
@@ -143,10 +143,10 @@ def refusals(job: Document, api: Api, rule: str) -> Iterator[tuple[Construction,
         made.require_decided(lambda notice: ELSEWHERE[rule].search(notice.message))
 
 
-def is_told_elsewhere(made: Construction, notice: Notice, job: Document, api: Api) -> bool:
+def is_covered_elsewhere(construction: Construction, notice: Notice, job: Document, api: Api) -> bool:
     """True if a rule of its own tells of an error of a construction."""
     names = [name for name, words in ELSEWHERE.items() if words.search(notice.message)]
-    grouped = job.kind == "job" or (made.call.key == "train" and makes_groups(job, api))
+    grouped = job.kind == "job" or (construction.call.key == "train" and makes_groups(job, api))
     return any(name != GROUPS or grouped for name in names)
 
 
@@ -246,16 +246,16 @@ def _taken(call: Call, parameter: Parameter | None, written: str, value: Any) ->
     return as_parsed(parameter, value, default=written in call.defaults)
 
 
-def as_handed_on(job: Document, key: str, made: Instance) -> Instance:
+def as_handed_on(job: Document, key: str, instance: Instance) -> Instance:
     """Return an instance as it is handed on: with what the program gave its attributes after it was made."""
     call = next(call for call in job.calls if call.key == key)
     now = job.get(key, None)
     if " " in call.path or not isinstance(now, Mapping):  # a command hands on what was parsed
-        return made
+        return instance
     now = plain(now)
     later = {name: value for name, value in now.items() if name not in call.arguments or call.arguments[name] != value}
     changed = {name: KnownValue(value, frozenset({f"{key}.{name}"})) for name, value in later.items()}
-    return Instance(made.path, {**made.attributes, **changed})
+    return Instance(instance.path, {**instance.attributes, **changed})
 
 
 def _position(job: Document, key: str) -> tuple[int, int, int]:

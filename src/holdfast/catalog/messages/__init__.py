@@ -106,12 +106,14 @@ class PackageMessages:
             kind: The exception's name; empty of a line.
         """
         plain = " ".join(text.split())
-        found = [self._said(line) for key in keys_in(plain) for line in self._with(key) if _fits(line, plain, kind)]
+        found = [
+            self._known_message(line) for key in keys_in(plain) for line in self._with(key) if _fits(line, plain, kind)
+        ]
         return sorted(found, key=lambda said: -said.weight)
 
     def all(self) -> Iterator[KnownMessage]:
         """Yield every message."""
-        return map(self._said, self._lines)
+        return map(self._known_message, self._lines)
 
     def _with(self, key: str) -> Iterator[str]:
         at = bisect_left(self._lines, f"{key}\t")
@@ -119,7 +121,7 @@ class PackageMessages:
             yield self._lines[at]
             at += 1
 
-    def _said(self, line: str) -> KnownMessage:
+    def _known_message(self, line: str) -> KnownMessage:
         _, kind, template, places = line.split("\t")
         return KnownMessage(
             self.history.package, kind, template, tuple(self._place(each) for each in places.split(" "))

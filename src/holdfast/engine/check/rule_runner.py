@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.finding import BETWEEN_REASONS, Finding, Fix, MissingFactError, Rule, Severity, Skip
-from holdfast.core.hidden import hidden_in, watched, watched_settings
+from holdfast.core.hidden import hidden_in, track_reads, track_settings
 
 BROKEN: Final = "the rule itself broke, which is a bug of holdfast's to report"
 
@@ -74,7 +74,7 @@ class StrictDocument(Document):
         """Return the same document, which notes what is read."""
         reads: dict[str, Unknown] = {}
         given = {each.name: getattr(document, each.name) for each in fields(document)}
-        calls = tuple(watched(call, reads.setdefault) for call in document.calls)
+        calls = tuple(track_reads(call, reads.setdefault) for call in document.calls)
         return cls(**{**given, "calls": calls}, hidden_reads=reads)
 
     def get(self, key: str, default: Any = ABSENT) -> Any:
@@ -87,7 +87,7 @@ class StrictDocument(Document):
         if isinstance(value, Unknown):
             raise MissingFactError(key, value.because)
         if isinstance(value, dict):
-            return watched_settings(key, value, self.hidden_reads.setdefault)
+            return track_settings(key, value, self.hidden_reads.setdefault)
         if hidden := hidden_in(value):
             self.hidden_reads.setdefault(key, hidden)
         return value

@@ -13,7 +13,7 @@ from holdfast.core.event import AttemptState, Delivered, RunState, Stage, Stoppe
 from holdfast.core.log import Line
 from holdfast.engine.diagnose.endings import SIGNALS, EndingFact, name_state, signal_of
 from holdfast.engine.diagnose.hangs import find_hang
-from holdfast.engine.diagnose.silent import MetricEvidence
+from holdfast.engine.diagnose.silent import ClassEvidence
 
 LEDGER: Final = "the ledger"
 """In the place of a log's path: what the supervisor knows."""
@@ -46,7 +46,7 @@ class Ending:
     stacks_path: str = ""
 
 
-def know(state: RunState, ending: Ending) -> list[EndingFact]:
+def attempt_facts(state: RunState, ending: Ending) -> list[EndingFact]:
     """Return the facts about how a run's newest attempt ended; empty where it ended well."""
     attempt = state.current
     if attempt is None:
@@ -125,9 +125,9 @@ def _last_words(attempt: AttemptState) -> Iterator[EndingFact]:
         )
 
 
-def speak_of_hang(ending: Ending) -> list[MetricEvidence]:
+def hang_evidence(ending: Ending) -> list[ClassEvidence]:
     """Return the class that the stacks of a hanging process speak for."""
     hang = find_hang(ending.stacks)
     if hang is None:
         return []
-    return [MetricEvidence(name=hang.name, weight=hang.weight, lines=(Line(hang.line, hang.text, ending.stacks_path),))]
+    return [ClassEvidence(name=hang.name, weight=hang.weight, lines=(Line(hang.line, hang.text, ending.stacks_path),))]

@@ -14,7 +14,7 @@ from typing import Final
 
 from holdfast.core.errors import UsageError
 from holdfast.core.log import Line
-from holdfast.engine.diagnose.silent import MetricEvidence
+from holdfast.engine.diagnose.silent import ClassEvidence
 
 ENDING: Final = "how it ended"
 """In the place of a log's path: what whoever asks knows of the process' end."""
@@ -101,10 +101,10 @@ def as_log(facts: Sequence[EndingFact], path: str) -> tuple[str, Iterator[bytes]
     return path, iter(["".join(f"{fact.text}\n" for fact in facts).encode()])
 
 
-def ending_evidence(facts: Sequence[EndingFact], path: str) -> list[MetricEvidence]:
+def ending_evidence(facts: Sequence[EndingFact], path: str) -> list[ClassEvidence]:
     """Return the facts as evidence; their lines are counted as in the log that is made of them."""
     return [
-        MetricEvidence(
+        ClassEvidence(
             name=fact.name,
             weight=fact.weight,
             lines=(Line(number, fact.text, path),),

@@ -37,7 +37,7 @@ YES: Final = frozenset({"true", "t", "yes", "y", "1"})
 ADDRESS: Final = ("https://", "http://")
 
 
-def mentions_of_calls(document: Document) -> Iterator[Reference]:
+def call_references(document: Document) -> Iterator[Reference]:
     """Yield the references in a program's calls, in their order; rather too many, such as folders, than too few."""
     pushing = pushes(document)
     for call in document.calls:
@@ -47,9 +47,9 @@ def mentions_of_calls(document: Document) -> Iterator[Reference]:
         if naming is not None:
             yield from _named(ArgumentLookup(document, call, naming.positions), naming)
         elif call.name.endswith("Trainer"):
-            yield from _of_trainer(ArgumentLookup(document, call, TRAINER_POSITIONS))
+            yield from _trainer_references(ArgumentLookup(document, call, TRAINER_POSITIONS))
         elif is_config(call):
-            yield from _of_settings(ArgumentLookup(document, call), pushing=pushing)
+            yield from _settings_references(ArgumentLookup(document, call), pushing=pushing)
 
 
 def is_config(call: Call) -> bool:
@@ -170,7 +170,7 @@ def is_local(name: str, role: Role) -> bool:
     return role in FOLDERS and bool(name) and not may_be_repository(name)
 
 
-def _of_trainer(given: ArgumentLookup) -> Iterator[Reference]:
+def _trainer_references(given: ArgumentLookup) -> Iterator[Reference]:
     """Yield the models that a trainer is given by name."""
     for argument, role in TRAINER.items():
         value = given.value(argument)
@@ -192,7 +192,7 @@ def _of_trainer(given: ArgumentLookup) -> Iterator[Reference]:
                 )
 
 
-def _of_settings(given: ArgumentLookup, *, pushing: bool) -> Iterator[Reference]:
+def _settings_references(given: ArgumentLookup, *, pushing: bool) -> Iterator[Reference]:
     """Yield the references in a config or a command."""
     call = given.call
     for name, setting in SETTINGS.items():

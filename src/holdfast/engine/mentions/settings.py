@@ -9,7 +9,7 @@ from holdfast.core.mention import Reference, Role
 from holdfast.engine.mentions.table import BUILDERS
 
 
-def mentions_of_job(document: Document) -> Iterator[Reference]:
+def job_references(document: Document) -> Iterator[Reference]:
     """Yield the references in a job file."""
     yield from _model(document)
     yield from _dataset(document)
@@ -20,7 +20,7 @@ def mentions_of_job(document: Document) -> Iterator[Reference]:
     yield from _written(document)
 
 
-def mentions_of_settings(document: Document) -> Iterator[Reference]:
+def settings_references(document: Document) -> Iterator[Reference]:
     """Yield the references under another program's own keys, or the address to which a command submits."""
     script = _text(document, "script")
     if script:

@@ -118,7 +118,7 @@ def judge(
     results = {stage: _result(stage, whole, failures, imports_s) for stage in STAGES}
     if results["step"].status == "pass" and whole.happened("start"):  # a loop of its own is not asked to stop
         for stage, found in (("stop", judge_stop(parts)), ("resume", judge_resume(parts))):
-            results[cast(StageName, stage)] = _unasked(found.result, parts, failures)
+            results[cast(StageName, stage)] = _blocked_stage(found.result, parts, failures)
             if found.failed is not None:
                 cause = diagnose(found.failed, found.result.name)
             elif found.wrong:
@@ -145,7 +145,7 @@ def judge(
     )
 
 
-def _unasked(result: StageResult, parts: Mapping[Part, PartResult], failures: Sequence[Failure]) -> StageResult:
+def _blocked_stage(result: StageResult, parts: Mapping[Part, PartResult], failures: Sequence[Failure]) -> StageResult:
     """Return the result of a stage; where no process was started for it, the failure that prevented one is the reason."""
     raised = next((each for each in failures if each.part == "whole"), None)
     if raised is None or result.name in parts or result.status != "not_rehearsed":
@@ -166,7 +166,7 @@ def _same_failure(cause: Cause, failures: Sequence[Failure]) -> Failure | None:
 
 def _names(cause: Cause) -> tuple[str, ...]:
     """Return the class of a failure, and those that it may be where one of them was told."""
-    cut_off = any("does not require grad" in line.text for line in cause.evidence)
+    cut_off = any("does not require grad" in text for text in (cause.cause, *(line.text for line in cause.evidence)))
     return (cause.signature.name, *GUESSED.get(cause.signature.name, ()), *(NO_GRADIENT if cut_off else ()))
 
 
@@ -286,15 +286,15 @@ def _wrong(whole: PartResult) -> Iterator[Failure]:
         yield Failure(stage=each["stage"], cause=cause, where=where)
 
 
-def _together(raised: list[Failure], told: list[Failure]) -> list[Failure]:
+def _together(raised: list[Failure], reported: list[Failure]) -> list[Failure]:
     """Return the raised and the reported failures; where two are the same, only the raised one, with the reported cause."""
     for number, failure in enumerate(raised):
         names = _names(failure.cause)
-        same = next((each for each in told if each.cause.signature.name in names), None)
+        same = next((each for each in reported if each.cause.signature.name in names), None)
         if same is not None:
             raised[number] = replace(failure, cause=same.cause)
-            told = [each for each in told if each is not same]
-    return [*raised, *told]
+            reported = [each for each in reported if each is not same]
+    return [*raised, *reported]
 
 
 def _doubts(whole: PartResult) -> Iterator[Objection]:
@@ -311,10 +311,10 @@ def _result(stage: StageName, whole: PartResult, failures: Sequence[Failure], im
     ended = _left_off(whole) and failed_stage(whole) == stage
     if stretches and not ended and _worked(stage, whole):
         return StageResult(name=stage, status="pass", elapsed_s=elapsed_s)
-    return StageResult(name=stage, status="not_rehearsed", because=_unseen(stage, whole, failures))
+    return StageResult(name=stage, status="not_rehearsed", because=_skip_reason(stage, whole, failures))
 
 
-def _unseen(stage: StageName, whole: PartResult, failures: Sequence[Failure]) -> str:
+def _skip_reason(stage: StageName, whole: PartResult, failures: Sequence[Failure]) -> str:
     """Return why nothing of a stage was gone through."""
     raised = [each for each in failures if each.part == "whole"]
     if raised and _before(raised[0].stage, stage):

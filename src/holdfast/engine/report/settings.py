@@ -56,7 +56,7 @@ def list_settings(
     for key in ("method", "model", "dataset", "target", "backend", "processes"):
         if about.get(key):
             yield RequestedSetting("read from" if key == "target" else key, spell_value(about[key]))
-    yield from _of_job(job) if job else ()
+    yield from _job_settings(job) if job else ()
     config, train = start.get("config", {}), job.get("train", {}) if job else {}
     if batch := _batch(config, start.get("world_size", 1)):
         yield batch
@@ -66,7 +66,7 @@ def list_settings(
             yield RequestedSetting(name, spell_value(train.get(name, config.get(name))), default=name not in train)
 
 
-def _of_job(job: Document) -> Iterator[RequestedSetting]:
+def _job_settings(job: Document) -> Iterator[RequestedSetting]:
     for key, name in ASKED:
         if value := job.get(key):
             yield RequestedSetting(name, spell_value(value))

@@ -8,8 +8,8 @@ from holdfast.core.event import AttemptState, Event, Liveness, Polled, Reported,
 from holdfast.engine.report.chart import evenly
 from holdfast.engine.report.curves import Curve
 from holdfast.engine.run.progress import Progress
+from holdfast.engine.run.summary import find_change
 from holdfast.engine.run.supervise import how_it_failed
-from holdfast.engine.run.verdict import find_change
 from holdfast.engine.units import render_bytes, render_count, render_duration, render_number
 
 EVALUATIONS = 50  # rows; the chart shows what lies between

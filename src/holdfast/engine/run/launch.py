@@ -57,7 +57,7 @@ def describe(job: Job | None, target: str) -> dict[str, Any]:
     return asked
 
 
-def refusals(findings: Iterable[Finding], despite: Collection[str]) -> list[Finding]:
+def blocking_findings(findings: Iterable[Finding], despite: Collection[str]) -> list[Finding]:
     """Return the findings that forbid a run: the errors that the user did not consent to."""
     return [
         finding

@@ -81,7 +81,7 @@ def _is_there(dtype: object, image: pl.Expr) -> pl.Expr:
 
 def _places(frame: pl.DataFrame, reads: Reads) -> pl.Expr | None:
     """Return the number of images that the messages of a row refer to: parts of type `image` without an image of their own."""
-    asking = [_asked(name) for name in reads.turns if _keeps_places(frame.schema[name])]
+    asking = [_image_parts(name) for name in reads.turns if _keeps_places(frame.schema[name])]
     return pl.sum_horizontal(asking) if asking else None
 
 
@@ -98,6 +98,6 @@ def _keeps_places(dtype: pl.DataType) -> bool:
             return False
 
 
-def _asked(name: str) -> pl.Expr:
+def _image_parts(name: str) -> pl.Expr:
     places = pl.element().struct.field("content").list.eval(pl.element().struct.field("type") == "image").list.sum()
     return pl.col(name).list.eval(places).list.sum().fill_null(0)

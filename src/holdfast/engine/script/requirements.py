@@ -66,10 +66,10 @@ def render_header(python: str, requirements: list[HeaderRequirement]) -> str:
 
 
 def _needed(job: Job) -> set[str]:
-    return {*ALWAYS, *_asked_for(job)}
+    return {*ALWAYS, *_optional_packages(job)}
 
 
-def _asked_for(job: Job) -> Iterator[str]:
+def _optional_packages(job: Job) -> Iterator[str]:
     """Yield the packages that only some jobs need."""
     conditions = {
         "tokenizers": job.model.path in MODELS,

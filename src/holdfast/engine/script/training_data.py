@@ -78,10 +78,10 @@ def trace(document: Document, argument: str) -> DataFlow:
         value = call.receiver
 
 
-def _changes(document: Document, made: CallResult) -> Iterator[Call]:
+def _changes(document: Document, result: CallResult) -> Iterator[Call]:
     """Yield the calls that change something in place."""
     calls = (call for call in document.calls if call.name in IN_PLACE)
-    return (call for call in calls if call.receiver is not None and call.receiver.key == made.key)
+    return (call for call in calls if call.receiver is not None and call.receiver.key == result.key)
 
 
 def _unknown(document: Document, because: str) -> SourceError:

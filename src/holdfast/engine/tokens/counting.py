@@ -142,8 +142,8 @@ class RowNumbers:
 class TokenTally:
     """What was seen of the tokens of the rows so far."""
 
-    def __init__(self, sight: TokenizationContext, recipe: Recipe, tokenizer: Tokenizer) -> None:
-        self.sight, self._recipe, self._tokenizer = sight, recipe, tokenizer
+    def __init__(self, context: TokenizationContext, recipe: Recipe, tokenizer: Tokenizer) -> None:
+        self.sight, self._recipe, self._tokenizer = context, recipe, tokenizer
         self._specials = frozenset(tokenizer.special)
         self._stops = frozenset(tokenizer.stops)
         self._starts = [tokenizer.bos_id] * 2 if tokenizer.bos_id is not None else None

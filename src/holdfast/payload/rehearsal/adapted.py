@@ -59,7 +59,7 @@ def look(final: Sequence[Path], trainings: Sequence[Mapping[str, Any]], order: P
                 tell.doubt("user-code-error", "export", f"{because}. {MERGED}")
 
 
-def is_of_another_task(folder: Path, trained: Mapping[str, Any], tell: EventWriter) -> bool:
+def is_for_another_task(folder: Path, trained: Mapping[str, Any], tell: EventWriter) -> bool:
     """True if an adapter of a language model says that it is one of a classifier, and tell of it: it holds no head.
 
     Args:

@@ -41,7 +41,7 @@ def look(order: PartRequest, tell: EventWriter) -> None:
         adapted.look(final, trainings, order, tell)
         look_at_bodies(final, trained, tell)
     for folder in final[:MOST]:
-        if trained is not None and adapted.is_of_another_task(folder, trained, tell):
+        if trained is not None and adapted.is_for_another_task(folder, trained, tell):
             continue
         model = load(folder, tell)
         if model is not None:

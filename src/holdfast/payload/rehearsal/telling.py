@@ -111,9 +111,9 @@ class EventWriter:
         """Record a request of the script to a library."""
         self.write("fact", about=about, stage=self.stage, **fields)
 
-    def shrunk(self, what: str, asked: Any, given: Any) -> None:
+    def shrunk(self, what: str, requested: Any, given: Any) -> None:
         """Record something that was made smaller, once."""
-        self._once("shrunk", what, asked=asked, given=given)
+        self._once("shrunk", what, asked=requested, given=given)
 
     def not_rehearsed(self, what: str, because: str) -> None:
         """Record something that a rehearsal cannot show, and a way to test it, once."""

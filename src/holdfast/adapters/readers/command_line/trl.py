@@ -139,12 +139,12 @@ def _meant(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return off | {name: plain(value) for name, value in arguments.items() if name.removeprefix("no_") not in off}
 
 
-def _launch(launch: Launch, given: Mapping[str, Flag], files: SettingsFiles) -> Launch:
+def _launch(launch: Launch, flags: Mapping[str, Flag], files: SettingsFiles) -> Launch:
     """Return the launch that the launchers describe, with the options that the command passes to accelerate."""
     joined = replace(launch, values=dict(launch.values), places=dict(launch.places))
     for name, key in LAUNCHED_BY.items():
-        if name in given:
-            joined.say(key, read_number(given[name].value), given[name].place)
+        if name in flags:
+            joined.say(key, read_number(flags[name].value), flags[name].place)
     add_accelerate_config(joined, files, packaged=True)
     return joined
 

@@ -18,11 +18,11 @@ from holdfast.adapters.readers.script.parts import end_of, least, read_parts, so
 from holdfast.core.calls import Call
 from holdfast.core.document import (
     ABSENT,
-    CallAs,
     Document,
     Edit,
     Remove,
     Rename,
+    ReplaceCall,
     Set,
     ValueEdit,
     apply_edits,
@@ -73,8 +73,8 @@ def _plans(document: Document, edits: Sequence[Edit]) -> list[Plan]:
     Raises:
         UsageError: One of them cannot be made in this text.
     """
-    calls = [edit for edit in edits if isinstance(edit, CallAs)]
-    values = [edit for edit in edits if not isinstance(edit, CallAs)]
+    calls = [edit for edit in edits if isinstance(edit, ReplaceCall)]
+    values = [edit for edit in edits if not isinstance(edit, ReplaceCall)]
     imports = [edit for edit in values if edit.key.startswith(IMPORTS)]
     header = [edit for edit in values if edit.key.startswith(REQUIREMENTS)]
     rest = [edit for edit in values if edit not in imports and edit not in header]
@@ -101,7 +101,7 @@ def _import_plan(document: Document, edits: Sequence[ValueEdit]) -> Plan:
     return plan
 
 
-def _call_plan(document: Document, edits: Sequence[CallAs]) -> Plan:
+def _call_plan(document: Document, edits: Sequence[ReplaceCall]) -> Plan:
     from holdfast.adapters.readers.script.call_edits import plan_calls
 
     plan = plan_calls(document, edits)

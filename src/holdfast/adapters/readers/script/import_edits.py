@@ -130,12 +130,12 @@ def uses_of(parts: Sequence[SourcePart], name: str, ours: set[ast.alias]) -> lis
                 if not isinstance(node.ctx, ast.Load) or part.text[start:end] != name:
                     return None
                 found.append((part, start, end))
-            elif node not in ours and _tells(node, name):
+            elif node not in ours and _is_mentioned(node, name):
                 return None
     return found
 
 
-def _tells(node: ast.AST, name: str) -> bool:
+def _is_mentioned(node: ast.AST, name: str) -> bool:
     """True if anything but a name that is read goes by a name, or mentions it."""
     told = (getattr(node, each, None) for each in ("name", "arg", "asname", "rest", "value", "names"))
     return any(value == name or (isinstance(value, list) and name in value) for value in told)

@@ -62,15 +62,15 @@ def attribute_of(reading: ReadingState, value: Any, name: str) -> Any:
     return value if isinstance(value, Unknown) else UNKNOWN
 
 
-def _of_named(_: ReadingState, named: LibraryName, name: str) -> Any:
+def _named_attribute(_: ReadingState, named: LibraryName, name: str) -> Any:
     return LibraryName(f"{named.path}.{name}")
 
 
-def _of_part(_: ReadingState, part: Member, name: str) -> Any:
+def _member_attribute(_: ReadingState, part: Member, name: str) -> Any:
     return Member(f"{part.path}.{name}", part.thing)
 
 
-def _of_some(_: ReadingState, some: AnyOf, name: str) -> Any:
+def _some_attribute(_: ReadingState, some: AnyOf, name: str) -> Any:
     return AnyOf(f"{some.path}.{name}")
 
 
@@ -110,10 +110,10 @@ def _of_super(reading: ReadingState, parent: Super, name: str) -> Any:
 
 ATTRIBUTES: Final[Mapping[type[Any], Callable[[ReadingState, Any, str], Any]]] = {
     ProgramClass: _of_class,
-    LibraryName: _of_named,
-    Member: _of_part,
+    LibraryName: _named_attribute,
+    Member: _member_attribute,
     Sibling: _of_sibling,
-    AnyOf: _of_some,
+    AnyOf: _some_attribute,
     Super: _of_super,
     ObjectValue: _of_thing,
 }

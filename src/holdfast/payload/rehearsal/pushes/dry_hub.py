@@ -123,11 +123,11 @@ class DryHub:
             return self._create(request)
         if parts[-4:] == ["info", "lfs", "objects", "batch"]:
             return self._batch(request)
-        return self._of_repository(request, parts) or self._anything(request, parts)
+        return self._repository_response(request, parts) or self._anything(request, parts)
 
-    def _of_repository(self, request: DryRequest, parts: list[str]) -> DryResponse | None:
+    def _repository_response(self, request: DryRequest, parts: list[str]) -> DryResponse | None:
         if parts[:2] in ([["api", kind] for kind in KINDS]) and len(parts) > 3:  # noqa: PLR2004 - a name, and what is done
-            repo, rest = self._of_path(parts[1:], request)
+            repo, rest = self._path_target(parts[1:], request)
             if rest[:1] == ["preupload"]:
                 return self._preupload(request)
             if rest[:1] == ["commit"]:
@@ -205,7 +205,7 @@ class DryHub:
             self._tell.not_rehearsed(f"whether {name} is there", "a rehearsal with the Hub")
         return self._known.get((kind, name))
 
-    def _of_path(self, parts: list[str], request: DryRequest) -> tuple[DryRepository, list[str]]:
+    def _path_target(self, parts: list[str], request: DryRequest) -> tuple[DryRepository, list[str]]:
         """Return the repository that is written to, and what stands behind its name. Raises RefusedError."""
         kind, name = KINDS[parts[0]], "/".join(parts[1:3])
         self._allow(name, request)

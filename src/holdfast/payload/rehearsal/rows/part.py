@@ -114,11 +114,11 @@ def scaled(whole: float, share: float) -> float:
     return math.ceil(whole * share) if math.isfinite(whole) else math.inf if share else 0
 
 
-def at_least(result: Any, asked: float) -> Any:
+def at_least(result: Any, requested: float) -> Any:
     """Return a part with some rows more than once, where few are left of what would have been more."""
     rows = len(result)
-    if 0 < rows < AT_LEAST < asked:
-        result = as_part(result.select([number % rows for number in range(AT_LEAST)]), asked, mixed=True)
+    if 0 < rows < AT_LEAST < requested:
+        result = as_part(result.select([number % rows for number in range(AT_LEAST)]), requested, mixed=True)
     return result
 
 

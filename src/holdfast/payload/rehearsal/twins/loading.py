@@ -19,7 +19,7 @@ from ..wrapping import wrap
 from . import heads
 from .building import Builder, NotDownloadedError, is_twin
 from .paths import PATH, given, in_place_of, with_given, without_place, written_at
-from .weights import bytes_of, is_cached, is_cut, size_of, tell_misfits, type_of
+from .weights import bytes_of, is_cached, is_cut, report_misfits, size_of, type_of
 
 UNTOLD = ("token", "use_auth_token", "config", "adapter_kwargs", "_from_auto", PATH)
 PLACING = ("device_map", "max_memory", "offload_folder", "offload_buffers", "offload_state_dict")
@@ -111,7 +111,7 @@ class Loader:
                 if self.quantizer is not None:
                     _look_quantized(model, self.quantizer)
                 heads.note(model)
-                self._tell_fact(cls, there, model, kwargs)
+                self._report_fact(cls, there, model, kwargs)
             return loaded
 
     def _placed(self, kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class Loader:
         files = [files] if isinstance(files, str) else files
         _open_all(files)
         if self.quantizer is None and not self._resizes:
-            tell_misfits(files, self._builder.shapes, self._tell)
+            report_misfits(files, self._builder.shapes, self._tell)
         nothing: dict[str, Any] = {"state_dict": {}, "loaded_keys": [], "sharded_metadata": None, named: None}
         bound.arguments.update({name: value for name, value in nothing.items() if name in bound.arguments})
         with _quiet():
@@ -208,7 +208,7 @@ class Loader:
             self._tell.not_rehearsed("weights that the script reads itself", "the job: they do not fit a small twin")
             return torch.nn.modules.module._IncompatibleKeys([], [])
 
-    def _tell_fact(self, cls: Any, path: Any, model: Any, kwargs: dict[str, Any]) -> None:
+    def _report_fact(self, cls: Any, path: Any, model: Any, kwargs: dict[str, Any]) -> None:
         name, parameters = self._builder.last
         self._tell.fact(
             "model",

@@ -48,10 +48,10 @@ def find_change(progress: Progress) -> MetricChange | None:
     return None
 
 
-def render_verdict(progress: Progress, now_s: float) -> str:
+def render_summary(progress: Progress, now_s: float) -> str:
     """Return the verdict on a run, finished or not, as text.
 
-    >>> render_verdict(Progress(), now_s=0)
+    >>> render_summary(Progress(), now_s=0)
     'Not started yet.'
     """
     state, took = progress.state, render_duration(progress.elapsed_s(now_s))

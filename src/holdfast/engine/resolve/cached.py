@@ -5,15 +5,14 @@ from functools import lru_cache
 from typing import Final
 
 from holdfast.core.requirement import ProjectRequirements, Requirement
-from holdfast.core.text import Place
+from holdfast.core.text import NOWHERE
 from holdfast.engine.resolve import Resolution, resolve
 
-NOWHERE: Final = Place("")
 REMEMBERED: Final = 256
 """Of a folder's scripts rarely so many declare different things."""
 
 
-def resolve_once(declared: ProjectRequirements) -> Resolution:
+def resolve_cached(declared: ProjectRequirements) -> Resolution:
     """Return which versions a project gets, as `resolve` does; what was resolved before is not worked out again.
 
     Two declarations are the same if they ask for the same, wherever that is written.
