@@ -1,6 +1,6 @@
 """Doors to the outside: the few shapes an adapter must have."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -108,6 +108,10 @@ class LocalReferences(Protocol):
 
     def tensors(self, mention: Reference) -> frozenset[str] | None:
         """Return the names of the weights of a model here, None where it is not here. Raises SourceError."""
+        ...
+
+    def absent_tokens(self, mention: Reference, tokens: Collection[str]) -> frozenset[str] | None:
+        """Return those of some tokens that the vocabulary of a model here surely lacks, None where it is not here. Raises SourceError."""
         ...
 
 
