@@ -172,6 +172,14 @@ def test_losses_are_not_compared_where_two_runs_differ_anyway() -> None:
     assert "differ" in str(next(stage.because for stage in found.stages if stage.name == "resume"))
 
 
+@pytest.mark.parametrize("about", ["random_batches", "stream_ends"])
+def test_losses_are_not_compared_where_a_resume_draws_other_batches(about: str) -> None:
+    whole = played(tellings=(*PASSED, {"event": "fact", "about": about}))
+    found = judged(whole, stopped(), resumed(events=tuple(steps(s4=1.7))))
+    assert found.passed
+    assert "no loss was compared" in str(next(stage.because for stage in found.stages if stage.name == "resume"))
+
+
 def test_what_a_rule_objects_to_fails_its_stage_once() -> None:
     objections = tuple(
         Objection(code=code, message=f"{code} says so", stage="data", fails=fails)

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..libraries import torch
 from ..telling import EventWriter
+from ..trainers.green import masks_at_random
 from ..wrapping import wrap
 from .updates import OptimizerWatch, held_by
 
@@ -141,7 +142,7 @@ class LossRecord:
             return
         masked: Any = labels == IGNORED
         self.labels, self.masked = self.labels + 1, self.masked + int(masked.all())
-        if masked.dim() == MATRIX:
+        if masked.dim() == MATRIX and not masks_at_random(module):
             self.rows, self.masked_rows = self.rows + len(masked), self.masked_rows + int(masked.all(dim=1).sum())
         loss: Any = getattr(output, "loss", None)
         if torch.is_tensor(loss) and loss.numel() == 1 and type(module).__name__.endswith(CAUSAL):
