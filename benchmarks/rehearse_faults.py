@@ -32,7 +32,7 @@ from holdfast.adapters.hub.rights import read_rights
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.app.rehearse.observing import observe
-from holdfast.app.rehearse.playing import judge_parts, play
+from holdfast.app.rehearse.playing import judge_parts, run_parts
 from holdfast.app.rehearse.verb import make_order, rehearse, wanted
 
 HEADER = re.compile(r"^#\s*///", re.MULTILINE)
@@ -146,7 +146,7 @@ def _rehearsed(
     order = replace(
         make_order(program, folder, gpu=False, offline=False), gpu="none", token=rights[0], writable=rights[1]
     )
-    parts = play(server, order, limit_s, lambda _: None)
+    parts = run_parts(server, order, limit_s, lambda _: None)
     found = judge_parts(parts, observe(parts["whole"], folder / "whole"), imports_s=0.0)
     failed = tuple((each.stage, each.cause.signature.name) for each in found.failures)
     because = found.failures[0].cause.cause if found.failures else ""

@@ -27,7 +27,7 @@ from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.app.programs import program_of
 from holdfast.app.rehearse.observing import observe
-from holdfast.app.rehearse.playing import judge_parts, play, play_whole
+from holdfast.app.rehearse.playing import judge_parts, play_whole, run_parts
 from holdfast.app.rehearse.verb import make_order, wanted
 from holdfast.core.errors import UsageError
 from holdfast.core.rehearsal import Rehearsal
@@ -90,7 +90,9 @@ def rehearse_each(
         for name, program in programs.items():
             began_s = time.monotonic()
             order = make_order(program, folder.resolve() / name, gpu=False, offline=False)
-            parts = play_whole(server, [order], limit_s)[0] if whole else play(server, order, limit_s, lambda _: None)
+            parts = (
+                play_whole(server, [order], limit_s)[0] if whole else run_parts(server, order, limit_s, lambda _: None)
+            )
             objections = observe(parts["whole"], folder / name / "whole")
             found = judge_parts(parts, objections, imports_s=0.0)
             yield show(Told(name, found, time.monotonic() - began_s))

@@ -38,7 +38,7 @@ class FakeHub:
     def link(self, _: str) -> Link:
         return Link(status=200)
 
-    def shelf(self, _: Reference) -> RepoTree:
+    def repo_tree(self, _: Reference) -> RepoTree:
         return RepoTree(files=None)
 
     def known(self, mention: Reference, found: Found) -> Found:

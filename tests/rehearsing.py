@@ -17,7 +17,7 @@ import pytest
 from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.app.programs import program_of
 from holdfast.app.rehearse.observing import observe
-from holdfast.app.rehearse.playing import judge_parts, play
+from holdfast.app.rehearse.playing import judge_parts, run_parts
 from holdfast.app.rehearse.verb import ALWAYS, TRAINERS, make_order
 from holdfast.core.rehearsal import Rehearsal
 from tests.fault_world import make_world
@@ -65,7 +65,7 @@ def _rehearse(server: RehearsalServer, job: Job, folder: Path) -> Rehearsal:
     target = write(job)
     asked = program_of(target, [LOCAL] if job.local else [], job.arguments)
     order = make_order(asked, folder, gpu=False, offline=False)
-    parts = play(server, order, job.limit_s or LIMIT_S, lambda _: None)
+    parts = run_parts(server, order, job.limit_s or LIMIT_S, lambda _: None)
     objections = observe(parts["whole"], folder / "whole").objections
     return judge_parts(parts, objections, imports_s=0.0)
 

@@ -23,7 +23,7 @@ from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.requirement import ProjectRequirements
 from holdfast.core.text import Place
 from holdfast.engine.check.launched import with_launched
-from holdfast.engine.resolve.once import resolve_once
+from holdfast.engine.resolve.cached import resolve_cached
 
 
 def only(text: str) -> CommandLine:
@@ -316,7 +316,7 @@ def test_what_the_script_installs_before_it_starts_the_program_counts(folder: Pa
         "pip install -q trl==0.19.1\npython train.py\nuv run --with trl==0.20.0 train.py\n", encoding="utf-8"
     )
     versions = [
-        resolve_once(with_launched(ProjectRequirements(), document)).newest["trl"]
+        resolve_cached(with_launched(ProjectRequirements(), document)).newest["trl"]
         for document in read_target(str(path)).documents
     ]
     assert versions == ["0.19.1", "0.20.0"]

@@ -21,7 +21,7 @@ from holdfast.core.event import (
     Starting,
     fold,
 )
-from holdfast.engine.diagnose.attempts import LEDGER, Ending, know, speak_of_hang
+from holdfast.engine.diagnose.attempts import LEDGER, Ending, attempt_facts, hang_evidence
 from holdfast.engine.diagnose.endings import ending_evidence
 from holdfast.engine.script.literal_rows import literal_rows
 
@@ -250,29 +250,29 @@ def attempt(*events: Event, code: int | None = 1, because: str = "", end: Mappin
     ],
 )
 def test_the_state_that_a_scheduler_tells_names_the_class(because: str, true: str | None) -> None:
-    spoken = [each.name for each in ending_evidence(know(attempt(because=because), Ending()), LEDGER)]
+    spoken = [each.name for each in ending_evidence(attempt_facts(attempt(because=because), Ending()), LEDGER)]
     assert spoken == ([true] if true else [])
 
 
 def test_an_exit_code_of_a_shell_counts_like_the_signal() -> None:
-    assert [each.name for each in ending_evidence(know(attempt(code=143), Ending()), LEDGER)] == [
+    assert [each.name for each in ending_evidence(attempt_facts(attempt(code=143), Ending()), LEDGER)] == [
         "job-preempted-or-requeued"
     ]
-    assert ending_evidence(know(attempt(code=1), Ending()), LEDGER) == []
+    assert ending_evidence(attempt_facts(attempt(code=1), Ending()), LEDGER) == []
 
 
 def test_a_model_that_never_arrived_is_told_of_a_run_that_trained_to_its_end() -> None:
     lost = Delivered(at_s=6, repository="me/x", verdict="missing", because="no model.safetensors is in me/x")
     closed = Closed(at_s=7, stage=Stage.FAILED)
     state = attempt(lost, closed, code=0, end={"status": "finished"})
-    assert [each.name for each in ending_evidence(know(state, Ending()), LEDGER)] == ["model-not-pushed"]
-    assert know(attempt(code=0, end={"status": "finished"}), Ending(oom_kills=3)) == []
+    assert [each.name for each in ending_evidence(attempt_facts(state, Ending()), LEDGER)] == ["model-not-pushed"]
+    assert attempt_facts(attempt(code=0, end={"status": "finished"}), Ending(oom_kills=3)) == []
 
 
 def test_a_disk_without_room_is_told_of_a_failed_attempt_alone() -> None:
     full_disk = Ending(disk_free_bytes=1000)
-    assert [each.name for each in ending_evidence(know(attempt(), full_disk), LEDGER)] == ["disk-full"]
-    assert ending_evidence(know(attempt(), Ending(disk_free_bytes=1 << 34)), LEDGER) == []
+    assert [each.name for each in ending_evidence(attempt_facts(attempt(), full_disk), LEDGER)] == ["disk-full"]
+    assert ending_evidence(attempt_facts(attempt(), Ending(disk_free_bytes=1 << 34)), LEDGER) == []
 
 
 STACKS = """\
@@ -296,7 +296,7 @@ Stack (most recent call first):
     ],
 )
 def test_stacks_say_what_a_process_waited_for(innermost: str, function: str, true: str | None) -> None:
-    found = speak_of_hang(
+    found = hang_evidence(
         Ending(stacks=STACKS.format(innermost=innermost, function=function), stacks_path="stacks.txt")
     )
     assert [(each.name, each.lines[0].number) for each in found] == ([(true, 5)] if true else [])

@@ -14,7 +14,7 @@ from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.targets import read_target
 from holdfast.adapters.targets.folders import find_files
 from holdfast.app.check.programs import check
-from holdfast.app.outside import OFFLINE, open_outside
+from holdfast.app.hub_access import OFFLINE, open_outside
 from holdfast.core.document import Document, Rename
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Severity

@@ -298,9 +298,9 @@ def test_a_question_is_asked_once(hub: LoopbackHub) -> None:
 def test_what_a_repository_holds_now_is_never_from_memory(hub: LoopbackHub) -> None:
     """After a push the shelf shows it, with digests."""
     made, asked = hub.add_model("me/out", README), client(hub)
-    before = asked.shelf(mention("target", "me/out"))
+    before = asked.repo_tree(mention("target", "me/out"))
     made.commit({"config.json": "{}", "model.safetensors": b"\0" * 20_000_000})
-    after = asked.shelf(mention("target", "me/out"))
+    after = asked.repo_tree(mention("target", "me/out"))
 
     assert before.files is not None
     assert after.files is not None
@@ -309,7 +309,7 @@ def test_what_a_repository_holds_now_is_never_from_memory(hub: LoopbackHub) -> N
     assert set(after.files["model.safetensors"].digests) == {"sha256"}
     assert set(after.files["config.json"].digests) == {"git"}
     assert after.modified_s > before.modified_s
-    assert asked.shelf(mention("target", "me/nothing")).files is None
+    assert asked.repo_tree(mention("target", "me/nothing")).files is None
 
 
 def test_what_the_hub_leaves_out_of_an_account_is_unknown() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.hub.answers import ResponseCache, start
-from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.client import HubClient
+from holdfast.adapters.hub.session import HubSession
 from holdfast.adapters.hub.settings import HubSettings, read_settings, read_timeout, why_offline
 from holdfast.adapters.hub.wire import CircuitBreaker, HubRequest, Reply
 from holdfast.core.errors import SourceError, UsageError
@@ -27,7 +27,7 @@ QUESTIONS: dict[str, Ask] = {
     "model": lambda hub: hub.model(SMALL),
     "tensors": lambda hub: hub.tensors(SMALL),
     "target": lambda hub: hub.target(mention("target", "me/new")),
-    "shelf": lambda hub: hub.shelf(SMALL),
+    "shelf": lambda hub: hub.repo_tree(SMALL),
 }
 SOON_S = 5.0
 """A hang would be longer: the tests below wait at most half a second each."""
@@ -189,7 +189,7 @@ def test_what_is_no_answer_of_the_hub_is_told(hub: LoopbackHub, question: str, b
     """The page of a hotel's network, say: no question takes that for an answer, and none breaks."""
     page = hub.add_page("/anything", body)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("holdfast.adapters.hub.asking.HubSession.api", _always(page))
+        patch.setattr("holdfast.adapters.hub.session.HubSession.api", _always(page))
         refusal(lambda: QUESTIONS[question](client(hub)))
 
 
@@ -214,7 +214,7 @@ def test_fields_of_another_form_are_passed_over(hub: LoopbackHub, odd: str) -> N
     page = hub.add_page("/anything", odd)
     for ask in QUESTIONS.values():
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("holdfast.adapters.hub.asking.HubSession.api", _always(page))
+            patch.setattr("holdfast.adapters.hub.session.HubSession.api", _always(page))
             said = _told(lambda ask=ask: ask(client(hub)))  # type: ignore[misc]  # a lambda with a default
         assert "asking the Hub failed" not in said
 

@@ -17,7 +17,7 @@ from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import Finding, Rule, Severity
 from holdfast.core.hub import Account, Repo
 from holdfast.core.mention import Lookup, Reference
-from holdfast.engine.check.gather import gather, together
+from holdfast.engine.check.gather import gather, run_concurrently
 from holdfast.engine.check.hub_facts import HUB_FACTS, HubFacts, ReferenceResolver, usable_dataset, usable_model
 from holdfast.engine.check.rule_runner import MissingFact
 from tests.fake_hub import FakeHub, Found
@@ -159,7 +159,7 @@ def test_facts_are_waited_for_together() -> None:
 
     assert [len(list(each)) for each in found.values()] == [2, 1]  # type: ignore[call-overload]  # JSON
     with pytest.raises(ZeroDivisionError):
-        together([lambda: 1, lambda: 1 // 0])
+        run_concurrently([lambda: 1, lambda: 1 // 0])
 
 
 def test_a_hub_that_may_not_be_asked_gives_each_its_reason() -> None:

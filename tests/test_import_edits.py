@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.script.edits import can_place, place_edits
-from holdfast.core.document import CallAs, Edit, Remove, Rename, Set, Unknown
+from holdfast.core.document import Edit, Remove, Rename, ReplaceCall, Set, Unknown
 from holdfast.core.errors import UsageError
 from holdfast.core.text import apply_text_edits
 
@@ -180,7 +180,7 @@ assert "libcst" in sys.modules
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-RECAST = CallAs("train", "SFTConfig(…)", ("trl.SFTConfig",))
+RECAST = ReplaceCall("train", "SFTConfig(…)", ("trl.SFTConfig",))
 OLD = """from transformers import AutoTokenizer, TrainingArguments
 from trl import SFTTrainer
 
@@ -242,14 +242,16 @@ def test_what_cannot_be_told_is_not_called_otherwise(text: str) -> None:
 def test_arguments_and_what_is_taken_of_the_result_change_together() -> None:
     """And what is called can be another expression altogether."""
     text = "from trl import setup_chat_format, device_map\n\nmodel, tokenizer = setup_chat_format(\n    model,\n    tokenizer,\n    format='chatml',  # ours\n)\nm = f(device_map())\n"
-    made = CallAs("calls.0", "clone_chat_template(…)[:2]", ("trl.clone_chat_template",))
+    made = ReplaceCall("calls.0", "clone_chat_template(…)[:2]", ("trl.clone_chat_template",))
 
     changed = recast(text, made, Remove("calls.0.format"), Set("calls.0.source_tokenizer_path", "Qwen/Qwen3-0.6B"))
     assert changed.endswith(
         'clone_chat_template(\n    model,\n    tokenizer,\n    source_tokenizer_path="Qwen/Qwen3-0.6B",\n)[:2]\nm = f(device_map())\n'
     )
 
-    changed = recast(text, CallAs("calls.1", '{"": PartialState().local_process_index}', ("accelerate.PartialState",)))
+    changed = recast(
+        text, ReplaceCall("calls.1", '{"": PartialState().local_process_index}', ("accelerate.PartialState",))
+    )
     assert changed.startswith("from trl import setup_chat_format\nfrom accelerate import PartialState\n")
     assert changed.endswith('m = f({"": PartialState().local_process_index})\n')
 

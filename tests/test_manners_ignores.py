@@ -12,7 +12,7 @@ from holdfast.core.document import Document
 from holdfast.core.finding import Case, Finding, Rule, Severity
 from holdfast.core.notebook import read_cells
 from holdfast.core.text import Place
-from holdfast.engine.check.suppress import find_ignores, part_findings
+from holdfast.engine.check.suppress import find_ignores, split_suppressed
 
 
 def silent() -> Iterator[Finding]:
@@ -39,7 +39,7 @@ def passes(text: str, line: int | None, *, path: str = "train.py", cell: int | N
         else Document(path=path, kind="script", text=text, values={})
     )
     finding = Finding("train.x", "wrong", rule=RULE, place=Place(path, line, 1, cell=cell))
-    standing, passed = part_findings([finding], [document])
+    standing, passed = split_suppressed([finding], [document])
     assert len(standing) + len(passed) == 1
     return bool(passed)
 
@@ -159,7 +159,7 @@ def test_comments_of_a_shell_script_are_heard() -> None:
     def lets_pass(line: int) -> bool:
         finding = Finding("train.x", "wrong", rule=RULE, place=Place("run.sh", line, 1))
         document = Document(path="run.sh", kind="command", text=text, values={})
-        return not part_findings([finding], [document])[0]
+        return not split_suppressed([finding], [document])[0]
 
     assert [lets_pass(line) for line in range(1, 7)] == [False, True, True, True, True, False]
 

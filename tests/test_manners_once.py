@@ -1,10 +1,10 @@
 """What is asked several times is worked out once, and is the same answer."""
 
-from holdfast.core.lately import lately
+from holdfast.core.lately import cache_last_call
 from holdfast.core.requirement import ProjectRequirements, parse_requirement
 from holdfast.core.text import Place
 from holdfast.engine.resolve import resolve
-from holdfast.engine.resolve.once import resolve_once
+from holdfast.engine.resolve.cached import resolve_cached
 
 
 def declared(*texts: str, path: str = "a.py", kind: str = "header") -> ProjectRequirements:
@@ -16,22 +16,22 @@ def test_the_same_requirements_give_the_same_versions_wherever_they_stand() -> N
     """As `resolve` gives them, with the places of each file."""
     for texts in (("trl==1.16.0", "transformers"), ("trl>=0.12", "trl<1", "peft"), (), ("trl==1.0", "trl==2.0")):
         for path in ("a.py", "b.py"):
-            assert resolve_once(declared(*texts, path=path)) == resolve(declared(*texts, path=path))
+            assert resolve_cached(declared(*texts, path=path)) == resolve(declared(*texts, path=path))
 
 
 def test_other_requirements_are_other_versions() -> None:
     """By their texts, by what says so, and by their order."""
     one, other = declared("trl==1.16.0"), declared("trl==0.20.0")
 
-    assert resolve_once(one).newest["trl"] != resolve_once(other).newest["trl"]
-    assert resolve_once(declared("trl", kind="lock")) == resolve(declared("trl", kind="lock"))
+    assert resolve_cached(one).newest["trl"] != resolve_cached(other).newest["trl"]
+    assert resolve_cached(declared("trl", kind="lock")) == resolve(declared("trl", kind="lock"))
 
 
 def test_an_answer_is_remembered_for_the_very_same_arguments_alone() -> None:
     """Equal ones are asked about again, and so is what was asked before the last."""
     asked: list[object] = []
 
-    @lately
+    @cache_last_call
     def told(first: list[int], second: int) -> list[int]:
         asked.append(first)
         return [*first, second]

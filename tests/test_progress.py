@@ -19,7 +19,7 @@ from holdfast.core.event import (
 )
 from holdfast.engine.run.advice import next_commands
 from holdfast.engine.run.progress import COLUMNS, RECENT, Progress, follow
-from holdfast.engine.run.verdict import render_verdict
+from holdfast.engine.run.summary import render_summary
 
 BEGUN = (
     RunRequested(at_s=0, folder="/runs/r", about={"target": "my job.yaml"}),
@@ -103,7 +103,7 @@ def test_the_evaluation_before_training_is_remembered() -> None:
     progress = follow([*BEGUN, before, *steps(1, 100), after])
 
     assert progress.first["eval_loss"].value == 8.0
-    assert "evaluation loss fell from 8 to 2 (-75 %)" in render_verdict(progress, 200)
+    assert "evaluation loss fell from 8 to 2 (-75 %)" in render_summary(progress, 200)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_rising_reward_is_the_verdict_of_a_method_that_generates() -> None:
         for step, reward in ((1, 0.2), (2, 0.6))
     )
 
-    assert "; reward rose from 0.200 to 0.600." in render_verdict(follow([*BEGUN, *rewarded]), 9)
+    assert "; reward rose from 0.200 to 0.600." in render_summary(follow([*BEGUN, *rewarded]), 9)
 
 
 def test_training_that_stopped_early_is_told_as_such() -> None:
@@ -155,7 +155,7 @@ def test_training_that_stopped_early_is_told_as_such() -> None:
     end = said("end", step=40, max_steps=100, status="finished", because="a callback stopped training at step 40")
     progress = follow([*BEGUN, *steps(1, 40), end, ended(81, 0), Closed(at_s=81, stage=Stage.SUCCEEDED)])
 
-    assert render_verdict(progress, 99).startswith("Trained 40 of 100 steps in 1 min 20 s, stopped early as asked; ")
+    assert render_summary(progress, 99).startswith("Trained 40 of 100 steps in 1 min 20 s, stopped early as asked; ")
 
 
 def test_a_failed_run_is_told_with_its_reason_and_its_way_on() -> None:
@@ -164,7 +164,7 @@ def test_a_failed_run_is_told_with_its_reason_and_its_way_on() -> None:
     closed = Closed(at_s=61, stage=Stage.FAILED, because="SIGKILL killed it at step 20 of 100")
     progress = follow([*BEGUN, *steps(1, 20), saved, ended(61, -9), closed])
 
-    assert render_verdict(progress, 99).startswith("Failed after 1 min 00 s: SIGKILL killed it at step 20 of 100; ")
+    assert render_summary(progress, 99).startswith("Failed after 1 min 00 s: SIGKILL killed it at step 20 of 100; ")
     assert [each.command for each in next_commands("r", progress.state)] == ["holdfast diagnose r", "holdfast resume r"]
 
 
@@ -173,5 +173,5 @@ def test_a_refused_run_is_told_as_never_started() -> None:
     refused = Closed(at_s=1, stage=Stage.FAILED, because="refused by check: ARG101")
     progress = follow([BEGUN[0], refused])
 
-    assert render_verdict(progress, 9) == "Never started: refused by check: ARG101."
+    assert render_summary(progress, 9) == "Never started: refused by check: ARG101."
     assert [each.command for each in next_commands("r", progress.state)] == ["holdfast check 'my job.yaml'"]

@@ -16,7 +16,7 @@ from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.app.rehearse.isolating import isolate
 from holdfast.app.rehearse.observing import observe
 from holdfast.app.rehearse.playing import Replayer as Replays
-from holdfast.app.rehearse.playing import judge_parts, play
+from holdfast.app.rehearse.playing import judge_parts, run_parts
 from holdfast.app.rehearse.verb import make_order
 from holdfast.catalog.builtin.known_good import good_value, load_known_models, load_known_rows
 from holdfast.cli.main import run_command
@@ -245,14 +245,14 @@ class World:
             Program(path=f"{name}.py", source=source), self.folder / "rehearsals" / name, gpu=False, offline=True
         )
         order = replace(order, known_model=str(self.folder / "known"))
-        return judge_parts(play(self.server, order, 120, lambda _: None), (), imports_s=0.0)
+        return judge_parts(run_parts(self.server, order, 120, lambda _: None), (), imports_s=0.0)
 
     def rehearse(self, job: Job) -> Rehearsal:
         """Go a script's whole path, and ask whose fault it is where it fails."""
         folder = self.folder / "rehearsals" / job.name
         asked = Program(path=f"{job.name}.py", source=job.source, local=job.local)
         order = make_order(asked, folder, gpu=False, offline=True)
-        parts = play(self.server, order, 120, lambda _: None)
+        parts = run_parts(self.server, order, 120, lambda _: None)
         objections = observe(parts["whole"], folder / "whole").objections
         found = judge_parts(parts, objections, imports_s=0.0)
         return isolate(found, parts, order, Replays(self.server, found, 120, lambda _: None), forced=False)

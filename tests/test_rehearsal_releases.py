@@ -15,7 +15,7 @@ import pytest
 
 from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.app.programs import program_of
-from holdfast.app.rehearse.playing import judge_parts, play
+from holdfast.app.rehearse.playing import judge_parts, run_parts
 from holdfast.app.rehearse.verb import make_order, wanted
 from tests.hub import loopback_hub
 from tests.real_world import MODELS, files_of
@@ -107,4 +107,4 @@ def _rehearse(
         server.wait_ready(600)
         for script, program in zip(scripts, programs, strict=True):
             order = make_order(program, folder / script.stem, gpu=False, offline=False)
-            yield script.stem, told(judge_parts(play(server, order, 120, lambda _: None), (), imports_s=0.0))
+            yield script.stem, told(judge_parts(run_parts(server, order, 120, lambda _: None), (), imports_s=0.0))

@@ -21,7 +21,7 @@ from holdfast.core.requirement import Origin, ProjectRequirements, Requirement, 
 from holdfast.core.text import Place
 from holdfast.core.versions import admits, admits_newer, admits_older, can_meet, counts
 from holdfast.engine.resolve import Resolution, choose_python, resolve, resolved_by
-from holdfast.engine.resolve.shelf import environment_of
+from holdfast.engine.resolve.releases import environment_of
 
 HISTORIES: Mapping[str, Mapping[str, Any]] = {
     "trl": {

@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from holdfast.catalog.data.scanned import numbers, tell
+from holdfast.catalog.data.scanned import numbers, rows_phrase
 from holdfast.catalog.formats.settings import ColumnSettings
 from holdfast.core.columns import NULL, STRING, ListOf, Scalar, Struct, Type
 from holdfast.core.document import Document, Unknown
@@ -141,7 +141,7 @@ def test_messages_name_counts_and_rows() -> None:
     (told,) = findings(Scan(rows=5, whole=False, marked=(DamagedRows("null", "text", 1, (2,)),)), "sft")
     assert told.message == "1 of 5 rows that were read has null in `text`: 2"
     assert numbers(DamagedRows("null", "text", 9, tuple(range(9)))) == ": 0, 1, 2, 3, 4, …"
-    assert tell(Scan(rows=2), DamagedRows("one-class", "label", 2), "{is_} true") == "2 of 2 rows are true"
+    assert rows_phrase(Scan(rows=2), DamagedRows("one-class", "label", 2), "{is_} true") == "2 of 2 rows are true"
 
 
 def test_an_empty_frame_and_an_empty_split_are_nothing() -> None:

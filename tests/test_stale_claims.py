@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.app.check.target import answer_question
+from holdfast.app.check.target import check_target
 from holdfast.app.check.target_request import TargetRequest
 from holdfast.core.finding import Severity
 
@@ -83,7 +83,7 @@ def test_a_script_that_follows_a_stale_claim_is_told_so(tmp_path: Path, text: st
     """The finding is there, once, and says what to write instead."""
     script = tmp_path / "train.py"
     script.write_text(HEADER + text, encoding="utf-8")
-    findings = answer_question(TargetRequest(path=str(script))).result.findings
+    findings = check_target(TargetRequest(path=str(script))).result.findings
 
     assert [told in finding.message for finding in findings if finding.code == code] == [True], findings
 
@@ -94,7 +94,7 @@ def test_unsloth_beside_the_newest_trl_is_told_of(tmp_path: Path) -> None:
     script.write_text(
         HEADER.replace('"peft"', '"unsloth"') + "from unsloth import FastLanguageModel\n", encoding="utf-8"
     )
-    findings = answer_question(TargetRequest(path=str(script))).result.findings
+    findings = check_target(TargetRequest(path=str(script))).result.findings
 
     assert "an old one is installed" in next(each.message for each in findings if each.code == "DEP115")
 
@@ -103,6 +103,6 @@ def test_what_is_true_today_is_left_alone(tmp_path: Path) -> None:
     """The same script without the claims has nothing that is wrong."""
     script = tmp_path / "train.py"
     script.write_text(HEADER + SFT.format("warmup_steps=0.1, seed=1"), encoding="utf-8")
-    findings = answer_question(TargetRequest(path=str(script))).result.findings
+    findings = check_target(TargetRequest(path=str(script))).result.findings
 
     assert [finding for finding in findings if finding.severity is not Severity.INFO] == []

@@ -9,7 +9,7 @@ from click import unstyle
 from msgspec import structs
 
 from holdfast.cli.text.answers import render_check, render_errors, render_run, render_runs, render_show, render_verify
-from holdfast.core.checkpoint import CheckpointProblem, Verdict, Wholeness
+from holdfast.core.checkpoint import CheckpointIntegrity, CheckpointProblem, Verdict
 from holdfast.core.errors import JobError, Spot, UsageError
 from holdfast.core.event import AttemptState, RunState, Stage
 from holdfast.engine.run.answers import run_result, verify_result
@@ -215,6 +215,8 @@ def test_no_runs_are_told_with_a_way_to_the_first() -> None:
 def test_a_checkpoints_verdict_comes_first(verdict: Verdict) -> None:
     """Then each file that is wrong, and how."""
     problems = (CheckpointProblem("model.safetensors", "truncated: 1 of 2 bytes"),)
-    told = unstyle(render_verify(verify_result(Wholeness(path="/c", step=500, verdict=verdict, problems=problems))))
+    told = unstyle(
+        render_verify(verify_result(CheckpointIntegrity(path="/c", step=500, verdict=verdict, problems=problems)))
+    )
 
     assert told.splitlines() == [f"{verdict} /c (step 500)", "  model.safetensors: truncated: 1 of 2 bytes"]

@@ -13,7 +13,7 @@ from holdfast.core.calls import Call
 from holdfast.core.document import Document, Key, Unknown, leaves, render_key
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import Case, Finding, Rule, Skip
-from holdfast.core.hidden import hidden_in, unwatched, watched
+from holdfast.core.hidden import hidden_in, track_reads, untracked
 from holdfast.core.mention import Lookup
 from holdfast.core.text import Place
 from holdfast.engine.check.rule_runner import MissingFact, run_rules
@@ -136,13 +136,13 @@ CALL: Final = Call(
         (lambda call: call.positional[1:], {"train.1"}),
         (lambda call: dict(zip(("output_dir",), call.positional, strict=False)), set[str]()),
         (lambda call: [*call.positional], {"train.1"}),
-        (lambda call: unwatched(call).arguments["packing"], set[str]()),
+        (lambda call: untracked(call).arguments["packing"], set[str]()),
     ],
 )
 def test_what_is_read_is_noted(read_by: Any, noted: set[str]) -> None:
     """However it is read; names alone are no secret."""
     reads: dict[str, Unknown] = {}
-    read_by(watched(CALL, reads.setdefault))
+    read_by(track_reads(CALL, reads.setdefault))
 
     assert reads.keys() == noted
 
@@ -151,6 +151,6 @@ def test_a_call_that_hides_nothing_stays_itself() -> None:
     """Watching costs nothing where there is nothing to watch."""
     plain = replace(CALL, arguments={"seed": 1}, positional=())
 
-    assert watched(plain, print) is plain
-    assert unwatched(plain) is plain
+    assert track_reads(plain, print) is plain
+    assert untracked(plain) is plain
     assert hidden_in({"a": [1, (2, Unknown("deep"))]}) == Unknown("deep")

@@ -43,7 +43,7 @@ def rows() -> Iterator[str]:
             or any(re.fullmatch(rf"{stem}(Model|For[A-Z]\w+)", each) for each in converted),
             "targets": name in TARGETS,
         }
-        words = [config, *(mark for mark, is_so in marks.items() if is_so)]
+        words = [config, *(mark for mark, holds in marks.items() if holds)]
         key = name if re.fullmatch(r"[\w-]+", name, re.ASCII) else f'"{name}"'
         yield f'{key} = "{" ".join(words)}"'
 

@@ -13,9 +13,9 @@ from holdfast.core.finding import Finding, Severity
 from holdfast.core.requirement import ProjectRequirements
 from holdfast.engine.check.program import VersionContext, check_program
 from holdfast.engine.check.rule_runner import severity_of
-from holdfast.engine.check.suppress import part_findings
+from holdfast.engine.check.suppress import split_suppressed
 from holdfast.engine.resolve import Resolution
-from holdfast.engine.resolve.once import resolve_once
+from holdfast.engine.resolve.cached import resolve_cached
 from holdfast.rules import all_rules
 
 NOWHERE: Final = "no such environment"
@@ -59,13 +59,13 @@ def read(path: Path) -> Target | None:
 def declared_at(path: Path) -> VersionContext:
     """Return what a file's own project declares, and what that resolves to; no environment is at hand."""
     declared = find_declared(str(path), path.read_text(encoding="utf-8", errors="replace"), environ={}, prefix=NOWHERE)
-    return VersionContext(resolution=resolve_once(declared), declared=declared)
+    return VersionContext(resolution=resolve_cached(declared), declared=declared)
 
 
 def newest_of_all() -> VersionContext:
     """Return the newest releases that fit together, as if they were installed."""
     return VersionContext(
-        resolution=resolve_once(ProjectRequirements()),
+        resolution=resolve_cached(ProjectRequirements()),
         declared=ProjectRequirements(kind="environment", origin="the newest"),
     )
 
@@ -82,7 +82,7 @@ def ask(target: Target, footing: VersionContext) -> list[Said]:
     """Return what the rules find in a file at some versions, without what a comment of its own lets pass."""
     results = check_program(RULES, target.documents, footing)
     found = [result for result in results if isinstance(result, Finding)]
-    standing, _ = part_findings(found, target.documents)
+    standing, _ = split_suppressed(found, target.documents)
     return [_said(finding) for finding in standing]
 
 

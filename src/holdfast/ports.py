@@ -49,7 +49,7 @@ class Backend(Protocol):
         ...
 
     def poll(self, attempt_id: str, *, skip: int) -> PollResult:
-        """Tell how the attempt is, with the reports after the first `skip`."""
+        """Return the state of the attempt, with the reports after the first `skip`."""
         ...
 
     def stop(self, attempt_id: str) -> None:
@@ -89,7 +89,7 @@ class Datasets(Protocol):
     """A place that knows datasets."""
 
     def fetch(self, data: Data, method: Method) -> Dataset:
-        """Return what is known of a dataset. Raises SourceError if that cannot be had."""
+        """Return the known facts about a dataset. Raises SourceError if they are not available."""
         ...
 
 
@@ -97,7 +97,7 @@ class Models(Protocol):
     """A place that knows base models."""
 
     def fetch(self, model: BaseModel) -> ModelFacts:
-        """Return what is known of a base model. Raises SourceError if that cannot be had."""
+        """Return the known facts about a base model. Raises SourceError if they are not available."""
         ...
 
 
@@ -121,11 +121,11 @@ class LocalReferences(Protocol):
         ...
 
     def dataset(self, mention: Reference) -> Dataset | None:
-        """Return what is known of data here, None where it is not here. Raises SourceError if nobody can say."""
+        """Return the facts about local data; None where it is not local. Raises SourceError if that cannot be decided."""
         ...
 
     def model(self, mention: Reference) -> ModelFacts | None:
-        """Return what is known of a model, adapter or tokenizer here, None where it is not here. Raises SourceError."""
+        """Return the facts about a local model, adapter or tokenizer; None where it is not local. Raises SourceError."""
         ...
 
     def tensors(self, mention: Reference) -> frozenset[str] | None:
@@ -145,11 +145,11 @@ class Hub(Protocol):
         ...
 
     def dataset(self, mention: Reference, /) -> Dataset:
-        """Return what is known of a dataset, without reading its rows."""
+        """Return the known facts about a dataset, without reading its rows."""
         ...
 
     def model(self, mention: Reference, /) -> ModelFacts:
-        """Return what is known of a model, an adapter or a tokenizer, without its weights."""
+        """Return the known facts about a model, an adapter or a tokenizer, without its weights."""
         ...
 
     def tensors(self, mention: Reference, /) -> frozenset[str]:
@@ -161,11 +161,11 @@ class Hub(Protocol):
         ...
 
     def link(self, address: str, /) -> Link:
-        """Return what stands at an address."""
+        """Return the target of an address."""
         ...
 
-    def shelf(self, mention: Reference, /) -> RepoTree:
-        """Return what a repository holds now, with digests; never from memory."""
+    def repo_tree(self, mention: Reference, /) -> RepoTree:
+        """Return the current files of a repository with their digests; never from the cache."""
         ...
 
 
@@ -259,7 +259,7 @@ class Machines(Protocol):
     """The machine a job will run on."""
 
     def fetch(self) -> Machine:
-        """Return what is known of it."""
+        """Return the known facts about the machine."""
         ...
 
 
@@ -275,7 +275,7 @@ class Store(Protocol):
         ...
 
     def outline(self, run: str) -> list[Event]:
-        """Return what a list of runs needs: as `read`, of the many reported steps only the last of each attempt."""
+        """Return the events that a list of runs needs: as `read`, of the many reported steps only the last of each attempt."""
         ...
 
     def runs(self) -> list[str]:
@@ -290,7 +290,7 @@ class Orders(Protocol):
     """What the person at the terminal asks of a supervisor meanwhile."""
 
     def take(self) -> Order | None:
-        """Return what was asked since the last call, once."""
+        """Return the order given since the last call, once."""
         ...
 
 

@@ -89,10 +89,10 @@ class PackageRecord:
     history: ReleaseHistory
     messages: MessageHistory
 
-    def add(self, read: WheelContents) -> None:
+    def add(self, contents: WheelContents) -> None:
         """Add a release that is not yet there."""
-        self.history.add(read.release)
-        self.messages.add(read.release.version, read.messages)
+        self.history.add(contents.release)
+        self.messages.add(contents.release.version, contents.messages)
 
     def save(self, folders: tuple[Path, Path], made: str) -> None:
         """Write both, dated."""
@@ -110,7 +110,7 @@ class ReleaseSource(Protocol):
         ...
 
     def read(self, package: str, version: str) -> WheelContents:
-        """Return what one of them offers and says."""
+        """Return the API and the messages of one release."""
         ...
 
 
@@ -146,7 +146,7 @@ class InstalledPackages:
 
 
 def read_file(wheel: Path) -> WheelContents:
-    """Return what the release in a wheel offers and says.
+    """Return the API and the messages of the release in a wheel.
 
     Raises:
         SourceError: It is no wheel.
@@ -154,9 +154,9 @@ def read_file(wheel: Path) -> WheelContents:
     return _read(read_wheel(wheel))
 
 
-def _read(found: ReleaseSources) -> WheelContents:
-    release = read_release(found.package, found.version, found.date, found.metadata, found.modules)
-    return WheelContents(release, frozenset(read_messages(found.package, found.modules)))
+def _read(sources: ReleaseSources) -> WheelContents:
+    release = read_release(sources.package, sources.version, sources.date, sources.metadata, sources.modules)
+    return WheelContents(release, frozenset(read_messages(sources.package, sources.modules)))
 
 
 def _chosen(packages: Iterable[str]) -> tuple[str, ...]:
@@ -187,7 +187,7 @@ def _build(
 
 
 def _update(
-    packages: Sequence[str], folders: tuple[Path, Path], shelf: ReleaseSource, on_progress: Progress
+    packages: Sequence[str], folders: tuple[Path, Path], source: ReleaseSource, on_progress: Progress
 ) -> dict[str, list[str]]:
     """Add what is to be had and the history has not; every history is dated today, those without news as well."""
     texts = load_texts(newest_folder(BUILTIN)) | load_texts(folders[0])
@@ -199,10 +199,10 @@ def _update(
             parse_history(texts[package]) if package in texts else ReleaseHistory(package),
             parse_messages(said[package]) if package in said else MessageHistory(package),
         )
-        added[package] = _news(shelf.versions(package), kept.history.versions)
+        added[package] = _news(source.versions(package), kept.history.versions)
         for version in added[package]:
             on_progress(f"{package} {version}")
-            kept.add(shelf.read(package, version))
+            kept.add(source.read(package, version))
         kept.save(folders, made)
     for package in sorted(set(texts) - set(packages)):
         save_text(folders[0], package, texts[package])  # a folder of histories is whole
@@ -212,7 +212,7 @@ def _update(
 
 
 def _messages(folder: Path) -> dict[str, str]:
-    """Return what is known of the libraries' messages, by package: the newest of each."""
+    """Return the known messages of the libraries by package: the newest of each."""
     places = (messages_folder(BUILTIN), messages_folder(newest_folder(BUILTIN)), folder)
     return {package: text for place in places for package, text in load_texts(place, SUFFIX).items()}
 

@@ -10,7 +10,7 @@ from holdfast.engine.check.rule_runner import run_rules
 
 
 def objections(rule: Rule, case: Case) -> tuple[str, ...]:
-    """Return what a rule finds in an example, each thing once, with its line."""
+    """Return a rule's distinct findings for an example, with their lines."""
     facts = {"api": Api({**newest(), **case.versions}), **case.facts}
     found = (result for document in _read(case) for result in run_rules([rule], document, facts))
     told = (_rendered_finding(result) for result in found if isinstance(result, Finding))

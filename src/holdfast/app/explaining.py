@@ -63,7 +63,7 @@ def _index() -> tuple[Json, str]:
 
 
 def _find(code: str) -> tuple[Json, str]:
-    """Return what has a name, as JSON and as text; a rule and the failure that it prevents may share one.
+    """Return the entry with a name, as JSON and as text; a rule and the failure that it prevents may share one.
 
     Raises:
         UsageError: Nothing has.
@@ -106,7 +106,7 @@ def _class_json(signature: Signature) -> Json:
 
 
 def _suggestion(code: str) -> str:
-    """Return what was meant, or where the names stand."""
+    """Return the nearest name, or the place where the names are listed."""
     known = {name.lower(): name for name in names()}
     near = nearest(code.lower(), tuple(known))
     area = code[:3].upper()

@@ -10,13 +10,13 @@ from holdfast.core.errors import UsageError
 from holdfast.engine.check.answers import JOB_FILES
 
 
-def interpreter_of(asked: Program) -> tuple[str, ...]:
+def interpreter_of(program: Program) -> tuple[str, ...]:
     """Return the words that run a program's script.
 
     Raises:
         UsageError: No environment at hand serves, and uv is not installed.
     """
-    return select_interpreter(asked.path, asked.source, {"python": asked.python}, asked.added)
+    return select_interpreter(program.path, program.source, {"python": program.python}, program.added)
 
 
 def program_of(target: str, sets: Sequence[str], arguments: Sequence[str]) -> Program:

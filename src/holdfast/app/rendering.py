@@ -26,9 +26,9 @@ def render(target: PathName, *, set: Overrides = ()) -> str:  # noqa: A002 - the
     return script_of(read_target(fspath(target), as_overrides(set)))
 
 
-def script_of(asked: Target) -> str:
+def script_of(target: Target) -> str:
     """Return the script that trains: rendered from a job, or the user's own."""
-    if asked.job is None:
-        return asked.document.text
-    sources = read_referred(referred_files(asked.job), asked.document.path)
-    return render_script(asked.job, name=name_job(asked.job, asked.document.path), sources=sources)
+    if target.job is None:
+        return target.document.text
+    sources = read_referred(referred_files(target.job), target.document.path)
+    return render_script(target.job, name=name_job(target.job, target.document.path), sources=sources)

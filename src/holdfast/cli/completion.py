@@ -14,7 +14,7 @@ def complete_codes(_: click.Context, __: click.Parameter, incomplete: str) -> li
 
 
 def complete_explained(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return what can be explained and begins so: areas, codes and names of rules, classes of failure, keys of a job."""
+    """Return the names that `explain` knows with this beginning: areas, codes and names of rules, classes of failure, job keys."""
     from holdfast import signatures
 
     others = [*rule_names().values(), *signatures.class_names(), "job", *_keys()]
@@ -42,7 +42,7 @@ def complete_logs(ctx: click.Context, param: click.Parameter, incomplete: str) -
 
 
 def complete_folders(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return what makes the shell complete folders."""
+    """Return the completion that makes the shell complete folders."""
     return [CompletionItem(incomplete, type="dir")]
 
 

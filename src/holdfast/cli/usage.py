@@ -37,7 +37,7 @@ class CommandGroup(click.Group):
 
 
 def translate_usage_error(error: click.UsageError, command: str) -> UsageError:
-    """Return what click objects to as an error of ours.
+    """Return click's usage error as one of ours.
 
     Args:
         error: What click raised.

@@ -15,7 +15,7 @@ class CheckpointProblem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wholeness:
+class CheckpointIntegrity:
     """What was found out about a checkpoint.
 
     Attributes:

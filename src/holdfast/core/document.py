@@ -78,7 +78,7 @@ class Rename:
 
 
 @dataclass(frozen=True, slots=True)
-class CallAs:
+class ReplaceCall:
     """Write a program's call as another expression; its arguments stay, and so do the values.
 
     Attributes:
@@ -94,7 +94,7 @@ class CallAs:
 
 ValueEdit = Set | Remove | Rename
 """What changes values."""
-Edit = ValueEdit | CallAs
+Edit = ValueEdit | ReplaceCall
 
 
 Kind = Literal["job", "script", "command", "data"]
@@ -174,7 +174,7 @@ class Document:
         Raises:
             KeyError: See `apply_edits`.
         """
-        made = tuple(edit for edit in edits if not isinstance(edit, CallAs))
+        made = tuple(edit for edit in edits if not isinstance(edit, ReplaceCall))
         moved = {_key_after(edit): origin for edit in made if not isinstance(edit, Remove)}
         touched = {parse_key(edit.key) for edit in made} | set(moved)
 
@@ -235,7 +235,7 @@ def apply_edits(values: Mapping[str, Any], edits: Iterable[Edit]) -> dict[str, A
     """
     result = dict(values)
     for edit in edits:
-        if not isinstance(edit, CallAs):
+        if not isinstance(edit, ReplaceCall):
             result = _edited(result, parse_key(edit.key), edit)
     return result
 
@@ -254,7 +254,7 @@ def _spelled_out(value: Any, at: Key) -> Any:
 
 
 def _name_in(value: Any, part: str | int) -> str | int | Absent:
-    """Return how a mapping or list spells a part of a key; digits may also be a mapping's key."""
+    """Return the key or index in a mapping or list that a part of a key names; digits may also be a mapping's key."""
     if isinstance(value, list):
         return part if isinstance(part, int) and part < len(value) else ABSENT
     names = (part, str(part)) if isinstance(value, Mapping) else ()

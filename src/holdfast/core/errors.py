@@ -3,6 +3,7 @@
 * HoldfastError
   - UsageError        the question was wrong: bad option, missing target, missing extra
     - JobError        a job file breaks its schema; raised in a GroupedError, all at once
+      - RuleError     a rule objects to a job file that breaks its schema too
     - LaterPythonError  a script is written for a newer Python than this one
   - SourceError       a fact could not be had: a file, a dataset, the Hub
   - BackendError      a place to run refused or broke
@@ -12,7 +13,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from holdfast.core.finding import Rule  # for the type alone: every program imports the errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,19 @@ class UsageError(HoldfastError):
 
 class JobError(UsageError):
     """A job file breaks its schema."""
+
+
+class RuleError(JobError):
+    """A rule objects to a job file that breaks its schema too.
+
+    Attributes:
+        message: What the rule says.
+        rule: The rule.
+    """
+
+    def __init__(self, message: str, rule: "Rule", *, where: Spot, fix: str) -> None:
+        super().__init__(f"{rule.code} {message}", where=where, fix=fix)
+        self.message, self.rule = message, rule
 
 
 class LaterPythonError(UsageError):

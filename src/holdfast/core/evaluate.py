@@ -120,7 +120,7 @@ def reason_among(values: Iterable[Any]) -> Unknown:
 
 
 def apply_operator(symbol: ast.AST, *operands: Any) -> Any:
-    """Return what an operator yields; `Unknown` where an operand is no plain value, or where it would raise.
+    """Return the result of an operator; `Unknown` where an operand is no plain value, or where it would raise.
 
     >>> apply_operator(ast.Add(), 1, 2), apply_operator(ast.Not(), [])
     (3, True)
@@ -131,7 +131,7 @@ def apply_operator(symbol: ast.AST, *operands: Any) -> Any:
 
 
 def compare(symbols: Sequence[ast.cmpop], operands: Sequence[Any]) -> Any:
-    """Return what `a < b < c` yields: one comparison that is False decides, whatever the others are.
+    """Return the result of `a < b < c`: one comparison that is False decides, whatever the others are.
 
     >>> compare([ast.Lt(), ast.Lt()], [UNKNOWN, 2, 1])
     False
@@ -143,7 +143,7 @@ def compare(symbols: Sequence[ast.cmpop], operands: Sequence[Any]) -> Any:
 
 
 def call_pure(function: Callable[..., Any], operands: Sequence[Any], /, **named: Any) -> Any:
-    """Return what a function without effects gives for plain values; `Unknown` if it raises, or gives something huge."""
+    """Return the result of a function without effects for plain values; `Unknown` if it raises, or returns something huge."""
     given = (*operands, *named.values())
     if not all(map(_is_plain, given)) or _would_grow(function, operands):
         return reason_among(given)
@@ -248,7 +248,7 @@ def _subscript(node: ast.Subscript, lookup: Lookup) -> Any:
 
 
 def _call(node: ast.Call, lookup: Lookup) -> Any:
-    """Return what a pure builtin or a pure method of a plain value gives; other calls are the lookup's."""
+    """Return the result of a pure builtin or a pure method of a plain value; the lookup evaluates other calls."""
     function = _pure(node.func, lookup)
     if function is None or any(keyword.arg is None for keyword in node.keywords):
         return lookup(node)

@@ -288,10 +288,10 @@ def advance(state: RunState, event: Event) -> RunState:
     return replace(state, seen_s=event.at_s)
 
 
-def _after_push(state: RunState, repository: str, said: Mapping[str, Any]) -> RunState:
+def _after_push(state: RunState, repository: str, report: Mapping[str, Any]) -> RunState:
     """Return the state after a push began: what was found there before is out of date."""
     deliveries = {name: found for name, found in state.deliveries.items() if name != repository}
-    return replace(state, pushes={**state.pushes, repository: said}, deliveries=deliveries)
+    return replace(state, pushes={**state.pushes, repository: report}, deliveries=deliveries)
 
 
 def changes(state: RunState, event: Event) -> bool:
@@ -312,19 +312,19 @@ def _advance_attempt(attempt: AttemptState, event: Started | Reported | Polled) 
             return _advance_report(attempt, event.said)
 
 
-def _advance_report(attempt: AttemptState, said: Mapping[str, Any]) -> AttemptState:
-    kind = said.get("event")
+def _advance_report(attempt: AttemptState, report: Mapping[str, Any]) -> AttemptState:
+    kind = report.get("event")
     metrics = dict(attempt.metrics)
-    if kind == "step" and isinstance(said.get("loss"), (int, float)):
-        metrics["train_loss"] = said["loss"]
+    if kind == "step" and isinstance(report.get("loss"), (int, float)):
+        metrics["train_loss"] = report["loss"]
     if kind == "evaluate":
-        metrics |= {name: value for name, value in said.get("metrics", {}).items() if isinstance(value, (int, float))}
+        metrics |= {name: value for name, value in report.get("metrics", {}).items() if isinstance(value, (int, float))}
     return replace(
         attempt,
         reports=attempt.reports + 1,
-        steps=said.get("step") or attempt.steps,
-        max_steps=said.get("max_steps") or attempt.max_steps,
-        end=said if kind == "end" else None,
+        steps=report.get("step") or attempt.steps,
+        max_steps=report.get("max_steps") or attempt.max_steps,
+        end=report if kind == "end" else None,
         metrics=metrics,
     )
 

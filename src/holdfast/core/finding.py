@@ -184,7 +184,7 @@ class Rule:
         return f"<{self.code} {self.name}>"
 
     def as_json(self) -> dict[str, Any]:
-        """Return what the rule is, as JSON spells it."""
+        """Return the rule as JSON."""
         return {
             "code": self.code,
             "name": self.name,

@@ -34,14 +34,14 @@ class HiddenArguments:
 
 
 def hidden_in(value: Any) -> Unknown | None:
-    """Return what is hidden of a value, however deep; None where all of it is known."""
+    """Return the hidden part of a value, however deep; None where all of it is known."""
     if isinstance(value, Unknown):
         return value
     parts: Any = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
     return next((found for part in parts if (found := hidden_in(part))), None)
 
 
-def watched(call: Call, note: Callable[[str, Unknown], object]) -> Call:
+def track_reads(call: Call, note: Callable[[str, Unknown], object]) -> Call:
     """Return a call that notes which of its hidden arguments are read; the call itself where it hides none."""
     hidden: dict[str | int, Unknown] = {
         name: found for name, value in call.arguments.items() if (found := hidden_in(value))
@@ -52,32 +52,30 @@ def watched(call: Call, note: Callable[[str, Unknown], object]) -> Call:
     watch = HiddenArguments(call.key, hidden, note)
     return replace(
         call,
-        arguments=WatchedArguments(call.arguments, watch),
-        positional=WatchedPositions(call.positional, watch),
+        arguments=TrackedArguments(call.arguments, watch),
+        positional=TrackedPositions(call.positional, watch),
     )
 
 
-def watched_settings(
-    key: str, settings: Mapping[str, Any], note: Callable[[str, Unknown], object]
-) -> Mapping[str, Any]:
+def track_settings(key: str, settings: Mapping[str, Any], note: Callable[[str, Unknown], object]) -> Mapping[str, Any]:
     """Return settings under a key that note which of the hidden ones are read; the settings themselves where none is hidden."""
     hidden: dict[str | int, Unknown] = {name: found for name, value in settings.items() if (found := hidden_in(value))}
-    return WatchedArguments(settings, HiddenArguments(key, hidden, note)) if hidden else settings
+    return TrackedArguments(settings, HiddenArguments(key, hidden, note)) if hidden else settings
 
 
 def plain(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return settings that note nothing."""
-    return settings.plain if isinstance(settings, WatchedArguments) else settings
+    return settings.plain if isinstance(settings, TrackedArguments) else settings
 
 
-def unwatched(call: Call) -> Call:
+def untracked(call: Call) -> Call:
     """Return a call that notes nothing, for what tells by itself which hidden values decide something."""
-    if not isinstance(call.positional, WatchedPositions):
+    if not isinstance(call.positional, TrackedPositions):
         return call
     return replace(call, arguments=plain(call.arguments), positional=call.positional.plain)
 
 
-class WatchedArguments(dict[str, Any]):
+class TrackedArguments(dict[str, Any]):
     """Arguments by name. The names are known: asking for those alone notes nothing."""
 
     def __init__(self, plain: Mapping[str, Any], watch: HiddenArguments) -> None:
@@ -107,7 +105,7 @@ class WatchedArguments(dict[str, Any]):
         return ValuesView(self)
 
 
-class WatchedPositions(tuple[Any, ...]):  # noqa: SLOT001 - slots of a tuple can hold nothing
+class TrackedPositions(tuple[Any, ...]):  # noqa: SLOT001 - slots of a tuple can hold nothing
     """Arguments by position."""
 
     plain: tuple[Any, ...]

@@ -24,7 +24,7 @@ from pydantic.fields import FieldInfo
 from holdfast.core.document import Document, Key
 from holdfast.core.errors import GroupedError
 from holdfast.core.job_examples import EXAMPLES
-from holdfast.core.job_problems import FUNCTION, NAME, tell_problems
+from holdfast.core.job_problems import FUNCTION, NAME, job_errors
 from holdfast.core.methods import Method
 
 SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -300,7 +300,7 @@ def parse_job(document: Document) -> Job:
     try:
         return Job.model_validate(dict(document.values))
     except ValidationError as error:
-        problems = tell_problems(document, error.errors(include_url=False), known_keys)
+        problems = job_errors(document, error.errors(include_url=False), known_keys)
     raise GroupedError(f"{document.path} is no job", problems)
 
 

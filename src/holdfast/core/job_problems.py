@@ -92,8 +92,8 @@ TRAINER_ARGUMENTS = frozenset(
 """The trainer's commonest arguments, which people look for at the top level. Source: the config classes of TRL 1.16."""
 
 
-def tell_problems(document: Document, errors: Iterable[Mapping[str, Any]], known: KnownKeys) -> list[JobError]:
-    """Return what pydantic's errors say, in the order of the file; what came from elsewhere is last.
+def job_errors(document: Document, errors: Iterable[Mapping[str, Any]], known: KnownKeys) -> list[JobError]:
+    """Return pydantic's errors as job errors, in the order of the file; those from elsewhere are last.
 
     A required key that is merely misspelt is one problem, not two.
 
@@ -103,7 +103,7 @@ def tell_problems(document: Document, errors: Iterable[Mapping[str, Any]], known
         known: Gives the names that may stand under a key path.
     """
     errors = list(errors)
-    meant = {error["loc"]: _meant(error["loc"], known) for error in errors if error["type"] == "extra_forbidden"}
+    meant = {error["loc"]: meant_keys(error["loc"], known) for error in errors if error["type"] == "extra_forbidden"}
     misspelt = {key for keys in meant.values() for key in keys}
     problems = [
         _problem(document, error, meant.get(error["loc"], ()), known)
@@ -117,7 +117,7 @@ def _order(spot: Spot, path: str) -> tuple[bool, int, int]:
     return (spot.path != path, spot.line or 0, spot.column or 0)
 
 
-def _meant(key: Key, known: KnownKeys) -> tuple[Key, ...]:
+def meant_keys(key: Key, known: KnownKeys) -> tuple[Key, ...]:
     """Return the keys that an unknown one may stand for: its name in another place, else the likest name."""
     name, above = str(key[-1]), key[:-1]
     places = [(), *((part,) for part in known(()))]
@@ -176,7 +176,7 @@ def _is_private(error: Mapping[str, Any]) -> bool:
 
 
 def _expected(error: Mapping[str, Any]) -> str:
-    """Return what should stand there."""
+    """Return the expected value as a phrase."""
     if error["type"] == "model_type" and error["loc"] in SHORT_FOR:
         return f"text, or a mapping with a `{SHORT_FOR[error['loc']]}`"
     if error["type"] == "string_pattern_mismatch":
@@ -188,7 +188,7 @@ def _expected(error: Mapping[str, Any]) -> str:
 
 
 def _advice(error: Mapping[str, Any]) -> str:
-    """Return how to fix a wrong value."""
+    """Return the fix for a wrong value."""
     value, name = error["input"], error["loc"][-1]
     shown = "…" if _is_private(error) or isinstance(value, (dict, list)) else value
     below = f"write its keys under `{name}:`, on lines of their own, indented"
@@ -218,7 +218,7 @@ def _boolean(value: Any) -> str | None:
 
 
 def _number(value: Any) -> str | None:
-    """Say how to write the number that text, or a whole number with a point or an exponent, stands for."""
+    """Return the number that a text, or a whole number with a point or an exponent, stands for, as YAML."""
     try:
         number = float(value.replace("_", "") if isinstance(value, str) else value)
     except (TypeError, ValueError):

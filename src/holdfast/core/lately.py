@@ -8,7 +8,7 @@ Asked = ParamSpec("Asked")
 Each = TypeVar("Each")
 
 
-def lately(function: Callable[Asked, Iterable[Each]]) -> Callable[Asked, tuple[Each, ...]]:
+def cache_last_call(function: Callable[Asked, Iterable[Each]]) -> Callable[Asked, tuple[Each, ...]]:
     """Return the function with its last answer remembered, for as long as it is asked with the very same arguments.
 
     Arguments are the same when they are one object: documents are long, and no two of them are compared.

@@ -3,14 +3,16 @@
 import ast
 
 
-def required_parameters(given: ast.arguments) -> tuple[str, ...]:
+def required_parameters(parameters: ast.arguments) -> tuple[str, ...]:
     """Return the names of the parameters that have no default, in order.
 
     >>> tree = ast.parse("def score(completions, answer, scale=1, *, unit, **rest): ...")
     >>> required_parameters(tree.body[0].args)
     ('completions', 'answer', 'unit')
     """
-    positional = [*given.posonlyargs, *given.args]
-    first = positional[: len(positional) - len(given.defaults)]
-    keywords = (one for one, default in zip(given.kwonlyargs, given.kw_defaults, strict=True) if default is None)
+    positional = [*parameters.posonlyargs, *parameters.args]
+    first = positional[: len(positional) - len(parameters.defaults)]
+    keywords = (
+        one for one, default in zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True) if default is None
+    )
     return tuple(each.arg for each in (*first, *keywords))

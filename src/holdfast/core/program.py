@@ -78,7 +78,7 @@ class Outcome:
 def construct(
     path: str,
     programs: Sequence[MethodChecks],
-    given: Mapping[str, KnownValue],
+    arguments: Mapping[str, KnownValue],
     *,
     versions: Mapping[str, str] | None = None,
     ancestors: Callable[[str], Sequence[str]] = lambda _: (),
@@ -88,7 +88,7 @@ def construct(
     Args:
         path: The class.
         programs: Its own checks and those of its ancestors, nearest first.
-        given: The arguments, by name; for a dataclass with its defaults, without keys.
+        arguments: The arguments, by name; for a dataclass with its defaults, without keys.
         versions: The libraries' versions, for checks that ask for them.
         ancestors: Gives the dotted paths of a class and its bases, for checks of a value's type.
 
@@ -98,14 +98,14 @@ def construct(
     'not both, 1'
     """
     if not programs:
-        return Outcome(Instance(path, given))
+        return Outcome(Instance(path, arguments))
     run = _Run(programs, Values(versions or {}, ancestors))
     method = programs[0].method
-    made = Instance(path, {} if method == "__init__" else given)
+    made = Instance(path, {} if method == "__init__" else arguments)
     state = run.values.unpack(made, {})
-    state, _ = run.call(method, -1, state, _bound(made, given if method == "__init__" else {}))
+    state, _ = run.call(method, -1, state, _bound(made, arguments if method == "__init__" else {}))
     if run.errors:
-        written = {name: known for name, known in given.items() if known.keys}
+        written = {name: known for name, known in arguments.items() if known.keys}
         return Outcome(Instance(path, written), tuple(run.errors), tuple(run.warned), tuple(run.doubted))
     return Outcome(run.values.pack(made, state), (), tuple(run.warned), tuple(run.doubted))
 
@@ -130,22 +130,24 @@ class _Run:
     frames: list[_Frame] = field(default_factory=list[_Frame])
     unsure: int = 0
 
-    def call(self, name: str, after: int, state: State, given: Mapping[str, KnownValue]) -> tuple[State, KnownValue]:
+    def call(
+        self, name: str, after: int, state: State, arguments: Mapping[str, KnownValue]
+    ) -> tuple[State, KnownValue]:
         """Run the nearest definition of a method behind `after`, and return the state after it and its value."""
         found = self._definition(name, after)
         if found is None or len(self.frames) > DEEPEST:
             return state, BLANK
         index, function = found
         inside: State = {key: value for key, value in state.items() if not isinstance(key, str)}
-        for parameter, known in _parameters(function, given, self.values):
+        for parameter, known in _parameters(function, arguments, self.values):
             inside = self.values.unpack(known.value, inside | {parameter: known})
         spec = function.args
         if spec.kwarg:
             named = {each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
-            rest = {name: known for name, known in given.items() if name not in named}
+            rest = {name: known for name, known in arguments.items() if name not in named}
             inside[f"**{spec.kwarg.arg}"] = KnownValue(Instance("", rest))
         if spec.vararg:
-            inside[f"*{spec.vararg.arg}"] = given.get("*", KnownValue([]))
+            inside[f"*{spec.vararg.arg}"] = arguments.get("*", KnownValue([]))
         frame = _Frame(index)
         self.frames.append(frame)
         ended = self._block(function.body, inside)
@@ -211,7 +213,7 @@ class _Run:
         return self.call(name, after, state, self._arguments(node, function[1], state))
 
     def _arguments(self, node: ast.Call, function: ast.FunctionDef, state: State) -> dict[str, KnownValue]:
-        """Return what a call gives, by the names of the parameters; what is not known of it may be anything."""
+        """Return a call's arguments by parameter name; unpacked arguments that are unknown may be any."""
         names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
         given = {"self": state.get("self", BLANK)}
         positional = [each for each in node.args if not self._is_empty(each, state)]
@@ -298,8 +300,8 @@ class _Run:
         tell(Notice(exception, self.values.rendered(message, state), reads, home))
 
 
-def _bound(made: Instance, given: Mapping[str, KnownValue]) -> dict[str, KnownValue]:
-    return {**given, "self": KnownValue(made)}
+def _bound(instance: Instance, arguments: Mapping[str, KnownValue]) -> dict[str, KnownValue]:
+    return {**arguments, "self": KnownValue(instance)}
 
 
 def _without_things(state: State) -> State:
@@ -307,9 +309,9 @@ def _without_things(state: State) -> State:
 
 
 def _parameters(
-    function: ast.FunctionDef, given: Mapping[str, KnownValue], values: Values
+    function: ast.FunctionDef, arguments: Mapping[str, KnownValue], values: Values
 ) -> Iterator[tuple[str, KnownValue]]:
-    """Yield what a function's parameters are: what is given, else their defaults, else unknown."""
+    """Yield a function's parameters with their values: the argument, else the default, else unknown."""
     spec = function.args
     places = [*spec.posonlyargs, *spec.args]
     defaults: dict[str, ast.expr | None] = dict.fromkeys(each.arg for each in (*places, *spec.kwonlyargs))
@@ -319,7 +321,7 @@ def _parameters(
     defaults |= {each.arg: value for each, value in zip(spec.kwonlyargs, spec.kw_defaults, strict=True)}
     for name, default in defaults.items():
         otherwise = values.known(default, {}) if default else BLANK
-        yield name, given.get(name, otherwise)
+        yield name, arguments.get(name, otherwise)
 
 
 @cache

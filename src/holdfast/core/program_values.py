@@ -39,7 +39,7 @@ class KnownValue:
     keys: frozenset[str] = frozenset()
 
     def join(self, other: "KnownValue", decided_by: frozenset[str] = frozenset()) -> "KnownValue":
-        """Return what is known of it if it may be either of two; where they differ, it comes from what decides, too."""
+        """Return the value known to be either of two; where they differ, it also depends on the deciding condition."""
         same = type(self.value) is type(other.value) and self.value == other.value
         keys = self.keys | other.keys
         return KnownValue(self.value, keys) if same else KnownValue(UNKNOWN, keys | decided_by)
@@ -78,7 +78,7 @@ class Values:
     ancestors: Callable[[str], Sequence[str]]
 
     def known(self, node: ast.expr, state: State) -> KnownValue:
-        """Return what an expression gives."""
+        """Return the known value of an expression."""
         if isinstance(node, ast.Name | ast.Attribute):
             return self._found(node, state)
         return KnownValue(evaluate(node, self._lookup(state)), self.keys(node, state))
@@ -97,10 +97,10 @@ class Values:
         texts = (evaluate(part, self._lookup(state)) for part in parts)
         return "".join(text if isinstance(text, str) else "…" for text in texts)
 
-    def assign(self, target: ast.expr, known: KnownValue, state: State) -> State:
+    def assign(self, target: ast.expr, value: KnownValue, state: State) -> State:
         """Return the state after an assignment; giving `__dict__` a value forgets all attributes."""
         if isinstance(target, ast.Name):
-            return self.unpack(known.value, state | {target.id: known})
+            return self.unpack(value.value, state | {target.id: value})
         if not isinstance(target, ast.Attribute):
             return state
         owner = self._found(target.value, state).value
@@ -108,7 +108,7 @@ class Values:
             return state
         if target.attr == "__dict__":
             return {key: each for key, each in state.items() if isinstance(key, str) or key[0] != id(owner)}
-        return self.unpack(known.value, state | {(id(owner), target.attr): known})
+        return self.unpack(value.value, state | {(id(owner), target.attr): value})
 
     def unpack(self, value: Any, state: State) -> State:
         """Return the state with the attributes of an instance in it."""
@@ -120,13 +120,13 @@ class Values:
                 held = self.unpack(known.value, held)
         return held | state
 
-    def pack(self, made: Instance, state: State) -> Instance:
+    def pack(self, instance: Instance, state: State) -> Instance:
         """Return an instance with the attributes that it has in a state."""
-        held = {key[1]: known for key, known in state.items() if not isinstance(key, str) and key[0] == id(made)}
-        return Instance(made.path, held)
+        held = {key[1]: known for key, known in state.items() if not isinstance(key, str) and key[0] == id(instance)}
+        return Instance(instance.path, held)
 
     def join(self, one: State, other: State, decided_by: frozenset[str] = frozenset()) -> State:
-        """Return what is known after one of two ways was gone. States are never changed: on many ways nothing was assigned.
+        """Return the state after one of two branches. States are never changed: on many branches nothing is assigned.
 
         Args:
             one: The state after the one.
@@ -161,13 +161,13 @@ class Values:
                 case ast.GeneratorExp() | ast.ListComp() | ast.SetComp():
                     return self._each(node, state)
                 case ast.Call(func=ast.Name(name)):
-                    return self._asked(name, node, [evaluate(each, look) for each in node.args])
+                    return self._call_answer(name, node, [evaluate(each, look) for each in node.args])
                 case _:
                     return UNKNOWN
 
         return look
 
-    def _asked(self, name: str, node: ast.Call, values: Sequence[Any]) -> Any:
+    def _call_answer(self, name: str, node: ast.Call, values: Sequence[Any]) -> Any:
         """Return the answer to a question that a program asks by a call."""
         match name, values:
             case "isinstance", [value, _]:

@@ -48,11 +48,11 @@ class PartResult:
     elapsed_s: float = 0.0
 
     def told(self, event: str) -> tuple[Told, ...]:
-        """Return what the hooks said by way of one event, in order."""
+        """Return the hooks' records of one event, in order."""
         return tuple(each for each in self.tellings if each["event"] == event)
 
     def facts(self, about: str) -> tuple[Told, ...]:
-        """Return what the script asked the libraries for, about one thing."""
+        """Return the recorded requests of the script to the libraries about one thing."""
         return tuple(each for each in self.told("fact") if each["about"] == about)
 
     def first(self, about: str) -> Told:
@@ -60,7 +60,7 @@ class PartResult:
         return next(iter(self.facts(about)), {})
 
     def happened(self, event: str) -> tuple[Told, ...]:
-        """Return what the runtime said by way of one event, in order."""
+        """Return the runtime's records of one event, in order."""
         return tuple(each for each in self.events if each["event"] == event)
 
     @property

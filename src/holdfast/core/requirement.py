@@ -112,7 +112,7 @@ class ProjectRequirements:
 
 
 def parse_requirement(text: str, place: Place) -> Requirement | RequirementProblem:
-    """Return what one requirement says, in the words of PEP 508, or what is wrong with it.
+    """Return one requirement parsed by PEP 508, or its problem.
 
     >>> parse_requirement("trl[peft]>=0.12", Place("r.txt")).specifier, parse_requirement("trl>>1", Place("r.txt")).what
     ('>=0.12', "'trl>>1' is no requirement")

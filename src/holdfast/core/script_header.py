@@ -18,7 +18,7 @@ def find_header(script: str) -> str:
 
 
 def read_header(script: str, path: str) -> Mapping[str, Any]:
-    r"""Return what a script's header says, empty where it has none.
+    r"""Return the content of a script's header; empty where it has none.
 
     Args:
         script: Its source.

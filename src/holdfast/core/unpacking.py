@@ -11,7 +11,7 @@ OPENINGS = ("{", "[")
 
 
 def unpackers(columns: Mapping[str, Type]) -> dict[str, Callable[[Any], Any]]:
-    """Return what makes values of what a frame holds, for the columns that need it."""
+    """Return the functions that unpack the values of a frame, for the columns that need one."""
     mixed = {name: kind for name, kind in columns.items() if any(part.word == "json" for part in scalars_of(kind))}
     return {name: partial(unpack, kind=kind) for name, kind in mixed.items()}
 
@@ -48,7 +48,7 @@ def unpack(value: Any, *, kind: Type) -> Any:
 
 
 def _parsed(text: Any) -> Any:
-    """Return what a JSON text holds; a plain text stays one."""
+    """Return the content of a JSON text; a plain text stays one."""
     if not isinstance(text, str) or not text.startswith(OPENINGS):
         return text
     try:

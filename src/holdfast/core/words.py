@@ -88,7 +88,7 @@ def _literal(part: str) -> str:
 
 
 def _rank(words: Sequence[str]) -> tuple[bool, bool, float]:
-    """Return how good a set of words is: none too short, no common ones, long ones, few."""
+    """Return a sort key for a set of words: none too short, no common ones, long ones, few."""
     shortest = min(map(len, words))
     return (
         shortest >= SHORTEST,

@@ -43,7 +43,7 @@ def lineage(package: PackageModules, cls: ClassStatement, steps: int = STEPS) ->
 
 
 def read_class(package: PackageModules, cls: ClassStatement) -> ClassEntry:
-    """Return what a class takes, what its own methods take, and what it checks when it is made."""
+    """Return a class's parameters, those of its own methods, and the checks in its constructor."""
     line = lineage(package, cls)
     entry = ClassEntry(
         bases=[each for each in line if isinstance(each, str) and each not in HARMLESS],
@@ -160,7 +160,7 @@ def _read_init(
 
 
 def _beyond(following: ClassEntry, further: list[Ancestor]) -> str | None:
-    """Return what becomes of keywords that the next class in the line does not take by name."""
+    """Return the fate of keywords that the next class in the line does not take by name."""
     external = any(isinstance(each, str) for each in further)
     return "forward" if following.kind == "dataclass" and external else following.keywords
 

@@ -56,7 +56,7 @@ def _classes(package: PackageModules, module: str) -> Iterator[str]:
 
 
 def _imported_inside(tree: ast.Module) -> dict[str, tuple[str, str]]:
-    """Return what functions import, by its name: parsers are made by functions that import what they need."""
+    """Return the imports inside functions by name: parsers are made by functions that import what they need."""
     return {
         alias.asname or alias.name: (node.module, alias.name)
         for node in ast.walk(tree)

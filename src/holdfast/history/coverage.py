@@ -148,7 +148,7 @@ def has_checks(home: str) -> bool:
     return CHECKED.search(home) is not None and EXPERIMENT.match(home) is None
 
 
-def is_told(package: str, module: str) -> bool:
+def is_covered(package: str, module: str) -> bool:
     """True if the history has a line for a module at all: not for the parts of each of transformers' models."""
     return not is_model(package, module) or module.count(".") <= MODEL_DEPTH or is_listed(package, module)
 

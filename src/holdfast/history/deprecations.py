@@ -51,7 +51,7 @@ def find_warnings(
         parameters: What the call may give.
         owners: Names whose attributes are the parameters: `self` in a dataclass, nothing in a function.
     """
-    for told in _tellings(node):
+    for told in _conditional_messages(node):
         if not DEPRECATION.search(told.message) or not told.conditions:
             continue
         if any(TYPES.search(ast.unparse(each)) for each in told.conditions):
@@ -65,7 +65,7 @@ def find_warnings(
 def whole_deprecation(scope: ConstantFolder, node: FunctionNode) -> str | None:
     """Return the deprecation that every call is told of; one that an environment variable can silence counts."""
     name = scope.module.rpartition(".")[2]
-    for told in _tellings(node):
+    for told in _conditional_messages(node):
         always = all("environ" in ast.unparse(each) for each in told.conditions)
         if always and not told.raises and DEPRECATION.search(told.message):
             own = node.name in told.message or node.name.startswith("__") or name in told.message
@@ -73,7 +73,7 @@ def whole_deprecation(scope: ConstantFolder, node: FunctionNode) -> str | None:
     return None
 
 
-def _tellings(node: FunctionNode) -> Iterator[ConditionalMessage]:
+def _conditional_messages(node: FunctionNode) -> Iterator[ConditionalMessage]:
     yield from _walk(node.body, ())
 
 
@@ -93,10 +93,12 @@ def _walk(body: list[ast.stmt], conditions: tuple[ast.expr, ...]) -> Iterator[Co
                 pass  # a loop's or a try's warning depends on more than the arguments
 
 
-def _about(told: ConditionalMessage, parameters: Mapping[str, ParameterEntry], owners: Collection[str]) -> str | None:
-    read = _read(told.conditions[-1], owners)
+def _about(
+    message: ConditionalMessage, parameters: Mapping[str, ParameterEntry], owners: Collection[str]
+) -> str | None:
+    read = _read(message.conditions[-1], owners)
     hits = [name for name in parameters if name in read]
-    words: list[str] = QUOTED.findall(told.message)
+    words: list[str] = QUOTED.findall(message.message)
     quoted = [name for name in words if name in parameters or name in read]
     named = [name for name in quoted if name in hits]
     alone = hits[:1] if len(hits) == 1 and not quoted else []

@@ -16,7 +16,7 @@ TOLD: Final = frozenset({"info", "warning", "warn", "debug", "warning_once"})
 
 
 def read_function(scope: ConstantFolder, node: FunctionNode, *, bound: bool) -> Callee:
-    """Return what a function takes; a bound one's first parameter is left out."""
+    """Return a function's parameters; the first parameter of a bound one is left out."""
     arguments = node.args
     positional = [*arguments.posonlyargs, *arguments.args]
     defaults = [*[None] * (len(positional) - len(arguments.defaults)), *arguments.defaults]
@@ -94,13 +94,13 @@ def _is_idle(node: FunctionNode, kwargs: str) -> bool:
 
     Source: BitsAndBytesConfig, `if kwargs: logger.info(f"Unused kwargs: ...")` (transformers 4.36 to 5.23).
     """
-    told = {id(name) for call in ast.walk(node) if _tells(call) for name in ast.walk(call)}
+    told = {id(name) for call in ast.walk(node) if _raises_or_warns(call) for name in ast.walk(call)}
     asked = {id(name) for test in ast.walk(node) if isinstance(test, ast.If) for name in ast.walk(test.test)}
     uses = [name for name in ast.walk(node) if isinstance(name, ast.Name) and name.id == kwargs]
     return all(id(name) in told | asked for name in uses)
 
 
-def _tells(node: ast.AST) -> bool:
+def _raises_or_warns(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in TOLD
 
 

@@ -140,7 +140,7 @@ class PackageModules:
         return self._parsed[name]
 
     def resolve(self, module: str, name: str, depth: int = DEPTH) -> Found | None:
-        """Return what a name of a module stands for; None where nobody knows."""
+        """Return the object that a name of a module stands for; None where it is unknown."""
         if module.partition(".")[0] != self.name:
             return Elsewhere(f"{module}.{name}" if module else name)
         module = self.aliases.get(module, module)

@@ -8,7 +8,7 @@ from typing import Final
 
 from holdfast.history.classes import body_of, lineage, read_class
 from holdfast.history.commands import read_commands
-from holdfast.history.coverage import PACKAGES, is_described, is_extra, is_listed, is_model, is_told
+from holdfast.history.coverage import PACKAGES, is_covered, is_described, is_extra, is_listed, is_model
 from holdfast.history.entries import ModuleEntry, Release
 from holdfast.history.functions import is_overload, read_function
 from holdfast.history.modules import (
@@ -30,7 +30,7 @@ REPORTERS: Final = "INTEGRATION_TO_CALLBACK"
 
 
 def read_release(package: str, version: str, date: str, metadata: str, sources: Mapping[str, bytes]) -> Release:
-    """Return what one release offers.
+    """Return the API of one release.
 
     Args:
         package: Its import name.
@@ -57,7 +57,7 @@ def read_release(package: str, version: str, date: str, metadata: str, sources: 
 
 
 def _requirements(lines: list[str]) -> tuple[list[str], dict[str, list[str]]]:
-    """Return what a release always needs, and what each of its extras adds."""
+    """Return the requirements of a release, and those that each of its extras adds."""
     always: list[str] = []
     extras: dict[str, list[str]] = {}
     for line in lines:
@@ -79,7 +79,7 @@ class Describer:
     def read_modules(self) -> None:
         """Describe every module."""
         for module in (*self.package.files, *self.package.aliases):
-            if not TESTS.search(module.rpartition(".")[0]) and is_told(self.package.name, module):
+            if not TESTS.search(module.rpartition(".")[0]) and is_covered(self.package.name, module):
                 self.release.modules[module] = self._module(module)
 
     def _module(self, module: str) -> ModuleEntry:
@@ -131,13 +131,13 @@ class Describer:
                 self.release.classes[each.home] = read_class(self.package, each)
         return home
 
-    def _function(self, found: FunctionStatement) -> str:
-        if not is_described(self.package.name, found.home):
+    def _function(self, function: FunctionStatement) -> str:
+        if not is_described(self.package.name, function.home):
             return ""
-        if found.home not in self.release.functions:
-            scope = ConstantFolder(self.package, found.module)
-            self.release.functions[found.home] = read_function(scope, found.node, bound=found.bound)
-        return found.home
+        if function.home not in self.release.functions:
+            scope = ConstantFolder(self.package, function.module)
+            self.release.functions[function.home] = read_function(scope, function.node, bound=function.bound)
+        return function.home
 
     def _method_of(self, module: str, instance: str, method: str) -> FunctionStatement | None:
         """Return the method behind `create_repo = api.create_repo`, where `api = HfApi()`."""

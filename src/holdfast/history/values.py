@@ -77,7 +77,7 @@ def enum_members(package: PackageModules, cls: ClassStatement) -> dict[str, str]
 
 
 def factory(scope: ConstantFolder, node: ast.expr) -> str:
-    """Return what a `default_factory` makes, as source."""
+    """Return the value of a `default_factory`, as source."""
     match node:
         case ast.Lambda(body=body):
             return scope.text(body)

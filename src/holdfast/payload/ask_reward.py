@@ -85,29 +85,29 @@ def rewritten(function: Any, row: dict[str, Any]) -> dict[str, Any]:
     return given_back
 
 
-def call(function: Any, asked: dict[str, Any]) -> list[float | None]:
-    """Return what the function gives, a number or None for each completion."""
+def call(function: Any, request: dict[str, Any]) -> list[float | None]:
+    """Return the function's results, a number or None for each completion."""
     if not callable(function):
         raise UnusableError(f"it is {article(function)}, and no function")
     state = SimpleNamespace(
         global_step=0, max_steps=1, epoch=0.0, num_train_epochs=1, log_history=[], is_world_process_zero=True
     )
     given = {
-        "prompts": asked["prompts"],
-        "completions": asked["completions"],
-        "completion_ids": asked["completion_ids"],
-        **asked["columns"],
+        "prompts": request["prompts"],
+        "completions": request["completions"],
+        "completion_ids": request["completion_ids"],
+        **request["columns"],
         "trainer_state": state,
         "log_extra": lambda _column, _values: None,
         "log_metric": lambda _name, _value: None,
     }
     check_signature(function, given)
     given_back = asyncio.run(waited(function, given)) if is_async(function) else function(**given)
-    return read(given_back, len(asked["prompts"]))
+    return read(given_back, len(request["prompts"]))
 
 
 async def waited(function: Any, given: dict[str, Any]) -> Any:
-    """Return what an async function gives."""
+    """Return the result of a function, awaited if it is async."""
     return await function(**given)
 
 
@@ -175,7 +175,7 @@ def number(reward: Any, at: int) -> float:
 
 
 def article(value: Any) -> str:
-    """Return what a value is, in words."""
+    """Return the kind of a value, in words with its article."""
     kind = "None" if value is None else type(value).__name__
     return kind if value is None else f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 

@@ -46,7 +46,7 @@ def main(folder: Path, command: list[str]) -> int:
 
 
 def count_oom_kills() -> int:
-    """Return how many processes of this group, or of this machine, the kernel has killed for lack of memory."""
+    """Return the number of processes of this group, or of this machine, that the kernel has killed for lack of memory."""
     for name in ("/sys/fs/cgroup/memory.events", "/proc/vmstat"):
         with suppress(OSError):
             told = [line.split() for line in Path(name).read_text().splitlines()]

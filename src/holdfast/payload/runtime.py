@@ -206,7 +206,7 @@ class TrainerWatch:
         self._epoch_began, self._saved = 0, -1  # steps
 
     def on_train_begin(self, args: Any, state: Any, _control: Any, model: Any = None, **_: Any) -> None:
-        """Say what is about to be trained, with what, on what."""
+        """Report the training that begins: its configuration, model and hardware."""
         handler = self._trainer.callback_handler
         # Last, so that manifests cover what other callbacks save; in a new list, since the old one is being walked.
         handler.callbacks = [*(other for other in handler.callbacks if other is not self), self]
@@ -224,12 +224,12 @@ class TrainerWatch:
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Tell the step; if the trainer is about to log, together with what it logs."""
-        self._tell_step()
+        self._report_step()
         self._attempt.step = state.global_step
         tokens = state.num_input_tokens_seen or None  # TRL logs them instead
         self._waiting = {"max_steps": state.max_steps, "epoch": state.epoch, "elapsed_s": self._lap(), "tokens": tokens}
         if not control.should_log:
-            self._tell_step()
+            self._report_step()
         if self._stop.agreed(args.device):
             control.should_save = True
             if args.save_strategy == "best":  # which drops a save after an evaluation that was no better
@@ -239,12 +239,12 @@ class TrainerWatch:
         """Complete the step that waits for its loss."""
         self._logged |= logs
         if self._waiting:
-            self._tell_step()
+            self._report_step()
         self._lap()
 
     def on_evaluate(self, _args: Any, state: Any, _control: Any, metrics: Mapping[str, Any], **_: Any) -> None:
         """Tell an evaluation's metrics."""
-        figures, lost = part_finite(metrics)
+        figures, lost = split_nonfinite(metrics)
         took_s = next((value for name, value in figures.items() if name.endswith("_runtime")), None)
         self._attempt.write("evaluate", step=state.global_step, metrics=figures, nan=lost, elapsed_s=took_s)
         self._logged.clear()
@@ -271,16 +271,16 @@ class TrainerWatch:
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Judge how training ended; stop here if that was asked in the meantime and nothing would be lost."""
-        self._tell_step()
+        self._report_step()
         told = (control.should_training_stop or control.should_epoch_stop) and state.global_step > self._epoch_began
         self._attempt.verdict = judge(state.global_step, state.max_steps, told_to_stop=told)
         vars(self._trainer).pop("_run_epoch", None)
         if self._stop.agreed(args.device) and self._saved == state.global_step:
             self._stop.leave()
 
-    def _tell_step(self) -> None:
+    def _report_step(self) -> None:
         if self._waiting:
-            figures, lost = part_finite(self._logged)
+            figures, lost = split_nonfinite(self._logged)
             own = {name: figures.pop(name, None) for name in ("loss", "grad_norm", "learning_rate")}
             own["tokens"] = self._waiting.pop("tokens") or int(figures.get("num_tokens") or 0) or None
             cuda, rss = sys.modules["torch"].cuda, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
@@ -427,7 +427,7 @@ def seal(folder: Path, files: Iterable[Path], *, step: int, world_size: int) -> 
 
 
 def describe_training(args: Any, model: Any) -> dict[str, Any]:
-    """Return what a reader of the events needs to know once: configuration, model, versions, hardware."""
+    """Return the facts that a reader of the events needs once: configuration, model, versions, hardware."""
     parameters = list(model.parameters())
     versions = {name: sys.modules[name].__version__ for name in LIBRARIES if name in sys.modules}
     return {
@@ -449,7 +449,7 @@ def name_devices(args: Any) -> list[str]:
     return [cuda.get_device_name(index) for index in range(cuda.device_count())] or ["cpu"]
 
 
-def part_finite(logs: Mapping[str, Any]) -> tuple[dict[str, float | None], list[str]]:
+def split_nonfinite(logs: Mapping[str, Any]) -> tuple[dict[str, float | None], list[str]]:
     """Return the numbers that a trainer logged as JSON can hold them, and the names of those that are not finite."""
     figures = {name: value for name, value in logs.items() if isinstance(value, (int, float))}
     lost = [name for name, value in figures.items() if not math.isfinite(value)]

@@ -92,7 +92,7 @@ def _judged_mapping(call: Call, parameter: Parameter) -> Iterator[Finding]:
 
 
 def _json_error(text: str) -> str:
-    """Return what is wrong with a text as JSON; empty if nothing is."""
+    """Return the syntax error of a text as JSON; empty if there is none."""
     try:
         json.loads(text)
     except ValueError as error:

@@ -107,7 +107,7 @@ def _finding(job: Document, api: Api, call: Call, name: str, deprecation: Deprec
 
 
 def _instead(api: Api, call: Call, name: str, new: str, change: Renamed | None) -> str:
-    """Return what to write, in words; nothing where nobody knows."""
+    """Return the replacement as a phrase; empty where none is known."""
     if new:
         return f"write `{new}`{_newness(api, call, new)}"
     config = api.signature(config_of(call.path))
@@ -144,7 +144,7 @@ def _fate(api: Api, call: Call, name: str, change: Renamed | None) -> tuple[str,
 
 
 def _fix(job: Document, api: Api, call: Call, names: tuple[str, str], change: Renamed | None) -> Fix | None:
-    """Return what takes the warning away; safe where not only the newest releases know the new name."""
+    """Return the fix that removes the warning; safe where not only the newest releases know the new name."""
     name, new = names
     key = f"{call.key}.{name}"
     fix = None

@@ -44,10 +44,10 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
                 message = f"{subject(api, call)} needs {names}, which this call does not give"
                 yield Finding(call.key, message, place=call.name_place)
     if since(api, "trl", SCRIPTS):
-        yield from _of_commands(job, api)
+        yield from _command_findings(job, api)
 
 
-def _of_commands(job: Document, api: Api) -> Iterator[Finding]:
+def _command_findings(job: Document, api: Api) -> Iterator[Finding]:
     """Object to a command of TRL's that names no model, or no dataset."""
     for call in job.calls:
         if not call.path.startswith("trl ") or call.open or call.guard.because or HELP & call.arguments.keys():

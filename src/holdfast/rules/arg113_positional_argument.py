@@ -34,7 +34,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _by_keyword(signature: CallSignature, most: int) -> str:
-    """Return how to write those that were meant, as far as that is known: those that it needs come first."""
+    """Return the keyword form of the arguments that were probably meant: the required ones come first."""
     rest = list(signature.parameters.values())[most:]
     names = [each.name for each in sorted(rest, key=lambda each: each.default is not REQUIRED)][:SHOWN]
     return f": write {', '.join(f'`{name}=…`' for name in names)}" if names else ""

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.calls.arguments import called, names_of, signatures, subject
-from holdfast.catalog.calls.moving import config_of, is_of_one, recasting, spelled_recast
+from holdfast.catalog.calls.moving import config_of, is_used_once, recasting, spelled_recast
 from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
@@ -42,19 +42,19 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
             yield Finding(f"{call.key}.args", message, _fix(job, api, given, wanted))
 
 
-def _fix(job: Document, api: Api, given: CallResult, wanted: str) -> Fix | None:
-    made = job.call(given.key)
+def _fix(job: Document, api: Api, result: CallResult, wanted: str) -> Fix | None:
+    made = job.call(result.key)
     edits = recasting(api, made, wanted) if made else None
     if made is None or edits is None:
         return None
-    return Fix(spelled_recast(made, wanted, edits), edits, safe=is_of_one(job, made))
+    return Fix(spelled_recast(made, wanted, edits), edits, safe=is_used_once(job, made))
 
 
-def _fits(api: Api, call: Call, given: CallResult, wanted: str) -> bool:
-    names = names_of(api, given.path)
+def _fits(api: Api, call: Call, result: CallResult, wanted: str) -> bool:
+    names = names_of(api, result.path)
     if PLAIN not in names:
         return True  # of a class that is not known, or no config
-    if called(call) == CONVERTS and given.path.rpartition(".")[2] in (PLAIN, f"Seq2Seq{PLAIN}"):
+    if called(call) == CONVERTS and result.path.rpartition(".")[2] in (PLAIN, f"Seq2Seq{PLAIN}"):
         return True
     return wanted.rpartition(".")[2] in names
 

@@ -36,10 +36,10 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         if name not in call.arguments and name not in call.own and name not in signature.parameters:
             yield from _judged(api, call, name)
     for name in sorted(call.own - signature.parameters.keys()):
-        yield from _of_field(api, call, name, call.own.union(settings))
+        yield from _field_findings(api, call, name, call.own.union(settings))
 
 
-def _of_field(api: Api, call: Call, name: str, given: frozenset[str]) -> Iterator[Finding]:
+def _field_findings(api: Api, call: Call, name: str, given: frozenset[str]) -> Iterator[Finding]:
     """Yield an objection to a field of the program's own config that an argument of the library's was once called."""
     change, gone = renamed(names_of(api, call.path), name), gone_since(api, call.path, name)
     if gone and change and change.new and change.new not in given:
@@ -60,7 +60,7 @@ def _judged(api: Api, call: Call, name: str) -> Iterator[Finding]:
 
 
 def _instead(change: Renamed | None) -> str:
-    """Return what an argument is called now, or what to do instead, as the last part of a message."""
+    """Return the argument's present name, or another way, as the last part of a message."""
     if change is None or not (change.new or change.note):
         return ""
     return f"; it is called `{change.new}`" if change.new else f"; {change.note}"

@@ -49,12 +49,12 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each value that nothing can work with."""
     train, adapter = job.call("train"), job.call("peft")
     if train and not train.own and not train.guard.holds("ValueError"):
-        yield from _of_training(job)
+        yield from _training_findings(job)
     if adapter and adapter.path == "peft.LoraConfig" and not adapter.own and not adapter.guard.holds("ValueError"):
-        yield from _of_adapter(job, adapter, api)
+        yield from _adapter_findings(job, adapter, api)
 
 
-def _of_training(job: Document) -> Iterator[Finding]:
+def _training_findings(job: Document) -> Iterator[Finding]:
     for name, least in AT_LEAST.items():
         value = job.get(f"train.{name}", None)
         if _is_number(value) and (name not in OF_ADAM or _optimizes_by_adam(job)):
@@ -66,7 +66,7 @@ def _of_training(job: Document) -> Iterator[Finding]:
                 yield Finding("train.seed", f"`seed` is {value}, more than numpy takes: {LARGEST_SEED}")
 
 
-def _of_adapter(job: Document, adapter: Call, api: Api) -> Iterator[Finding]:
+def _adapter_findings(job: Document, adapter: Call, api: Api) -> Iterator[Finding]:
     dropout = job.get(f"peft.{DROPOUT}", None)
     if _is_number(dropout) and not 0 <= dropout <= 1:
         yield Finding(f"peft.{DROPOUT}", f"`{DROPOUT}` is {dropout}, and a share lies between 0 and 1")
@@ -81,10 +81,10 @@ def _of_adapter(job: Document, adapter: Call, api: Api) -> Iterator[Finding]:
         hint = f"did you mean {meant!r}?" if meant else f"it is one of {', '.join(TASKS)}"
         yield Finding(f"peft.{TASK}", f"{task!r} is no `{TASK}`: {hint}")
     elif isinstance(task, str):
-        yield from _of_task(job, task)
+        yield from _task_findings(job, task)
 
 
-def _of_task(job: Document, task: str) -> Iterator[Finding]:
+def _task_findings(job: Document, task: str) -> Iterator[Finding]:
     """Object to a task that is not the model's: peft wraps the model for it, and writes it into the adapter's files."""
     method, key = job.get("method", None), f"peft.{TASK}"
     if method == "reward" and task in GENERATING:

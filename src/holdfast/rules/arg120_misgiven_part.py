@@ -41,7 +41,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _given(trainer: Call) -> Mapping[str, tuple[str | int, Any]]:
-    """Return what a trainer is given, each with the name or the position that it is given by."""
+    """Return the arguments of a trainer, each with its name or position."""
     names = (
         ("model", "args")
         if trainer.path in WITH_ARGS_SECOND
@@ -55,7 +55,7 @@ def _given(trainer: Call) -> Mapping[str, tuple[str | int, Any]]:
 
 
 def _fault(name: str, value: Any) -> str:
-    """Return what a part is, and what it should be; empty if nothing is wrong with it, as far as can be seen."""
+    """Return the type of a part and the expected one; empty if no fault is visible."""
     if name == "args" and isinstance(value, str):
         return f"the text {value!r}; it is a config, which has an `output_dir`"
     if name == "formatting_func" and isinstance(value, str):

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.arguments import subject
-from holdfast.catalog.calls.constructions import Construction, constructions, is_told_elsewhere
+from holdfast.catalog.calls.constructions import Construction, constructions, is_covered_elsewhere
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.program import Notice
@@ -30,22 +30,22 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     for each in every:
         for notice in each.outcome.errors or each.outcome.warned:
             held = each.call.guard.holds(notice.exception or "Warning")
-            if not held and not is_told_elsewhere(each, notice, job, api):
+            if not held and not is_covered_elsewhere(each, notice, job, api):
                 yield _finding(job, api, each, notice)
     for each in every:
         _require_decided(each, job, api)
 
 
-def _require_decided(made: Construction, job: Document, api: Api) -> None:
-    made.require_decided(lambda notice: not is_told_elsewhere(made, notice, job, api))
+def _require_decided(construction: Construction, job: Document, api: Api) -> None:
+    construction.require_decided(lambda notice: not is_covered_elsewhere(construction, notice, job, api))
 
 
-def _finding(job: Document, api: Api, made: Construction, notice: Notice) -> Finding:
-    whose = subject(api, made.call, notice.home.partition(".")[0])
+def _finding(job: Document, api: Api, construction: Construction, notice: Notice) -> Finding:
+    whose = subject(api, construction.call, notice.home.partition(".")[0])
     says = f"raises {notice.exception}" if notice.exception else "warns"
     words = notice.message.strip() or "these arguments are refused"
     severity = None if notice.exception else Severity.WARNING
-    return Finding(made.key(job, notice), f"{whose} {says}: {words}", severity=severity)
+    return Finding(construction.key(job, notice), f"{whose} {says}: {words}", severity=severity)
 
 
 WORKERS = """

@@ -27,11 +27,11 @@ def check(job: Document) -> Iterator[Finding]:
     """Object to each setting by which nothing is learned."""
     if job.kind == "script" and ".train(" not in job.text:
         return
-    yield from _of_training(job)
-    yield from _of_adapter(job)
+    yield from _training_findings(job)
+    yield from _adapter_findings(job)
 
 
-def _of_training(job: Document) -> Iterator[Finding]:
+def _training_findings(job: Document) -> Iterator[Finding]:
     own = any(job.get(key, None) is not None for key in OWN_OPTIMIZER) or "create_optimizer" in job.text
     if _is_zero(job.get(RATE, None)) and not own:
         yield Finding(RATE, "with a learning rate of 0 no weight changes", severity=Severity.WARNING)
@@ -40,7 +40,7 @@ def _of_training(job: Document) -> Iterator[Finding]:
         yield Finding(EPOCHS, "no epochs and no `max_steps`: the training ends before its first step")
 
 
-def _of_adapter(job: Document) -> Iterator[Finding]:
+def _adapter_findings(job: Document) -> Iterator[Finding]:
     adapter = job.call("peft")
     if adapter is None or adapter.path != "peft.LoraConfig" or adapter.open or adapter.own:
         return

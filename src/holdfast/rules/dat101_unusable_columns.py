@@ -93,7 +93,7 @@ def _require_usual(job: Document, api: Api) -> None:
 
 
 def _settings(job: Document, api: Api) -> ColumnSettings:
-    """Return what the job says of the columns that its trainer reads."""
+    """Return the job's settings for the columns that its trainer reads."""
     if job.get("method") != "sft":
         return ColumnSettings(rewards=tuple(_rewards(job)))
     only = setting(job, "assistant_only_loss", api) is True

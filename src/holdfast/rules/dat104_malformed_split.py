@@ -34,7 +34,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _fault(split: str) -> str | None:
-    """Return what is wrong with a split, as it is written."""
+    """Return the syntax error of a split; None where there is none."""
     for part in re.split(r"\s*\+\s*", split):
         found = PART.fullmatch(part)
         if not found:

@@ -14,7 +14,7 @@ Where one name is clearly the nearest that exists, to write that: unsafe, since 
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import clearly_nearest, finding, once, renaming, repositories, some_of
+from holdfast.catalog.references import clearly_nearest, finding, once, renaming, repositories, some_of
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

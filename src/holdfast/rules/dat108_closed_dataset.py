@@ -13,7 +13,7 @@ There is no automatic fix: access is asked for on the dataset's page. Some grant
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import finding, once, repositories
+from holdfast.catalog.references import finding, once, repositories
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

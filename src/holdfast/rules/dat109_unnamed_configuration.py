@@ -12,7 +12,7 @@ There is no automatic fix: which of them is meant is for the author to say.
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import finding, once, some_of, told
+from holdfast.catalog.references import finding, found_references, once, some_of
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
@@ -21,7 +21,7 @@ from holdfast.core.mention import Lookup, Reference
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to each choice that is not made."""
-    open_ones = ((mention, fact) for mention, fact in told(job, datasets) if mention.config is None)
+    open_ones = ((mention, fact) for mention, fact in found_references(job, datasets) if mention.config is None)
     for mention, dataset in once(open_ones):
         if len(dataset.configs) > 1 and dataset.default_config is None and not mention.key.startswith("evaluate."):
             fault = f"`{mention.name}` has several configurations and no default, so that one has to be named: {some_of(dataset.configs)}"

@@ -13,7 +13,7 @@ Where one of them differs by a letter or two, to write that: unsafe, since it ho
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
-from holdfast.catalog.named import key_beside, some_of, told
+from holdfast.catalog.references import found_references, key_beside, some_of
 from holdfast.core.document import Document, Set
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
@@ -26,12 +26,12 @@ NEAR = 0.8
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to each configuration that is not there, once."""
     spoken = set[str]()
-    for mention, dataset in told(job, datasets):
+    for mention, dataset in found_references(job, datasets):
         config = mention.config
         if config is None or not dataset.configs or config in dataset.configs:
             continue
         key, place = key_beside(job, mention, NAMES, 1)
-        if key in spoken or not _is_said(job, key, config):
+        if key in spoken or not _is_named(job, key, config):
             continue
         spoken.add(key)
         near = get_close_matches(config, dataset.configs, n=1, cutoff=NEAR)
@@ -40,7 +40,7 @@ def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Findin
         yield Finding(key, fault, fix, place=place)
 
 
-def _is_said(job: Document, key: str, config: str) -> bool:
+def _is_named(job: Document, key: str, config: str) -> bool:
     """True if a job still names the configuration that was looked for."""
     said = job.get(key, config)
     return not isinstance(said, str) or said == config or key.rpartition(".")[2].isdigit()

@@ -15,7 +15,7 @@ There is no automatic fix: which part of the data is meant is for the author to 
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.data.slices import ALL, read_slices
-from holdfast.catalog.named import key_beside, some_of, told
+from holdfast.catalog.references import found_references, key_beside, some_of
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
@@ -29,7 +29,7 @@ EVALUATED = ("dataset.eval_split", "dataset_test_split")
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to each split that is not there."""
-    for mention, dataset in told(job, datasets):
+    for mention, dataset in found_references(job, datasets):
         there = dataset.configs.get(mention.config or dataset.default_config or "", {})
         if not there or mention.files or mention.split is None:
             continue

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.catalog.named import finding, once, told
+from holdfast.catalog.references import finding, found_references, once
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
@@ -28,7 +28,7 @@ def check(job: Document, api: Api, datasets: Sequence[Lookup[Dataset]]) -> Itera
     """Object to each program, once."""
     if not since(api, "datasets", RETIRED):
         return
-    for mention, dataset in once(told(job, datasets)):
+    for mention, dataset in once(found_references(job, datasets)):
         if dataset.scripted:
             version = api.versions["datasets"]
             fault = (

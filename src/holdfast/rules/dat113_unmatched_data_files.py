@@ -10,13 +10,13 @@ of a folder `EmptyDatasetError`. Where the same dataset was loaded before in ano
 A pattern that fits nothing beside others that do is passed over.
 
 ## Fix safety
-There is no automatic fix; where a file of that name is in another folder, it is told.
+There is no automatic fix; where a file of that name is in another folder, the message names it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from holdfast.catalog.named import finding, is_there, key_beside, some_of, told
+from holdfast.catalog.references import finding, found_references, is_there, key_beside, some_of
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
@@ -31,7 +31,7 @@ ELSEWHERE = ("://", "::", "{", "..")
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to files none of which is there."""
-    for mention, dataset in told(job, datasets):
+    for mention, dataset in found_references(job, datasets):
         repo = dataset.repo
         if repo is None or not repo.files or not is_there(repo):
             continue

@@ -14,7 +14,7 @@ There is no automatic fix: which rows are meant is for the author to say.
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.data.slices import count_rows, split_lengths
-from holdfast.catalog.named import key_beside, told
+from holdfast.catalog.references import found_references, key_beside
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
@@ -28,7 +28,7 @@ EVALUATED = "dataset.eval_split"
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to each split of which nothing is left."""
-    for mention, dataset in told(job, datasets):
+    for mention, dataset in found_references(job, datasets):
         lengths = split_lengths(mention, dataset)
         if any(lengths.values()) and count_rows(mention, dataset) == 0:
             key, place = _place(job, mention)

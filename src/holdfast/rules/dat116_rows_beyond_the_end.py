@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.data.slices import count_rows
-from holdfast.catalog.named import told
+from holdfast.catalog.references import found_references
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, parse_key
 from holdfast.core.facts import Dataset, Split
@@ -36,7 +36,7 @@ def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Findin
     selected = list(_selected(job))
     loads = [call for call in job.calls if call.path == LOAD]
     wanted = job.get(WISH, None) if job.kind == "job" else None
-    for mention, dataset in told(job, datasets):
+    for mention, dataset in found_references(job, datasets):
         rows = count_rows(mention, dataset)
         if rows is None:
             continue

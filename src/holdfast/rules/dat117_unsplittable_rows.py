@@ -16,7 +16,7 @@ from math import ceil
 from typing import Any
 
 from holdfast.catalog.data.slices import count_rows
-from holdfast.catalog.named import told
+from holdfast.catalog.references import found_references
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Split
@@ -41,7 +41,7 @@ def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Findin
     ]
     if len(loads) != 1 or not splits:
         return
-    for mention, dataset in told(job, datasets):
+    for mention, dataset in found_references(job, datasets):
         rows = count_rows(mention, dataset) if mention.key.startswith(f"{loads[0].key}.") else None
         for call in splits if rows is not None else ():
             size = _held_out(call)
@@ -60,7 +60,7 @@ def _held_out(call: Call) -> float | None:
 
 
 def _fault(rows: int, size: float) -> str:
-    """Return what is wrong with holding out so many rows, or such a part of them."""
+    """Return the problem with holding out so many rows, or such a part of them."""
     if isinstance(size, int):
         return "" if 0 < size < rows else f"{size} of them cannot be held out"
     if not 0 < size < 1:

@@ -44,7 +44,7 @@ def check(job: Document, dataset: Dataset, processes: int) -> Iterator[Finding]:
 
 
 def _rows(job: Document, dataset: Dataset) -> int:
-    """Return how many rows are trained on; none where they cannot be read.
+    """Return the number of rows to train on; None where they cannot be read.
 
     Raises:
         MissingFactError: Nobody counted them.

@@ -14,7 +14,7 @@ counted as if it were not: this is a warning.
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import finding, once, told
+from holdfast.catalog.references import finding, found_references, once
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Machine, Split
 from holdfast.core.finding import JOB_FILES, Case, Finding, MissingFactError, Rule, Severity
@@ -28,7 +28,7 @@ def check(job: Document, datasets: Sequence[Lookup[Dataset]], machine: Machine) 
     if job.get("dataset.streaming", None) is True or not machine.free_disk_bytes:
         return
     unmeasured = ""
-    for mention, dataset in once(told(job, datasets)):
+    for mention, dataset in once(found_references(job, datasets)):
         splits = dataset.configs.get(mention.config or dataset.default_config or "", {})
         size = sum(split.bytes or 0 for split in splits.values())
         if size > machine.free_disk_bytes:

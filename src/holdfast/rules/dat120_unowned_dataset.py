@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.catalog.named import finding, once, renaming, repositories
+from holdfast.catalog.references import finding, once, renaming, repositories
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

@@ -14,7 +14,7 @@ There is no automatic fix.
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import finding, stands
+from holdfast.catalog.references import finding, stands
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity

@@ -66,18 +66,18 @@ def _loaded(job: Document, call: Call) -> Call | None:
     return given
 
 
-def _absent(call: Call, seen: Lookup[Dataset]) -> Iterator[Finding]:
+def _absent(call: Call, lookup: Lookup[Dataset]) -> Iterator[Finding]:
     for name, given in _named(call):
         columns = [given] if isinstance(given, str) else list(given) if isinstance(given, list | tuple | dict) else []
         texts = [column for column in columns if isinstance(column, str)]
-        if not texts or not seen.fact.columns:
+        if not texts or not lookup.fact.columns:
             continue
-        if absent := next((column for column in texts if column not in seen.fact.columns), None):
-            near = nearest(absent, seen.fact.columns)
+        if absent := next((column for column in texts if column not in lookup.fact.columns), None):
+            near = nearest(absent, lookup.fact.columns)
             hint = f"; did you mean `{near}`?" if near else ""
-            message = f"the data has no column `{absent}` (it has {', '.join(seen.fact.columns)}){hint}"
+            message = f"the data has no column `{absent}` (it has {', '.join(lookup.fact.columns)}){hint}"
             place = None if name in call.arguments else call.name_place
-            yield Finding(f"{call.key}.{name}", message, place=place, severity=_severity(seen))
+            yield Finding(f"{call.key}.{name}", message, place=place, severity=_severity(lookup))
 
 
 def _named(call: Call) -> Iterator[tuple[str, object]]:
@@ -88,10 +88,10 @@ def _named(call: Call) -> Iterator[tuple[str, object]]:
             yield name, call.positional[0]
 
 
-def _severity(seen: Lookup[Dataset]) -> Severity | None:
+def _severity(lookup: Lookup[Dataset]) -> Severity | None:
     """Return a warning where later rows may have more columns."""
-    read = seen.mention.read
-    partly = seen.fact.rows is None and read is not None and read.reader not in ("csv", "parquet", "arrow", "saved")
+    read = lookup.mention.read
+    partly = lookup.fact.rows is None and read is not None and read.reader not in ("csv", "parquet", "arrow", "saved")
     return Severity.WARNING if partly else None
 
 

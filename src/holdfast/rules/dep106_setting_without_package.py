@@ -78,12 +78,12 @@ def _needs(job: Document) -> Iterator[Need]:
     for key, package in SWITCHES.items():
         if job.get(key, None):
             yield key, (package,)
-    yield from _of_model(job)
+    yield from _model_needs(job)
     if any(map(_is_mathematical, _listed(job.get("trainer.reward_funcs", None)))):
         yield "trainer.reward_funcs", ("math-verify",)
 
 
-def _of_model(job: Document) -> Iterator[Need]:
+def _model_needs(job: Document) -> Iterator[Need]:
     attention = job.get("model.attn_implementation", None)
     for start, packages in ATTENTION.items():
         if isinstance(attention, str) and attention.startswith(start):

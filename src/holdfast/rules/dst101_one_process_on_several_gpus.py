@@ -39,7 +39,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _one_process(sent: Submission) -> str | None:
-    """Return what surely starts one process that trains with TRL."""
+    """Return the words that certainly start one process that trains with TRL."""
     if not sent.is_uv:
         command = sent.given("command")
         words = command if isinstance(command, list) and all(isinstance(word, str) for word in command) else []

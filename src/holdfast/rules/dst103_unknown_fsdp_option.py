@@ -43,7 +43,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _words(fsdp: object) -> list[str]:
-    """Return what is asked for; nothing where `fsdp` is only switched on or off."""
+    """Return the requested options; empty where `fsdp` is only switched on or off."""
     if isinstance(fsdp, str):
         return fsdp.split()
     return [word for word in fsdp if isinstance(word, str)] if isinstance(fsdp, list) else []

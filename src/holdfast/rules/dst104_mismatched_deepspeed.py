@@ -56,7 +56,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _setting(job: Document, api: Api, call: Call, name: str) -> bool | int | float | None:
-    """Return what the trainer is given, or its default; None where that is not known."""
+    """Return the trainer's setting, or its default; None where it is unknown."""
     value = job.get(f"train.{name}")
     if value is ABSENT and not call.open and name not in OWN_WAY:
         signature = api.signature(call.path)

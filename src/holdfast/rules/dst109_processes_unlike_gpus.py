@@ -43,7 +43,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _processes(job: Document) -> tuple[str, int | None]:
-    """Return what says how many processes each machine runs, and how many; None where nothing does."""
+    """Return the setting for the number of processes per machine, and the number; None where there is none."""
     nodes = job.get("where.nodes", 1)
     for key in ("where.processes", "where.world_size"):
         number = job.get(key, None)

@@ -54,16 +54,16 @@ def _named(config: str) -> Fix:
     return Fix("choose by the evaluation loss", (Set(f"{config}.metric_for_best_model", "eval_loss"),))
 
 
-def _matching(made: Construction) -> Fix | None:
+def _matching(construction: Construction) -> Fix | None:
     """Return the edit that saves when the model is evaluated, where saving is not written."""
-    given = made.call.arguments
+    given = construction.call.arguments
     evals = given.get("eval_strategy", given.get("evaluation_strategy"))
     saves = given.get("save_strategy", "steps")
     if evals == "epoch" and "save_strategy" not in given:
-        return Fix("save by epoch too", (Set(f"{made.call.key}.save_strategy", "epoch"),))
+        return Fix("save by epoch too", (Set(f"{construction.call.key}.save_strategy", "epoch"),))
     steps = given.get("eval_steps")
     if evals == saves == "steps" and "save_steps" not in given and _is_step(steps):
-        return Fix("save whenever it evaluates", (Set(f"{made.call.key}.save_steps", steps),))
+        return Fix("save whenever it evaluates", (Set(f"{construction.call.key}.save_steps", steps),))
     return None
 
 

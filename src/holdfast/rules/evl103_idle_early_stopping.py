@@ -37,11 +37,11 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
             yield from _judged(api, each.call.key, config.key, values)
 
 
-def _stops(made: Construction) -> bool:
-    callbacks = made.call.arguments.get("callbacks")
+def _stops(construction: Construction) -> bool:
+    callbacks = construction.call.arguments.get("callbacks")
     given = callbacks if isinstance(callbacks, list | tuple) else ()
     found = any(isinstance(each, CallResult) and each.path.rpartition(".")[2] == CALLBACK for each in given)
-    return found and not made.call.guard.holds("AssertionError")
+    return found and not construction.call.guard.holds("AssertionError")
 
 
 def _judged(api: Api, trainer: str, config: str, values: Mapping[str, Any]) -> Iterator[Finding]:

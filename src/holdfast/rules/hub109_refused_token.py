@@ -14,7 +14,7 @@ There is no automatic fix: `hf auth login` takes a new token. `HF_TOKEN` in the 
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.hub.permissions import ABSENT, REFUSED, VALID
-from holdfast.catalog.named import finding, stands
+from holdfast.catalog.references import finding, stands
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

@@ -14,7 +14,7 @@ There is no automatic fix: `HfApi().update_repo_settings(repo, private=True)` ma
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import call_of, finding, once, told
+from holdfast.catalog.references import call_of, finding, found_references, once
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import PushTarget, Repo
@@ -26,7 +26,9 @@ ON = (True, "True", "true")
 
 def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
     """Object to each wish that will not be heard."""
-    for mention, target in once((mention, fact) for mention, fact in told(job, targets) if _is_private(job, mention)):
+    for mention, target in once(
+        (mention, fact) for mention, fact in found_references(job, targets) if _is_private(job, mention)
+    ):
         if target.repo and target.repo.exists and not target.repo.private:
             yield finding(
                 mention,

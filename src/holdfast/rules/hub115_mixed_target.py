@@ -13,7 +13,7 @@ There is no automatic fix: push to another repository, or delete the old files f
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import finding, once, told
+from holdfast.catalog.references import finding, found_references, once
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import PushTarget, Repo
@@ -27,7 +27,7 @@ COMMAND = "train.use_peft"
 
 def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
     """Object to each repository that would hold both."""
-    for mention, target in once(told(job, targets)):
+    for mention, target in once(found_references(job, targets)):
         if mention.key not in TRAINED or target.repo is None or not target.repo.exists:
             continue
         files, adapts = target.repo.files, _adapts(job)

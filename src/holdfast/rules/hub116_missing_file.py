@@ -9,14 +9,14 @@ and its like, `gguf_file`, and the `allow_patterns` of `snapshot_download`.
 that it gives lacks them, and the program fails later, over something else.
 
 ## Fix safety
-There is no automatic fix; where a file has nearly that name, it is told.
+There is no automatic fix; where a file has nearly that name, the message names it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from holdfast.catalog.named import call_of, finding, is_there, key_beside, told
+from holdfast.catalog.references import call_of, finding, found_references, is_there, key_beside
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
@@ -28,7 +28,7 @@ WILD = "*?["
 
 def check(job: Document, repo_files: Sequence[Lookup[Repo]]) -> Iterator[Finding]:
     """Object to files that are not there."""
-    for mention, repo in told(job, repo_files):
+    for mention, repo in found_references(job, repo_files):
         missing = [name for name in mention.files if not any(_fits(each, name) for each in repo.files)]
         call = call_of(job, mention)
         if call is None or not missing or not repo.files or not is_there(repo):

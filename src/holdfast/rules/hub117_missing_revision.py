@@ -14,7 +14,7 @@ There is no automatic fix: another revision holds other files.
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import key_beside, repositories, some_of
+from holdfast.catalog.references import key_beside, repositories, some_of
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

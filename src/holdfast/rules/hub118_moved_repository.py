@@ -13,7 +13,7 @@ The new name is the same repository: safe.
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import finding, renaming, repositories
+from holdfast.catalog.references import finding, renaming, repositories
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

@@ -12,7 +12,7 @@ With `exist_ok=True` it goes on with the repository that is there, and writes ov
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import call_of, finding, told
+from holdfast.catalog.references import call_of, finding, found_references
 from holdfast.core.document import ABSENT, Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 from holdfast.core.hub import PushTarget, Repo
@@ -23,7 +23,7 @@ ALLOWS = "exist_ok"
 
 def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
     """Object to each repository that cannot be made again."""
-    for mention, target in told(job, targets):
+    for mention, target in found_references(job, targets):
         call = call_of(job, mention)
         if call is None or call.name != "create_repo" or call.open or target.repo is None or not target.repo.exists:
             continue

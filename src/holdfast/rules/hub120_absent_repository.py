@@ -13,7 +13,7 @@ Where one name is clearly the nearest that exists, to write that: unsafe, since 
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import clearly_nearest, finding, once, renaming, some_of, told
+from holdfast.catalog.references import clearly_nearest, finding, found_references, once, renaming, some_of
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
@@ -29,7 +29,7 @@ def check(
 ) -> Iterator[Finding]:
     """Object to each repository that is not there, and that nothing else of the program names."""
     elsewhere = {(each.mention.repo_kind, each.mention.name) for each in (*datasets, *models)}
-    for mention, repo in once(told(job, repo_files, own_token=True)):
+    for mention, repo in once(found_references(job, repo_files, own_token=True)):
         # A name without an owner may be a folder, where the program runs.
         if repo.exists or "/" not in mention.name or (mention.repo_kind, mention.name) in elsewhere:
             continue

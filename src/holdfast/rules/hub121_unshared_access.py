@@ -14,7 +14,7 @@ Naming the secret passes the token on, which the job needs, but it leaves this m
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import finding, once, repositories
+from holdfast.catalog.references import finding, once, repositories
 from holdfast.core.document import Document, Set
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import JOB_FILES, Case, Finding, Fix, Rule, Severity

@@ -13,7 +13,7 @@ There is no automatic fix: `create_repo("owner/name", exist_ok=True)` before it 
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import call_of, finding, once, told
+from holdfast.catalog.references import call_of, finding, found_references, once
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.hub import PushTarget, Repo
@@ -28,7 +28,7 @@ def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Find
     """Object to each upload to nowhere."""
     if any(word in job.text for word in MAKING):
         return
-    for mention, target in once(told(job, targets)):
+    for mention, target in once(found_references(job, targets)):
         call = call_of(job, mention)
         absent = target.repo is None or not target.repo.exists
         if call is not None and call.name in NEEDING and absent and target.writable == "yes":

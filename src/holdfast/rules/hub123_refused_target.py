@@ -15,7 +15,7 @@ There is no automatic fix: push to another repository, or have its owners give y
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.hub.permissions import VALID, refusal
-from holdfast.catalog.named import finding, once, told
+from holdfast.catalog.references import finding, found_references, once
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Account, PushTarget, Repo
@@ -26,7 +26,7 @@ def check(job: Document, account: Account, targets: Sequence[Lookup[PushTarget]]
     """Object to each repository that is closed for another reason than the account's own."""
     if account.token != VALID:
         return
-    for mention, target in once(told(job, targets)):
+    for mention, target in once(found_references(job, targets)):
         if target.writable == "no" and refusal(account, target.name) is None:
             yield finding(mention, f"`{target.name}` cannot be written to: {target.because}")
 

@@ -13,7 +13,7 @@ There is no automatic fix. An address that asks for a login may yet be read ther
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import finding, told
+from holdfast.catalog.references import finding, found_references
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.hub import Link
@@ -25,7 +25,7 @@ CLOSED = (401, 403)
 
 def check(job: Document, links: Sequence[Lookup[Link]]) -> Iterator[Finding]:
     """Object to each address without a script."""
-    for mention, link in told(job, links):
+    for mention, link in found_references(job, links):
         if link.status in GONE:
             yield finding(mention, f"there is nothing at {mention.name} (HTTP {link.status})")
         elif link.status in CLOSED:

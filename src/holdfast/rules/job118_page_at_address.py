@@ -2,7 +2,7 @@
 
 ## What it does
 Asks for the address that `run_uv_job` and `create_scheduled_uv_job` are given as their script, and looks whether what comes is HTML. Addresses of
-GitHub and the Hub that show a file are told by `page-for-script`, without asking.
+GitHub and the Hub that show a file are reported by `page-for-script`, without asking.
 
 ## Why is this bad
 The job's uv downloads the page and hands it to Python, which stops at its first line with SyntaxError, after the container was paid for.
@@ -14,7 +14,7 @@ There is no automatic fix: the address of the text itself is behind a link on th
 import re
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import finding, told
+from holdfast.catalog.references import finding, found_references
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.hub import Link
@@ -28,7 +28,7 @@ SHOWN = re.compile(r"https?://[^?#]*/blob/")
 
 def check(job: Document, links: Sequence[Lookup[Link]]) -> Iterator[Finding]:
     """Object to each page."""
-    for mention, link in told(job, links):
+    for mention, link in found_references(job, links):
         if link.status == FOUND and link.media_type in PAGES and not SHOWN.match(mention.name):
             yield finding(mention, f"at {mention.name} there is a page in HTML, and no script")
 

@@ -70,7 +70,7 @@ def _is_readable(repo: Repo | None) -> bool:
 
 
 def _lacks(model: ModelFacts, files: frozenset[str], *, alone: bool) -> str:
-    """Return what keeps a model from being loaded; nothing where an adapter beside it names another to load.
+    """Return the reason why a model cannot be loaded; empty where an adapter beside it names another to load.
 
     Args:
         model: The model.

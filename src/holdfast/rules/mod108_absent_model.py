@@ -14,7 +14,7 @@ The nearest name that exists is another model than the one that is asked for, so
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import clearly_nearest, finding, once, renaming, some_of, told
+from holdfast.catalog.references import clearly_nearest, finding, found_references, once, renaming, some_of
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
@@ -30,7 +30,7 @@ def check(job: Document, models: Sequence[Lookup[ModelFacts]]) -> Iterator[Findi
             fault = f"there is no folder `{seen.mention.name}`{doubt}"
             yield finding(seen.mention, fault, severity=Severity.WARNING if doubt else None)
     hints = {seen.mention.name: seen.hint for seen in models}
-    for mention, model in once(told(job, models, own_token=True)):
+    for mention, model in once(found_references(job, models, own_token=True)):
         repo = model.repo
         if repo is None or repo.exists or (job.kind != "job" and "/" not in mention.name):
             continue

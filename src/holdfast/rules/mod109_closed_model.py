@@ -14,7 +14,7 @@ have. Models made from it by others are often open.
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import finding, once, told
+from holdfast.catalog.references import finding, found_references, once
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
@@ -30,7 +30,7 @@ ASK = {
 
 def check(job: Document, models: Sequence[Lookup[ModelFacts]]) -> Iterator[Finding]:
     """Object to each that is there and cannot be read."""
-    for mention, model in once(told(job, models)):
+    for mention, model in once(found_references(job, models)):
         repo = model.repo
         if repo is not None and repo.exists and not repo.readable:
             yield finding(mention, f"the files of `{mention.name}` are closed to you: {ASK[repo.gated]}")

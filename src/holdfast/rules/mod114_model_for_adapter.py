@@ -14,7 +14,7 @@ There is no automatic fix: a merged model is loaded with `AutoModelForCausalLM` 
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.named import finding, is_there, once, told
+from holdfast.catalog.references import finding, found_references, is_there, once
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
@@ -26,7 +26,7 @@ ADAPTER = "adapter_config.json"
 
 def check(job: Document, models: Sequence[Lookup[ModelFacts]]) -> Iterator[Finding]:
     """Object to each that holds no adapter."""
-    for mention, model in once(told(job, models)):
+    for mention, model in once(found_references(job, models)):
         if mention.role != "adapter" or mention.files or not model.files or not is_there(model.repo):
             continue
         if ADAPTER not in model.files:

@@ -16,7 +16,7 @@ from typing import Any
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.catalog.named import finding, once, some_of, told
+from holdfast.catalog.references import finding, found_references, once, some_of
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
@@ -39,7 +39,7 @@ UNSET: tuple[Any, ...] = (None, False, [], {}, 0)
 
 def check(job: Document, api: Api, models: Sequence[Lookup[ModelFacts]]) -> Iterator[Finding]:
     """Point out each adapter whose settings would be dropped."""
-    for mention, model in once(told(job, models)):
+    for mention, model in once(found_references(job, models)):
         unknown = _unknown(api, model.adapter) if model.adapter and mention.role == "adapter" else []
         if unknown:
             saved = model.adapter.get("peft_version") if model.adapter else None

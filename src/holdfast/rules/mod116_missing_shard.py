@@ -14,7 +14,7 @@ There is no automatic fix: the files must come from where the model was made.
 from collections.abc import Iterator
 
 from holdfast.catalog.models.base_models import base_of, is_plain
-from holdfast.catalog.named import some_of
+from holdfast.catalog.references import some_of
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity

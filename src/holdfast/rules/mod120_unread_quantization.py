@@ -51,7 +51,7 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
 
 
 def _brought(job: Document, texts: list[str], api: Api) -> frozenset[str]:
-    """Return what else is installed: of a job file what holdfast adds to it, of a script what its requirements bring."""
+    """Return the packages that are also installed: for a job file those that holdfast adds, for a script those in its requirements."""
     if job.kind == "job":
         return frozenset({"bitsandbytes"} if job.get("quantization", None) is not None else ())
     found = installed(texts, api.versions)

@@ -20,7 +20,7 @@ from typing import Any
 from holdfast.catalog.models.base_models import adapts, base_of, lora, lora_key, trusts_code
 from holdfast.catalog.models.lora_targets import Targets, ends_of, modules_of, named_in_text
 from holdfast.catalog.models.model_types import load_model_types
-from holdfast.catalog.named import some_of
+from holdfast.catalog.references import some_of
 from holdfast.core.document import Document, Unknown
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
@@ -75,7 +75,7 @@ def _targets(job: Document, settings: Mapping[str, Any], tensors: frozenset[str]
 
 
 def _has(names: Sequence[str], modules: Sequence[str]) -> str:
-    """Return what to say of the modules that there are: those that names may be meant for, then the others, the likest first."""
+    """Return a phrase with the existing modules: those that names may be meant for, then the others, the likeliest first."""
     likeness = {module: max(SequenceMatcher(None, name, module).ratio() for name in names) for module in modules}
     has = f"the model has {some_of(sorted(modules, key=lambda module: -likeness[module]))}"
     meant = dict.fromkeys(filter(None, (_meant(name, modules) for name in names)))
@@ -89,7 +89,7 @@ def _meant(name: str, modules: Sequence[str]) -> str | None:
 
 
 def _nothing(targets: Any, settings: Mapping[str, Any]) -> str:
-    """Return what to say of an adapter that goes nowhere."""
+    """Return the message for an adapter that matches no module."""
     also = [name for name in (LAYERS, "exclude_modules", SAVED) if settings.get(name) not in (None, [], "")]
     given = f" with these {' and '.join(f'`{name}`' for name in also)}" if also else ""
     hint = ", which as a single text has to fit a whole name" if isinstance(targets, str) else ""

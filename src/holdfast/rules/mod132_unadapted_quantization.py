@@ -34,7 +34,7 @@ BITS = ("load_in_4bit", "load_in_8bit")
 def check(job: Document) -> Iterator[Finding]:
     """Object to quantized weights without anything trainable on them."""
     if job.kind == "command":
-        yield from _of_command(job)
+        yield from _command_findings(job)
         return
     trainer = job.call("trainer")
     if trainer is None or trainer.path not in TRAINERS or trainer.own or trainer.guard.holds("ValueError"):
@@ -47,7 +47,7 @@ def check(job: Document) -> Iterator[Finding]:
     yield Finding(found.key, _fault(found.name), place=found.name_place)
 
 
-def _of_command(job: Document) -> Iterator[Finding]:
+def _command_findings(job: Document) -> Iterator[Finding]:
     call = next((call for call in job.calls if call.path.startswith("trl ") and not call.open), None)
     for name in BITS if call and not adapts(job) else ():
         if str(job.get(f"train.{name}", default=False)).lower() == "true":
@@ -69,7 +69,7 @@ def _quantizes(job: Document, trainer: Call) -> Call | None:
 
 
 def _given_by_name(job: Document) -> Any:
-    """Return what a trainer loads its model with, by its config."""
+    """Return the loading settings that a trainer takes from its config."""
     given = job.get("train.model_init_kwargs", None)
     return given.get(ARGUMENT) if isinstance(given, dict) else None
 

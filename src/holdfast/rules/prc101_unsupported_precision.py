@@ -47,7 +47,7 @@ def check(job: Document, machine: Machine) -> Iterator[Finding]:
 
 
 def _gpus(job: Document, machine: Machine) -> tuple[Gpu, ...]:
-    """Return what the job will have.
+    """Return the job's GPUs.
 
     Raises:
         MissingFactError: It runs elsewhere, and nobody says on what.

@@ -54,7 +54,7 @@ def _rewards(job: Document, trainer: Call) -> list[Any]:
 
 
 def _fault(reward: LocalName, passed: tuple[str, ...]) -> str:
-    """Return what goes wrong when it is called; empty if nothing does."""
+    """Return the error that a call of it raises; empty if there is none."""
     for name, plural in KEPT_BACK.items():
         if name in reward.parameters and plural not in reward.parameters:
             return f"{reward.name} wants `{name}`, which no trainer passes: it is `{plural}`, a list of all of them"

@@ -28,7 +28,11 @@ OPENING = tuple(f"{tracker}.init" for tracker in TRACKERS)
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to the first tracker that will see nothing."""
-    opened = [call for call in job.calls if call.path in OPENING and not call.guard.because and not _asks(job, call)]
+    opened = [
+        call
+        for call in job.calls
+        if call.path in OPENING and not call.guard.because and not _reports_to_tracker(job, call)
+    ]
     if not since(api, "transformers", SILENT) or not opened or _logs(job):
         return
     if not any(call.key == "train" for call in job.calls) or job.get("train.report_to") is not ABSENT:
@@ -40,7 +44,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         yield Finding(first.key, fault, fix, place=first.name_place)
 
 
-def _asks(job: Document, call: Call) -> bool:
+def _reports_to_tracker(job: Document, call: Call) -> bool:
     """True if a tracker is opened under an `if` on `report_to`: then it is only where the trainer reports to it."""
     lines = job.text.splitlines()[: call.place.line] if call.place.line and not call.place.cell else []
     inside = _indent(lines[-1]) if lines else 0

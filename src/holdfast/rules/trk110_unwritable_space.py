@@ -14,7 +14,7 @@ There is no automatic fix: a name without an owner, `trackio`, is a Space of you
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.hub.permissions import VALID, refusal
-from holdfast.catalog.named import finding, once, stands
+from holdfast.catalog.references import finding, once, stands
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Account, Repo

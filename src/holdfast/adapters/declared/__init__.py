@@ -43,7 +43,7 @@ HIGHEST: Final = 12
 def find_declared(
     path: str, text: str, *, environ: Mapping[str, str] = os.environ, prefix: str = sys.prefix
 ) -> ProjectRequirements:
-    """Return what a script or a notebook declares that it needs, from the first place that says so.
+    """Return the requirements that a script or a notebook declares, from the first place that states any.
 
     Args:
         path: Its path; its folder and those above it are searched, up to the repository's.
@@ -78,12 +78,12 @@ def _folders(path: Path) -> Iterator[Path]:
             return
 
 
-def _matters(found: ProjectRequirements) -> bool:
-    return any(each.name in CORE for each in found.requirements)
+def _matters(requirements: ProjectRequirements) -> bool:
+    return any(each.name in CORE for each in requirements.requirements)
 
 
 def _in_folder(folder: Path, ours: frozenset[str]) -> Iterator[ProjectRequirements]:
-    """Yield what each file of one folder declares, the most exact first."""
+    """Yield the requirements that each file of one folder declares, the most exact first."""
     yield from _read_each(folder, LOCKS, ours)
     yield from _requirements_files(folder, ours)
     yield from _read_each(folder, PROJECT_FILES, ours)
@@ -157,10 +157,10 @@ def _from_requirements(path: Path) -> ProjectRequirements:
     )
 
 
-def _with_python(found: ProjectRequirements, folders: Sequence[Path]) -> ProjectRequirements:
+def _with_python(requirements: ProjectRequirements, folders: Sequence[Path]) -> ProjectRequirements:
     """Return the same with the Python that `.python-version` names, where nothing else does."""
     texts = (load_text(folder / ".python-version") for folder in folders)
     named = next((text.strip() for text in texts if text), "")
-    if found.python or not named.replace(".", "").isdigit():
-        return found
-    return replace(found, python=f"=={named}.*" if named.count(".") == 1 else f"=={named}")
+    if requirements.python or not named.replace(".", "").isdigit():
+        return requirements
+    return replace(requirements, python=f"=={named}.*" if named.count(".") == 1 else f"=={named}")

@@ -31,7 +31,7 @@ def environments(folders: tuple[Path, ...], environ: Mapping[str, str], prefix: 
 
 
 def read_environment_at(root: Path) -> ProjectRequirements:
-    """Return what an environment has installed, with its versions."""
+    """Return the packages that an environment has installed, with their versions."""
     found: dict[str, Requirement] = {}
     python = ""
     for folder in (folder for pattern in SITE_PACKAGES for folder in sorted(root.glob(pattern))):

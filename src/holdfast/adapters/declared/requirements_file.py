@@ -39,7 +39,7 @@ class RequirementsFile:
 
 
 def load_requirements(path: Path, *, name: str = "") -> RequirementsFile:
-    """Return what a requirements file and all that it includes say.
+    """Return the content of a requirements file and of all that it includes.
 
     Args:
         path: The file.
@@ -53,35 +53,35 @@ def load_requirements(path: Path, *, name: str = "") -> RequirementsFile:
 
 
 def _read(
-    text: str, path: Path, name: str, found: RequirementsFile, within: tuple[Path, ...], *, limits: bool = False
+    text: str, path: Path, name: str, file: RequirementsFile, within: tuple[Path, ...], *, limits: bool = False
 ) -> None:
     for line, column, entry in logical_lines(text):
         place = Place(name, line, column, line, column + len(entry))
         include = INCLUDE.match(entry)
         if include:
-            _include(include[1] or include[2], path, place, found, within, limits=limits or include[1] is None)
+            _include(include[1] or include[2], path, place, file, within, limits=limits or include[1] is None)
             continue
         wanted = EDITABLE.sub("", entry)
         if not wanted.startswith("-"):
             each = read_requirement(wanted, place)
-            found.add(replace(each, constraint=True) if limits and isinstance(each, Requirement) else each)
+            file.add(replace(each, constraint=True) if limits and isinstance(each, Requirement) else each)
 
 
 def _include(
-    target: str, path: Path, place: Place, found: RequirementsFile, within: tuple[Path, ...], *, limits: bool
+    target: str, path: Path, place: Place, file: RequirementsFile, within: tuple[Path, ...], *, limits: bool
 ) -> None:
     other = (path.parent / target.strip("\"' ")).resolve()
     if other in within or len(within) > DEEPEST or "://" in target:
         return
     text = load_text(other)
     if text is None:
-        found.add(RequirementProblem(f"{target} cannot be read", place))
+        file.add(RequirementProblem(f"{target} cannot be read", place))
     else:
-        _read(text, other, str(Path(place.path).parent / target), found, (*within, other), limits=limits)
+        _read(text, other, str(Path(place.path).parent / target), file, (*within, other), limits=limits)
 
 
 def logical_lines(text: str) -> Iterator[tuple[int, int, str]]:
-    r"""Yield what stands on each line, with its line and column; lines that end in `\` go on in the next.
+    r"""Yield each logical line with its line number and column; a line that ends in `\` continues in the next.
 
     >>> list(logical_lines("a # why\n\n b \\\n  c\n"))
     [(1, 1, 'a'), (3, 2, 'b   c')]

@@ -22,7 +22,7 @@ PIP: Final = re.compile(r"^\s*-\s+pip:\s*$")
 
 
 def read_setup_cfg(text: str, path: Path, _: frozenset[str]) -> ProjectRequirements:
-    """Return what a `setup.cfg` declares."""
+    """Return the requirements that a `setup.cfg` declares."""
     parser = ConfigParser(interpolation=None, strict=False)
     try:
         parser.read_string(text)
@@ -34,7 +34,7 @@ def read_setup_cfg(text: str, path: Path, _: frozenset[str]) -> ProjectRequireme
 
 
 def read_setup_py(text: str, path: Path, _: frozenset[str]) -> ProjectRequirements:
-    """Return what a `setup.py` declares in so many words; a list that it computes is not known."""
+    """Return the requirements that a `setup.py` declares literally; a list that it computes is unknown."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError) as error:
@@ -82,7 +82,7 @@ def _strings(value: Any) -> list[str]:
 
 
 def read_pipfile(text: str, path: Path, _: frozenset[str]) -> ProjectRequirements:
-    """Return what a `Pipfile` declares."""
+    """Return the requirements that a `Pipfile` declares."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -93,7 +93,7 @@ def read_pipfile(text: str, path: Path, _: frozenset[str]) -> ProjectRequirement
 
 
 def read_environment(text: str, path: Path, _: frozenset[str]) -> ProjectRequirements:
-    """Return what a conda environment file declares, pip's part of it included."""
+    """Return the requirements that a conda environment file declares, those in its pip section included."""
     found: list[Requirement | RequirementProblem] = []
     within_pip = False
     for number, line in enumerate(text.splitlines(), 1):
@@ -112,7 +112,7 @@ def read_environment(text: str, path: Path, _: frozenset[str]) -> ProjectRequire
 
 
 def _from_conda(text: str) -> str:
-    """Return what conda asks for in pip's words.
+    """Return a conda requirement in pip's notation.
 
     >>> [_from_conda(each) for each in ("python=3.10", "trl=0.12.2=py_0", "datasets>=2", "pip")]
     ['python==3.10.*', 'trl==0.12.2.*', 'datasets>=2', 'pip']
@@ -128,15 +128,15 @@ def _each(texts: Iterable[str], finder: Finder) -> Iterator[Requirement | Requir
             yield each
 
 
-def _declared(path: Path, found: Iterable[Requirement | RequirementProblem], python: str) -> ProjectRequirements:
-    found = list(found)
+def _declared(path: Path, requirements: Iterable[Requirement | RequirementProblem], python: str) -> ProjectRequirements:
+    requirements = list(requirements)
     return ProjectRequirements(
         kind="project",
         origin=path.name,
         path=str(path),
-        requirements=tuple(each for each in found if isinstance(each, Requirement)),
+        requirements=tuple(each for each in requirements if isinstance(each, Requirement)),
         python=python,
-        problems=tuple(each for each in found if isinstance(each, RequirementProblem)),
+        problems=tuple(each for each in requirements if isinstance(each, RequirementProblem)),
     )
 
 

@@ -21,7 +21,7 @@ FROM: Final = ("git", "url", "path", "workspace")
 
 
 def read_header_block(text: str, path: str) -> ProjectRequirements | None:
-    """Return what a script's header declares; None where it has none.
+    """Return the requirements in a script's header; None where it has no header.
 
     Args:
         text: The script.
@@ -110,7 +110,7 @@ def from_sources(requirements: Iterable[Requirement], uv: Mapping[str, Any]) -> 
 
 
 def read_pyproject(text: str, path: Path, ours: frozenset[str]) -> ProjectRequirements:
-    """Return what a `pyproject.toml` declares.
+    """Return the requirements that a `pyproject.toml` declares.
 
     Args:
         text: The file.
@@ -147,12 +147,12 @@ def read_pyproject(text: str, path: Path, ours: frozenset[str]) -> ProjectRequir
 def _optional(
     project: Mapping[str, Any],
     table: Mapping[str, Any],
-    found: Iterable[Requirement | RequirementProblem],
+    requirements: Iterable[Requirement | RequirementProblem],
     ours: frozenset[str],
     finder: Finder,
 ) -> list[Requirement | RequirementProblem]:
-    """Return what optional groups add of packages that matter and are not declared anyway; each the first that names it."""
-    named = {each.name for each in found if isinstance(each, Requirement)}
+    """Return the requirements of optional groups for packages that matter and are not declared otherwise, each from the first group that names it."""
+    named = {each.name for each in requirements if isinstance(each, Requirement)}
     added: list[Requirement | RequirementProblem] = []
     groups = {**_table(project, "optional-dependencies"), **_table(table, "dependency-groups")}
     for name, values in groups.items():

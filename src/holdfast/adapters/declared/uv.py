@@ -86,7 +86,7 @@ def _run(command: list[str], given: str) -> tuple[int, str, str]:
 
 
 def _one_line(errors: str) -> str:
-    """Return what uv says, on one line."""
+    """Return uv's error message on one line."""
     words = [word for word in errors.split() if FRAME.isdisjoint(word)]
     return " ".join(words) or "it does not say why"
 

@@ -53,11 +53,11 @@ def select_interpreter(
         return (sys.executable,) if not missing else (*_uv(missing), *_with(added), SCRIPT)
     cells = load_text(Path(path)) if is_notebook(path) else None
     declared = find_declared(path, cells or source)
-    hosted = _of_host(declared, source) if declared.kind == "notebook" else ()
+    hosted = _host_interpreters(declared, source) if declared.kind == "notebook" else ()
     return _select_for_project(declared, source, (*added, *hosted))
 
 
-def _of_host(declared: ProjectRequirements, source: str) -> Iterator[str]:
+def _host_interpreters(declared: ProjectRequirements, source: str) -> Iterator[str]:
     """Yield the packages that a notebook's host has, and the notebook imports without installing them."""
     named = {each.name for each in declared.requirements}
     for name, package in load_packages().items():

@@ -36,7 +36,7 @@ class LocalMachine:
         self._environment, self._folder, self._cgroup = environment, folder, cgroup
 
     def fetch(self) -> Machine:
-        """Return what is known of it."""
+        """Return the known facts about this machine."""
         environment = self._environment
         return Machine(
             cpus=count_cpus(self._cgroup),
@@ -140,7 +140,7 @@ def has_hub_token(environment: Mapping[str, str]) -> bool:
 
 
 def count_cpus(cgroup: Path = CGROUP) -> int:
-    """Return how many cores this process may use: those of its affinity, within the quota of its cgroup."""
+    """Return the number of cores that this process may use: those of its affinity, within the quota of its cgroup."""
     cores = len(psutil.Process().cpu_affinity() or ()) if hasattr(psutil.Process, "cpu_affinity") else 0
     return max(1, min([cores or psutil.cpu_count() or 1, *_cpu_limits(cgroup)]))
 

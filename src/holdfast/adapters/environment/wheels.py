@@ -68,7 +68,7 @@ class FolderModules(Mapping[str, bytes]):
 
 
 def read_wheel(path: Path) -> ReleaseSources:
-    """Return what a wheel holds.
+    """Return the sources and metadata in a wheel.
 
     Raises:
         SourceError: It is no wheel.
@@ -99,7 +99,7 @@ def installed_versions(site: Path, package: str) -> list[str]:
 
 
 def read_installed(site: Path, package: str) -> ReleaseSources:
-    """Return what an installed package holds.
+    """Return the sources and metadata of an installed package.
 
     Args:
         site: The folder that it is installed in, `.../site-packages`.

@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
-from holdfast.adapters.hub.asking import HubSession, TokenRefusedError
 from holdfast.adapters.hub.repos import entries, text
+from holdfast.adapters.hub.session import HubSession, TokenRefusedError
 from holdfast.adapters.hub.wire import UNSENDABLE
 from holdfast.core.errors import SourceError
 from holdfast.core.hub import Account
@@ -43,18 +43,18 @@ def _fetch_account(asking: HubSession) -> Account:
     return parse_account(reply.mapping())
 
 
-def parse_account(told: Mapping[str, Any]) -> Account:
+def parse_account(record: Mapping[str, Any]) -> Account:
     """Return an account as the Hub describes it."""
-    auth = told.get("auth")
+    auth = record.get("auth")
     token = auth.get("accessToken") if isinstance(auth, Mapping) else None
     fine = token.get("fineGrained") if isinstance(token, Mapping) else None
     return replace(
         _stated("valid"),
-        name=text(told, "name"),
+        name=text(record, "name"),
         role=text(token, "role"),
-        organizations={text(each, "name"): text(each, "roleInOrg") for each in entries(told, "orgs")},
+        organizations={text(each, "name"): text(each, "roleInOrg") for each in entries(record, "orgs")},
         scopes=_parse_scopes(fine),
-        pays=told["canPay"] if isinstance(told.get("canPay"), bool) else None,
+        pays=record["canPay"] if isinstance(record.get("canPay"), bool) else None,
     )
 
 

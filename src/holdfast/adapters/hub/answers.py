@@ -58,7 +58,7 @@ def start(work: Callable[[], T]) -> Future[T]:
         except SourceError as error:
             result.set_exception(error)
         except Exception as error:  # noqa: BLE001 - an answer that nobody foresaw is none; its text may hold the token
-            result.set_exception(_unforeseen(error))
+            result.set_exception(_unexpected_error(error))
 
     Thread(target=run, daemon=True, name="holdfast-hub").start()
     return result
@@ -94,5 +94,5 @@ def _result(answer: Future[Any], deadline_s: float, timeout_s: float) -> Any:
         return error
 
 
-def _unforeseen(error: Exception) -> SourceError:
+def _unexpected_error(error: Exception) -> SourceError:
     return SourceError(f"asking the Hub failed: {type(error).__name__}", where="the Hub", fix=TRY_AGAIN)

@@ -47,7 +47,7 @@ class Card:
 
 
 def parse_card(card: Any, files: Sizes) -> Card:
-    """Return what a card and the names of a repository's files say.
+    """Return the facts in a card and in the names of a repository's files.
 
     Args:
         card: `cardData`, as the Hub gives it.

@@ -5,13 +5,13 @@ from functools import partial
 
 from holdfast.adapters.hub.accounts import fetch_account
 from holdfast.adapters.hub.answers import ResponseCache
-from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.datasets import fetch_dataset
 from holdfast.adapters.hub.links import fetch_link
 from holdfast.adapters.hub.models import fetch_model
+from holdfast.adapters.hub.repo_trees import fetch_repo_tree
 from holdfast.adapters.hub.repos import fetch_repo
+from holdfast.adapters.hub.session import HubSession
 from holdfast.adapters.hub.settings import HubSettings, read_settings
-from holdfast.adapters.hub.shelves import fetch_shelf
 from holdfast.adapters.hub.targets import fetch_target
 from holdfast.adapters.hub.weights import fetch_tensors
 from holdfast.adapters.hub.wire import CircuitBreaker
@@ -59,12 +59,12 @@ class HubClient:
         return fetch_repo(self._asking, mention.repo_kind, mention.name, mention.revision)
 
     def dataset(self, mention: Reference) -> Dataset:
-        """Return what is known of a dataset, without reading its rows."""
+        """Return the known facts about a dataset, without reading its rows."""
         about = ("dataset", mention.name, mention.revision, mention.config, mention.split, mention.files)
         return self._asking.once(about, partial(fetch_dataset, self._asking, mention))
 
     def model(self, mention: Reference) -> ModelFacts:
-        """Return what is known of a model, an adapter or a tokenizer, without its weights."""
+        """Return the known facts about a model, an adapter or a tokenizer, without its weights."""
         about = ("model", mention.name, mention.revision)
         return self._asking.once(about, partial(fetch_model, self._asking, mention))
 
@@ -79,9 +79,9 @@ class HubClient:
         return self._asking.once(about, partial(fetch_target, self._asking, mention.repo_kind, mention.name))
 
     def link(self, address: str) -> Link:
-        """Return what stands at an address."""
+        """Return the target of an address."""
         return fetch_link(self._asking, address)
 
-    def shelf(self, mention: Reference) -> RepoTree:
-        """Return what a repository holds now, with digests; never from memory."""
-        return fetch_shelf(self._asking, mention)
+    def repo_tree(self, mention: Reference) -> RepoTree:
+        """Return the current files of a repository with their digests; never from the cache."""
+        return fetch_repo_tree(self._asking, mention)

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.cards import DEFAULT, Card, Config, parse_card
 from holdfast.adapters.hub.repos import MAIN, fetch_info, fetch_repo
+from holdfast.adapters.hub.session import HubSession
 from holdfast.adapters.hub.viewer import complete, fetch_viewed
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, Split
@@ -19,7 +19,7 @@ from holdfast.core.mention import Reference
 
 
 def fetch_dataset(asking: HubSession, mention: Reference) -> Dataset:
-    """Return what is known of a dataset; of one that is not there, or not for this token, no more than that.
+    """Return the known facts about a dataset; if it does not exist, or not for this token, only that.
 
     Raises:
         SourceError: The Hub does not say.
@@ -40,7 +40,7 @@ def fetch_dataset(asking: HubSession, mention: Reference) -> Dataset:
 
 
 def _viewer_answer(view: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Return what the viewer says: that it does not answer is no reason to know less than without it."""
+    """Return the viewer's answer; if it does not answer, the other facts still count."""
     try:
         return view()
     except SourceError:

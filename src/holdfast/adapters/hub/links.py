@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 from urllib.parse import urlsplit
 
-from holdfast.adapters.hub.asking import HubSession
+from holdfast.adapters.hub.session import HubSession
 from holdfast.adapters.hub.wire import HubRequest, Reply
 from holdfast.core.errors import SourceError
 from holdfast.core.hub import Link
@@ -20,7 +20,7 @@ LITTLE: Final = 512
 
 
 def fetch_link(asking: HubSession, address: str) -> Link:
-    """Return what stands at an address.
+    """Return the target of an address.
 
     Raises:
         SourceError: It is no address of the web, or nobody answers there.

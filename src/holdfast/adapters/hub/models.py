@@ -9,8 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.repos import MAIN, fetch_info, fetch_repo
+from holdfast.adapters.hub.session import HubSession
 from holdfast.adapters.local.model_files import model_of, wanted
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import ModelFacts
@@ -19,7 +19,7 @@ from holdfast.core.mention import Reference
 
 
 def fetch_model(asking: HubSession, mention: Reference) -> ModelFacts:
-    """Return what is known of a model; of one that is not there, or not for this token, no more than that.
+    """Return the known facts about a model; if it does not exist, or not for this token, only that.
 
     Raises:
         SourceError: The Hub does not say.
@@ -55,7 +55,7 @@ def fetch_text(asking: HubSession, repo: Repo, revision: str | None, path: str) 
 
 
 def parse_parameters(info: Mapping[str, Any]) -> dict[str, int]:
-    """Return how many parameters of each dtype the Hub counts; none where it does not count them."""
+    """Return the number of parameters by dtype as the Hub counts them; empty where it does not."""
     weights = info.get("safetensors")
     counts = weights.get("parameters") if isinstance(weights, Mapping) else None
     told = counts if isinstance(counts, Mapping) else {}

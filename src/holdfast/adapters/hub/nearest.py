@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from functools import partial
 from typing import Final
 
-from holdfast.adapters.hub.asking import HubSession
+from holdfast.adapters.hub.session import HubSession
 from holdfast.core.errors import SourceError
 from holdfast.core.hub import RepoKind
 
@@ -50,7 +50,7 @@ def rank(name: str, others: Iterable[str]) -> tuple[str, ...]:
 
 
 def _likeness(name: str, other: str) -> float:
-    """Return how alike two names are, from 0 to 1: as wholes, or, a little less, without their owners."""
+    """Return the similarity of two names, from 0 to 1: of the whole names, or, weighted a little less, of the names without owners."""
     own, others_own = name.rpartition("/")[2], other.rpartition("/")[2]
     apart = 0.9 * _ratio(own, others_own)
     return max(_ratio(name, other) if _ratio(own, others_own) >= ALIKE else 0.0, apart)

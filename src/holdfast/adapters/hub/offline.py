@@ -41,7 +41,7 @@ class OfflineHub:
         """Refuse."""
         raise self._refusal()
 
-    def shelf(self, _: Reference) -> NoReturn:
+    def repo_tree(self, _: Reference) -> NoReturn:
         """Refuse."""
         raise self._refusal()
 

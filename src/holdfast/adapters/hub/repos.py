@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import Any, Final
 from urllib.parse import quote
 
-from holdfast.adapters.hub.asking import UNAUTHORIZED, HubSession
 from holdfast.adapters.hub.nearest import find_nearest
+from holdfast.adapters.hub.session import UNAUTHORIZED, HubSession
 from holdfast.adapters.hub.wire import Reply
 from holdfast.core.errors import SourceError
 from holdfast.core.hub import Repo, RepoKind
@@ -24,7 +24,7 @@ MAIN: Final = "main"
 
 
 def fetch_info(asking: HubSession, kind: RepoKind, name: str, revision: str | None = None) -> Json | None:
-    """Return what the Hub says of a repository at a revision, None where it is not there.
+    """Return the Hub's record of a repository at a revision; None where there is none.
 
     Raises:
         SourceError: The Hub does not say.
@@ -33,7 +33,7 @@ def fetch_info(asking: HubSession, kind: RepoKind, name: str, revision: str | No
 
 
 def fetch_info_now(asking: HubSession, kind: RepoKind, name: str, revision: str | None) -> Json | None:
-    """Return what the Hub says of a repository at a revision at this moment, None where it is not there.
+    """Return the Hub's record of a repository at a revision, bypassing the cache; None where there is none.
 
     Raises:
         SourceError: The Hub does not say.

@@ -34,7 +34,7 @@ def read_rights() -> tuple[str, tuple[tuple[str, str], ...]]:
 
 
 def list_rights(account: Account) -> Iterator[tuple[str, str]]:
-    """Yield what an account's token may write to, and what not.
+    """Yield each namespace that an account's token may write to, and each that it may not.
 
     >>> [*list_rights(Account(token="valid", name="ada", role="write"))][0]
     ('ada', 'yes')

@@ -51,7 +51,7 @@ def why_offline(environ: Mapping[str, str]) -> str:
 
 
 def read_timeout(environ: Mapping[str, str]) -> float:
-    """Return how many seconds all questions may take.
+    """Return the time limit for all requests together, in seconds.
 
     Raises:
         UsageError: The variable is no number above 0.
@@ -67,7 +67,7 @@ def read_timeout(environ: Mapping[str, str]) -> float:
 
 
 def read_settings(environ: Mapping[str, str]) -> HubSettings:
-    """Return how the environment wants the Hub to be asked.
+    """Return the settings for requests to the Hub that the environment gives.
 
     Raises:
         UsageError: See `read_timeout`.

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.cards import Card, Config, parse_types
 from holdfast.adapters.hub.repos import entries, text
+from holdfast.adapters.hub.session import HubSession
 from holdfast.adapters.hub.wire import HubRequest
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Split
@@ -19,7 +19,7 @@ Json = Mapping[str, Any]
 
 
 def fetch_viewed(asking: HubSession, name: str) -> Json:
-    """Return what the viewer says of each configuration by name: empty where it says nothing.
+    """Return the viewer's answer for each configuration by name; empty where it gives none.
 
     Raises:
         SourceError: It does not answer.

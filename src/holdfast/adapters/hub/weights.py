@@ -5,9 +5,9 @@ Source: headers are read by ranges as in `HfApi.parse_safetensors_file_metadata`
 
 from typing import Final
 
-from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.models import fetch_text
 from holdfast.adapters.hub.repos import fetch_repo
+from holdfast.adapters.hub.session import HubSession
 from holdfast.adapters.local.model_files import INDEX, WHOLE, tensors_of
 from holdfast.adapters.local.weights import LENGTH_BYTES, parse_header
 from holdfast.core.errors import SourceError

@@ -82,7 +82,7 @@ class Reply:
         return self.headers.get("x-error-code", "")
 
     def json(self) -> Any:
-        """Return what its JSON says.
+        """Return the parsed JSON of the reply.
 
         Raises:
             SourceError: It is none.
@@ -104,7 +104,7 @@ class Reply:
         return found
 
     def unexpected(self) -> SourceError:
-        """Return what to say of an answer that nothing can be made of."""
+        """Return the error for a reply that cannot be interpreted."""
         return SourceError(f"the Hub answered {self.status}", where=self.url, fix=_advice(self.status))
 
 

@@ -23,7 +23,7 @@ KINDS: Final = ("json", "csv", "parquet", "arrow", "text")
 
 
 def read_data(start: Path, mention: Reference) -> Dataset:
-    """Return what is known of data here; for what is not here, or can surely not be read, why.
+    """Return the known facts about local data; if it is missing or certainly unreadable, the reason.
 
     Args:
         start: The folder that relative names start from.
@@ -47,8 +47,8 @@ def read_data(start: Path, mention: Reference) -> Dataset:
     return Dataset(columns=head.columns, rows=head.rows, types=head.types)
 
 
-def _optional(read: DataFiles) -> str:
-    named = [name for name in read.options if name != "**"]
+def _optional(files: DataFiles) -> str:
+    named = [name for name in files.options if name != "**"]
     return f"what `{named[0]}` makes of its files is not known" if named else "how its files are read cannot be seen"
 
 
@@ -56,28 +56,28 @@ def _first(splits: Splits) -> str:
     return TRAIN if TRAIN in splits else next(iter(splits))
 
 
-def _splits(start: Path, read: DataFiles) -> Splits:
+def _splits(start: Path, files: DataFiles) -> Splits:
     """Return the files of each split.
 
     Raises:
         BadDataError: One of them is not here.
         SourceError: They are read in a way that holdfast does not know.
     """
-    if read.reader in (SAVED, FOLDER):
-        (name,) = read.names
+    if files.reader in (SAVED, FOLDER):
+        (name,) = files.names
         folder = start / Path(name).expanduser()
         if not folder.is_dir():
             raise BadDataError(f"there is no folder `{name}`", folder)
-        if read.reader == FOLDER:
+        if files.reader == FOLDER:
             return find_splits(folder)
         if not is_saved(folder):
             raise BadDataError(f"`{name}` was not written by `save_to_disk`", folder)
         return saved_splits(folder)
-    splits = {split: [path for name in names for path in _files(start, name)] for split, names in read.splits}
+    splits = {split: [path for name in names for path in _files(start, name)] for split, names in files.splits}
     kinds = {READ.get(ending_of(path)) for paths in splits.values() for path in paths}
-    if read.reader not in KINDS or kinds != {read.reader}:
+    if files.reader not in KINDS or kinds != {files.reader}:
         raise SourceError(
-            f"how `{read.reader}` reads these files is not known", where=read.names[0], fix="name one file"
+            f"how `{files.reader}` reads these files is not known", where=files.names[0], fix="name one file"
         )
     return splits
 

@@ -27,7 +27,7 @@ class LocalDatasets:
         self._folder = folder
 
     def fetch(self, data: Data, method: Method) -> Dataset:
-        """Return what is known of a dataset; for one that can surely not be read, why.
+        """Return the known facts about a dataset; if it is certainly unreadable, the reason.
 
         Raises:
             SourceError: Nothing can be said of it.
@@ -114,7 +114,7 @@ def _builtin(data: Data, method: Method) -> Dataset:
 
 
 def _absent(name: str, path: Path) -> SourceError:
-    """Return what to say of a path that is not there: it may be a Hub id, unless no Hub id looks like that."""
+    """Return the error for a path that does not exist: it may be a Hub id, unless no Hub id can look like that."""
     if not may_be_repository(name):
         where = "" if is_rooted(name) else " beside the job file or in the working directory"
         return BadDataError(f"no such file or folder{where}: {name}", path)

@@ -40,7 +40,7 @@ def wanted(names: Collection[str]) -> tuple[str, ...]:
 
 
 def model_of(names: Collection[str], texts: Mapping[str, str], *, repo: Repo | None = None) -> ModelFacts:
-    """Return what is known of a model whose small files were read; a damaged one is its problem.
+    """Return the known facts about a model from its small files; a damaged file is its problem.
 
     Args:
         names: Of all its files, with their folders.
@@ -69,7 +69,7 @@ def tensors_of(index: str) -> frozenset[str]:
 
 
 def _parse(text: str) -> dict[str, Any] | None:
-    """Return what a JSON object says; None for anything else."""
+    """Return the JSON object in a text; None for anything else."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -84,7 +84,7 @@ def _problems(texts: Mapping[str, str], parsed: Mapping[str, Any]) -> Iterator[s
 
 
 def describe_damage(name: str, start: str, otherwise: str) -> str:
-    """Return what is wrong with a file that cannot be read as what its name says it is.
+    """Return a description of the damage of a file that is not what its name says.
 
     Args:
         name: Of the file.

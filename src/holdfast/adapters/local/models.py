@@ -31,7 +31,7 @@ class LocalModels:
         self._folder = folder
 
     def fetch(self, model: BaseModel) -> ModelFacts:
-        """Return what is known of a base model.
+        """Return the known facts about a base model.
 
         Raises:
             SourceError: It is one of the Hub's.
@@ -44,7 +44,7 @@ class LocalModels:
         return found
 
     def find(self, name: str) -> ModelFacts | None:
-        """Return what is known of the folder of a model, an adapter or a tokenizer; None where it would be on the Hub.
+        """Return the facts about the folder of a model, an adapter or a tokenizer; None where the name is one of the Hub's.
 
         Args:
             name: As a job writes it. Of a path that nobody can mistake for a Hub id, and that is not there, no files are told.
@@ -75,7 +75,7 @@ class LocalModels:
 
 
 def read_model(folder: Path) -> ModelFacts:
-    """Return what a folder says of its model; what keeps it from being loaded is told as its problem.
+    """Return the facts about the model in a folder; a reason why it cannot be loaded is its problem.
 
     Raises:
         SourceError: The folder cannot be listed.

@@ -64,7 +64,7 @@ class LocalFolders:
         )
 
     def dataset(self, mention: Reference) -> Dataset | None:
-        """Return what is known of data here, None where it is not here.
+        """Return the facts about local data; None where it is not local.
 
         Raises:
             SourceError: It is here, and nobody can say what it is.
@@ -83,7 +83,7 @@ class LocalFolders:
         return find_part(folder, mention.name, mention.config, mention.split)
 
     def model(self, mention: Reference) -> ModelFacts | None:
-        """Return what is known of a model, adapter or tokenizer here, None where it is not here.
+        """Return the facts about a local model, adapter or tokenizer; None where it is not local.
 
         Raises:
             SourceError: Its folder cannot be read.

@@ -82,7 +82,7 @@ def _head(rows: Iterator[dict[str, Any]], *, typed: bool = False) -> Head:
 
 
 def _count(rows: Iterator[dict[str, Any]], columns: dict[str, None]) -> int | None:
-    """Return how many rows follow, and add the columns that they name; None where that would take long, or one is damaged."""
+    """Return the number of rows that follow, and add the columns that they name; None where counting would take long, or a row is damaged."""
     count = 0
     try:
         for row in islice(rows, COUNTED):

@@ -81,11 +81,11 @@ def parse_header(header: bytes) -> dict[str, Tensor]:
         raise ValueError("no header of a safetensors file") from error
 
 
-def _tensor(told: dict[str, Any]) -> Tensor:
-    shape = [int(size) for size in told["shape"]]
+def _tensor(record: dict[str, Any]) -> Tensor:
+    shape = [int(size) for size in record["shape"]]
     if min(shape, default=0) < 0:
         raise ValueError(shape)
-    return Tensor(dtype=str(told["dtype"]), count=prod(shape), end=int(told["data_offsets"][1]))
+    return Tensor(dtype=str(record["dtype"]), count=prod(shape), end=int(record["data_offsets"][1]))
 
 
 def _damaged(path: Path, start: bytes) -> SourceError:

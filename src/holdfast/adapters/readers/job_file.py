@@ -13,12 +13,12 @@ from holdfast.adapters.yaml.page import EditedText, SourceLines
 from holdfast.adapters.yaml.splice import rename, steps
 from holdfast.adapters.yaml.tree import Branch, Child, Leaf, value_of
 from holdfast.core.document import (
-    CallAs,
     Document,
     Edit,
     Key,
     Remove,
     Rename,
+    ReplaceCall,
     Set,
     apply_edits,
     leaves,
@@ -32,7 +32,7 @@ NOT_THERE: dict[type[Edit], str] = {
     Set: "what it would stand in is no mapping, and no list of that length",
     Remove: "the file has no such key",
     Rename: "the file has no such key, or has one of the new name",
-    CallAs: "a job file calls nothing",
+    ReplaceCall: "a job file calls nothing",
 }
 
 UNCLEAR = "the text there is laid out in a way that is not understood"
@@ -105,7 +105,7 @@ def _entries(branch: Branch, above: Key = ()) -> Iterator[tuple[Key, Child]]:
 
 def _make(draft: EditedText, edit: Edit, path: str) -> bool:
     """Change a draft, step by step, until it says what the edit asks for; tell whether it came to that."""
-    if isinstance(edit, CallAs):
+    if isinstance(edit, ReplaceCall):
         raise KeyError(edit.key)
     root = _root(draft.text, path)
     values = value_of(root)

@@ -20,7 +20,7 @@ from holdfast.core.text import LINE_BREAK
 def read_notebook(
     text: str, path: str, *, beside: Callable[[str], str | None] | None = None, argv: Sequence[str] | None = None
 ) -> tuple[Document, ...]:
-    """Return what a notebook says, like `read_script`.
+    """Return the Documents of a notebook, like `read_script`.
 
     Raises:
         UsageError: It is no notebook, or its cells together are no Python.

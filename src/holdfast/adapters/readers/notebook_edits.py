@@ -85,7 +85,7 @@ def _number(value: Any, counter: Iterator[int]) -> Any:
 
 
 def _changes(text: str, lines: Sequence[CellText], edits: Sequence[TextEdit]) -> Iterator[tuple[int, int, str]]:
-    """Yield what to replace in the JSON: from one offset up to another, and with what."""
+    """Yield the replacements in the JSON: start offset, end offset and new text."""
     old = [line.text for line in lines]
     source = apply_text_edits("".join(old), edits)
     new = [source] if len(old) == 1 and "\n" in old[0][:-1] else LINE.findall(source)
@@ -101,7 +101,7 @@ def _changes(text: str, lines: Sequence[CellText], edits: Sequence[TextEdit]) ->
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return how many leading items two lists share."""
+    """Return the number of leading items that two lists share."""
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 

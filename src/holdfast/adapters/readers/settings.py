@@ -17,7 +17,7 @@ SWITCHES: Final = {"true": True, "false": False}
 
 
 def read_settings(text: str, path: str) -> Document:
-    """Return what a file of settings holds.
+    """Return the Document of a settings file.
 
     Raises:
         ExceptionGroup: Of a JobError for every objection to it.

@@ -72,16 +72,16 @@ def read_program(target: str, arguments: Sequence[str], sets: Sequence[str]) -> 
     local = bool(sets)
     suffix = Path(target).suffix
     if target == COMMAND:
-        return _of_shell(shlex.join(arguments), "the command line", local=local)
+        return _shell_program(shlex.join(arguments), "the command line", local=local)
     text = read_text(target)
     if suffix in SHELLS:
-        return _of_shell(text, target, local=local)
+        return _shell_program(text, target, local=local)
     if suffix == NOTEBOOK:
-        text = _of_cells(text, target)
+        text = _cells_source(text, target)
     return Program(path=target, source=text, arguments=tuple(arguments), local=local)
 
 
-def _of_cells(text: str, where: str) -> str:
+def _cells_source(text: str, where: str) -> str:
     """Return the cells of a notebook as one program.
 
     Raises:
@@ -95,8 +95,8 @@ def _of_cells(text: str, where: str) -> str:
     return "\n".join(clean_cell(each) for each in cells.values())
 
 
-def _of_shell(text: str, where: str, *, local: bool) -> Program:
-    """Return what the first command in a shell's text runs that trains, with the variables that it is given.
+def _shell_program(text: str, where: str, *, local: bool) -> Program:
+    """Return the first training program that a shell script starts, with the variables that it gets.
 
     Raises:
         UsageError: It runs nothing that trains, or words of it are known to the shell alone.

@@ -29,7 +29,7 @@ MARK = "HOLDFAST_REWARD"
 def call_rewards(
     names: Sequence[str], question: Mapping[str, Any], *, folder: Path = Path(), limit_s: float = LIMIT_S
 ) -> tuple[RewardResult, ...]:
-    """Return what each reward function gives for some completions.
+    """Return the result of each reward function for some completions.
 
     Covered: functions of files and modules, async ones, and those of TRL by name. Not covered: reward models, which have
     to be loaded; functions that need the trainer's environments.
@@ -73,7 +73,7 @@ def _ask(name: str, question: Mapping[str, Any], folder: Path, limit_s: float) -
 
 
 def _call(function: str, question: Mapping[str, Any], folder: Path, limit_s: float) -> tuple[dict[str, Any], str]:
-    """Return what a function's child writes down, and what is to be said where it leaves no answer."""
+    """Return the result that a function's child process wrote, and a message where it wrote none."""
     with tempfile.TemporaryDirectory(prefix="holdfast-reward-") as box:
         asked, answer = Path(box, "question.json"), Path(box, "answer.json")
         asked.write_text(json.dumps({**question, "function": function}, default=str), encoding="utf-8")
@@ -81,12 +81,12 @@ def _call(function: str, question: Mapping[str, Any], folder: Path, limit_s: flo
         return _read(answer), over
 
 
-def _run(asked: Path, answer: Path, folder: Path, limit_s: float) -> str:
+def _run(request: Path, answer: Path, folder: Path, limit_s: float) -> str:
     """Run the child to its end or to the time limit; return what is to be said where it leaves no answer."""
     token = uuid4().hex
     with as_file(files("holdfast.payload") / "ask_reward.py") as program:
         child = subprocess.Popen(  # noqa: S603 - the words are a list, no shell reads them
-            [sys.executable, str(program), str(asked), str(answer)],
+            [sys.executable, str(program), str(request), str(answer)],
             cwd=folder,
             env={**os.environ, MARK: token, "TOKENIZERS_PARALLELISM": "false"},
             stdin=subprocess.DEVNULL,

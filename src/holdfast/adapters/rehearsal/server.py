@@ -217,7 +217,7 @@ def _over(part: _RunningPart, limit_s: float, limit_bytes: int, *, weigh: bool) 
 
 
 def read_played(part: _RunningPart) -> PartResult:
-    """Return what a part left in its folder."""
+    """Return the result that a part left in its folder."""
     folder = Path(part.order.folder)
     events = _lines(folder / "attempt" / "events.jsonl")
     saved = [each["path"] for each in events if each["event"] == "checkpoint"]

@@ -20,7 +20,7 @@ PART_BYTES: Final = 32 << 20
 
 
 def look_at_arrow(path: Path) -> FilePreview:
-    """Return what the schema tells.
+    """Return a preview of an Arrow file from its schema.
 
     Raises:
         BadDataError: It is no Arrow.
@@ -30,7 +30,7 @@ def look_at_arrow(path: Path) -> FilePreview:
 
 
 def _frame(file: IO[bytes], parts: list[ArrowMessage], path: Path) -> Any:
-    """Return what a stream of some messages of the file holds.
+    """Return the table in a stream of some messages of the file.
 
     Raises:
         BadDataError: They are damaged.

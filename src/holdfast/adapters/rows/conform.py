@@ -18,12 +18,12 @@ if hasattr(pl, "register_extension_type"):
     pl.register_extension_type("arrow.json", as_storage=True)
 
 
-def conform(frame: Any, found: Columns, wanted: Columns) -> Any:
+def conform(frame: Any, actual: Columns, wanted: Columns) -> Any:
     """Return a frame with the wanted columns, each with the one dtype that its type has here.
 
     Args:
         frame: What was read.
-        found: Types of its columns.
+        actual: Types of its columns.
         wanted: Types of those of the first file. What is not there becomes null.
 
     Raises:
@@ -32,33 +32,33 @@ def conform(frame: Any, found: Columns, wanted: Columns) -> Any:
     for name in frame.columns:
         if name not in wanted:
             raise MisfitError(name, "is a column that the first file does not have")
-    return pl.DataFrame([_series(frame, name, found.get(name), kind) for name, kind in wanted.items()])
+    return pl.DataFrame([_series(frame, name, actual.get(name), kind) for name, kind in wanted.items()])
 
 
-def _series(frame: Any, name: str, found: Type | None, wanted: Type) -> Any:
-    if found is None:
+def _series(frame: Any, name: str, actual: Type | None, wanted: Type) -> Any:
+    if actual is None:
         return pl.Series(name, [None] * frame.height, dtype=pl.Null)
     series = frame[name]
     if hasattr(series.dtype, "ext_storage"):
         series = series.ext.storage()
     target = widest(series.dtype)
-    if not castable(found, wanted):
-        raise MisfitError(name, f"is {found} here, and {wanted} in the first file")
+    if not castable(actual, wanted):
+        raise MisfitError(name, f"is {actual} here, and {wanted} in the first file")
     try:
         wide = series.cast(target)
         # Only a cast that is not strict puts keys in order and adds those that are missing; so it changes no value.
-        shaped = wide if found == wanted else wide.cast(_reshaped(wanted, target), strict=False)
-        cast = shaped if found == wanted else shaped.cast(_dtype_like(wanted, shaped.dtype))
+        shaped = wide if actual == wanted else wide.cast(_reshaped(wanted, target), strict=False)
+        cast = shaped if actual == wanted else shaped.cast(_dtype_like(wanted, shaped.dtype))
     except PolarsError as error:
-        raise MisfitError(name, f"is {found} here, and {wanted} in the first file") from error
-    if _narrows(found, wanted) and not cast.cast(shaped.dtype).equals(shaped):
+        raise MisfitError(name, f"is {actual} here, and {wanted} in the first file") from error
+    if _narrows(actual, wanted) and not cast.cast(shaped.dtype).equals(shaped):
         raise MisfitError(name, f"has fractions here, and is {wanted} in the first file")
     return cast
 
 
-def _narrows(found: Type, wanted: Type) -> bool:
+def _narrows(actual: Type, wanted: Type) -> bool:
     """True if numbers lose their fractions somewhere."""
-    match found, wanted:
+    match actual, wanted:
         case ListOf(inner), ListOf(of):
             return _narrows(inner, of)
         case Struct(parts), Struct(fields):
@@ -69,9 +69,9 @@ def _narrows(found: Type, wanted: Type) -> bool:
             return False
 
 
-def castable(found: Type, wanted: Type) -> bool:
+def castable(actual: Type, wanted: Type) -> bool:
     """True if `datasets` would try to cast one type to the other."""
-    match found, wanted:
+    match actual, wanted:
         case Scalar("null"), _:
             return True
         case ListOf(inner), ListOf(of):

@@ -124,7 +124,7 @@ class CsvRecords:
             line = reader.line_num + 1
 
     def _unclosed(self) -> str:
-        """Return what to say of a row with a quote that nothing closes: the rest of the file is in it."""
+        """Return the message for a row with an unclosed quote: the rest of the file is in it."""
         if len(self._taken) < 2 and self._taken[-1].count('"') % 2 == 0:  # noqa: PLR2004 - a quote and its end
             return ""
         try:
@@ -177,7 +177,7 @@ def look_at_csv(path: Path, delimiter: str = ",") -> FilePreview:
 
 
 def _other_separator(names: Sequence[str], delimiter: str) -> str:
-    """Return what to say of a header with another separator than its file's name promises; Excel writes `;` in some languages."""
+    """Return the message for a header with another separator than the file's name promises; Excel writes `;` in some languages."""
     if len(names) != 1:
         return ""
     for sign, shown in SEPARATORS.items():

@@ -15,7 +15,7 @@ MOST_IN_A_ROW: Final = 2
 
 
 def tell_undecodable(data: bytes, error: UnicodeDecodeError) -> str:
-    """Return what is to be said of bytes that are not UTF-8.
+    """Return the message for bytes that are not UTF-8.
 
     >>> data = "café".encode("latin-1")
     >>> try:

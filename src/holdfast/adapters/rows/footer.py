@@ -76,7 +76,7 @@ class Footer:
 
 
 def read_footer(path: Path) -> Footer:
-    """Return what the end of a Parquet file tells.
+    """Return the metadata at the end of a Parquet file.
 
     Raises:
         BadDataError: It is no Parquet, or was cut off.

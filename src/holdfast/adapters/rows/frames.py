@@ -69,9 +69,9 @@ def frame_of_lines(lines: bytes, columns: Columns) -> tuple[Any | None, bool]:
     return frame, not _may_hide(frame, columns, lines)
 
 
-def _fits(found: Type, wanted: Type) -> bool:
+def _fits(actual: Type, wanted: Type) -> bool:
     """True if all that polars found has a place in what is wanted."""
-    match found, wanted:
+    match actual, wanted:
         case (Scalar("null"), _) | (_, Scalar("json")):
             return True
         case ListOf(inner), ListOf(of):

@@ -112,7 +112,7 @@ def _configs(repository: HubDataset) -> list[Mapping[str, Any]]:
 
 
 def _converted(repo_id: str, error: SourceError) -> HubDataset:
-    """Return what the Hub made of a dataset.
+    """Return the Hub's converted copy of a dataset.
 
     Raises:
         SourceError: It made nothing of it; what is told is why the files themselves cannot be read.
@@ -137,7 +137,7 @@ def _converted_splits(files: Sequence[str], config: str | None, error: SourceErr
 
 
 def _hub_answer(question: str, repo_id: str, **about: Any) -> Any:
-    """Return what huggingface_hub answers.
+    """Return the answer of huggingface_hub.
 
     Raises:
         SourceError: It does not.

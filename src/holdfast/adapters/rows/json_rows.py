@@ -25,7 +25,7 @@ from holdfast.adapters.rows.json_text import (
     NO_ROW,
     STRICT,
     Chunk,
-    TwinError,
+    DuplicateKeyError,
     chunks_of,
     layout_of,
     rows_on,
@@ -110,7 +110,7 @@ class _Beginning:
     def _rows(self, line: bytes, at: int | None, decoder: JSONDecoder) -> list[Any]:
         try:
             return rows_on(line, decoder)
-        except TwinError as error:
+        except DuplicateKeyError as error:
             self.problems.append(UnreadablePart(str(self.path), f"{error}: `load_dataset` stops", at))
             return rows_on(line)
         except ValueError as error:
@@ -122,7 +122,7 @@ class _Beginning:
         self.fault = self.fault or UnreadablePart(str(self.path), what, line)
 
     def without_rows(self) -> BadDataError:
-        """Return what to say of a beginning without any row."""
+        """Return the error for a beginning without any row."""
         if self.fault is None:
             return BadDataError(f"{self.path} holds no rows", self.path)
         at = f", line {self.fault.line}" if self.fault.line else ""

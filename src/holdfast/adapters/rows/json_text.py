@@ -21,7 +21,7 @@ BOM: Final = codecs.BOM_UTF8
 DECODER: Final = json.JSONDecoder()
 
 
-class TwinError(ValueError):
+class DuplicateKeyError(ValueError):
     """A name stands twice in one object: pyarrow refuses it."""
 
 
@@ -29,7 +29,7 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
         names = [name for name, _ in pairs]
-        raise TwinError(f"`{next(name for name in names if names.count(name) > 1)}` stands twice in one object")
+        raise DuplicateKeyError(f"`{next(name for name in names if names.count(name) > 1)}` stands twice in one object")
     return made
 
 
@@ -63,7 +63,7 @@ class Chunk:
 
 
 def layout_of(beginning: bytes) -> Layout:
-    """Return how a file is laid out, by its first chunk."""
+    """Return the layout of a file, by its first chunk."""
     text = beginning.lstrip()
     if text.startswith(b"["):
         return "array"
@@ -276,7 +276,7 @@ def rows_on(line: bytes, decoder: json.JSONDecoder = DECODER) -> list[Any]:
         decoder: With `STRICT`, names that stand twice in one object are looked for, which takes time.
 
     Raises:
-        ValueError: The line is not UTF-8, not JSON, too long, or has half a character; a TwinError where it has twins.
+        ValueError: The line is not UTF-8, not JSON, too long, or has half a character; a DuplicateKeyError where it has twins.
     """
     if len(line) >= LARGEST_LINE_BYTES:
         most = f"{LARGEST_LINE_BYTES >> 20} MB"
@@ -304,7 +304,7 @@ def rows_on(line: bytes, decoder: json.JSONDecoder = DECODER) -> list[Any]:
 
 
 def _hint(error: JSONDecodeError) -> str:
-    """Return how to correct what is no JSON, where that is known; empty elsewhere."""
+    """Return the fix for invalid JSON, where it is known; empty elsewhere."""
     rest = error.doc[error.pos :]
     closed = {"Expecting value": "]", "Expecting property name enclosed in double quotes": "}"}
     if "trailing comma" in error.msg or closed.get(error.msg) == rest[:1]:

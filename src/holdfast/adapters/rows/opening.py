@@ -73,12 +73,12 @@ def rows_of_files(splits: Mapping[str, Sequence[Path]], split: str, where: Path)
     return FileRows(files, slices, first.look())
 
 
-def _named(asked: Slice, splits: Mapping[str, Sequence[Path]], where: Path) -> Sequence[Slice]:
-    if asked.split == ALL and ALL not in splits:
+def _named(wanted: Slice, splits: Mapping[str, Sequence[Path]], where: Path) -> Sequence[Slice]:
+    if wanted.split == ALL and ALL not in splits:
         return [Slice(name) for name in splits]
-    if asked.split not in splits:
-        raise BadDataError(f"{where} has no split `{asked.split}`; it has {', '.join(splits)}", where)
-    return [asked]
+    if wanted.split not in splits:
+        raise BadDataError(f"{where} has no split `{wanted.split}`; it has {', '.join(splits)}", where)
+    return [wanted]
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ class SplitFiles:
     paths: Sequence[Path]
 
     def look(self) -> FilePreview:
-        """Return what the first file that can be read tells.
+        """Return a preview of the first readable file.
 
         Raises:
             SourceError: None can be read.
@@ -128,7 +128,7 @@ class SplitFiles:
             return 0
 
     def count(self, look: FilePreview) -> int:
-        """Return how many rows there are, which may mean reading them all."""
+        """Return the number of rows; counting may read all of them."""
         last = 0
         for number in range(len(self.paths)):
             told = self._told(number)
@@ -136,7 +136,7 @@ class SplitFiles:
         return last
 
     def _told(self, number: int) -> int | None:
-        """Return how many rows a file says that it has; None where it does not."""
+        """Return the number of rows that a file states; None where it does not."""
         try:
             path = self.paths[number]
             return format_of(path).look(path).rows if kind_of(path) in COUNTED else None
@@ -145,7 +145,7 @@ class SplitFiles:
 
 
 def _length(pieces: Pieces) -> int:
-    """Return how many rows a reader goes through."""
+    """Return the number of rows that a reader yields."""
     while True:
         try:
             next(pieces)
@@ -153,11 +153,11 @@ def _length(pieces: Pieces) -> int:
             return int(end.value)
 
 
-def _unlike(found: Columns, wanted: Columns) -> str:
-    """Return what to say of a file that decides on its own types, if they are not those of the first."""
-    if list(found.items()) == list(wanted.items()):
+def _unlike(actual: Columns, wanted: Columns) -> str:
+    """Return the message for a file whose own types differ from those of the first."""
+    if list(actual.items()) == list(wanted.items()):
         return ""
-    shown, before = (", ".join(f"{name}: {kind}" for name, kind in columns.items()) for columns in (found, wanted))
+    shown, before = (", ".join(f"{name}: {kind}" for name, kind in columns.items()) for columns in (actual, wanted))
     return f"its columns are not those of the first file: {shown}, not {before}: `load_dataset` stops"
 
 
@@ -172,7 +172,7 @@ def _moved(piece: RowChunk | UnreadablePart, by: int) -> RowChunk | UnreadablePa
 
 
 def format_of(path: Path) -> Format:
-    """Return how a file is read.
+    """Return the format in which a file is read.
 
     Raises:
         BadDataError: It is of no known kind.

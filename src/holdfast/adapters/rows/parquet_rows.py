@@ -24,7 +24,7 @@ MOST_ROWS: Final = 50_000
 
 
 def look_at_parquet(path: Path) -> FilePreview:
-    """Return what the file's footer tells.
+    """Return a preview of a Parquet file from its footer.
 
     Raises:
         BadDataError: It is no Parquet, or was cut off.

@@ -52,7 +52,7 @@ class ByteSource:
         return self.finish(self.read(size))
 
     def finish(self, chunk: bytes) -> bytes:
-        """Return what was read and the rest of its last line."""
+        """Return a chunk completed to the end of its last line."""
         if not chunk or chunk.endswith(b"\n"):
             return chunk
         rest = self._rest_of_line(LARGEST_LINE_BYTES)
@@ -64,7 +64,7 @@ class ByteSource:
         return chunk + b"\n"
 
     def _rest_of_line(self, limit: int) -> bytes:
-        """Return what follows up to the end of the line, or about `limit` bytes of it."""
+        """Return the bytes up to the end of the line, or about `limit` of them."""
         parts, size = list[bytes](), 0
         while size < limit and (part := self.read(STEP_BYTES)):
             if end := part.find(b"\n") + 1:

@@ -49,7 +49,7 @@ def cache_folder(project: Path | None, environ: Mapping[str, str]) -> Path:
 
 @cache
 def holdfast_stamp() -> str:
-    """Return what tells this holdfast from any other: its files, those of rules and catalog among them, and Python."""
+    """Return a digest of this holdfast: its files, those of rules and catalog among them, and the Python version."""
     return digest(json.dumps([sys.version, *package_stats(PACKAGE)]))
 
 
@@ -62,7 +62,7 @@ def package_stats(package: Path) -> Iterator[tuple[str, int, int]]:
 
 
 def digest(*texts: str | None) -> str:
-    """Return what tells some texts from any others, in this order.
+    """Return a digest of some texts in this order.
 
     >>> digest("a", "bc") == digest("ab", "c"), digest(None) == digest("")
     (False, False)
@@ -71,7 +71,7 @@ def digest(*texts: str | None) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """Return what tells a file's content from any other.
+    """Return a digest of a file's content.
 
     Raises:
         OSError: It cannot be read.
@@ -115,7 +115,7 @@ class CheckCache:
         self._folder = folder
 
     def load(self, basis: CacheBasis) -> TargetResult | None:
-        """Return what was found, or None where that is not known or no longer true."""
+        """Return the cached result, or None where there is none or it is out of date."""
         try:
             checksum, _, body = self._path(basis).read_text(encoding="utf-8").partition("\n")
             entry = typed_json.decode(body, type=CacheEntry) if checksum == digest(body) else None
@@ -127,16 +127,16 @@ class CheckCache:
             return None
         return entry.found
 
-    def save(self, basis: CacheBasis, found: TargetResult, modules: Iterable[str]) -> None:
+    def save(self, basis: CacheBasis, result: TargetResult, modules: Iterable[str]) -> None:
         """Keep what was found; where that cannot be written, it is not kept.
 
         Args:
             basis: What it was made from.
-            found: What was found.
+            result: What was found.
             modules: Names of the modules that were looked for with the file.
         """
         told = {name: digest(basis.read_module(name)) for name in sorted(modules)}
-        entry = CacheEntry(content=basis.content, modules=told, found=found)
+        entry = CacheEntry(content=basis.content, modules=told, found=result)
         body = json.dumps(to_builtins(entry))
         with suppress(OSError):
             self._make_folder()
@@ -172,7 +172,7 @@ class CheckEnvironment:
         self._near: dict[Path, str] = {}
 
     def stamp(self, folder: Path) -> str:
-        """Return what tells the surroundings of the files in a folder from any others."""
+        """Return a digest of the surroundings of the files in a folder."""
         if folder not in self._near:
             above = self._everywhere if _is_top(folder) else self.stamp(folder.parent)
             installed = (name for own in OWN for name in _installed(folder / own))

@@ -16,7 +16,7 @@ from typing import Any
 
 from holdfast.adapters.local.model_files import INDEX, model_of
 from holdfast.adapters.local.weights import read_header
-from holdfast.core.checkpoint import CheckpointProblem, Verdict, Wholeness
+from holdfast.core.checkpoint import CheckpointIntegrity, CheckpointProblem, Verdict
 from holdfast.core.errors import SourceError, UsageError
 
 MANIFEST = "holdfast-manifest.json"
@@ -34,7 +34,7 @@ UNWATCHED = "missing: holdfast did not watch the save, so no list of the files w
 NO_DAMAGE = "; no damage is apparent"
 
 
-def verify_checkpoint(path: Path) -> Wholeness:
+def verify_checkpoint(path: Path) -> CheckpointIntegrity:
     """True if a checkpoint or a model's folder is whole; reads every byte that the manifest names.
 
     Raises:
@@ -52,7 +52,7 @@ def verify_checkpoint(path: Path) -> Wholeness:
     with suppress(ValueError, KeyError, TypeError, AttributeError):
         manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
         step, problems = int(manifest["step"]), tuple(_compare(path, manifest["files"]))
-    return Wholeness(path=str(path), step=step, verdict="damaged" if problems else "whole", problems=problems)
+    return CheckpointIntegrity(path=str(path), step=step, verdict="damaged" if problems else "whole", problems=problems)
 
 
 def _require_something(folder: Path) -> None:
@@ -69,14 +69,14 @@ def _require_something(folder: Path) -> None:
     raise UsageError("nothing to verify: the folder has no weights", where=str(folder), fix=fix)
 
 
-def newest_whole(folder: Path) -> tuple[Path | None, list[Wholeness]]:
+def newest_whole(folder: Path) -> tuple[Path | None, list[CheckpointIntegrity]]:
     """Return the newest checkpoint that is whole and can be resumed from, and the newer ones that were passed over.
 
     Args:
         folder: Where the trainer saves its `checkpoint-<step>`.
     """
     found = [path for path in folder.glob("checkpoint-*") if path.is_dir() and _step_of(path) is not None]
-    passed_over: list[Wholeness] = []
+    passed_over: list[CheckpointIntegrity] = []
     for path in sorted(found, key=lambda path: _step_of(path) or 0, reverse=True):
         wholeness = verify_checkpoint(path)
         lacking = [
@@ -95,7 +95,7 @@ def _step_of(path: Path) -> int | None:
     return int(named[1]) if named else None
 
 
-def _verify_without_manifest(path: Path) -> Wholeness:
+def _verify_without_manifest(path: Path) -> CheckpointIntegrity:
     damage = list(_apparent_damage(path))
     problems = [
         CheckpointProblem(
@@ -103,7 +103,7 @@ def _verify_without_manifest(path: Path) -> Wholeness:
         )
     ]
     verdict: Verdict = "damaged" if damage else "unverifiable"
-    return Wholeness(path=str(path), step=_step_of(path), verdict=verdict, problems=(*problems, *damage))
+    return CheckpointIntegrity(path=str(path), step=_step_of(path), verdict=verdict, problems=(*problems, *damage))
 
 
 def _is_watched(folder: Path) -> bool:
@@ -112,7 +112,7 @@ def _is_watched(folder: Path) -> bool:
 
 
 def _compare(folder: Path, files: Mapping[str, Mapping[str, Any]]) -> Iterator[CheckpointProblem]:
-    """Yield what is wrong; hashes are only computed of files that have the right size."""
+    """Yield the differences; only files of the right size are hashed."""
     for name, told in files.items():
         path = folder / name
         if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
@@ -157,7 +157,7 @@ def _listed(folder: Path) -> list[str]:
 
 
 def _weights_damage(path: Path) -> str:
-    """Return what is wrong with a safetensors file, or nothing."""
+    """Return a description of the damage of a safetensors file; empty where there is none."""
     try:
         read_header(path)
     except SourceError as damage:

@@ -54,7 +54,7 @@ class Ledger:
         return [(number, _event(kind, fields)) for number, kind, fields in self._select(query, (run, after))]
 
     def outline(self, run: str) -> list[Event]:
-        """Return what a list of runs needs: of the many reported steps only the last of each attempt."""
+        """Return the events that a list of runs needs: of the many reported steps only the last of each attempt."""
         query = """
             SELECT kind, fields FROM events WHERE run = :run AND (
                 said IS NULL OR said NOT IN ('step', 'heartbeat') OR number IN (

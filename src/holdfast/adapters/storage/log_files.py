@@ -104,7 +104,7 @@ def _decoded(raw: BinaryIO, path: str) -> Iterator[bytes]:
 
 
 def _pieces(raw: BinaryIO) -> Iterator[bytes]:
-    """Yield what is read; where a compressed file was cut, it ends."""
+    """Yield the content in pieces; a truncated compressed file ends at the cut."""
     packed = raw if isinstance(raw, gzip.GzipFile | lzma.LZMAFile | bz2.BZ2File) else None
     while True:
         try:

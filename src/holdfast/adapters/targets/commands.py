@@ -90,7 +90,7 @@ def _recipe(line: str, variables: Mapping[str, str], automatic: Mapping[str, str
 
 
 def read_line_documents(line: CommandLine, text: str, path: str) -> Iterator[Document]:
-    """Yield what one command says: itself, where a library is its program, else the script that it runs.
+    """Yield the Document of one command: its own, where a library is its program, else that of the script that it runs.
 
     Args:
         line: The command.
@@ -139,7 +139,7 @@ def _folders(path: str, line: CommandLine) -> Iterator[Path]:
 def read_script_documents(
     name: str, folders: Sequence[Path], arguments: tuple[str | Unknown, ...] | None
 ) -> tuple[Document, ...]:
-    """Return what a script says that a command names; nothing where it does not lie here.
+    """Return the Documents of a script that a command names; empty where it is not found.
 
     Args:
         name: The script.

@@ -122,7 +122,7 @@ def parse_patterns(lines: Iterable[str], folder: str) -> Patterns:
 
 
 def find_files(folder: str, exclude: Patterns | None = None) -> FolderContents:
-    """Return what a folder holds that is worth checking.
+    """Return the files in a folder that are worth checking.
 
     Args:
         folder: The folder; it is walked whatever patterns say of it.
@@ -152,7 +152,7 @@ def judge_named(path: str, exclude: Patterns | None = None) -> str | OtherUse | 
 def _walk(
     folder: str, real: str, layers: tuple[Patterns, ...], exclude: Patterns | None
 ) -> Iterator[str | OtherUse | PassedOver]:
-    """Yield what is in a folder, given its real path too, and the patterns of those above it."""
+    """Yield the files in a folder, given its real path too, and the ignore patterns of the folders above it."""
     try:
         with os.scandir(real) as listed:
             entries = sorted(listed, key=lambda entry: entry.name)
@@ -203,7 +203,7 @@ def _is_excluded(exclude: Patterns, path: str) -> bool:
 
 
 def _judge(path: str) -> str | OtherUse | PassedOver | None:
-    """Tell what is to be done with a file: a quick look at its text, no more."""
+    """Return the use of a file, after a quick look at its text."""
     suffix = Path(path).suffix
     try:
         if suffix not in MOST_BYTES or not Path(path).is_file():  # a pipe would never end

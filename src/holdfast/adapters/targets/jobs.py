@@ -15,6 +15,7 @@ from holdfast.core.document import Document, Edit, Unknown
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Job, parse_job
 from holdfast.core.text import TextEdit
+from holdfast.core.valid_job import ValidPart, valid_part
 
 TOP_KEY: Final = re.compile(r"""^["']?(\w+)["']?[ \t]*:""", re.MULTILINE)
 PARTS: Final = ("method", "model", "dataset", "train", "peft", "quantization")
@@ -45,6 +46,16 @@ def read(text: str, path: str, sets: tuple[str, ...], _: tuple[str, ...]) -> Tar
         raise UsageError(f"{path} is no job, and no file of a program that is known here", where=path, fix=KNOWN)
     document = apply_overrides(_found_beside(document), overrides)
     return Target(documents=(document,), job=parse_job(document), place_edits=reader.place_edits)
+
+
+def read_valid_part(text: str, path: str, sets: tuple[str, ...]) -> ValidPart | None:
+    """Return the valid part of a job file that breaks its schema; None where there is none, or an override is broken."""
+    try:
+        document = JobFileReader().read(text, path)
+        document = apply_overrides(_found_beside(document), (*environment_edits(os.environ), *map(parse_set, sets)))
+    except (ExceptionGroup, UsageError):
+        return None
+    return valid_part(document)
 
 
 def _found_beside(document: Document) -> Document:
@@ -82,7 +93,7 @@ def _is_anothers(values: Mapping[str, Any]) -> bool:
 
 
 def _unread(text: str, path: str, errors: ExceptionGroup[Exception]) -> Document | None:
-    """Return what is known of another program's file that uses more of YAML than is read here: nothing, and why."""
+    """Return the Document of another program's file whose YAML is not supported here: empty, with the reason."""
     what = [str(getattr(error, "what", "")) for error in errors.exceptions]
     if find_reader(dict.fromkeys(TOP_KEY.findall(text))) is None or not all(map(_is_left_out, what)):
         return None

@@ -95,7 +95,7 @@ class Projects:
 
 
 def _load(folder: Path) -> Project | None:
-    """Return what the files of one folder say; None where they say nothing of holdfast."""
+    """Return the project that a folder's files configure; None where they do not mention holdfast."""
     for name in FILES:
         try:
             text = (folder / name).read_bytes().decode(errors="replace")

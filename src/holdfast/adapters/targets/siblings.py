@@ -11,7 +11,7 @@ from holdfast.core.document import Document, Unknown
 def read_documents(
     text: str, path: str, arguments: Sequence[str | Unknown] | None, files: SettingsFiles
 ) -> tuple[Document, ...]:
-    """Return what a script says of each job that it trains.
+    """Return the Documents of a script, one for each job that it trains.
 
     Args:
         text: The script.
@@ -37,7 +37,7 @@ class SiblingSettings:
         self.asked: set[str] = set()
 
     def __call__(self, name: str) -> Document | None:
-        """Return what a file holds, or None where it is not there, or is none of settings."""
+        """Return the Document of a file; None where it is missing, or no settings file."""
         if not name.endswith(ENDINGS):
             return None
         self.asked.add(name)

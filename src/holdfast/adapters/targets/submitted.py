@@ -32,7 +32,7 @@ NAME: Final = re.compile(r"[A-Za-z_]\w*")
 
 
 def read_submitted(documents: Sequence[Document]) -> Iterator[Document]:
-    """Yield what a script's own calls send to run elsewhere, each with what its call says."""
+    """Yield the jobs that a script's own calls submit elsewhere, each with the settings of its call."""
     document = documents[0]
     for call in document.calls:
         if call.package == "huggingface_hub" and call.name in UV | IMAGES and not call.guard.because:

@@ -28,7 +28,7 @@ class InterruptQuestion(Protocol):
         ...
 
     def answer(self) -> Choice | None:
-        """Return what was chosen; None where nothing was yet."""
+        """Return the choice; None where none was made yet."""
         ...
 
     def close(self) -> None:
@@ -61,7 +61,7 @@ class SignalOrders:
         self.supervising = False
 
     def take(self) -> Order | None:
-        """Return what was asked since the last call, once."""
+        """Return the order given since the last call, once."""
         heard, self._heard = self._heard, []
         if any(number in LEAVING for number, _ in heard):
             return "detach"
@@ -75,7 +75,7 @@ class SignalOrders:
         return "stop" if self._stops == 1 else "kill"
 
     def _ask(self, presses: list[float]) -> Order | None:
-        """Return what the person has decided, by the question or by Ctrl-C again; None until they have."""
+        """Return the person's decision, by the question or by Ctrl-C again; None until they have made one."""
         for at_s in presses:
             if self._leaving_s is not None and at_s - self._leaving_s <= AGAIN_S:
                 return self._decided("kill")

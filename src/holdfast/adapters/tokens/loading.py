@@ -176,12 +176,12 @@ def _config(wanted: TokenizerRequest, name: str) -> dict[str, Any]:
 
 
 def _options(wanted: TokenizerRequest) -> dict[str, Any]:
-    """Return how transformers is to look for the model's files."""
+    """Return the options for transformers to find the model's files."""
     return {"local_files_only": wanted.offline} | ({"revision": wanted.revision} if wanted.revision else {})
 
 
 def _text_config(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a config says of the language model, which may be one part of several."""
+    """Return the language model's part of a config, which may be one part of several."""
     part = config.get("text_config")
     return part if isinstance(part, Mapping) else config
 

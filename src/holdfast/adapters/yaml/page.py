@@ -50,7 +50,7 @@ class SourceLines:
         return found.start() if found else len(self.text)
 
     def column(self, offset: int) -> int:
-        """Return how many characters stand before the offset on its line."""
+        """Return the column of an offset: the number of characters before it on its line."""
         return offset - self.line_start(offset)
 
     def begins_line(self, child: Child) -> bool:
@@ -91,7 +91,7 @@ class EditedText:
             self.origins[start:end] = [None] * len(text)
 
     def edits(self) -> tuple[TextEdit, ...]:
-        """Return what was done to the original, as edits that do not overlap."""
+        """Return the changes to the original as edits that do not overlap."""
         lines = LineIndex(self.original)
         edits: list[TextEdit] = []
         kept, new = 0, ""

@@ -78,7 +78,7 @@ class Child:
 
 
 def parse_plain(text: str) -> str | float | bool | None:
-    """Return what an unquoted word stands for.
+    """Return the value of a plain (unquoted) scalar.
 
     >>> [parse_plain(word) for word in ("2e-5", "0x10", "yes", "2024-01-01", "~")]
     [2e-05, 16, 'yes', '2024-01-01', None]

@@ -24,21 +24,21 @@ RUNNABLE: Final = (".py", ".ipynb", *JOB_FILES)
 LOOKED_AT: Final = 50  # newest runs of the folder
 
 
-def find_earlier(question: TargetRequest, asked: Target) -> Earlier:
-    """Return what a rehearsal and a run of the same job have shown: the same script with the same settings."""
-    if not question.path.endswith(RUNNABLE):
+def find_earlier(request: TargetRequest, target: Target) -> Earlier:
+    """Return the results of an earlier rehearsal and run of the same job: the same script with the same settings."""
+    if not request.path.endswith(RUNNABLE):
         return Earlier()
-    earlier = Earlier(rehearsed=_rehearsed(question))
-    name, state = next(_runs_of(asked), ("", RunState()))
+    earlier = Earlier(rehearsed=_rehearsed(request))
+    name, state = next(_runs_of(target), ("", RunState()))
     if not name:
         return earlier
     return replace(earlier, run=name, stage=state.stage.value, took_s=state.seen_s - state.started_s)
 
 
-def _rehearsed(question: TargetRequest) -> str:
+def _rehearsed(request: TargetRequest) -> str:
     """Return when a rehearsal passed, by itself or before a run; nothing where none did, or none can be told from here."""
     with suppress(HoldfastError):
-        program = program_of(question.path, question.sets, question.arguments)
+        program = program_of(request.path, request.sets, request.arguments)
         words = interpreter_of(program)
         times = [passed_at(each, words) for each in (program, replace(program, local=True))]
         newest_s = max((each for each in times if each is not None), default=None)
@@ -46,12 +46,12 @@ def _rehearsed(question: TargetRequest) -> str:
     return ""
 
 
-def _runs_of(asked: Target) -> Iterator[tuple[str, RunState]]:
+def _runs_of(target: Target) -> Iterator[tuple[str, RunState]]:
     """Yield name and state of each run that was started from the same script, newest first."""
-    folder = runs_folder(None, asked.job.output.folder if asked.job else None)
+    folder = runs_folder(None, target.job.output.folder if target.job else None)
     if not folder.is_dir():
         return
-    script, ledger = script_of(asked), Ledger(folder)
+    script, ledger = script_of(target), Ledger(folder)
     for name in reversed(ledger.runs()[-LOOKED_AT:]):
         if _script(folder / name) == script:
             yield name, fold(ledger.outline(name))

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from holdfast.adapters.storage.write_back import write_back
 from holdfast.adapters.targets import read_text
-from holdfast.app.check.target import answer_question, ask_rules, read_question
+from holdfast.app.check.target import check_rules, check_target, read_check_target
 from holdfast.app.check.target_request import STANDARD_INPUT, TargetRequest
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Finding
@@ -44,26 +44,26 @@ class FixedSource:
             yield other, text, apply_text_edits(text, edits)
 
 
-def answer_fixed(question: TargetRequest, *, unsafe: bool, write: bool, alone: bool = False) -> TargetResult:
+def answer_fixed(request: TargetRequest, *, unsafe: bool, write: bool, alone: bool = False) -> TargetResult:
     """Return the result of a target after its fixes were made; where they are not written, before.
 
     Args:
-        question: The question.
+        request: The question.
         unsafe: Whether to make fixes too that may change what the user meant.
         write: Whether to write the file; else the answer holds what would change.
-        alone: As for `answer_question`.
+        alone: As for `check_target`.
 
     Raises:
-        UsageError: As for `answer_question`; standard input is to be written.
+        UsageError: As for `check_target`; standard input is to be written.
         SourceError: The file cannot be written.
     """
-    if write and question.path == STANDARD_INPUT:
+    if write and request.path == STANDARD_INPUT:
         raise UsageError("standard input cannot be written", where="-", fix="use `--diff`")
-    source = _fixed_source(question, unsafe=unsafe)
-    texts = list(source.texts(question.path)) if source and source.fixed else []
+    source = _fixed_source(request, unsafe=unsafe)
+    texts = list(source.texts(request.path)) if source and source.fixed else []
     for path, _, after in texts if write else ():
         write_back(path, after)
-    result = answer_question(question, alone=alone).result
+    result = check_target(request, alone=alone).result
     if source is None:
         return result
     diff = "".join(render_diff(path, before, after) for path, before, after in texts)
@@ -71,21 +71,21 @@ def answer_fixed(question: TargetRequest, *, unsafe: bool, write: bool, alone: b
     return structs.replace(result, fixed=fixed, diff=None if write else diff)
 
 
-def _fixed_source(question: TargetRequest, *, unsafe: bool) -> FixedSource | None:
-    """Return what becomes of a target's text; None where it cannot be read. Files that it runs are left alone."""
+def _fixed_source(request: TargetRequest, *, unsafe: bool) -> FixedSource | None:
+    """Return the fixed text of a target; None where it cannot be read. Files that it runs are left alone."""
     try:
-        asked = read_question(question)
+        asked = read_check_target(request)
     except (UsageError, ExceptionGroup):
         return None
     source = FixedSource(asked.document.text, asked.document.text)
     for _ in range(ROUNDS):
-        found = ask_rules(asked, question).findings
-        made = combine_fixes(_open(found, question.path, source.fixed), asked.place_edits, unsafe=unsafe)
-        text = _applied(question.path, source.after, (edit for edit in made.edits if not edit.path))
+        found = check_rules(asked, request).findings
+        made = combine_fixes(_open(found, request.path, source.fixed), asked.place_edits, unsafe=unsafe)
+        text = _applied(request.path, source.after, (edit for edit in made.edits if not edit.path))
         if text == source.after and not made.fixed:
             break
         try:
-            asked = read_question(question, text)
+            asked = read_check_target(request, text)
         except (UsageError, ExceptionGroup):  # what cannot be read is no better
             break
         source.after = text

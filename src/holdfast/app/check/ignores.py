@@ -16,29 +16,29 @@ UNREADABLE = "SYN001"
 
 
 def find_unused(
-    asked: Target, rules: Iterable[Rule], checked: CheckedTarget, passed: Sequence[tuple[Finding, Ignore]]
+    target: Target, rules: Iterable[Rule], checked: CheckedTarget, passed: Sequence[tuple[Finding, Ignore]]
 ) -> list[Finding]:
-    """Return what the rules about comments find.
+    """Return the findings of the rules about ignore comments.
 
     Args:
-        asked: The target.
+        target: The target.
         rules: All rules that are asked about it.
         checked: What they found, but for those about comments.
         passed: What comments let pass, each with the comment.
     """
     rules = list(rules)
     known = (UNREADABLE, *(rule.code for rule in all_rules()))
-    decided = IgnoreUsage(known=known, undecided=frozenset(_undecided(asked, rules, checked)), passed=passed)
-    facts = {IGNORES: tuple(unused_ignores(asked.documents, decided))}
+    decided = IgnoreUsage(known=known, undecided=frozenset(_undecided(target, rules, checked)), passed=passed)
+    facts = {IGNORES: tuple(unused_ignores(target.documents, decided))}
     judging = [rule for rule in rules if IGNORES in rule.needs]
-    texts = {document.path: document for document in asked.documents}.values()
+    texts = {document.path: document for document in target.documents}.values()
     results = (result for document in texts for result in run_rules(judging, document, facts))
     return [result for result in results if isinstance(result, Finding)]
 
 
-def _undecided(asked: Target, rules: Sequence[Rule], checked: CheckedTarget) -> Iterator[str]:
+def _undecided(target: Target, rules: Sequence[Rule], checked: CheckedTarget) -> Iterator[str]:
     """Yield the codes of the rules of which nobody knows whether they would have found something."""
     decided = {rule.code for rule in rules if not rule.needs & (INSPECTED | {IGNORES})}
-    kinds = {document.kind for document in asked.documents}
+    kinds = {document.kind for document in target.documents}
     yield from (rule.code for rule in all_rules() if rule.code not in decided and rule.kinds & kinds)
     yield from (skip.rule.code for skip in checked.skips)

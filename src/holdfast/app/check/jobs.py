@@ -9,8 +9,8 @@ from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.local.datasets import LocalDatasets
 from holdfast.adapters.local.models import LocalModels
 from holdfast.adapters.targets import Target, read_beside
-from holdfast.app.check.target_request import INSPECTED, rows_at_hand
-from holdfast.app.outside import job_folder
+from holdfast.app.check.target_request import INSPECTED, local_rows
+from holdfast.app.hub_access import job_folder
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import Finding, Rule, Skip
 from holdfast.core.job import Job
@@ -18,45 +18,45 @@ from holdfast.core.scan import Scan
 from holdfast.core.text import Place
 from holdfast.engine.check.answers import CheckedTarget
 from holdfast.engine.check.gather import gather
-from holdfast.engine.check.hub_facts import HUB_FACTS, ReferenceResolver, asked_about
+from holdfast.engine.check.hub_facts import HUB_FACTS, ReferenceResolver, applicable_rules
 from holdfast.engine.check.job_facts import FactSources, JobFacts
-from holdfast.engine.check.renamed import ask_at_once
+from holdfast.engine.check.renamed import check_with_renames
 from holdfast.engine.check.rule_runner import needed_facts, run_rules
 
 TOLD = ("trl", "transformers", "peft")
 
 
 def check(
-    asked: Target, job: Job, rules: Sequence[Rule], outside: ReferenceResolver, unasked: str = ""
+    target: Target, job: Job, rules: Sequence[Rule], outside: ReferenceResolver, unasked: str = ""
 ) -> CheckedTarget:
     """Check a job file, given the job that it holds, and why the Hub is not asked about it."""
-    folder, rows = job_folder(asked.document, unasked), rows_at_hand(asked, unasked)
+    folder, rows = job_folder(target.document, unasked), local_rows(target, unasked)
     sources = FactSources(
         datasets=LocalDatasets(folder),
         machines=LocalMachine(),
         models=LocalModels(folder),
         outside=outside,
-        read_rows=partial(_read_rows, asked.document, rows) if rows else None,
+        read_rows=partial(_read_rows, target.document, rows) if rows else None,
         backends=backend_names(),
-        read_file=partial(read_beside, job_path=asked.document.path),
+        read_file=partial(read_beside, job_path=target.document.path),
     )
-    facts = JobFacts(job, sources, asked.document)
-    ours = [rule for rule in asked_about(rules, asked.document, facts) if not rule.needs & INSPECTED]
+    facts = JobFacts(job, sources, target.document)
+    ours = [rule for rule in applicable_rules(rules, target.document, facts) if not rule.needs & INSPECTED]
     known = gather(needed_facts(ours), facts, awaited=HUB_FACTS)
-    results = list(ask_at_once(asked.document, lambda document: run_rules(ours, document, known)))
+    results = list(check_with_renames(target.document, lambda document: run_rules(ours, document, known)))
     return CheckedTarget(
-        document=asked.document,
+        document=target.document,
         method=job.method.value,
         resolved={name: facts.api.versions[name] for name in TOLD},
         because="the versions that a job file gets",
         findings=tuple(result for result in results if isinstance(result, Finding)),
         skips=tuple(result for result in results if isinstance(result, Skip)),
-        place_edits=asked.place_edits,
+        place_edits=target.place_edits,
     )
 
 
-def _read_rows(asked: Document, path: Path) -> Scan:
-    """Return what reading the rows at a path showed; polars is imported only for this."""
+def _read_rows(document: Document, path: Path) -> Scan:
+    """Return a scan of the rows at a path; polars is imported only for this."""
     from holdfast.app.inspect.rows import scan_small
 
-    return scan_small(asked.with_values([Set("dataset.path", str(path))], Place(asked.path)))
+    return scan_small(document.with_values([Set("dataset.path", str(path))], Place(document.path)))

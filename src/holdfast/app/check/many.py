@@ -19,7 +19,7 @@ from holdfast.adapters.storage.check_cache import (
     file_digest,
 )
 from holdfast.adapters.targets.siblings import read_module
-from holdfast.app.check.target import PROGRAMS, TargetOutcome, answer_question
+from holdfast.app.check.target import PROGRAMS, TargetOutcome, check_target
 from holdfast.app.check.target_request import CATALOG, TargetRequest
 from holdfast.results.check import TargetResult
 
@@ -41,7 +41,7 @@ def answer_all(questions: Sequence[TargetRequest], caches: Sequence[Path | None]
     if len(questions) > FILES_PER_PROCESS:
         gc.enable()
     if caches is None:
-        return [told.result for told in share_out(questions, answer_question)]
+        return [told.result for told in share_out(questions, check_target)]
     surroundings = CheckEnvironment(os.environ)
     kept = [
         CachedAnswer(question, CheckCache(cache_folder(folder, os.environ)), surroundings)
@@ -49,7 +49,7 @@ def answer_all(questions: Sequence[TargetRequest], caches: Sequence[Path | None]
     ]
     answers = [each.load() for each in kept]
     open_ = [number for number, answer in enumerate(answers) if answer is None]
-    for number, told in zip(open_, share_out([questions[number] for number in open_], answer_question), strict=True):
+    for number, told in zip(open_, share_out([questions[number] for number in open_], check_target), strict=True):
         kept[number].save(told)
         answers[number] = told.result
     return [answer for answer in answers if answer is not None]
@@ -76,41 +76,41 @@ def share_out(
 class CachedAnswer:
     """The answer to one question, in the cache, as far as it can be kept there."""
 
-    def __init__(self, question: TargetRequest, cache: CheckCache, surroundings: CheckEnvironment) -> None:
+    def __init__(self, request: TargetRequest, cache: CheckCache, surroundings: CheckEnvironment) -> None:
         self._cache = cache
-        self._basis = _basis(question, surroundings)
+        self._basis = _basis(request, surroundings)
 
     def load(self) -> TargetResult | None:
         """Return the answer, or None where it is not known."""
         return self._cache.load(self._basis) if self._basis else None
 
-    def save(self, told: TargetOutcome) -> None:
+    def save(self, outcome: TargetOutcome) -> None:
         """Keep the answer, unless it rests on files that are not looked at again, or on what the Hub said."""
-        if self._basis and not told.reads_more:
-            self._cache.save(self._basis, told.result, told.modules)
+        if self._basis and not outcome.reads_more:
+            self._cache.save(self._basis, outcome.result, outcome.modules)
 
 
-def _basis(question: TargetRequest, surroundings: CheckEnvironment) -> CacheBasis | None:
-    """Return what the answer rests on. A job file's rests on data and machine too, uv's on the registry: none is kept."""
-    path = Path(question.path)
-    if path.suffix not in PROGRAMS or question.resolve != CATALOG:
+def _basis(request: TargetRequest, surroundings: CheckEnvironment) -> CacheBasis | None:
+    """Return the basis of a cached answer. A job file's answer depends on data and machine too, and uv's on the registry: none is cached."""
+    path = Path(request.path)
+    if path.suffix not in PROGRAMS or request.resolve != CATALOG:
         return None
     try:
         text = file_digest(path)
     except OSError:
         return None
     options = (
-        *question.only,
+        *request.only,
         "-",
-        *question.ignore,
+        *request.ignore,
         "-",
-        *question.arguments,
-        *["checklist"] * question.checklist,
-        f"edits={question.edits}",
-        f"unasked={question.unasked}",
+        *request.arguments,
+        *["checklist"] * request.checklist,
+        f"edits={request.edits}",
+        f"unasked={request.unasked}",
     )
     return CacheBasis(
-        name=digest(question.path, str(path.absolute()), *options),
+        name=digest(request.path, str(path.absolute()), *options),
         content=digest(surroundings.stamp(path.absolute().parent), text),
         read_module=partial(read_module, path.parent),
     )

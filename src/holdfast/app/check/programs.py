@@ -17,32 +17,32 @@ from holdfast.engine.check.launched import with_launched
 from holdfast.engine.check.program import VersionContext, check_program
 from holdfast.engine.resolve import IMPORTANCE, Resolution, choose_python, resolved_by
 from holdfast.engine.resolve.assuming import assume_versions
-from holdfast.engine.resolve.once import resolve_once
+from holdfast.engine.resolve.cached import resolve_cached
 
 UV = "uv"
 
 
-def check(asked: Target, rules: Sequence[Rule], resolve: str, outside: ReferenceResolver) -> CheckedTarget:
-    """Return what the rules say of a program. Each script that a command starts stands on its own requirements."""
+def check(target: Target, rules: Sequence[Rule], resolve: str, outside: ReferenceResolver) -> CheckedTarget:
+    """Return the findings and skips for a program. Each script that a command starts has its own requirements."""
     results: list[Finding | Skip] = []
     resolved: dict[str, str] = {}
     because: dict[str, None] = {}
-    for path, documents in _by_path(asked.documents):
+    for path, documents in _by_path(target.documents):
         footing = replace(resolve_versions(path, documents, resolve), outside=outside)
         results += check_program(rules, documents, footing)
         resolved |= _named(footing.versions, documents)
         as_uv = f"by {footing.declared.origin}; as uv resolves it"
-        because[as_uv if _asks_uv(footing.declared, resolve) else footing.because] = None
+        because[as_uv if _needs_uv(footing.declared, resolve) else footing.because] = None
     return CheckedTarget(
-        document=asked.document,
+        document=target.document,
         method=next(
-            (method for document in asked.documents if isinstance(method := document.get("method"), str)), None
+            (method for document in target.documents if isinstance(method := document.get("method"), str)), None
         ),
         resolved=resolved,
         because="; ".join(because),
         findings=tuple(result for result in results if isinstance(result, Finding)),
         skips=tuple(result for result in results if isinstance(result, Skip)),
-        place_edits=asked.place_edits,
+        place_edits=target.place_edits,
     )
 
 
@@ -55,10 +55,10 @@ def resolve_versions(path: str, documents: Sequence[Document], resolve: str) -> 
     if declared.kind == "environment" and not all(declared.named(package) for package in _used(documents)):
         declared = ProjectRequirements()
     declared = with_launched(declared, documents[0])
-    if _asks_uv(declared, resolve):
+    if _needs_uv(declared, resolve):
         resolution, assumed = _by_uv(declared), dict[str, str]()
     else:
-        resolution = resolve_once(declared)
+        resolution = resolve_cached(declared)
         assumed = assume_versions(declared, resolution, sorted(_used(documents), key=_importance))
     return VersionContext(
         resolution=resolution,
@@ -71,7 +71,7 @@ def resolve_versions(path: str, documents: Sequence[Document], resolve: str) -> 
     )
 
 
-def _asks_uv(declared: ProjectRequirements, resolve: str) -> bool:
+def _needs_uv(declared: ProjectRequirements, resolve: str) -> bool:
     """True if uv has anything to say: where nothing is declared, or the versions themselves, it has not."""
     return resolve == UV and bool(declared.requirements) and not declared.exact
 
@@ -84,7 +84,7 @@ def _by_uv(declared: ProjectRequirements) -> Resolution:
     try:
         newest, lowest = uv.ask_uv(declared, python), uv.ask_uv(declared, python, lowest=True)
     except SourceError as error:
-        known = resolve_once(declared)
+        known = resolve_cached(declared)
         return replace(known, newest={}, lowest=None, conflict=None, unknown=dict.fromkeys(known.declared, error.what))
     return resolved_by(declared, newest, lowest=lowest, python=python)
 
@@ -100,7 +100,7 @@ def _named(versions: Mapping[str, str], documents: Sequence[Document]) -> Mappin
 
 
 def _importance(package: str) -> tuple[bool, bool, str]:
-    """Return what orders libraries, those that matter most first."""
+    """Return a sort key for libraries, the most important first."""
     return package not in IMPORTANCE, package != "trl", package
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.adapters.targets.project import Project, Projects
 from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, STANDARD_INPUT, TargetRequest
-from holdfast.app.outside import OFFLINE, WALKED
+from holdfast.app.hub_access import OFFLINE, WALKED
 from holdfast.core.errors import UsageError
 from holdfast.core.nearest import nearest
 from holdfast.engine.check.answers import JOB_FILES
@@ -68,7 +68,7 @@ class CheckRequest:
 
 
 def find_questions(targets: Sequence[str], options: CheckOptions) -> CheckRequest:
-    """Return what to ask about the targets, in their order.
+    """Return the requests for the targets, in their order.
 
     Raises:
         UsageError: A folder cannot be read, a code begins like that of no rule, or overrides are given and no job file.
@@ -77,10 +77,10 @@ def find_questions(targets: Sequence[str], options: CheckOptions) -> CheckReques
     projects, asked = Projects(), CheckRequest()
     _require_codes((*options.only, *options.ignore), "the command line")
     if options.arguments and not targets:
-        _add(asked, COMMAND_LINE, projects.find("-"), options, _unasked(options))
+        _add(asked, COMMAND_LINE, projects.find("-"), options, _reason_without_hub(options))
     for target in targets:
         for path in _files(target, projects, asked, judged=options.force_exclude):
-            _add(asked, path, projects.find(path), options, _unasked(options, walked=path != target))
+            _add(asked, path, projects.find(path), options, _reason_without_hub(options, walked=path != target))
     if options.sets and asked.questions and not any(question.sets for question in asked.questions.values()):
         from holdfast.adapters.targets.overrides import require_no_overrides
 
@@ -89,14 +89,14 @@ def find_questions(targets: Sequence[str], options: CheckOptions) -> CheckReques
     return asked
 
 
-def _unasked(options: CheckOptions, *, walked: bool = False) -> str:
+def _reason_without_hub(options: CheckOptions, *, walked: bool = False) -> str:
     """Return why the Hub is not asked about a file: what is judged like the files of a folder comes from a hook, by the hundred."""
     if options.offline:
         return OFFLINE
     return WALKED if walked or options.force_exclude else ""
 
 
-def _files(target: str, projects: Projects, asked: CheckRequest, *, judged: bool) -> Iterable[str]:
+def _files(target: str, projects: Projects, request: CheckRequest, *, judged: bool) -> Iterable[str]:
     """Return the files to check of a target; what else there is, is counted."""
     is_folder = target != STANDARD_INPUT and Path(target).is_dir()
     if not is_folder and not (judged and Path(target).exists()):
@@ -106,31 +106,31 @@ def _files(target: str, projects: Projects, asked: CheckRequest, *, judged: bool
     project = projects.find(target)
     exclude = folders.parse_patterns(project.exclude, str(project.folder)) if project.exclude else None
     if not is_folder:
-        return _judged(folders, folders.judge_named(target, exclude), asked)
+        return _judged(folders, folders.judge_named(target, exclude), request)
     found = folders.find_files(target, exclude)
-    asked.others += found.others
-    asked.passed_over += [(passed.path, passed.because) for passed in found.passed_over]
+    request.others += found.others
+    request.passed_over += [(passed.path, passed.because) for passed in found.passed_over]
     files: Iterable[str] = found.files
     return files
 
 
-def _judged(folders: Any, judged: Any, asked: CheckRequest) -> Iterator[str]:
+def _judged(folders: Any, judged: Any, request: CheckRequest) -> Iterator[str]:
     if isinstance(judged, folders.PassedOver):
-        asked.passed_over.append((judged.path, judged.because))
+        request.passed_over.append((judged.path, judged.because))
     elif isinstance(judged, folders.OtherUse):
-        asked.others += 1
+        request.others += 1
     elif judged is not None:
         yield judged
 
 
-def _add(asked: CheckRequest, path: str, project: Project, options: CheckOptions, unasked: str) -> None:
+def _add(request: CheckRequest, path: str, project: Project, options: CheckOptions, unasked: str) -> None:
     """Ask about a file, unless it was asked about before."""
-    if path in asked.questions:
+    if path in request.questions:
         return
     _require_codes(project.codes, str(project.file))
     project_ignores = () if options.only else project.ignore
-    asked.caches.append(project.folder if project.file else None)
-    asked.questions[path] = TargetRequest(
+    request.caches.append(project.folder if project.file else None)
+    request.questions[path] = TargetRequest(
         path=path,
         only=options.only or project.select,
         ignore=(*options.ignore, *project_ignores, *project.ignored_in(path)),

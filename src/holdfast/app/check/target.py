@@ -8,15 +8,15 @@ from msgspec import structs
 
 from holdfast.adapters.targets import Target, read_target
 from holdfast.app.check import programs
-from holdfast.app.check.target_request import COMMAND_LINE, IGNORES, STANDARD_INPUT, TargetRequest, rows_at_hand
-from holdfast.app.outside import WALKED, open_outside
-from holdfast.core.errors import HoldfastError, UsageError, flatten
+from holdfast.app.check.target_request import COMMAND_LINE, IGNORES, STANDARD_INPUT, TargetRequest, local_rows
+from holdfast.app.hub_access import WALKED, open_outside
+from holdfast.core.errors import GroupedError, HoldfastError, JobError, UsageError, flatten
 from holdfast.core.finding import Finding, Rule
 from holdfast.core.text import Place
 from holdfast.engine.check.answers import CheckedTarget, UnreadableTarget, target_result
 from holdfast.engine.check.hub_facts import HUB_FACTS, ReferenceResolver
 from holdfast.engine.check.rule_runner import select
-from holdfast.engine.check.suppress import MARK, part_findings
+from holdfast.engine.check.suppress import MARK, split_suppressed
 from holdfast.engine.mentions import mentions
 from holdfast.results.check import ChecklistItem, TargetResult
 from holdfast.rules import all_rules, rules_of_jobs
@@ -38,104 +38,108 @@ class TargetOutcome(NamedTuple):
     reads_more: bool = False
 
 
-def answer_question(question: TargetRequest, *, alone: bool = False) -> TargetOutcome:
+def check_target(request: TargetRequest, *, alone: bool = False) -> TargetOutcome:
     """Return the answer about one target. What keeps it from being read is a finding of its own.
 
     Args:
-        question: The question.
+        request: The request.
         alone: Whether nothing else is asked about: then a target that is not there, or a job file that breaks its
-            schema, is a wrong question. A script that is no Python never is.
+            schema, is a wrong request. A script that is no Python never is.
 
     Raises:
         UsageError: It is, and cannot be read.
-        ExceptionGroup: It is, and breaks the schema of a job file.
+        ExceptionGroup: It is, and breaks the schema of a job file; what rules object to in the rest of the file is in it.
     """
     try:
-        asked = read_question(question)
-        checked = ask_rules(asked, question)
+        asked = read_check_target(request)
+        checked = check_rules(asked, request)
     except (UsageError, ExceptionGroup) as error:
         errors = flatten(error)
-        if not errors or (alone and not _is_broken_program(question.path, errors)):
+        if not errors:
             raise
-        return TargetOutcome(target_result(UnreadableTarget(path=question.path, errors=tuple(errors))), frozenset())
+        if all(isinstance(each, JobError) for each in errors):
+            from holdfast.app.check.broken_jobs import rule_errors  # of pydantic, which no script's check imports
+
+            errors += rule_errors(request)
+        if alone and not _is_broken_program(request.path, errors):
+            raise GroupedError(str(error), errors) if errors[1:] else error from None
+        return TargetOutcome(target_result(UnreadableTarget(path=request.path, errors=tuple(errors))), frozenset())
     result = structs.replace(
-        target_result(checked, edits=question.edits),
-        unasked=question.unasked if _is_passed_by(asked, question) else None,
-        checklist=_checklist(question, asked, checked) if question.checklist else None,
+        target_result(checked, edits=request.edits),
+        unasked=request.unasked if _is_passed_by(asked, request) else None,
+        checklist=_checklist(request, asked, checked) if request.checklist else None,
     )
-    return TargetOutcome(
-        result, asked.modules, asked.reads_more or question.checklist or _looks_outside(asked, question)
-    )
+    return TargetOutcome(result, asked.modules, asked.reads_more or request.checklist or _looks_outside(asked, request))
 
 
-def read_question(question: TargetRequest, text: str | None = None) -> Target:
-    """Read a question's target, or, in the place of what the file holds, another text.
+def read_check_target(request: TargetRequest, text: str | None = None) -> Target:
+    """Read a request's target, or, in the place of what the file holds, another text.
 
     Raises:
         UsageError: It cannot be read.
         ExceptionGroup: It breaks the schema of a job file.
     """
-    if question.path == COMMAND_LINE:
+    if request.path == COMMAND_LINE:
         from holdfast.adapters.targets.commands import read_line
 
-        return read_line(question.arguments)
-    return read_target(question.path, question.sets, question.arguments, text=text)
+        return read_line(request.arguments)
+    return read_target(request.path, request.sets, request.arguments, text=text)
 
 
-def _looks_outside(asked: Target, question: TargetRequest) -> bool:
+def _looks_outside(target: Target, request: TargetRequest) -> bool:
     """True if an answer rests on what is outside now, and may be another the next time."""
-    if question.unasked == WALKED:
-        return _names_local(asked, open_outside(asked.document, WALKED))
-    return any(mentions(document) for document in asked.documents)
+    if request.unasked == WALKED:
+        return _names_local(target, open_outside(target.document, WALKED))
+    return any(mentions(document) for document in target.documents)
 
 
-def ask_rules(asked: Target, question: TargetRequest) -> CheckedTarget:
+def check_rules(target: Target, request: TargetRequest) -> CheckedTarget:
     """Ask the rules about one target."""
-    concerned: Iterable[Rule] = all_rules() if rows_at_hand(asked, question.unasked) else rules_of_jobs()
-    rules = list(select(concerned, only=question.only, ignore=question.ignore))
+    concerned: Iterable[Rule] = all_rules() if local_rows(target, request.unasked) else rules_of_jobs()
+    rules = list(select(concerned, only=request.only, ignore=request.ignore))
     first = [rule for rule in rules if IGNORES not in rule.needs]
-    checked = _check(asked, first, question)
-    standing, passed = part_findings(checked.findings, asked.documents)
-    if any(MARK in document.text for document in asked.documents):
+    checked = _check(target, first, request)
+    standing, passed = split_suppressed(checked.findings, target.documents)
+    if any(MARK in document.text for document in target.documents):
         # Few files have such a comment, and only for them every rule is imported.
         from holdfast.app.check.ignores import find_unused
 
-        standing += find_unused(asked, rules, checked, passed)
+        standing += find_unused(target, rules, checked, passed)
     return replace(
-        checked, findings=tuple(sorted(standing, key=_position)), let_pass=tuple(passed), can_place=asked.can_place
+        checked, findings=tuple(sorted(standing, key=_position)), let_pass=tuple(passed), can_place=target.can_place
     )
 
 
-def _check(asked: Target, rules: Sequence[Rule], question: TargetRequest) -> CheckedTarget:
+def _check(target: Target, rules: Sequence[Rule], request: TargetRequest) -> CheckedTarget:
     """Check a job file or a program: what the first needs, its schema and its facts, takes longer to import than a script takes to check."""
-    outside = open_outside(asked.document, question.unasked)
-    if asked.job:
+    outside = open_outside(target.document, request.unasked)
+    if target.job:
         from holdfast.app.check import jobs
 
-        return jobs.check(asked, asked.job, rules, outside, question.unasked)
-    checked = programs.check(asked, rules, question.resolve, outside)
-    if question.unasked != WALKED:
+        return jobs.check(target, target.job, rules, outside, request.unasked)
+    checked = programs.check(target, rules, request.resolve, outside)
+    if request.unasked != WALKED:
         return checked
-    local = _names_local(asked, outside)
+    local = _names_local(target, outside)
     open_ = (skip for skip in checked.skips if skip.because != WALKED and (local or not skip.rule.needs & HUB_FACTS))
     return replace(checked, skips=tuple(open_))
 
 
-def _names_local(asked: Target, outside: ReferenceResolver) -> bool:
+def _names_local(target: Target, outside: ReferenceResolver) -> bool:
     """True if a target names data or a model of this machine."""
-    named = (each for document in asked.documents for each in mentions(document))
+    named = (each for document in target.documents for each in mentions(document))
     return any(each.local or outside.here.holds(each.name.partition("/")[0]) for each in named)
 
 
-def _is_passed_by(asked: Target, question: TargetRequest) -> bool:
+def _is_passed_by(target: Target, request: TargetRequest) -> bool:
     """True if the Hub is not asked about a program, since it was found in a folder."""
-    return question.unasked == WALKED and asked.job is None
+    return request.unasked == WALKED and target.job is None
 
 
-def _checklist(question: TargetRequest, asked: Target, checked: CheckedTarget) -> list[ChecklistItem]:
+def _checklist(request: TargetRequest, target: Target, checked: CheckedTarget) -> list[ChecklistItem]:
     from holdfast.app.check.checklists import fill_checklists  # which imports what no other check needs
 
-    return fill_checklists(question, asked, checked)
+    return fill_checklists(request, target, checked)
 
 
 def _position(finding: Finding) -> tuple[str, int, int, int, str]:

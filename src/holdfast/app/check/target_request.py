@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from holdfast.adapters.targets import Target
-from holdfast.app.outside import job_folder
+from holdfast.app.hub_access import job_folder
 
 STANDARD_INPUT = "-"
 CATALOG = "catalog"
@@ -45,9 +45,9 @@ class TargetRequest:
     unasked: str = ""
 
 
-def rows_at_hand(asked: Target, unasked: str) -> Path | None:
+def local_rows(target: Target, unasked: str) -> Path | None:
     """Return where a job file's data lies here, so that rules about rows can be asked; None where it does not."""
-    if asked.job is None:
+    if target.job is None:
         return None
-    path = job_folder(asked.document, unasked) / Path(asked.job.dataset.path).expanduser()
+    path = job_folder(target.document, unasked) / Path(target.job.dataset.path).expanduser()
     return path if path.exists() else None

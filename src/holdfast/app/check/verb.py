@@ -6,7 +6,7 @@ from msgspec import structs
 
 from holdfast.app.arguments import Overrides, PathNames, Texts, as_codes, as_overrides, as_paths, as_texts
 from holdfast.app.check.requests import CheckOptions, CheckRequest, find_questions
-from holdfast.app.check.target import answer_question
+from holdfast.app.check.target import check_target
 from holdfast.core.errors import UsageError
 from holdfast.engine.check.answers import check_result
 from holdfast.engine.check.statistics import count_findings
@@ -95,21 +95,21 @@ def check(  # noqa: PLR0913 - a verb has as many arguments as its command has op
     )
 
 
-def _answers(asked: CheckRequest, *, cache: bool) -> list[TargetResult]:
-    questions = list(asked.questions.values())
-    if asked.alone:
-        return [answer_question(questions[0], alone=True).result]
+def _answers(request: CheckRequest, *, cache: bool) -> list[TargetResult]:
+    questions = list(request.questions.values())
+    if request.alone:
+        return [check_target(questions[0], alone=True).result]
     if len(questions) == 1 and not cache:
-        return [answer_question(questions[0]).result]
+        return [check_target(questions[0]).result]
     from holdfast.app.check import many  # what one file needs none of
 
-    return many.answer_all(questions, asked.caches if cache else None)
+    return many.answer_all(questions, request.caches if cache else None)
 
 
-def _fixed_answers(asked: CheckRequest, *, unsafe: bool, write: bool) -> list[TargetResult]:
+def _fixed_answers(request: CheckRequest, *, unsafe: bool, write: bool) -> list[TargetResult]:
     from holdfast.app.check import fixing  # what no check needs
 
     return [
-        fixing.answer_fixed(question, unsafe=unsafe, write=write, alone=asked.alone)
-        for question in asked.questions.values()
+        fixing.answer_fixed(question, unsafe=unsafe, write=write, alone=request.alone)
+        for question in request.questions.values()
     ]

@@ -7,19 +7,19 @@ from typing import Any, Final
 
 from holdfast.adapters.targets import Target
 from holdfast.app.check.programs import resolve_versions
-from holdfast.app.check.target import ask_rules, read_question
+from holdfast.app.check.target import check_rules, read_check_target
 from holdfast.app.check.target_request import CATALOG, TargetRequest
 from holdfast.app.diagnose.rows import find_in_rows
-from holdfast.app.outside import OFFLINE, open_outside
+from holdfast.app.hub_access import OFFLINE, open_outside
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import HoldfastError
 from holdfast.core.finding import Finding
 from holdfast.core.requirement import ProjectRequirements, Requirement
 from holdfast.core.text import Place
 from holdfast.engine.check.program import check_program
-from holdfast.engine.check.suppress import part_findings
-from holdfast.engine.diagnose.asked import DeclaredTraining
-from holdfast.engine.resolve.once import resolve_once
+from holdfast.engine.check.suppress import split_suppressed
+from holdfast.engine.diagnose.declared import DeclaredTraining
+from holdfast.engine.resolve.cached import resolve_cached
 from holdfast.rules import rules_of_jobs
 
 THE_LOG: Final = "the log"
@@ -45,7 +45,7 @@ class JobContext:
 
 
 def read_job(path: str, versions: Mapping[str, str], text: str | None = None) -> JobContext:
-    """Return what a script or job file says; it is checked against the versions that the log tells, and without the network.
+    """Return the settings of a script or job file, checked against the versions in the log, without the network.
 
     Args:
         path: The file.
@@ -54,22 +54,22 @@ def read_job(path: str, versions: Mapping[str, str], text: str | None = None) ->
     """
     question = TargetRequest(path=path, unasked=OFFLINE)
     try:
-        target = read_question(question, text)
+        target = read_check_target(question, text)
     except (HoldfastError, ExceptionGroup) as error:
         return JobContext(unread=str(error).splitlines()[0])
     of_rows = () if target.job else tuple(find_in_rows(target.document))
     return JobContext(asked=_declared_training(target), findings=(*_findings(target, question, versions), *of_rows))
 
 
-def _findings(target: Target, question: TargetRequest, versions: Mapping[str, str]) -> tuple[Finding, ...]:
+def _findings(target: Target, request: TargetRequest, versions: Mapping[str, str]) -> tuple[Finding, ...]:
     pins = [_pin(name, version) for name, version in versions.items() if version[:1].isdigit()]
     if target.job or not pins:
-        return ask_rules(target, question).findings
+        return check_rules(target, request).findings
     footing = resolve_versions(target.document.path, target.documents, CATALOG)
-    resolution = resolve_once(ProjectRequirements(kind="command", origin=THE_LOG, requirements=tuple(pins)))
+    resolution = resolve_cached(ProjectRequirements(kind="command", origin=THE_LOG, requirements=tuple(pins)))
     footing = replace(footing, resolution=resolution, outside=open_outside(target.document, OFFLINE))
     results = check_program(rules_of_jobs(), target.documents, footing)
-    standing, _ = part_findings([each for each in results if isinstance(each, Finding)], target.documents)
+    standing, _ = split_suppressed([each for each in results if isinstance(each, Finding)], target.documents)
     return tuple(standing)
 
 
@@ -79,7 +79,7 @@ def _pin(name: str, version: str) -> Requirement:
 
 
 def _declared_training(target: Target) -> DeclaredTraining | None:
-    """Return what a target asks training to do."""
+    """Return the training settings that a target declares."""
     if len(target.documents) > 1:
         return None
     document = target.document
@@ -108,7 +108,7 @@ def _only_config(document: Document) -> str:
 
 
 def _arguments(document: Document, key: str) -> Mapping[str, Any]:
-    """Return what a call is given by keyword."""
+    """Return a call's keyword arguments."""
     return next((call.arguments for call in document.calls if call.key == key), {})
 
 

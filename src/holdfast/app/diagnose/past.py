@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from holdfast.core.log import Line
-from holdfast.engine.diagnose.asked import DeclaredTraining
-from holdfast.engine.diagnose.silent import MetricEvidence
+from holdfast.engine.diagnose.declared import DeclaredTraining
+from holdfast.engine.diagnose.silent import ClassEvidence
 
 Files = list[tuple[str, Iterator[bytes]]]
 
@@ -27,7 +27,7 @@ class RunHistory:
 
     files: Files
     asked: DeclaredTraining | None = None
-    knows: tuple[MetricEvidence, ...] = ()
+    knows: tuple[ClassEvidence, ...] = ()
     refused: tuple[tuple[str, Line], ...] = ()
     job: str = ""
     text: str = ""

@@ -8,9 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from holdfast.app.check.target import ask_rules, read_question
+from holdfast.app.check.target import check_rules, read_check_target
 from holdfast.app.check.target_request import TargetRequest
-from holdfast.app.outside import OFFLINE
+from holdfast.app.hub_access import OFFLINE
 from holdfast.core.calls import CallResult
 from holdfast.core.document import Document
 from holdfast.core.errors import HoldfastError
@@ -26,7 +26,7 @@ ROWS: Final = "DAT2"
 
 
 def find_in_rows(document: Document) -> Iterator[Finding]:
-    """Yield what rules about rows find in most of those that a script writes out, at the place where it does."""
+    """Yield the findings of the rules about rows for literal rows in a script, at their places in it."""
     method, rows = document.get("method", None), literal_rows(document.text)
     places = _places(document)
     given = {name: rows[line] for name, line in places.items() if line in rows}
@@ -35,7 +35,7 @@ def find_in_rows(document: Document) -> Iterator[Finding]:
     with TemporaryDirectory() as folder, suppress(HoldfastError, ExceptionGroup):
         job = _write(Path(folder), method, given)
         question = TargetRequest(path=str(job), only=(ROWS,), unasked=OFFLINE)
-        for finding in ask_rules(read_question(question), question).findings:
+        for finding in check_rules(read_check_target(question), question).findings:
             at = "eval_dataset" if finding.key.endswith("eval_split") else "train_dataset"
             if finding.count is None or finding.count >= MOST * len(given[at]):
                 place = Place(document.path, places[at])

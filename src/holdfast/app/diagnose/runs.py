@@ -9,13 +9,13 @@ from typing import Any, Final
 from holdfast.adapters.storage.log_files import read_chunks
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan
 from holdfast.app.diagnose.past import Files, RunHistory
-from holdfast.app.run.refusing import read_kept
+from holdfast.app.run.kept_results import load_result
 from holdfast.app.run.runs import Run, open_run
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, Reported, Stage
 from holdfast.core.log import Line
-from holdfast.engine.diagnose.asked import DeclaredTraining
-from holdfast.engine.diagnose.attempts import LEDGER, Ending, know, refused_by, speak_of_hang
+from holdfast.engine.diagnose.attempts import LEDGER, Ending, attempt_facts, hang_evidence, refused_by
+from holdfast.engine.diagnose.declared import DeclaredTraining
 from holdfast.engine.diagnose.endings import as_log, ending_evidence
 from holdfast.results.check import CheckResult
 
@@ -23,7 +23,7 @@ LOGS: Final = ("stdout.log", "stderr.log")
 
 
 def read_past(name: str, runs: str | None) -> RunHistory:
-    """Return what there is of a run.
+    """Return the history of a run.
 
     Args:
         name: Its name.
@@ -37,11 +37,11 @@ def read_past(name: str, runs: str | None) -> RunHistory:
     state = run.state()
     folder = run.folder / "attempts" / str(state.current.number if state.current else 1)
     ending, ended = _ending(folder), state.current is not None and state.current.stage.ended
-    facts = know(state, ending)
+    facts = attempt_facts(state, ending)
     files: Files = [(str(path), read_chunks(str(path))) for path in (folder / name for name in LOGS) if path.is_file()]
     if facts:
         files.append(as_log(facts, LEDGER))
-    hung = speak_of_hang(ending) if ended and state.current and state.current.stage is not Stage.SUCCEEDED else []
+    hung = hang_evidence(ending) if ended and state.current and state.current.stage is not Stage.SUCCEEDED else []
     started = _last(events, "start")
     job, text = _job(run)
     return RunHistory(
@@ -57,7 +57,7 @@ def read_past(name: str, runs: str | None) -> RunHistory:
 
 
 def _last(events: Sequence[Event], kind: str) -> Mapping[str, Any]:
-    """Return what the training process said last of one kind; nothing where it never did."""
+    """Return the training process's last event of one kind; empty where there is none."""
     said = [event.said for event in events if isinstance(event, Reported) and event.said.get("event") == kind]
     return said[-1] if said else {}
 
@@ -65,7 +65,7 @@ def _last(events: Sequence[Event], kind: str) -> Mapping[str, Any]:
 def _declared_training(
     run: Run, events: Sequence[Event], started: Mapping[str, Any], text: str
 ) -> DeclaredTraining | None:
-    """Return what the trainer was told, in its own words: all settings, with the defaults of those that nobody gave."""
+    """Return the trainer's settings as it reported them, defaults included."""
     config = started.get("config")
     if not isinstance(config, dict):
         return None
@@ -91,7 +91,7 @@ def _job(run: Run) -> tuple[str, str]:
 
 
 def _ending(folder: Path) -> Ending:
-    """Return what an attempt's guard wrote last, and its stacks."""
+    """Return the last words of an attempt's guard, and its stacks."""
     told: dict[str, Any] = {}
     with suppress(OSError, ValueError):
         told = json.loads((folder / "exit.json").read_text(encoding="utf-8"))
@@ -108,6 +108,6 @@ def _ending(folder: Path) -> Ending:
 
 def _refused(run: Run, codes: Sequence[str]) -> tuple[tuple[str, Line], ...]:
     """Return the findings for which a run was refused, as its check told them."""
-    checked = read_kept(run.folder, CheckResult)
+    checked = load_result(run.folder, CheckResult)
     found = [finding for finding in checked.findings if finding.code in codes] if checked else []
     return tuple((each.code, Line(each.line or 1, f"{each.code}: {each.message}", each.path)) for each in found)

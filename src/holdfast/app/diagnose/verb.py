@@ -18,10 +18,10 @@ from holdfast.core.log import Log
 from holdfast.engine.diagnose import PatternIndex, read_log
 from holdfast.engine.diagnose import diagnose as judge
 from holdfast.engine.diagnose.answers import diagnose_result
-from holdfast.engine.diagnose.asked import find_contradictions
+from holdfast.engine.diagnose.declared import find_contradictions
 from holdfast.engine.diagnose.endings import ENDING, as_log, ending_evidence, read_ending
 from holdfast.engine.diagnose.findings import findings_evidence, refusal_evidence
-from holdfast.engine.diagnose.silent import MetricEvidence
+from holdfast.engine.diagnose.silent import ClassEvidence
 from holdfast.results.diagnose import DiagnosedJob, DiagnoseResult
 from holdfast.signatures import all_signatures
 
@@ -64,7 +64,7 @@ def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None
     paths = [path for path, _ in past.files]
     reported = {each.rule.code for each in job.findings if each.rule} if job and not job.unread else None
     result = (
-        diagnose_result(found, paths, asked.settings, asked.is_so, job=past.job, reported=reported)
+        diagnose_result(found, paths, asked.settings, asked.is_applied, job=past.job, reported=reported)
         if asked
         else diagnose_result(found, paths, job=past.job, reported=reported)
     )
@@ -76,7 +76,7 @@ def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None
 
 
 def _read_job(past: RunHistory, alone: Diagnosis) -> "JobContext | None":
-    """Return what the job's own file says, if there is one."""
+    """Return the context from the job's own file, if there is one."""
     if not past.job:
         return None
     from holdfast.app.diagnose.jobs import read_job
@@ -123,7 +123,7 @@ def _past(named: Sequence[str], ended: str, runs: str | None) -> RunHistory:
     return past
 
 
-def _beside(log: Log, alone: Diagnosis, past: RunHistory, job: "JobContext | None") -> list[MetricEvidence]:
+def _beside(log: Log, alone: Diagnosis, past: RunHistory, job: "JobContext | None") -> list[ClassEvidence]:
     """Return all that speaks beside the log: what the ledger knows, what was asked, what rules find."""
     asked = [each for each in (past.asked, job.asked if job else None) if each]
     return [
@@ -134,6 +134,6 @@ def _beside(log: Log, alone: Diagnosis, past: RunHistory, job: "JobContext | Non
     ]
 
 
-def _first_of_each(found: Iterable[MetricEvidence]) -> list[MetricEvidence]:
+def _first_of_each(evidence: Iterable[ClassEvidence]) -> list[ClassEvidence]:
     """Return one finding of each class."""
-    return list({each.name: each for each in reversed(list(found))}.values())
+    return list({each.name: each for each in reversed(list(evidence))}.values())

@@ -16,12 +16,12 @@ ROWS: Final = 4
 
 
 def reward_samples(
-    asked: Document, samples: Sequence[Mapping[str, Any]], names: Sequence[str]
+    document: Document, samples: Sequence[Mapping[str, Any]], names: Sequence[str]
 ) -> tuple[RewardResult, ...]:
-    """Return what each function gives; the job's own `map` rewrites the rows first.
+    """Return each reward function's results; the job's own `map` rewrites the rows first.
 
     Args:
-        asked: What is asked.
+        document: What is asked.
         samples: Rows of the data, as they are.
         names: `file.py:function`, `module:function`, or the name of one of TRL's.
 
@@ -29,8 +29,8 @@ def reward_samples(
         UsageError: The rows have no `prompt`, which a trainer would ask a model to complete.
     """
     samples = samples[:ROWS]
-    if isinstance(name := asked.get("dataset.map", None), str):
-        samples = rewrite_rows(path_beside(name, asked.path), samples)
+    if isinstance(name := document.get("dataset.map", None), str):
+        samples = rewrite_rows(path_beside(name, document.path), samples)
     if not samples or "prompt" not in samples[0]:
         fix = "map the data first: `holdfast inspect --method grpo` may tell how"
         raise UsageError("the rows have no `prompt` to complete", where="--rewards", fix=fix)

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from holdfast.adapters.rows.opening import open_rows
-from holdfast.app.outside import OFFLINE
+from holdfast.app.hub_access import OFFLINE
 from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.formats import ColumnSettings, recognise, settle
 from holdfast.catalog.hub.repositories import may_be_repository
-from holdfast.catalog.named import some_of
+from holdfast.catalog.references import some_of
 from holdfast.core.columns import Type
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError, UsageError
@@ -31,13 +31,13 @@ LARGEST_BYTES: Final = 8 << 20
 """Data up to this size is read whole by a check: in well under a second."""
 
 
-def scan_small(asked: Document) -> Scan:
-    """Return what reading every row of a job's data shows, if it is small and lies here.
+def scan_small(document: Document) -> Scan:
+    """Return a scan of every row of a job's data, if it is small and local.
 
     Raises:
         SourceError: It is large, or nobody can read it, which other rules tell.
     """
-    source = RowSource(asked, offline=True)
+    source = RowSource(document, offline=True)
     path = Path(source.path).expanduser()
     files = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
     size = sum(each.stat().st_size for each in files)
@@ -45,7 +45,7 @@ def scan_small(asked: Document) -> Scan:
         what = f"{source.path} has {size >> 20} MB, which is more than a check reads"
         raise SourceError(what, where=source.path, fix="`holdfast inspect` reads every row")
     sight = source.look()
-    named = asked.get("method", None)
+    named = document.get("method", None)
     return source.scan(sight, Method(named) if isinstance(named, str) else None)
 
 
@@ -76,24 +76,24 @@ class RowSource:
         offline: Whether the Hub is left alone.
     """
 
-    def __init__(self, asked: Document, *, offline: bool) -> None:
+    def __init__(self, document: Document, *, offline: bool) -> None:
         """Find the dataset.
 
         Args:
-            asked: What is asked.
+            document: What is asked.
             offline: Whether the Hub is left alone.
 
         Raises:
             UsageError: There is none of that name.
         """
-        path, split = asked.get("dataset.path"), asked.get("dataset.split", "train")
+        path, split = document.get("dataset.path"), document.get("dataset.split", "train")
         if not isinstance(path, str) or isinstance(split, Unknown):
-            raise UsageError("no dataset is named", where=asked.path, fix="name one under `dataset`")
+            raise UsageError("no dataset is named", where=document.path, fix="name one under `dataset`")
         if path.startswith(BUILTIN):
             fix = "name a file, a folder or a dataset of the Hub"
             raise UsageError(f"holdfast makes {path} itself: there is nothing to find out", where=path, fix=fix)
-        self.asked, self.path, self.split, self.offline = asked, path, str(split), offline
-        self._opener = _find(path, asked.get("dataset.config", None), offline=offline)
+        self.asked, self.path, self.split, self.offline = document, path, str(split), offline
+        self._opener = _find(path, document.get("dataset.config", None), offline=offline)
 
     def open(self, split: str | None = None) -> Rows:
         """Open the rows."""
@@ -122,10 +122,10 @@ class RowSource:
         return scan_rows(self.open(), sight.shape, eval_rows=eval_rows, method=name, settings=sight.settings)
 
 
-def read_settings(asked: Document) -> ColumnSettings:
-    """Return what of a job's settings decides which columns are read."""
-    field, assistant = asked.get("train.dataset_text_field", None), asked.get("train.assistant_only_loss", None)
-    rewards = asked.get("rewards", None)
+def read_settings(document: Document) -> ColumnSettings:
+    """Return the job settings that decide which columns are read."""
+    field, assistant = document.get("train.dataset_text_field", None), document.get("train.assistant_only_loss", None)
+    rewards = document.get("rewards", None)
     return ColumnSettings(
         text_field=field if isinstance(field, str) else "text",
         assistant_only_loss=assistant is True,
@@ -134,7 +134,7 @@ def read_settings(asked: Document) -> ColumnSettings:
 
 
 def _find(path: str, config: str | None, *, offline: bool) -> Callable[[str], Rows]:
-    """Return what opens a split of a dataset, here or on the Hub."""
+    """Return a function that opens a split of a dataset, local or on the Hub."""
     if Path(path).expanduser().exists():
         return lambda split: open_rows(path, split)
     if not may_be_repository(path):

@@ -11,12 +11,12 @@ from holdfast.engine.tokens import read_recipe, show_row, tokenize_rows
 
 
 def tokenize(
-    asked: Document, source: RowSource, sight: DataPreview, scan: Scan, limit: int, *, mapping: str | None = None
+    document: Document, source: RowSource, sight: DataPreview, scan: Scan, limit: int, *, mapping: str | None = None
 ) -> tuple[Tokens, tuple[MaskedRow, ...]]:
     """Return the tokens of the rows, and the first row as the model is shown it.
 
     Args:
-        asked: What is asked; it names a method and a model.
+        document: What is asked; it names a method and a model.
         source: The rows.
         sight: What the first of them show.
         scan: What reading them showed.
@@ -28,25 +28,25 @@ def tokenize(
         SourceError: The tokenizer cannot be had, or there are no rows.
         MissingFactError: A setting that decides it is hidden.
     """
-    recipe, tokenizer = read_recipe(asked), load_tokenizer(want_tokenizer(asked, offline=source.offline))
+    recipe, tokenizer = read_recipe(document), load_tokenizer(want_tokenizer(document, offline=source.offline))
     rows = source.open() if mapping is None else map_batches(source.open(), mapping)
-    tokens = tokenize_rows(rows, tokenizer, recipe, limit=limit, of=count_training_rows(asked, scan.rows))
+    tokens = tokenize_rows(rows, tokenizer, recipe, limit=limit, of=count_training_rows(document, scan.rows))
     first = next(iter(sight.samples if mapping is None else map_rows(sight.samples, mapping)), None)
     shown = show_row(0, first, tokenizer, recipe) if first is not None and not tokens.failed.count else []
     return tokens, tuple(shown)
 
 
-def count_training_rows(asked: Document, there: int) -> int:
-    """Return how many rows are trained on: those that a job draws, without what it holds out.
+def count_training_rows(document: Document, there: int) -> int:
+    """Return the number of rows to train on: those that a job draws, without those it holds out.
 
     Args:
-        asked: What is asked.
+        document: What is asked.
         there: Rows of the split.
 
     >>> job = {"dataset": {"path": "rows.jsonl", "rows": 50, "eval_fraction": 0.1}}
     >>> count_training_rows(Document(path="job.yaml", kind="job", values=job), 80)
     45
     """
-    drawn, held = asked.get("dataset.rows", None), asked.get("dataset.eval_fraction", None)
+    drawn, held = document.get("dataset.rows", None), document.get("dataset.eval_fraction", None)
     rows = min(there, drawn) if isinstance(drawn, int) else there
     return rows - ceil(rows * held) if isinstance(held, float) else rows

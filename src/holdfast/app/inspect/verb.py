@@ -76,38 +76,38 @@ def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has 
         "model": {"path": model} if model else None,
     }
     edits = [Set(key, value) for key, value in told.items() if value is not None]
-    asked = read_asked(fspath(data), edits, as_overrides(set))
+    asked = read_request(fspath(data), edits, as_overrides(set))
     _want_model(asked)
     return inspect_result(look_at(asked, RowSource(asked, offline=offline), rewards=as_texts(rewards), limit=rows))
 
 
-def _read_method(asked: Document) -> Method | None:
+def _read_method(document: Document) -> Method | None:
     """Return the method that the dataset is for, where one is named.
 
     Raises:
         UsageError: There is no such method.
     """
-    named = asked.get("method", None)
+    named = document.get("method", None)
     if isinstance(named, str) and named not in set(Method):
         raise UsageError(f"no method is called {named!r}", where="method", fix=f"use one of {', '.join(Method)}")
     return Method(named) if isinstance(named, str) else None
 
 
-def _want_model(asked: Document) -> None:
+def _want_model(document: Document) -> None:
     """Look whether a model that is named as a folder is there.
 
     Raises:
         UsageError: It is not.
     """
-    path = asked.get("model.path", None)
+    path = document.get("model.path", None)
     if isinstance(path, str) and not path.startswith(BUILTIN) and not Path(path).expanduser().exists():
         if may_be_repository(path) and not path.startswith((".", "/", "~")):
             return  # of the Hub, which nobody has asked yet
         raise UsageError(f"no such model folder: {path}", where="model", fix="name a folder, or a model of the Hub")
 
 
-def read_asked(data: str, edits: Sequence[Edit], sets: Sequence[str]) -> Document:
-    """Return what is asked as a document: a job file's, or one that says no more than the options do.
+def read_request(data: str, edits: Sequence[Edit], sets: Sequence[str]) -> Document:
+    """Return the request as a Document: a job file's, or one with the options alone.
 
     Raises:
         UsageError: An option has no place in it.
@@ -119,13 +119,13 @@ def read_asked(data: str, edits: Sequence[Edit], sets: Sequence[str]) -> Documen
     return apply_overrides(asked.with_values(edits, TYPED), map(parse_set, sets))
 
 
-def look_at(asked: Document, source: RowSource, *, rewards: Sequence[str], limit: int) -> Inspection:
-    """Return what is found out about a dataset."""
-    method = _read_method(asked)
+def look_at(document: Document, source: RowSource, *, rewards: Sequence[str], limit: int) -> Inspection:
+    """Return the inspection of a dataset."""
+    method = _read_method(document)
     try:
         sight = source.look()
     except BadDataError as error:
-        return _unreadable(asked, source, method, error)
+        return _unreadable(document, source, method, error)
     meant = method or usual_method(sight.shape)
     scan = source.scan(sight, meant)
     found = Inspection(
@@ -135,7 +135,7 @@ def look_at(asked: Document, source: RowSource, *, rewards: Sequence[str], limit
         methods=judge_methods(sight.columns, sight.shape, sight.samples, sight.settings),
         scan=scan,
         method=method,
-        rewritten_by=str(asked.get("dataset.map", None) or ""),
+        rewritten_by=str(document.get("dataset.map", None) or ""),
     )
     facts: dict[str, object | MissingFact] = {"scan": scan}
     counted = meant or next((each for each, ready in found.methods.items() if _maps_rows(ready)), None)
@@ -145,61 +145,63 @@ def look_at(asked: Document, source: RowSource, *, rewards: Sequence[str], limit
     if rewards:
         from holdfast.app.inspect.rewarding import reward_samples
 
-        rewarded = reward_samples(asked, sight.samples, rewards)
+        rewarded = reward_samples(document, sight.samples, rewards)
         found, facts["rewarded"] = replace(found, rewarded=rewarded), rewarded
-    return _judged(found, asked, facts)
+    return _judged(found, document, facts)
 
 
-def _maps_rows(found: Readiness) -> bool:
+def _maps_rows(readiness: Readiness) -> bool:
     """True if a mapping goes over the rows as they are read here, and not over a list within one of them."""
-    return found.mapping is not None and not found.field
+    return readiness.mapping is not None and not readiness.field
 
 
-def look_at_local(asked: Document, *, limit: int) -> Inspection:
-    """Return what is found out about a dataset on this machine, without the Hub.
+def look_at_local(document: Document, *, limit: int) -> Inspection:
+    """Return the inspection of a local dataset, without the Hub.
 
     Raises:
         UsageError: There is no such dataset.
         SourceError: Its rows, or what else it names, cannot be read.
     """
-    return look_at(asked, RowSource(asked, offline=True), rewards=(), limit=limit)
+    return look_at(document, RowSource(document, offline=True), rewards=(), limit=limit)
 
 
-def _unreadable(asked: Document, source: RowSource, method: Method | None, error: BadDataError) -> Inspection:
-    """Return what is to be said of data whose beginning cannot be read."""
+def _unreadable(document: Document, source: RowSource, method: Method | None, error: BadDataError) -> Inspection:
+    """Return the inspection of data whose beginning cannot be read."""
     broken = UnreadablePart(error.spot.path, error.what, error.spot.line)
     scan = Scan(rows=0, broken=(broken,))
     methods = judge_methods({}, Shape(), ())
     found = Inspection(path=source.path, split=source.split, shape=Shape(), methods=methods, scan=scan, method=method)
-    return _judged(found, asked, {"scan": scan})
+    return _judged(found, document, {"scan": scan})
 
 
 def _with_tokens(
-    found: Inspection, source: RowSource, sight: DataPreview, method: Method, limit: int
+    inspection: Inspection, source: RowSource, sight: DataPreview, method: Method, limit: int
 ) -> tuple[Inspection, Tokens | MissingFact]:
     """Return the inspection with what the model's tokenizer makes of the rows, or with why nobody could tell."""
     asked = (
-        source.asked if found.method else source.asked.with_values([Set("method", method.value)], Place("its columns"))
+        source.asked
+        if inspection.method
+        else source.asked.with_values([Set("method", method.value)], Place("its columns"))
     )
     if asked.get("model", None) is None:
-        return found, MissingFact("no model is named")
-    mapping = None if found.methods[method].ready else found.methods[method].mapping
+        return inspection, MissingFact("no model is named")
+    mapping = None if inspection.methods[method].ready else inspection.methods[method].mapping
     try:
         from holdfast.app.inspect.tokenizing import tokenize
 
-        tokens, masked = tokenize(asked, source, sight, found.scan, limit, mapping=mapping)
+        tokens, masked = tokenize(asked, source, sight, inspection.scan, limit, mapping=mapping)
     except (SourceError, MissingFactError) as error:
         because = error.what if isinstance(error, SourceError) else error.because
-        return replace(found, untold=because), MissingFact(because)
-    return replace(found, tokens=tokens, masked=masked, mapped=method if mapping else None), tokens
+        return replace(inspection, untold=because), MissingFact(because)
+    return replace(inspection, tokens=tokens, masked=masked, mapped=method if mapping else None), tokens
 
 
-def _judged(found: Inspection, asked: Document, facts: Mapping[str, object | MissingFact]) -> Inspection:
+def _judged(inspection: Inspection, document: Document, facts: Mapping[str, object | MissingFact]) -> Inspection:
     """Return the inspection with what the rules about rows object to."""
     rules = [rule for rule in rules_of_rows() if rule.needs & FACTS & facts.keys()]
-    results = list(run_rules(rules, asked, facts))
+    results = list(run_rules(rules, document, facts))
     return replace(
-        found,
+        inspection,
         findings=tuple(result for result in results if isinstance(result, Finding)),
         skips=tuple(result for result in results if isinstance(result, Skip)),
     )

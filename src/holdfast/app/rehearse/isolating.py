@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from holdfast.core.methods import Method
 from holdfast.core.rehearsal import Failure, Part, PartResult, Rehearsal
-from holdfast.engine.rehearse.isolating import Instead, Replay, error_of, find_blame, is_asked
+from holdfast.engine.rehearse.isolating import Instead, Replay, error_of, find_blame, may_be_isolated
 from holdfast.engine.rehearse.known_rows import (
     COUNT,
     RecordedRows,
@@ -38,20 +38,20 @@ LINES: Final = 2000
 
 
 def isolate(
-    found: Rehearsal, parts: Mapping[Part, PartResult], order: PartRequest, play: Play, *, forced: bool
+    rehearsal: Rehearsal, parts: Mapping[Part, PartResult], order: PartRequest, play: Play, *, forced: bool
 ) -> Rehearsal:
     """Return a rehearsal whose failures say who is to blame.
 
     Args:
-        found: The rehearsal as it was.
+        rehearsal: The rehearsal as it was.
         parts: What its parts left.
         order: What they were asked; its folder holds theirs.
         play: Plays the script again.
         forced: Whether failures of the machine's are asked about too, and those of parts that did not come to an end.
     """
-    asked = [each for each in found.failures if is_asked(each, machines=forced)]
+    asked = [each for each in rehearsal.failures if may_be_isolated(each, machines=forced)]
     if not asked or (any(each.over for each in parts.values()) and not forced):
-        return found
+        return rehearsal
     whole, base = parts["whole"], Path(order.folder, "isolated")
     base.mkdir()
     noted = [*_noted(Path(order.folder, "whole", GIVEN))]
@@ -64,11 +64,15 @@ def isolate(
         if rows := given.get("typed") or given.get("method"):
             others.append(("both", replace(order, known_model=model, known_rows=rows)))
         replays += _played(play, others, base)
-    return replace(found, failures=tuple(_blamed(each, error, replays, asked, order.source) for each in found.failures))
+    return replace(
+        rehearsal, failures=tuple(_blamed(each, error, replays, asked, order.source) for each in rehearsal.failures)
+    )
 
 
-def _blamed(failure: Failure, error: str, replays: Sequence[Replay], asked: Sequence[Failure], source: str) -> Failure:
-    if failure not in asked:
+def _blamed(
+    failure: Failure, error: str, replays: Sequence[Replay], failures: Sequence[Failure], source: str
+) -> Failure:
+    if failure not in failures:
         return failure
     blame, because = find_blame(failure, error, replays, source)
     return replace(failure, blame=blame, blamed=because)
@@ -128,15 +132,15 @@ def _lines(rows: Sequence[Row]) -> str:
 
 
 def _noted(folder: Path) -> Iterator[RecordedRows]:
-    """Yield what the script got as it asked for rows, in the order of its lines."""
+    """Yield the rows that the script loaded, in the order of its lines."""
     for path in sorted(folder.glob("*.json"), key=lambda each: int(each.stem)):
         told = json.loads(path.read_text(encoding="utf-8"))
         yield RecordedRows(int(path.stem), told["rows"] or _whole_lines(told["asked"]), told["features"])
 
 
-def _whole_lines(asked: Mapping[str, Any]) -> list[Row] | None:
+def _whole_lines(requested: Mapping[str, Any]) -> list[Row] | None:
     """Return the rows of a file of JSON Lines that is damaged, as far as they can be read."""
-    named = asked.get("data_files")
+    named = requested.get("data_files")
     path = Path(named) if isinstance(named, str) else None
     if path is None or not path.is_file() or path.suffix not in (".jsonl", ".json"):
         return None

@@ -12,9 +12,9 @@ from typing import Final
 
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.targets import Target
-from holdfast.app.check.target import ask_rules, read_question
+from holdfast.app.check.target import check_rules, read_check_target
 from holdfast.app.check.target_request import TargetRequest
-from holdfast.app.outside import OFFLINE
+from holdfast.app.hub_access import OFFLINE
 from holdfast.core.document import Document
 from holdfast.core.errors import HoldfastError
 from holdfast.core.finding import Finding, Severity
@@ -115,7 +115,7 @@ def observed_job(whole: PartResult, folder: Path) -> Document | None:
 
 
 def _own_template(template: str | None, folder: Path) -> dict[str, str]:
-    """Return what names the chat template that the script gave its tokenizer; nothing where it gave none."""
+    """Return the setting that names the chat template that the script set on its tokenizer; empty where it set none."""
     if template is None:
         return {}
     path = folder / TEMPLATE
@@ -136,7 +136,7 @@ def find_environment_fault(path: str) -> tuple[str, str] | None:
         return None
     question = TargetRequest(path=path, only=(OF_ENVIRONMENT,), unasked=OFFLINE)
     try:
-        found = ask_rules(read_question(question), question).findings
+        found = check_rules(read_check_target(question), question).findings
     except (HoldfastError, ExceptionGroup):  # the rehearsal itself says what is wrong with it
         return None
     told = [each for each in _objections(found, "import") if each.fails or each.code == NO_HEADER]
@@ -148,7 +148,7 @@ def find_environment_fault(path: str) -> tuple[str, str] | None:
 
 
 def _inspect(job: Document) -> Inspection | None:
-    """Return what its rows show; None where they cannot be read, of which the rehearsal itself says what is wrong."""
+    """Return the inspection of its rows; None where they cannot be read, which the rehearsal itself reports."""
     try:
         return prepare()(job, limit=ROWS)
     except (HoldfastError, ExceptionGroup):
@@ -170,7 +170,7 @@ def _model_objections(job: Document) -> Iterator[Objection]:
     with suppress(HoldfastError, ExceptionGroup):  # the rehearsal itself says what is wrong with it
         target = Target(documents=(job,), job=parse_job(job), place_edits=JobFileReader().place_edits)
         question = TargetRequest(path=job.path, only=(OF_MODEL,), unasked=OFFLINE)
-        yield from _objections(ask_rules(target, question).findings, "model")
+        yield from _objections(check_rules(target, question).findings, "model")
 
 
 def _objections(findings: Iterable[Finding], stage: StageName) -> Iterator[Objection]:

@@ -26,7 +26,7 @@ SHARE: Final = 0.7
 """Of the memory that is free, how much a part may take."""
 
 
-def play(
+def run_parts(
     server: RehearsalServer, order: PartRequest, limit_s: float, on_progress: OnProgress
 ) -> dict[Part, PartResult]:
     """Play the whole path beside a training that is asked to stop; go on from what that saved, as soon as it has."""
@@ -53,7 +53,7 @@ def _came_through(played: PartResult) -> bool:
 
 
 def _without_own_frames(played: PartResult) -> PartResult:
-    """Return what a process left, its logs as they would be without holdfast."""
+    """Return a part's result with holdfast's own frames removed from its logs."""
     return replace(played, logs={name: without_own_frames(text) for name, text in played.logs.items()})
 
 
@@ -82,13 +82,13 @@ class Replayer:
     on_progress: OnProgress
 
     def __call__(self, orders: Sequence[PartRequest]) -> list[tuple[Mapping[Part, PartResult], Rehearsal]]:
-        """Return what each left, and the verdict on it."""
+        """Return the results of the parts and the verdict for each request."""
         self.on_progress("whose fault it is")
         return [(parts, self._judged(parts, order)) for parts, order in zip(self._played(orders), orders, strict=True)]
 
     def _played(self, orders: Sequence[PartRequest]) -> list[dict[Part, PartResult]]:
         if any(each.stage in ("stop", "resume") for each in self.found.failures):
-            return [play(self.server, each, self.limit_s, lambda _: None) for each in orders]
+            return [run_parts(self.server, each, self.limit_s, lambda _: None) for each in orders]
         return play_whole(self.server, orders, self.limit_s)
 
     def _judged(self, parts: Mapping[Part, PartResult], order: PartRequest) -> Rehearsal:

@@ -16,30 +16,30 @@ from holdfast.engine.rehearse.explaining import FailureContext
 from holdfast.engine.rehearse.naming import because_of
 
 
-def read_failure_context(asked: Program, parts: Mapping[Part, PartResult]) -> FailureContext:
-    """Return what the failures of a program's rehearsal are explained from."""
+def read_failure_context(program: Program, parts: Mapping[Part, PartResult]) -> FailureContext:
+    """Return the context that explains the failures of a program's rehearsal."""
     raised: dict[Part, Traceback] = {}
     for part, played in parts.items():
         if found := _last_traceback(played):
             raised[part] = found
     frames = [frame for found in raised.values() for each in found.chain for frame in each.frames]
-    sources = {frame.file: text for frame in frames if (text := _own_text(frame, asked)) is not None}
-    sources |= {asked.path: asked.source} if asked.job is None else {}
+    sources = {frame.file: text for frame in frames if (text := _own_text(frame, program)) is not None}
+    sources |= {program.path: program.source} if program.job is None else {}
     shown = {path: _as_named(path) for path in sources}
     return FailureContext(
-        target=asked.path,
+        target=program.path,
         parts=parts,
         tracebacks={part: _renamed(found, shown) for part, found in raised.items()},
         sources={shown[path]: text for path, text in sources.items()},
-        cells=tuple(_cells(asked)),
-        job=asked.job,
+        cells=tuple(_cells(program)),
+        job=program.job,
     )
 
 
-def _cells(asked: Program) -> Iterator[tuple[int, int]]:
+def _cells(program: Program) -> Iterator[tuple[int, int]]:
     """Yield the first line of each cell of a notebook, in the program that they make together, with the cell's number."""
     line = 1
-    for number, text in read_cells(read_text(asked.path)).items() if is_notebook(asked.path) else ():
+    for number, text in read_cells(read_text(program.path)).items() if is_notebook(program.path) else ():
         yield line, number
         line += clean_cell(text).count("\n") + 1
 
@@ -53,11 +53,11 @@ def _last_traceback(played: PartResult) -> Traceback | None:
     return next(iter([*reversed(ended), *reversed(found)]), None)
 
 
-def _own_text(frame: Frame, asked: Program) -> str | None:
+def _own_text(frame: Frame, program: Program) -> str | None:
     """Return the text of a file of the user's; None of a library's, and of a script that nobody wrote."""
     path = Path(frame.file)
-    if frame.file == asked.path or _is_same(path, asked.path):
-        return asked.source if asked.job is None else None
+    if frame.file == program.path or _is_same(path, program.path):
+        return program.source if program.job is None else None
     if frame.is_library or frame.file.startswith("<") or not path.is_file():
         return None
     return path.read_text(encoding="utf-8", errors="replace")
@@ -73,7 +73,7 @@ def _as_named(path: str) -> str:
     return str(whole.relative_to(here)) if whole.is_relative_to(here) else path
 
 
-def _renamed(found: Traceback, names: Mapping[str, str]) -> Traceback:
-    frames = tuple(replace(frame, file=names.get(frame.file, frame.file)) for frame in found.frames)
-    earlier = tuple((_renamed(each, names), link) for each, link in found.earlier)
-    return replace(found, frames=frames, earlier=earlier)
+def _renamed(traceback: Traceback, names: Mapping[str, str]) -> Traceback:
+    frames = tuple(replace(frame, file=names.get(frame.file, frame.file)) for frame in traceback.frames)
+    earlier = tuple((_renamed(each, names), link) for each, link in traceback.earlier)
+    return replace(traceback, frames=frames, earlier=earlier)

@@ -24,7 +24,7 @@ from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_
 from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rehearse import isolating
 from holdfast.app.rehearse.observing import find_environment_fault, observe, prepare
-from holdfast.app.rehearse.playing import OnProgress, Replayer, diagnose_part, judge_parts, limit_again, play
+from holdfast.app.rehearse.playing import OnProgress, Replayer, diagnose_part, judge_parts, limit_again, run_parts
 from holdfast.app.rehearse.scene import read_failure_context
 from holdfast.catalog.environment.launchers import NeededLauncher, alone, wanted_launcher
 from holdfast.catalog.environment.packages import parse_requirement
@@ -122,101 +122,101 @@ class RehearsalOptions:
     whose: bool
 
 
-def _start(asked: Program, order: PartRequest, way: RehearsalOptions) -> Rehearsal:
-    """Return what the rehearsal showed, or why the script has no environment to run in."""
+def _start(program: Program, order: PartRequest, options: RehearsalOptions) -> Rehearsal:
+    """Return the rehearsal, or the reason why the script has no environment to run in."""
     try:
-        read_header(asked.source, asked.path)
+        read_header(program.source, program.path)
     except UsageError as error:
-        if not way.here:
+        if not options.here:
             return judge_unstarted(name_cause("pep723-header-invalid", error.what, {}))
-    if not way.here and (wrong := find_environment_fault(asked.path)):
+    if not options.here and (wrong := find_environment_fault(program.path)):
         return judge_unstarted(name_cause(*wrong, {}))
-    if _is_started_by_python(asked) and (launcher := wanted_launcher(asked.source)):
+    if _is_started_by_python(program) and (launcher := wanted_launcher(program.source)):
         return judge_unstarted(name_cause("invalid-config-value", _unlaunched(launcher), {}))
-    words = (asked.python or sys.executable,) if way.here else interpreter_of(asked)
+    words = (program.python or sys.executable,) if options.here else interpreter_of(program)
     try:
-        found = _rehearsed(asked, order, words, way)
+        found = _rehearsed(program, order, words, options)
     except NoEnvironmentError as error:
         if is_made(words) and NO_SOLUTION not in str(error):
-            return _started_here(asked, order, way, str(error))
+            return _started_here(program, order, options, str(error))
         said = PartResult(part="whole", code=1, logs={"stderr.log": str(error)})
         return judge_unstarted(diagnose_part(said, "import", PatternIndex(all_signatures())))
     if found.passed:
-        remember_pass(asked, words)
+        remember_pass(program, words)
     return found
 
 
-def _started_here(asked: Program, order: PartRequest, way: RehearsalOptions, because: str) -> Rehearsal:
-    """Return what this environment shows, where a project's own cannot be made on this machine."""
-    found = _start(asked, order, replace(way, here=True))
+def _started_here(program: Program, order: PartRequest, options: RehearsalOptions, because: str) -> Rehearsal:
+    """Return a rehearsal in this environment, where the project's own cannot be built on this machine."""
+    found = _start(program, order, replace(options, here=True))
     last = next((line.strip() for line in reversed(because.splitlines()) if line.strip()), "uv did not say why")
     own = Omitted(what="the environment that the project declares", because=f"a machine that can make it: {last}")
     return replace(found, omitted=(own, *found.omitted))
 
 
-def _rehearsed(asked: Program, order: PartRequest, words: Sequence[str], way: RehearsalOptions) -> Rehearsal:
-    """Return what going the path showed, in the environment that some words run a program in.
+def _rehearsed(program: Program, order: PartRequest, words: Sequence[str], options: RehearsalOptions) -> Rehearsal:
+    """Return a rehearsal in the environment that some words run a program in.
 
     Raises:
         NoEnvironmentError: It cannot be made.
         UsageError: The script wants other arguments.
     """
     folder = Path(order.folder)
-    header = find_header(asked.source) if words[-1] == SCRIPT else ""
-    variables = {**asked.variables, **(OFFLINE if order.offline else {})}
-    way.on_progress("imports")
-    server = way.warm.server(words, header=header, wanted=wanted(asked), variables=variables)
+    header = find_header(program.source) if words[-1] == SCRIPT else ""
+    variables = {**program.variables, **(OFFLINE if order.offline else {})}
+    options.on_progress("imports")
+    server = options.warm.server(words, header=header, wanted=wanted(program), variables=variables)
     prepare()  # this and the next while the libraries are imported
     if not order.offline:
         token, writable = read_rights()
         order = replace(order, token=token, writable=writable)
     used, ready = server.used, server.wait_ready(READY_S)
-    parts = play(server, order, way.limit_s, way.on_progress)
-    problem = None if asked.path.startswith(OWN) else find_usage_problem(parts["whole"], asked.arguments)
+    parts = run_parts(server, order, options.limit_s, options.on_progress)
+    problem = None if program.path.startswith(OWN) else find_usage_problem(parts["whole"], program.arguments)
     if problem:
-        raise _usage_error(asked, problem)
+        raise _usage_error(program, problem)
     observed = observe(parts["whole"], folder / "whole")
     found = judge_parts(parts, observed.objections, imports_s=0.0 if used else ready["elapsed_s"])
-    again = Replayer(server, found, limit_again(parts, way.limit_s), way.on_progress)
-    found = isolating.isolate(found, parts, order, again, forced=way.whose)
-    found = explain_failures(found, read_failure_context(asked, parts))
+    again = Replayer(server, found, limit_again(parts, options.limit_s), options.on_progress)
+    found = isolating.isolate(found, parts, order, again, forced=options.whose)
+    found = explain_failures(found, read_failure_context(program, parts))
     learnt = learn(parts["whole"], observed.tokens)
-    omitted = tuple(other_versions(asked, ready["versions"])) if way.here else ()
+    omitted = tuple(other_versions(program, ready["versions"])) if options.here else ()
     return replace(
         found, versions={**ready["versions"], **found.versions}, learnt=learnt, omitted=(*omitted, *found.omitted)
     )
 
 
-def _is_started_by_python(asked: Program) -> bool:
+def _is_started_by_python(program: Program) -> bool:
     """True if `holdfast run` starts a script as a single process: it starts one for each of several GPUs by torchrun."""
-    return asked.local and not asked.launched_by and len(LocalMachine().fetch().gpus) <= 1
+    return program.local and not program.launched_by and len(LocalMachine().fetch().gpus) <= 1
 
 
 def _unlaunched(launcher: NeededLauncher) -> str:
-    """Return what is wrong with a script that is started by `python` and wants a launcher."""
+    """Return the message for a script that is started by `python` and needs a launcher."""
     return (
         f"the script reads `{launcher.variable}`, which {launcher.name} sets and `python` does not: start it with "
         f"{launcher.name}, or give it a default"
     )
 
 
-def _usage_error(asked: Program, problem: UsageProblem) -> UsageError:
-    """Return what is wrong with the arguments that a script was given, with how to give them."""
-    words = (*asked.arguments, spell_arguments(problem.wanted))
+def _usage_error(program: Program, problem: UsageProblem) -> UsageError:
+    """Return the error for invalid script arguments, with the way to pass them."""
+    words = (*program.arguments, spell_arguments(problem.wanted))
     given = "correct the arguments after `--`"
-    lacking = f"pass {'them' if len(problem.wanted) > 1 else 'it'} after `--`: `holdfast rehearse {asked.path} -- {' '.join(words)}`"
+    lacking = f"pass {'them' if len(problem.wanted) > 1 else 'it'} after `--`: `holdfast rehearse {program.path} -- {' '.join(words)}`"
     fix = lacking if problem.wanted else given
-    return UsageError(f"{asked.path} {problem.what}", where=asked.path, fix=fix)
+    return UsageError(f"{program.path} {problem.what}", where=program.path, fix=fix)
 
 
-def other_versions(asked: Program, versions: Mapping[str, str]) -> Iterator[Omitted]:
+def other_versions(program: Program, versions: Mapping[str, str]) -> Iterator[Omitted]:
     """Yield the requirements of a script's header that this environment does not meet, and was taken in spite of.
 
     Args:
-        asked: The script.
+        program: The script.
         versions: The releases here, by package.
     """
-    declared = read_header(asked.source, asked.path).get("dependencies", ())
+    declared = read_header(program.source, program.path).get("dependencies", ())
     for text in declared if isinstance(declared, list) else ():
         wanted = parse_requirement(str(text))
         here = versions.get(wanted.name)
@@ -225,24 +225,24 @@ def other_versions(asked: Program, versions: Mapping[str, str]) -> Iterator[Omit
                 yield Omitted(what=str(text), because=f"an environment that has it: here it is {wanted.name} {here}")
 
 
-def _launchers(asked: Program) -> Iterator[Omitted]:
-    """Yield what launchers would do beside: those of the command line, or the one that the script wants."""
+def _launchers(program: Program) -> Iterator[Omitted]:
+    """Yield the steps of launchers that are not rehearsed: those of the command line, or the one that the script needs."""
     because = "where it will run: here one process ran the script alone"
-    if asked.launched_by:
-        yield Omitted(what=" ".join(asked.launched_by), because=because)
-    elif not asked.local and (launcher := wanted_launcher(asked.source)):
+    if program.launched_by:
+        yield Omitted(what=" ".join(program.launched_by), because=because)
+    elif not program.local and (launcher := wanted_launcher(program.source)):
         reads = f"the script reads `{launcher.variable}`, which {launcher.name} sets"
         yield Omitted(what=launcher.name, because=f"{because}, as rank 0 of 1; {reads}")
 
 
-def make_order(asked: Program, folder: Path, *, gpu: bool, offline: bool) -> PartRequest:
-    """Return what each part is asked, but for what part it is."""
-    machine: Gpu = "here" if gpu else "none" if asked.local and not LocalMachine().fetch().gpus else "assumed"
-    variables = {} if _is_started_by_python(asked) else alone(asked.launched_by, asked.source)
+def make_order(program: Program, folder: Path, *, gpu: bool, offline: bool) -> PartRequest:
+    """Return the request that all parts share."""
+    machine: Gpu = "here" if gpu else "none" if program.local and not LocalMachine().fetch().gpus else "assumed"
+    variables = {} if _is_started_by_python(program) else alone(program.launched_by, program.source)
     return PartRequest(
-        script=asked.path,
-        source=asked.source,
-        argv=asked.arguments,
+        script=program.path,
+        source=program.source,
+        argv=program.arguments,
         folder=str(folder),
         gpu=machine,
         offline=offline,
@@ -250,11 +250,11 @@ def make_order(asked: Program, folder: Path, *, gpu: bool, offline: bool) -> Par
     )
 
 
-def wanted(asked: Program) -> list[str]:
-    """Return what is imported before the first fork: what the script names of the libraries."""
-    if asked.path.startswith(OWN):
-        method = asked.path.removeprefix(OWN)
+def wanted(program: Program) -> list[str]:
+    """Return the modules to import before the first fork: those that the script imports from the libraries."""
+    if program.path.startswith(OWN):
+        method = program.path.removeprefix(OWN)
         return [*ALWAYS, "peft", f"trl:{TRAINERS.get(method, 'SFTTrainer')}", WITH_TRL]
-    names = sorted(set(NAMES.findall(asked.source))) if "trl" in asked.source else []
+    names = sorted(set(NAMES.findall(program.source))) if "trl" in program.source else []
     trl = [*(f"trl:{each}" for each in names), *([WITH_TRL] if names else [])]
-    return [*ALWAYS, *(["peft"] if "peft" in asked.source else []), *trl]
+    return [*ALWAYS, *(["peft"] if "peft" in program.source else []), *trl]

@@ -16,7 +16,7 @@ def verify_push(repository: str, state: RunState) -> Delivery:
     folder, revision = push.get("folder"), push.get("revision")
     mention = Reference(role="target", name=repository, key="output.push_to", revision=revision)
     try:
-        there = open_hub().shelf(mention)
+        there = open_hub().repo_tree(mention)
     except SourceError as error:
         return Delivery("unknown", f"whether {repository} has it is not known: {error.what}")
     names = needed_files(path.name for path in Path(folder).glob("*") if path.is_file()) if folder else []

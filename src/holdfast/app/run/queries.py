@@ -8,7 +8,7 @@ from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import is_supervised
 from holdfast.app.arguments import PathName, runs_folder
-from holdfast.app.run.refusing import read_refusals
+from holdfast.app.run.kept_results import read_refusals
 from holdfast.app.run.runs import NO_OBSERVER, RunObserver, open_run
 from holdfast.core.errors import UsageError
 from holdfast.core.event import fold

@@ -10,7 +10,7 @@ from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.adapters.storage.run_folder import write_whole
-from holdfast.app.run.refusing import read_kept, read_refusals
+from holdfast.app.run.kept_results import load_result, read_refusals
 from holdfast.app.run.runs import Run
 from holdfast.core.document import Document
 from holdfast.engine.report.page import ReportData, Sample, render_report
@@ -26,7 +26,7 @@ def write_report(run: Run) -> Path:
         run=run.name,
         events=events,
         job=_read_job(run.folder / "job.resolved.yaml"),
-        check=read_kept(run.folder, CheckResult),
+        check=load_result(run.folder, CheckResult),
         refusal=read_refusals(run, run.state()),
         samples=tuple(_read_samples(run.folder / "results" / "samples.jsonl")),
         checkpoints=_verify_checkpoints(run.folder),

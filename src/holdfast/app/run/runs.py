@@ -43,7 +43,7 @@ class Run:
     ledger: Ledger
 
     def state(self) -> RunState:
-        """Return what the ledger says of it now."""
+        """Return the run's present state from its ledger."""
         return fold(self.ledger.outline(self.name))
 
     def supervise(self, observer: "RunObserver") -> RunState:

@@ -16,12 +16,12 @@ from holdfast.adapters.storage.resolved import resolved_yaml
 from holdfast.adapters.storage.run_folder import load_plan, make_run_folder, save_plan, supervising, write_whole
 from holdfast.adapters.targets import Target, read_target
 from holdfast.app.arguments import Overrides, PathName, Texts, as_codes, as_overrides, as_texts, runs_folder
-from holdfast.app.check.target import ask_rules
+from holdfast.app.check.target import check_rules
 from holdfast.app.check.target_request import TargetRequest
-from holdfast.app.outside import OFFLINE
-from holdfast.app.rehearse.first import rehearse_unless_passed
+from holdfast.app.hub_access import OFFLINE
+from holdfast.app.rehearse.before_run import rehearse_unless_passed
 from holdfast.app.rendering import script_of
-from holdfast.app.run.refusing import keep
+from holdfast.app.run.kept_results import save_result
 from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import NO_OBSERVER, Run, RunObserver, open_backend, open_run, require_backend
 from holdfast.core.errors import UsageError
@@ -31,9 +31,9 @@ from holdfast.engine.check.answers import check_result, target_result
 from holdfast.engine.check.job_facts import process_count
 from holdfast.engine.rehearse.answers import summarize_rehearsal
 from holdfast.engine.run.answers import run_result
-from holdfast.engine.run.launch import apply_job, describe, name_job, place_plan, refusals
+from holdfast.engine.run.launch import apply_job, blocking_findings, describe, name_job, place_plan
 from holdfast.engine.run.progress import follow
-from holdfast.engine.run.verdict import render_verdict
+from holdfast.engine.run.summary import render_summary
 from holdfast.results.run import RunResult
 
 STARTED = "%Y%m%d-%H%M%S"
@@ -77,12 +77,12 @@ def run(
     asked = read_target(fspath(target), sets)
     if asked.job:
         require_backend(asked.job.where.backend)
-    checked = ask_rules(asked, TargetRequest(path=fspath(target), unasked=OFFLINE if offline else ""))
-    refused = refusals(checked.findings, as_codes(despite))
+    checked = check_rules(asked, TargetRequest(path=fspath(target), unasked=OFFLINE if offline else ""))
+    refused = blocking_findings(checked.findings, as_codes(despite))
     plan = make_plan(asked, as_texts(arguments)) if not refused else None  # may object too, before there is a run
     begun = _begin(asked, runs_folder(runs, asked.job.output.folder if asked.job else None))
     told = check_result([target_result(checked)])
-    keep(begun, told)
+    save_result(begun, told)
     if plan is None:
         codes = sorted({finding.rule.code for finding in refused if finding.rule})
         begun.refuse("check", f"refused by check: {', '.join(codes)}", codes)
@@ -98,19 +98,19 @@ def run(
         return run_result(begun.name, begun.state())
     order = observer.take()
     save_plan(begun.folder, place_plan(plan, begun.folder.name, str(begun.folder)))
-    return _stay(begun, observer, detach=detach or order == "detach")
+    return _supervise_or_watch(begun, observer, detach=detach or order == "detach")
 
 
 def _rehearse(
-    begun: Run, asked: Target, sets: Sequence[str], plan: Plan, observer: RunObserver, *, offline: bool
+    begun: Run, target: Target, sets: Sequence[str], plan: Plan, observer: RunObserver, *, offline: bool
 ) -> RunResult | None:
     """Rehearse a job, and close its run where that failed; return the answer then.
 
     Raises:
         UsageError: The script wants other arguments.
     """
-    path, on_progress = asked.document.path, observer.on_rehearsal_progress
-    here = () if asked.job else (f"where.backend={plan.backend}",)
+    path, on_progress = target.document.path, observer.on_rehearsal_progress
+    here = () if target.job else (f"where.backend={plan.backend}",)
     try:
         told = rehearse_unless_passed(
             path, sets=(*sets, *here), arguments=plan.arguments, offline=offline, on_progress=on_progress
@@ -123,7 +123,7 @@ def _rehearse(
     if told is None:
         on_progress("the same has passed before")
         return None
-    keep(begun, told)
+    save_result(begun, told)
     on_progress(summarize_rehearsal(told))
     failure = next((each for each in told.failures if each.refuses), None)
     if failure is None:
@@ -161,7 +161,7 @@ def resume(
         raise UsageError(f"{found.name} has succeeded", where=str(found.folder), fix=fix)
     if state.stage.ended and not state.attempts:
         raise UsageError(f"{found.name} was {state.because}", where=str(found.folder), fix=f"correct the job; {fix}")
-    return _stay(found, observer, detach=detach)
+    return _supervise_or_watch(found, observer, detach=detach)
 
 
 def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver = NO_OBSERVER) -> RunResult:
@@ -180,20 +180,20 @@ def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver =
         raise UsageError(f"{found.name} is not running: {state.stage}", where=str(found.folder), fix="nothing to do")
     found.ledger.append(found.name, [StopRequested(at_s=SystemClock().now_s(), by=Stopper.PERSON)])
     open_backend(load_plan(found.folder)).stop(state.current.id)
-    return _stay(found, observer, detach=False)
+    return _supervise_or_watch(found, observer, detach=False)
 
 
-def make_plan(asked: Target, arguments: Sequence[str]) -> Plan:
-    """Return what a run of the target starts from.
+def make_plan(target: Target, arguments: Sequence[str]) -> Plan:
+    """Return the plan of a run of the target.
 
     Raises:
         UsageError: Nothing here can run it.
     """
-    machine, job = LocalMachine().fetch(), asked.job
+    machine, job = LocalMachine().fetch(), target.job
     plan = Plan(
-        name=name_job(job, asked.document.path),
-        script=script_of(asked),
-        script_name=asked.document.path,
+        name=name_job(job, target.document.path),
+        script=script_of(target),
+        script_name=target.document.path,
         cwd=str(Path.cwd()),
         arguments=tuple(arguments),
         processes=process_count(machine, job) if job else max(1, len(machine.gpus)),
@@ -203,19 +203,19 @@ def make_plan(asked: Target, arguments: Sequence[str]) -> Plan:
     return plan
 
 
-def _begin(asked: Target, base: Path) -> Run:
+def _begin(target: Target, base: Path) -> Run:
     """Make the run's folder and write down that it was asked for."""
-    now_s, path = SystemClock().now_s(), asked.document.path
-    folder = make_run_folder(base, name_job(asked.job, path), time.strftime(STARTED, time.localtime(now_s)))
+    now_s, path = SystemClock().now_s(), target.document.path
+    folder = make_run_folder(base, name_job(target.job, path), time.strftime(STARTED, time.localtime(now_s)))
     begun = Run(name=folder.name, folder=folder, ledger=Ledger(base))
-    begun.ledger.append(begun.name, [RunRequested(at_s=now_s, folder=str(folder), about=describe(asked.job, path))])
-    if asked.job:
-        write_whole(folder / "job.yaml", asked.document.text)
-        write_whole(folder / "job.resolved.yaml", resolved_yaml(asked.job))
+    begun.ledger.append(begun.name, [RunRequested(at_s=now_s, folder=str(folder), about=describe(target.job, path))])
+    if target.job:
+        write_whole(folder / "job.yaml", target.document.text)
+        write_whole(folder / "job.resolved.yaml", resolved_yaml(target.job))
     return begun
 
 
-def _stay(run: Run, observer: RunObserver, *, detach: bool) -> RunResult:
+def _supervise_or_watch(run: Run, observer: RunObserver, *, detach: bool) -> RunResult:
     """Supervise a run, unless another process does: then watch until it has brought the run to its end."""
     if detach:
         _await_reopening(run, _send_to_background(run))
@@ -227,7 +227,7 @@ def _stay(run: Run, observer: RunObserver, *, detach: bool) -> RunResult:
     if mine and not state.stage.ended and observer.has_left():
         _send_to_background(run)
     progress = follow(event for _, event in run.ledger.read(run.name))
-    return structs.replace(run_result(run.name, state), summary=render_verdict(progress, SystemClock().now_s()))
+    return structs.replace(run_result(run.name, state), summary=render_summary(progress, SystemClock().now_s()))
 
 
 def _send_to_background(run: Run) -> subprocess.Popen[bytes]:

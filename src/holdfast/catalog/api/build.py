@@ -17,7 +17,7 @@ FORWARDS: Final = "forward"
 
 
 def own_signature(history: History, entry: Mapping[str, Any], index: int, home: str, kind: Kind) -> CallSignature:
-    """Return what a class, function or method itself declares at one release.
+    """Return the signature that a class, function or method itself declares at one release.
 
     Args:
         history: The package's.
@@ -44,7 +44,7 @@ def own_signature(history: History, entry: Mapping[str, Any], index: int, home: 
 
 
 def merge_fields(bases: Iterable[CallSignature | None], own: CallSignature) -> CallSignature:
-    """Return what a dataclass takes: its bases' fields first, the farthest base's before the nearest's, then its own.
+    """Return a dataclass's signature: its bases' fields first, the farthest base's before the nearest's, then its own.
 
     Args:
         bases: Nearest first; None for one that is not known.
@@ -64,7 +64,7 @@ def merge_fields(bases: Iterable[CallSignature | None], own: CallSignature) -> C
 
 
 def merge_forwarded(bases: Iterable[CallSignature | None], own: CallSignature) -> CallSignature:
-    """Return what an `__init__` takes that hands other keywords to its base: its own parameters come first.
+    """Return the signature of an `__init__` that passes other keywords to its base: its own parameters come first.
 
     Args:
         bases: Nearest first; None for one that is not known.

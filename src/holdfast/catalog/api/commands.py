@@ -155,7 +155,7 @@ HANDED_ON: Final = OWN | LAUNCHER
 def command_signature(
     path: str, history: History, index: int, signature: Callable[[str], CallSignature | None]
 ) -> CallSignature:
-    """Return what a command takes, at the release in use.
+    """Return the signature of a command at the release in use.
 
     Args:
         path: `trl sft`.

@@ -34,7 +34,7 @@ def _parameters(entry: Entry, find: Find) -> Iterator[tuple[str, Entry]]:
 
 
 def _inherited(home: str, name: str, find: Find) -> Entry:
-    """Return what the class that a parameter comes from says of it."""
+    """Return the entry for a parameter from the class that declares it."""
     source = find(f"c {home}")
     found: Entry = source.get("p", {}).get(name, {}) if source else {}
     return {key: value for key, value in found.items() if key != "h"}

@@ -33,7 +33,7 @@ class History:
     _entries: dict[str, Any] = field(default_factory=dict[str, Any], init=False, repr=False, compare=False)
 
     def entry(self, head: str) -> Mapping[str, Any] | None:
-        """Return what stands under a head, such as `c trl.trainer.sft_config.SFTConfig`; None where nothing does."""
+        """Return the entry under a head, such as `c trl.trainer.sft_config.SFTConfig`; None where there is none."""
         if head not in self._entries:
             self._entries[head] = self._parsed(head)
         found: Mapping[str, Any] | None = self._entries[head]

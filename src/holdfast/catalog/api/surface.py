@@ -64,7 +64,7 @@ class Api:
         self.versions: Mapping[str, str] = {name: each.versions[index] for name, (each, index) in self._at.items()}
 
     def signature(self, path: str) -> CallSignature | None:
-        """Return what a class, function or method takes, by any public import path; None: not known, make no claim."""
+        """Return the signature of a class, function or method by any public import path; None if unknown: make no claim."""
         if path not in self._signatures:
             self._signatures[path] = None  # a class that derives from itself ends here
             found = self._signature(path)
@@ -129,20 +129,20 @@ class Api:
         return tuple(dict.fromkeys(self._parameter_spans(path, name, FURTHEST)))
 
     def checks(self, path: str) -> tuple[MethodChecks, ...]:
-        """Return what a class checks when it is constructed, the nearest class's first."""
+        """Return the checks that a class makes when it is constructed, the nearest class's first."""
         if path not in self._checks:
             homes = map(self._class, self.ancestors(path))
             self._checks[path] = tuple(program for home in homes for program in self._programs(home))
         return self._checks[path]
 
-    def _programs(self, found: "_Found | None") -> Iterator[MethodChecks]:
+    def _programs(self, record: "_Found | None") -> Iterator[MethodChecks]:
         """Yield a class's own programs: each of the pieces that its release has."""
         pieces: dict[str, list[str]] = {}
-        for ranges, method, text in found.entry.get("x", ()) if found else ():
-            if found and is_in(found.history.releases(ranges), found.release):
+        for ranges, method, text in record.entry.get("x", ()) if record else ():
+            if record and is_in(record.history.releases(ranges), record.release):
                 pieces.setdefault(method, []).append(text)
         for method, texts in pieces.items():
-            yield MethodChecks(found.home if found else "", method, "\n".join(texts))
+            yield MethodChecks(record.home if record else "", method, "\n".join(texts))
 
     # Where things stand
 
@@ -150,7 +150,7 @@ class Api:
         return load_history(path.partition(".")[0], self._folder)
 
     def _find(self, head: str, path: str) -> _Found | None:
-        """Return what stands under a head if its package's version is known, whatever releases have it."""
+        """Return the entry under a head if its package's version is known, whatever releases have it."""
         known = self._at.get(path.partition(".")[0])
         entry = known[0].entry(f"{head} {path}") if known else None
         return _Found(known[0], known[1], entry, path) if known and entry is not None else None
@@ -166,7 +166,7 @@ class Api:
         return not is_in(parent.history.releases(parent.entry.get("star") or ""), parent.release)
 
     def _present(self, head: str, path: str) -> _Found | None:
-        """Return what stands under a head if the release in use has it."""
+        """Return the entry under a head if the release in use has it."""
         found = self._find(head, path)
         return found if found and is_in(found.history.releases(found.entry["r"]), found.release) else None
 
@@ -207,19 +207,19 @@ class Api:
         function = self._present("f", home)
         return _declared(function, "function") if function else None
 
-    def _class_signature(self, found: _Found) -> CallSignature:
-        own = _declared(found, "class")
-        forwards = at(found.entry.get("kw"), found.release) == FORWARDS
-        if at(found.entry.get("k"), found.release) not in INHERITS and not forwards:
+    def _class_signature(self, record: _Found) -> CallSignature:
+        own = _declared(record, "class")
+        forwards = at(record.entry.get("kw"), record.release) == FORWARDS
+        if at(record.entry.get("k"), record.release) not in INHERITS and not forwards:
             return own
-        bases = [self.signature(base) for base in self._bases(found)]
+        bases = [self.signature(base) for base in self._bases(record)]
         if forwards:
             return merge_forwarded(bases, own)
         merged = merge_fields(bases, own)
-        return merged if _is_ordered(found.entry) else replace(merged, positional=_sure_positions(bases))
+        return merged if _is_ordered(record.entry) else replace(merged, positional=_sure_positions(bases))
 
-    def _bases(self, found: _Found) -> list[str]:
-        bases = at(found.entry.get("b"), found.release) or []
+    def _bases(self, record: _Found) -> list[str]:
+        bases = at(record.entry.get("b"), record.release) or []
         return [base for base in bases if base.removeprefix("?") not in HARMLESS]
 
     def _method(self, path: str) -> _Found | None:
@@ -281,13 +281,13 @@ def _is_ordered(entry: Mapping[str, Any]) -> bool:
 
 
 def _sure_positions(bases: Iterable[CallSignature | None]) -> int | None:
-    """Return how many parameters, those of the bases, stand in their order; None where that may be too few for a call."""
+    """Return the number of parameters with a certain position, those of the bases included; None where that may be too few for a call."""
     known = [each.positional or 0 for each in bases if each]
     return sum(known) if sum(known) >= MANY else None
 
 
-def _declared(found: _Found, kind: Kind) -> CallSignature:
-    return own_signature(found.history, found.entry, found.release, found.home, kind)
+def _declared(record: _Found, kind: Kind) -> CallSignature:
+    return own_signature(record.history, record.entry, record.release, record.home, kind)
 
 
 def _takes(history: History, entry: Mapping[str, Any], name: str) -> Releases:

@@ -64,7 +64,7 @@ def builtin_columns(path: str, config: str | None, method: Method) -> Mapping[st
 
 
 def builtin_model(path: str) -> ModelFacts | None:
-    """Return what is known of a built-in model before it is made; None if there is none of that name."""
+    """Return the facts about a built-in model before it is made; None if there is none of that name."""
     if path not in MODELS:
         return None
     from holdfast.catalog.builtin import tiny_chat  # which imports what only its makers need

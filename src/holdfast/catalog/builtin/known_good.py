@@ -124,7 +124,7 @@ def part_of(column: str) -> str:
 
 
 def good_value(column: str, kind: Kind, number: int) -> Any:
-    """Return what a column of one of these kinds has in a row."""
+    """Return a sample value for a column of one of these kinds."""
     if kind == "truth":
         return good_truth(number)
     return good_turns(column, number) if kind == "turns" else good_text(column, number)
@@ -136,6 +136,6 @@ def _filled(part: str, number: int) -> str:
     return texts.get(part, texts[WHOLE]).format(a=first, b=second, sum=first + second)
 
 
-def _known_good(name: str, told: Mapping[str, Any]) -> KnownGood:
-    method, columns = told.get("method", ""), told.get("columns", {})
-    return KnownGood(name, told["good"], told["tried"], told["with"], method, columns)
+def _known_good(name: str, record: Mapping[str, Any]) -> KnownGood:
+    method, columns = record.get("method", ""), record.get("columns", {})
+    return KnownGood(name, record["good"], record["tried"], record["with"], method, columns)

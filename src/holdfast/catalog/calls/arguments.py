@@ -25,7 +25,7 @@ from holdfast.core.api import CallSignature, Span
 from holdfast.core.calls import Call
 from holdfast.core.document import ABSENT, Document, Remove, Rename, Set, Unknown
 from holdfast.core.finding import Fix
-from holdfast.core.lately import lately
+from holdfast.core.lately import cache_last_call
 from holdfast.core.methods import Method
 from holdfast.core.nearest import nearest, plays_same_role
 
@@ -82,7 +82,7 @@ def refused(job: Document, api: Api, became: ArgumentChange) -> Iterator[Refused
         yield from _refused_inside(job, api, became)
 
 
-@lately
+@cache_last_call
 def _all_refused(job: Document, api: Api) -> Iterator[Refused]:
     for call, signature in signatures(job, api):
         for name in call.arguments:
@@ -93,7 +93,7 @@ def _all_refused(job: Document, api: Api) -> Iterator[Refused]:
 
 
 def _ambiguous(job: Document, call: Call, name: str, could: tuple[str, ...]) -> Refused:
-    """Return what argparse says of a flag that is the beginning of several."""
+    """Return the refusal by argparse of a flag that abbreviates several."""
     command = next((each for each in job.calls if " " in each.path and each.key == call.key), None)
     whose = f"`{command.path}`" if command else "the parser"
     listed = ", ".join(f"`--{flag}`" for flag in could[:LISTED])
@@ -103,7 +103,7 @@ def _ambiguous(job: Document, call: Call, name: str, could: tuple[str, ...]) -> 
 
 
 def _refused_inside(job: Document, api: Api, became: ArgumentChange) -> Iterator[Refused]:
-    """Yield what a function takes as any keyword, and what it calls then refuses."""
+    """Yield the arguments that a function accepts as any keyword, and that a function it calls refuses."""
     for call in job.calls:
         for change in open_arguments((called(call), call.path)):
             fate = ArgumentChange.RENAMED if change.new else ArgumentChange.REMOVED
@@ -146,7 +146,7 @@ def subject(api: Api, call: Call, *packages: str) -> str:
 
 
 def called(call: Call) -> str:
-    """Return how a message names what is called: `SFTConfig`, `SFTTrainer.train`, `load_dataset`."""
+    """Return the display name of a callee: `SFTConfig`, `SFTTrainer.train`, `load_dataset`."""
     owner, _, name = call.path.rpartition(".")
     owner = owner.rpartition(".")[2]
     return f"{owner}.{name}" if owner[:1].isupper() else name
@@ -192,18 +192,18 @@ class _Argument:
     name: str
 
     def judged(self) -> Refused | None:
-        """Return what became of it, by the first of these that knows; None where the history contradicts itself."""
+        """Return the refusal, from the first source that knows the argument; None where the history contradicts itself."""
         if is_command(self.job, self.call) and self.name in HANDED_ON:
             return None
         moved = None if is_command(self.job, self.call) else self._moved()
-        found = self._renamed() or moved or self._of_past_or_future() or self._unknown()
+        found = self._renamed() or moved or self._from_other_releases() or self._unknown()
         if found and self._is_adapter() and found.became in (ArgumentChange.RENAMED, ArgumentChange.UNKNOWN):
             return Refused(
                 self.call, self.name, ArgumentChange.ADAPTER, found.message, found.fix, self.signature.swallows
             )
         return found
 
-    def _told(self, became: ArgumentChange, what: str, fix: Fix | None = None, *packages: str) -> Refused:
+    def _refused(self, became: ArgumentChange, what: str, fix: Fix | None = None, *packages: str) -> Refused:
         whose = subject(self.api, self.call, *packages)
         editable = fix if has_edits(self.job, self.call) else None
         return Refused(self.call, self.name, became, f"{whose} takes no `{self.name}`: {what}", editable)
@@ -215,14 +215,14 @@ class _Argument:
         gone = gone_since(self.api, self.call.path, self.name)
         packages = (gone.package,) if gone else ()
         what = f"{spelled_renaming(change)}{spelled_since(self.api, self.call.path, change, gone)}{noted(note_for(change, self.call.arguments[self.name]))}"
-        return self._told(ArgumentChange.RENAMED, what, renaming_fix(self.job, self.call, change), *packages)
+        return self._refused(ArgumentChange.RENAMED, what, renaming_fix(self.job, self.call, change), *packages)
 
     def _moved(self) -> Refused | None:
         if self.call.via == "file":
             return self._moved_in_job_file()
         change = renamed(names_of(self.api, self.call.path), self.name)
         if change and change.note and not change.new and not gone_since(self.api, self.call.path, self.name):
-            return self._told(ArgumentChange.MOVED, change.note)
+            return self._refused(ArgumentChange.MOVED, change.note)
         config, trainer = config_of(self.call.path), trainer_of(self.call.path)
         for other in filter(None, (config, trainer)):
             new = self._name_in(other)
@@ -231,11 +231,11 @@ class _Argument:
                 gone = gone_since(self.api, self.call.path, self.name)
                 since = f" (gone here since {gone.package} {gone.after})" if gone else ""
                 fix = moving_fix(self.job, self.api, self.call, self.name, new) if other == config else None
-                return self._told(ArgumentChange.MOVED, f"write `{new}` in `{where}`{since}", fix)
+                return self._refused(ArgumentChange.MOVED, f"write `{new}` in `{where}`{since}", fix)
         return None
 
     def _name_in(self, other: str) -> str:
-        """Return what the argument is called in another class; empty if it is not there."""
+        """Return the argument's name in another class; empty if it has none."""
         signature = self.api.signature(other)
         if signature is None or self.name in ("args", "model"):
             return ""
@@ -249,13 +249,13 @@ class _Argument:
         target, note = job_key(self.name), job_note(self.name)
         if not target:
             never = note and not self.api.parameter_spans(self.call.path, self.name)
-            return self._told(ArgumentChange.MOVED, note) if never else None
+            return self._refused(ArgumentChange.MOVED, note) if never else None
         key = f"{self.call.key}.{self.name}"
         fix = Fix(f"move it to `{target}`", (Remove(key), Set(target, self.call.arguments[self.name])))
         free = self.job.get(target) is ABSENT
-        return self._told(ArgumentChange.MOVED, f"write `{target}`", fix if free else None)
+        return self._refused(ArgumentChange.MOVED, f"write `{target}`", fix if free else None)
 
-    def _of_past_or_future(self) -> Refused | None:
+    def _from_other_releases(self) -> Refused | None:
         note = self._note()
         gone = gone_since(self.api, self.call.path, self.name)
         if gone is None and (comes := comes_with(self.api, self.call.path, self.name)):
@@ -264,7 +264,7 @@ class _Argument:
             return None
         since = f"gone since {gone.package} {gone.after}" if gone else "it is none of its arguments"
         what = f"{since}; {note}" if note else since
-        return self._told(ArgumentChange.REMOVED, what, self._removing_fix(), *((gone.package,) if gone else ()))
+        return self._refused(ArgumentChange.REMOVED, what, self._removing_fix(), *((gone.package,) if gone else ()))
 
     def _note(self) -> str:
         change = renamed(names_of(self.api, self.call.path), self.name)
@@ -293,24 +293,24 @@ class _Argument:
                         *renamed_reads(self.job, self.call, self.name, change.old),
                     )
                     fix = Fix(f"rename `{self.name}` to `{change.old}`", edits, safe=change.same)
-                return self._told(
+                return self._refused(
                     ArgumentChange.LATER, f"{what}; until then it is called `{change.old}`", fix, comes.package
                 )
-        return self._told(ArgumentChange.LATER, what, None, comes.package)
+        return self._refused(ArgumentChange.LATER, what, None, comes.package)
 
     def _unknown(self) -> Refused | None:
         if is_command(self.job, self.call) and self.call.open:
             return None  # a recipe may be for a script with settings of its own
         others = self._others()
         if others:
-            return self._told(ArgumentChange.UNKNOWN, f"it belongs to {', '.join(f'`{other}`' for other in others)}")
+            return self._refused(ArgumentChange.UNKNOWN, f"it belongs to {', '.join(f'`{other}`' for other in others)}")
         alike = tuple(each for each in self.signature.parameters if plays_same_role(self.name, each))
         meant = nearest(self.name, alike, cutoff=NEAR)
         if meant is None:
-            return self._told(ArgumentChange.UNKNOWN, "nothing there is called like that")
+            return self._refused(ArgumentChange.UNKNOWN, "nothing there is called like that")
         edits = (Rename(f"{self.call.key}.{self.name}", meant), *renamed_reads(self.job, self.call, self.name, meant))
         fix = None if meant in self.call.arguments else Fix(f"write `{meant}`", edits, safe=False)
-        return self._told(ArgumentChange.UNKNOWN, f"did you mean `{meant}`?", fix)
+        return self._refused(ArgumentChange.UNKNOWN, f"did you mean `{meant}`?", fix)
 
     def _others(self) -> list[str]:
         """Return the config classes of other methods that have it."""

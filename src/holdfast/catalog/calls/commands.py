@@ -70,7 +70,7 @@ def _split(call: Call, api: Api) -> Iterator[Call]:
 
 
 def _signatures(command: str, api: Api) -> Mapping[str, CallSignature]:
-    """Return what the dataclasses of a command take at these versions; nothing where one of them is not known."""
+    """Return the signatures of a command's dataclasses at these versions; empty where one of them is unknown."""
     package = command.partition(" ")[0]
     history, version = load_history(package), api.versions.get(package)
     entry = history.entry(f"x {command}") if history else None

@@ -20,8 +20,8 @@ from holdfast.core.api import CallSignature, Parameter, Required
 from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document, Unknown
 from holdfast.core.finding import MissingFactError
-from holdfast.core.hidden import hidden_in, plain, unwatched
-from holdfast.core.lately import lately
+from holdfast.core.hidden import hidden_in, plain, untracked
+from holdfast.core.lately import cache_last_call
 from holdfast.core.program import BLANK, Instance, KnownValue, Notice, Outcome, construct
 
 SCHEDULE: Final = frozenset(
@@ -101,10 +101,10 @@ class Construction:
                 raise MissingFactError(read[0], self.hidden[read[0]].because)
 
 
-@lately
+@cache_last_call
 def constructions(job: Document, api: Api) -> Iterator[Construction]:
     """Yield the constructions of a program whose checks are known; of a command, those of its dataclasses."""
-    constructor = _Constructor(job, api, {call.key: unwatched(call) for call in job.calls})
+    constructor = _Constructor(job, api, {call.key: untracked(call) for call in job.calls})
     for call in job.calls:
         for made, outcome in constructor.outcomes(call):
             yield Construction(made, outcome, constructor.hidden)
@@ -143,10 +143,10 @@ def refusals(job: Document, api: Api, rule: str) -> Iterator[tuple[Construction,
         made.require_decided(lambda notice: ELSEWHERE[rule].search(notice.message))
 
 
-def is_told_elsewhere(made: Construction, notice: Notice, job: Document, api: Api) -> bool:
+def is_covered_elsewhere(construction: Construction, notice: Notice, job: Document, api: Api) -> bool:
     """True if a rule of its own tells of an error of a construction."""
     names = [name for name, words in ELSEWHERE.items() if words.search(notice.message)]
-    grouped = job.kind == "job" or (made.call.key == "train" and makes_groups(job, api))
+    grouped = job.kind == "job" or (construction.call.key == "train" and makes_groups(job, api))
     return any(name != GROUPS or grouped for name in names)
 
 
@@ -161,7 +161,7 @@ class _Constructor:
     hidden: dict[str, Unknown] = field(default_factory=dict[str, Unknown])
 
     def outcomes(self, call: Call) -> Iterator[tuple[Call, Outcome]]:
-        """Yield what comes of a call; of a command, what comes of each of its dataclasses and of its trainer, which share its key."""
+        """Yield the outcomes of a call; of a command, those of each of its dataclasses and of its trainer, which share its key."""
         if " " in call.path:
             made = [(each, self._construct(each)) for each in dataclasses_of(self.calls[call.key], self.api)]
             made += [(each, self._construct(each)) for each in self._trainers(made)]
@@ -181,7 +181,7 @@ class _Constructor:
                 yield replace(call, path=trainer, label=label, arguments=given, open=True, via="call")
 
     def outcome(self, key: str) -> Outcome | None:
-        """Return what comes of the call with a key; None where its checks are not known."""
+        """Return the outcome of the call with a key; None where its checks are unknown."""
         if key not in self.made:
             self.made[key] = None  # should it be given to itself
             self.made[key] = self._construct(self.calls[key]) if key in self.calls else None
@@ -232,7 +232,7 @@ def _is_own_class(job: Document, call: Call) -> bool:
 
 
 def _defaults(call: Call, signature: CallSignature) -> Iterator[tuple[str, KnownValue]]:
-    """Yield what the parameters are that the call does not give: their defaults, where it may not give them after all."""
+    """Yield the parameters that the call does not give, or may not give, with their defaults."""
     for name, parameter in signature.parameters.items():
         chosen = call.via == "file" and name in SCHEDULE
         hidden = call.open or chosen or isinstance(parameter.default, Required)
@@ -240,22 +240,22 @@ def _defaults(call: Call, signature: CallSignature) -> Iterator[tuple[str, Known
 
 
 def _taken(call: Call, parameter: Parameter | None, written: str, value: Any) -> Any:
-    """Return what a class is given for an argument: a parser reads words by the annotation."""
+    """Return the value that a class gets for an argument: a parser converts words by the annotation."""
     if call.via != "parser" or parameter is None:
         return value
     return as_parsed(parameter, value, default=written in call.defaults)
 
 
-def as_handed_on(job: Document, key: str, made: Instance) -> Instance:
+def as_handed_on(job: Document, key: str, instance: Instance) -> Instance:
     """Return an instance as it is handed on: with what the program gave its attributes after it was made."""
     call = next(call for call in job.calls if call.key == key)
     now = job.get(key, None)
     if " " in call.path or not isinstance(now, Mapping):  # a command hands on what was parsed
-        return made
+        return instance
     now = plain(now)
     later = {name: value for name, value in now.items() if name not in call.arguments or call.arguments[name] != value}
     changed = {name: KnownValue(value, frozenset({f"{key}.{name}"})) for name, value in later.items()}
-    return Instance(made.path, {**made.attributes, **changed})
+    return Instance(instance.path, {**instance.attributes, **changed})
 
 
 def _position(job: Document, key: str) -> tuple[int, int, int]:

@@ -30,7 +30,7 @@ def flag_meant(signature: CallSignature, name: str, value: Any) -> tuple[str, An
 
 
 def as_parsed(parameter: Parameter, value: Any, *, default: bool = False) -> Any:
-    """Return what a dataclass is given for words: they are read by the annotation.
+    """Return the value that a dataclass gets for words, which are converted by the annotation.
 
     Args:
         parameter: What they are for.

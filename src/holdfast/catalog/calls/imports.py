@@ -13,7 +13,7 @@ from holdfast.catalog.api.spans import span_after, span_before
 from holdfast.catalog.calls.renames import Replaced, replaced
 from holdfast.core.api import Span
 from holdfast.core.calls import Call, Guard, Import
-from holdfast.core.document import CallAs, Document, Edit, Remove, Set
+from holdfast.core.document import Document, Edit, Remove, ReplaceCall, Set
 from holdfast.core.finding import Fix
 from holdfast.core.nearest import nearest
 from holdfast.core.text import Place
@@ -83,7 +83,7 @@ class _Use:
 
 
 def absences(job: Document, api: Api, kind: Absence) -> Iterator[MissingImport]:
-    """Yield what is not where the program looks for it, for one reason; a module that is gone once a statement."""
+    """Yield the names and modules that are not where the program imports them from; a missing module once a statement."""
     told = set[tuple[str, int | None, int | None]]()
     for use in _uses(job):
         if use.guard.holds(use.raises) or not (found := _judged(api, use)) or found.absence is not kind:
@@ -114,13 +114,13 @@ def _fails(api: Api, each: Import) -> bool:
 
 
 def instead_of(api: Api, module: str, name: str) -> str:
-    """Return what to write instead of a name that its module lost, in words; empty where nobody knows.
+    """Return the replacement for a name that its module no longer has, as a phrase; empty where none is known.
 
     >>> from holdfast.catalog.api import newest
     >>> instead_of(Api(newest()), "peft", "prepare_model_for_int8_training")
     'use `peft.prepare_model_for_kbit_training`'
     """
-    found = _of_module(api, f"{module}.{name}") or _of_module(api, module, name)
+    found = _module_replacement(api, f"{module}.{name}") or _module_replacement(api, module, name)
     if found is None:
         home = _experimental(api, name) if module.startswith("trl") else ""
         found = _from(home, name) if home else _renamed(api, f"{module}.{name}") or _elsewhere(api, name)
@@ -161,7 +161,9 @@ def _module_absent(api: Api, use: _Use) -> MissingImport | None:
     if later := span_after(api, spans):
         return _absent(Absence.LATER, f"{whose} has no module `{use.module}`: it comes with {later.first}", use)
     instead = (
-        _of_module(api, use.module, use.name) or _renamed(api, f"{use.module}.{use.name}") or _elsewhere(api, use.name)
+        _module_replacement(api, use.module, use.name)
+        or _renamed(api, f"{use.module}.{use.name}")
+        or _elsewhere(api, use.name)
     )
     gone = span_before(api, spans)
     return _absent(Absence.MODULE, f"{whose} has no module `{use.module}`{_ended(gone)}", use, instead)
@@ -228,7 +230,7 @@ def _from(module: str, name: str) -> _Replacement:
     return _Replacement(f"; write `from {module} import {name}`", f"{module}.{name}", safe=True)
 
 
-def _of_module(api: Api, module: str, name: str | None = None) -> _Replacement | None:
+def _module_replacement(api: Api, module: str, name: str | None = None) -> _Replacement | None:
     """Return where a whole module went, and one of its names with it; nothing where nobody knows."""
     change = replaced("module", module)
     if change is None:
@@ -238,7 +240,7 @@ def _of_module(api: Api, module: str, name: str | None = None) -> _Replacement |
 
 
 def _renamed(api: Api, old: str, further: int = 3) -> _Replacement | None:
-    """Return what became of a name; nothing where nobody knows, or that is gone too."""
+    """Return the replacement for a name; None where none is known, or that is gone too."""
     change = replaced("name", old)
     if change is None or not further:
         return None
@@ -309,7 +311,7 @@ def _written(call: Call, change: Replaced) -> tuple[Edit, ...]:
         return ()
     gone = (Remove(f"{call.key}.{name}") for name in call.arguments if name not in change.keeps)
     given = (Set(f"{call.key}.{name}", value) for name, value in change.gives.items())
-    return CallAs(call.key, change.write, tuple(change.imports)), *gone, *given
+    return ReplaceCall(call.key, change.write, tuple(change.imports)), *gone, *given
 
 
 def _with_arguments(job: Document, use: _Use, fix: Fix | None) -> Fix | None:

@@ -40,7 +40,7 @@ OWN_METHODS: Final = re.compile(
 
 
 def loaded_kind(owner: str) -> Kind | None:
-    """Return what a call gives.
+    """Return the kind of object that a call returns.
 
     >>> loaded_kind("transformers.AutoTokenizer.from_pretrained()"), loaded_kind("datasets.load_dataset()")
     ('tokenizer', None)

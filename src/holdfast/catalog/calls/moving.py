@@ -7,7 +7,7 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.calls.renames import renamed
 from holdfast.core.api import CallSignature
 from holdfast.core.calls import Call, CallResult, LibraryName, LocalName
-from holdfast.core.document import ABSENT, CallAs, Document, Edit, Remove, Set
+from holdfast.core.document import ABSENT, Document, Edit, Remove, ReplaceCall, Set
 from holdfast.core.finding import Fix
 from holdfast.core.source import SourceExpression, is_plain, render_value
 
@@ -39,7 +39,7 @@ def moving_fix(job: Document, api: Api, call: Call, name: str, new: str) -> Fix 
     title = (
         f"{spelled_recast(made, config, recast)}, and move `{name}` there" if recast else f"move it to `{made.label}`"
     )
-    return Fix(title, edits, safe=is_of_one(job, made))
+    return Fix(title, edits, safe=is_used_once(job, made))
 
 
 def _making_fix(call: Call, name: str, config: str, new: str) -> Fix | None:
@@ -51,19 +51,23 @@ def _making_fix(call: Call, name: str, config: str, new: str) -> Fix | None:
     folder = f"{model.rpartition('/')[2]}-{kind.removesuffix('Config')}" if isinstance(model, str) else ""
     given = {**({"output_dir": folder} if folder else {}), new: call.arguments[name]}
     made = SourceExpression(f"{kind}({', '.join(f'{each}={render_value(value)}' for each, value in given.items())})")
-    edits = (CallAs("trainer", f"{call.label}(…)", (config,)), Remove(f"trainer.{name}"), Set("trainer.args", made))
+    edits = (
+        ReplaceCall("trainer", f"{call.label}(…)", (config,)),
+        Remove(f"trainer.{name}"),
+        Set("trainer.args", made),
+    )
     return Fix(f"give it `{kind}({new}=…)`", edits, safe=bool(folder))
 
 
-def recasting(api: Api, made: Call, config: str) -> tuple[Edit, ...] | None:
+def recasting(api: Api, call: Call, config: str) -> tuple[Edit, ...] | None:
     """Return the edits that make a trainer's own config of plain TrainingArguments; None where it is made of something else.
 
     What these leave to their defaults is said where the config has others.
     """
     plain, own = api.signature(PLAIN), api.signature(config)
-    if made.path != PLAIN or plain is None or own is None or made.via != "call" or made.open:
+    if call.path != PLAIN or plain is None or own is None or call.via != "call" or call.open:
         return None
-    given = {*made.arguments, *(("gradient_checkpointing",) if "activation_checkpointing" in made.arguments else ())}
+    given = {*call.arguments, *(("gradient_checkpointing",) if "activation_checkpointing" in call.arguments else ())}
     said = {
         name: False if before.default is None else before.default
         for name, before in plain.parameters.items()
@@ -72,8 +76,8 @@ def recasting(api: Api, made: Call, config: str) -> tuple[Edit, ...] | None:
     if not all(map(is_plain, said.values())):
         return None
     name = config.rpartition(".")[2]
-    return CallAs(made.key, f"{name}(…)", (config,)), *(
-        Set(f"{made.key}.{_newest_name(own, each, value)}", value) for each, value in said.items()
+    return ReplaceCall(call.key, f"{name}(…)", (config,)), *(
+        Set(f"{call.key}.{_newest_name(own, each, value)}", value) for each, value in said.items()
     )
 
 
@@ -83,16 +87,16 @@ def _newest_name(config: CallSignature, name: str, value: Any) -> str:
     return change.new if change and change.new in config.parameters and change.keeps(value) else name
 
 
-def spelled_recast(made: Call, config: str, edits: Iterable[Edit]) -> str:
+def spelled_recast(call: Call, config: str, edits: Iterable[Edit]) -> str:
     """Return in words what the edits of a recast do: what they make, and which defaults they write out."""
     said = [f"{edit.key.rpartition('.')[2]}={render_value(edit.value)}" for edit in edits if isinstance(edit, Set)]
     defaults = f" with those of their defaults that differ ({', '.join(said)})" if said else ""
-    return f"make the `{made.name}` a `{config.rpartition('.')[2]}`{defaults}"
+    return f"make the `{call.name}` a `{config.rpartition('.')[2]}`{defaults}"
 
 
-def is_of_one(job: Document, made: Call) -> bool:
+def is_used_once(job: Document, call: Call) -> bool:
     """True if what a call makes is given to one other call alone."""
-    whole = CallResult(made.path, made.key)
+    whole = CallResult(call.path, call.key)
     return sum(whole in (*each.positional, *each.arguments.values()) for each in job.calls) == 1
 
 

@@ -106,7 +106,7 @@ class Replaced:
 
 
 def renamed(names: Iterable[str], old: str) -> Renamed | None:
-    """Return what became of an argument of something with one of these names.
+    """Return the renaming of an argument of something with one of these names.
 
     >>> renamed(["SFTConfig", "TrainingArguments"], "max_seq_length").new
     'max_length'
@@ -116,7 +116,7 @@ def renamed(names: Iterable[str], old: str) -> Renamed | None:
 
 
 def renamed_anywhere(old: str) -> Renamed | None:
-    """Return what became of an argument, whosever it was; None where that depends on whose.
+    """Return the renaming of an argument, whatever it belongs to; None where that decides.
 
     >>> renamed_anywhere("evaluation_strategy").new
     'eval_strategy'
@@ -132,7 +132,7 @@ def former_names(names: Iterable[str], new: str) -> Iterator[Renamed]:
 
 
 def open_arguments(names: Iterable[str]) -> Iterator[Renamed]:
-    """Yield what is ignored, refused or warned of by something with one of these names, beyond what the history knows."""
+    """Yield the arguments that something with one of these names ignores, refuses or warns of, beyond the recorded history."""
     yield from _open_arguments(tuple(names))
 
 
@@ -143,7 +143,7 @@ def _open_arguments(names: tuple[str, ...]) -> tuple[Renamed, ...]:
 
 
 def replaced(kind: str, old: str) -> Replaced | None:
-    """Return what became of a `name`, a `module`, a `method` or a `value` (as `argument=value`).
+    """Return the replacement for a `name`, a `module`, a `method` or a `value` (as `argument=value`).
 
     >>> replaced("name", "transformers.AdamW").new
     'torch.optim.AdamW'
@@ -162,7 +162,7 @@ def job_key(name: str) -> str:
 
 
 def job_note(name: str) -> str:
-    """Return what a job file has instead of an argument, in words; empty if it has nothing."""
+    """Return a job file's equivalent of an argument, as a phrase; empty if it has none."""
     note: str = load_table("renames")["job_note"].get(name, "")
     return note
 

@@ -41,7 +41,7 @@ def renamed_reads(job: Document, call: Call, old: str, new: str) -> Iterator[Ren
 
 
 def spelled_renaming(change: Renamed) -> str:
-    """Return what a name became, in words: ``renamed to `max_length` ``."""
+    """Return a renaming as a phrase: ``renamed to `max_length` ``."""
     if change.switch is None:
         return f"renamed to `{change.new}`"
     return f"it is `{change.new}={_shown(change.switch)}` now"
@@ -60,7 +60,7 @@ def spelled_since(api: Api, path: str, change: Renamed, gone: Span | None) -> st
 
 
 def note_for(change: Renamed, value: object) -> str:
-    """Return what is to be known of a renamed argument with a value."""
+    """Return the note about a renamed argument with a value."""
     return "; ".join(filter(None, (change.note, change.none if value is None else "")))
 
 

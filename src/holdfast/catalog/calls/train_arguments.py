@@ -24,7 +24,7 @@ CLASSES = {method.value: method.config for method in Method} | {
 
 
 def arguments(part: str, api: Api | None = None) -> Mapping[str, Parameter]:
-    """Return what a method's config class takes, or the class behind the job key `peft` or `quantization`.
+    """Return the parameters of a method's config class, or of the class behind the job key `peft` or `quantization`.
 
     Nothing for a part nobody knows.
 
@@ -40,14 +40,14 @@ def arguments(part: str, api: Api | None = None) -> Mapping[str, Parameter]:
 
 
 def arguments_of(job: Document, api: Api | None = None) -> Mapping[str, Parameter]:
-    """Return what the config class takes whose settings stand under `train`."""
+    """Return the parameters of the config class whose settings are under `train`."""
     made_by = next((call.path for call in job.calls if call.key == "train" and call.via != "file"), None)
     signature = api.signature(made_by) if api and made_by else None
     return signature.parameters if signature else arguments(str(job.get("method")), api)
 
 
 def setting(job: Document, name: str, api: Api | None = None) -> Any:
-    """Return what the trainer is given: the job's value, else the default of its config class.
+    """Return the setting that the trainer gets: the job's value, else the default of its config class.
 
     Raises:
         MissingFactError: The default is no plain value.
@@ -83,5 +83,5 @@ def versions() -> Mapping[str, str]:
 
 @cache
 def stack_api() -> Api:
-    """Return what the libraries take at the versions that holdfast installs for a job file."""
+    """Return the libraries' API at the versions that holdfast installs for a job file."""
     return Api({name: package.version for name, package in load_stack().items()})

@@ -28,17 +28,17 @@ def damaged(job: Document, scan: Scan, mark: Mark) -> Iterator[DamagedRows]:
         yield marked
 
 
-def tell(scan: Scan, marked: DamagedRows, what: str) -> str:
-    """Return how many rows are so, and which.
+def rows_phrase(scan: Scan, marked: DamagedRows, what: str) -> str:
+    """Return a phrase with the number of such rows, and examples of their numbers.
 
     Args:
         scan: All that was read.
         marked: The rows.
         what: What they have or are, with `{has}`, `{is_}`, `{does}` and `{s}` where one row and several differ.
 
-    >>> tell(Scan(rows=15806), DamagedRows("no-assistant", "messages", 3, (3, 17, 99)), "{has} no assistant turn")
+    >>> rows_phrase(Scan(rows=15806), DamagedRows("no-assistant", "messages", 3, (3, 17, 99)), "{has} no assistant turn")
     '3 of 15,806 rows have no assistant turn: 3, 17, 99'
-    >>> tell(Scan(rows=9), DamagedRows("no-assistant", "messages", 1, (3,)), "end{s} with a question")
+    >>> rows_phrase(Scan(rows=9), DamagedRows("no-assistant", "messages", 1, (3,)), "end{s} with a question")
     'Row 3 ends with a question'
     """
     one = marked.count == 1

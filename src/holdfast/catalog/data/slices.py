@@ -127,7 +127,7 @@ def split_lengths(mention: Reference, dataset: Dataset) -> dict[str, int]:
 
 
 def count_rows(mention: Reference, dataset: Dataset) -> int | None:
-    """Return how many rows a mention asks for; None where that is not known."""
+    """Return the number of rows that a reference asks for; None where that is unknown."""
     lengths = split_lengths(mention, dataset)
     parts = read_slices(mention.split or "")
     return sum(len(part.rows(lengths[part.split])) for part in parts) if lengths else None

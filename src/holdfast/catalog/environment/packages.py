@@ -93,7 +93,7 @@ def providers(module: str) -> tuple[str, ...]:
 
 @cache
 def parse_requirement(text: str) -> PackageRequest:
-    """Return what a requirement asks for.
+    """Return the package that a requirement names, with its specifier.
 
     >>> parse_requirement("Transformers[torch]>=4.56,<5 ; sys_platform == 'linux'")
     PackageRequest(name='transformers', extras=('torch',), bounds='>=4.56,<5')
@@ -130,24 +130,24 @@ def installed(requirements: Iterable[str], versions: Mapping[str, str]) -> froze
     return frozenset(asked.name for asked in seen)
 
 
-def _brought(asked: PackageRequest, versions: Mapping[str, str]) -> tuple[PackageRequest, ...] | None:
-    """Return what one package brings along, of the packages of this catalog; None where nobody knows."""
-    package = load_packages().get(asked.name)
+def _brought(request: PackageRequest, versions: Mapping[str, str]) -> tuple[PackageRequest, ...] | None:
+    """Return the dependencies of one package, of the packages of this catalog; None where they are unknown."""
+    package = load_packages().get(request.name)
     if package is None:
         return None
-    if load_history(asked.name.replace("-", "_")):
-        return tuple(_of_release(asked, versions))
-    return None if asked.extras else tuple(map(PackageRequest, package.brings))
+    if load_history(request.name.replace("-", "_")):
+        return tuple(_of_release(request, versions))
+    return None if request.extras else tuple(map(PackageRequest, package.brings))
 
 
-def _of_release(asked: PackageRequest, versions: Mapping[str, str]) -> Iterator[PackageRequest]:
-    """Yield what a release brings along; what any release does, where it is not known which is meant."""
-    history = load_history(asked.name.replace("-", "_"))
+def _of_release(request: PackageRequest, versions: Mapping[str, str]) -> Iterator[PackageRequest]:
+    """Yield the dependencies of a release; those of every release, where the release is unknown."""
+    history = load_history(request.name.replace("-", "_"))
     about = history.about if history else {}
     index = history.index(versions[history.package]) if history and history.package in versions else None
     needed = [*_values(about.get("requires"), index)]
     for table in _values(about.get("extras"), index):
-        needed += [texts for extra, texts in table.items() if normalized(extra) in asked.extras]
+        needed += [texts for extra, texts in table.items() if normalized(extra) in request.extras]
     for text in sorted({text for texts in needed for text in texts}):
         each = parse_requirement(text)
         if package := load_packages().get(each.name):

@@ -70,7 +70,7 @@ Forms = Mapping[str, Form]
 
 
 def form_of(kind: Type | None) -> Form:
-    """Return what values of a type are to a trainer; `unknown` for a type that nobody knows.
+    """Return the form of values of a type; `unknown` for an unknown type.
 
     >>> form_of(ListOf(Struct({"role": STRING, "content": STRING})))
     'chat'
@@ -99,7 +99,7 @@ def _form_of_messages(fields: Mapping[str, Type]) -> Form:
 
 
 def forms_of(columns: Mapping[str, Type | None]) -> dict[str, Form]:
-    """Return what each column is to a trainer."""
+    """Return the form of each column."""
     return {name: form_of(kind) for name, kind in columns.items()}
 
 

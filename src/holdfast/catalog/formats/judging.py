@@ -133,7 +133,7 @@ def _sft_of_whole(forms: Forms, text: str) -> str:
 
 
 def _other_spelling(forms: Forms) -> str:
-    """Return what is wrong with messages that are there, and not as sft wants them."""
+    """Return a description of messages in a notation other than that of sft."""
     if forms.get("conversations") == "chat":
         return "`conversations` holds messages by role and content, which are read under the name `messages` alone"
     for name in ("messages", "conversations"):
@@ -262,7 +262,7 @@ def _strays(forms: Forms, read: Sequence[str], otherwise: str = "") -> str:
 
 
 def _caveats(method: Method, forms: Forms, shape: Shape, settings: ColumnSettings) -> Iterable[str]:
-    """Yield what training would leave out or get wrong without a word."""
+    """Yield the problems that training would not report: data that it drops or misreads."""
     paired = method in (Method.DPO, Method.REWARD, Method.KTO) and {"chosen", "rejected"} <= forms.keys()
     if paired and "prompt" not in forms and not shape.implicit_prompt:
         yield "`chosen` and `rejected` begin differently, so that there is no prompt"
@@ -281,7 +281,7 @@ def _caveats(method: Method, forms: Forms, shape: Shape, settings: ColumnSetting
 
 
 def _unrewarded(forms: Forms, settings: ColumnSettings) -> Iterable[str]:
-    """Yield what reward functions do not get."""
+    """Yield the columns that reward functions do not get."""
     if forms.get("solution") == "number" and any(name in MATHEMATICAL for name in settings.rewards):
         yield "`solution` is a number, and TRL's reward reads texts alone: of a number it makes no reward"
     lost = [name for name in OVERWRITTEN if name in forms]
@@ -290,7 +290,7 @@ def _unrewarded(forms: Forms, settings: ColumnSettings) -> Iterable[str]:
 
 
 def _unspoken(forms: Forms, read: Sequence[str], shape: Shape) -> Iterable[str]:
-    """Yield what a chat template is not told."""
+    """Yield the parts of a row that the chat template does not get."""
     odd = [name for name in shape.roles if name not in ROLES]
     if odd and any(forms[name] in ("chat", "shared") for name in read):
         yield f"roles are handed to the chat template as they are: {_list(odd)}"

@@ -21,7 +21,7 @@ WORDS: Final[frozenset[Form]] = frozenset((*MESSAGES, "text"))
 def recognise(
     columns: Mapping[str, Type | None], samples: Sequence[Mapping[str, Any]] = (), settings: ColumnSettings = DEFAULTS
 ) -> Shape:
-    """Return what TRL would take a dataset for.
+    """Return the shape that TRL would recognise in a dataset.
 
     Args:
         columns: Type of each column; None where nobody knows it.
@@ -114,7 +114,7 @@ def _answers_tools(value: Any) -> bool:
 
 
 def _roles(values: Iterable[Any]) -> Iterable[str]:
-    """Yield who speaks in messages, as they name them."""
+    """Yield the role names in messages."""
     for value in values:
         for turn in value if isinstance(value, list) else [value]:
             name = (turn.get("role") or turn.get("from")) if isinstance(turn, Mapping) else None

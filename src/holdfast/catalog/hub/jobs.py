@@ -66,7 +66,7 @@ class Submission:
         return f"{self.call.key}.{name}" if name else self.call.key
 
     def given(self, name: str) -> Any:
-        """Return what is given for an argument, ABSENT if nothing. A script may be given by position.
+        """Return the value of an argument, ABSENT if it is not given. A script may be given by position.
 
         Raises:
             MissingFactError: The source gives something, but does not say what.
@@ -82,7 +82,7 @@ class Submission:
 
 
 def submissions(job: Document, names: frozenset[str] = UV | IMAGES) -> Iterator[Submission]:
-    """Yield what sends a job, without what something may keep from being reached.
+    """Yield the calls that submit a job, except those that may not be reached.
 
     Args:
         job: What was read.
@@ -96,7 +96,7 @@ def submissions(job: Document, names: frozenset[str] = UV | IMAGES) -> Iterator[
 
 
 def timeout_s(timeout: float | str) -> int:
-    """Return what the client makes of a timeout: seconds, cut to whole ones.
+    """Return the timeout as the client reads it: seconds, rounded down.
 
     Raises:
         ValueError: It cannot read it; it raises the same.

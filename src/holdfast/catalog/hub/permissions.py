@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from holdfast.catalog.named import finding, once, told
+from holdfast.catalog.references import finding, found_references, once
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding
 from holdfast.core.hub import Account, PushTarget
@@ -76,9 +76,9 @@ def refused_pushes(
         advice: What to do; nothing where the reason says it.
 
     Raises:
-        MissingFactError: See `named.told`.
+        MissingFactError: See `named.found_references`.
     """
-    for mention, target in once(told(job, targets)):
+    for mention, target in once(found_references(job, targets)):
         against = refusal(account, target.name)
         if against and against.obstacle == obstacle and target.writable != "yes":
             what = f"`{target.name}` cannot be written to: {against.because}"

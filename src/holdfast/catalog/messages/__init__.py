@@ -99,19 +99,21 @@ class PackageMessages:
         return self.history.text.strip("\n").split("\n")[1:]
 
     def find(self, text: str, kind: str = "") -> list[KnownMessage]:
-        """Return what a text may be, that which says the most first.
+        """Return the messages that a text may be, the most specific first.
 
         Args:
             text: The message of an exception, or a line in which a warning stands.
             kind: The exception's name; empty of a line.
         """
         plain = " ".join(text.split())
-        found = [self._said(line) for key in keys_in(plain) for line in self._with(key) if _fits(line, plain, kind)]
+        found = [
+            self._known_message(line) for key in keys_in(plain) for line in self._with(key) if _fits(line, plain, kind)
+        ]
         return sorted(found, key=lambda said: -said.weight)
 
     def all(self) -> Iterator[KnownMessage]:
         """Yield every message."""
-        return map(self._said, self._lines)
+        return map(self._known_message, self._lines)
 
     def _with(self, key: str) -> Iterator[str]:
         at = bisect_left(self._lines, f"{key}\t")
@@ -119,7 +121,7 @@ class PackageMessages:
             yield self._lines[at]
             at += 1
 
-    def _said(self, line: str) -> KnownMessage:
+    def _known_message(self, line: str) -> KnownMessage:
         _, kind, template, places = line.split("\t")
         return KnownMessage(
             self.history.package, kind, template, tuple(self._place(each) for each in places.split(" "))
@@ -146,7 +148,7 @@ def packages(folder: Path = FOLDER) -> tuple[str, ...]:
 
 @cache
 def load_messages(package: str, folder: Path = FOLDER) -> PackageMessages:
-    """Return what a package says.
+    """Return the messages of a package.
 
     Args:
         package: One of `packages`.

@@ -101,7 +101,7 @@ def base_of(job: Document, model: ModelFacts) -> Base | None:
 
 
 def _last(name: str) -> str:
-    """Return what a repository is called whoever it belongs to; `gpt2` has an owner by now."""
+    """Return the name of a repository without its owner; `gpt2` has an owner by now."""
     return name.rpartition("/")[2].lower()
 
 
@@ -210,7 +210,7 @@ def lora(job: Document) -> Mapping[str, Any] | None:
 
 
 def _one(value: Any) -> Any:
-    """Return what TRL makes of a list of the command line: one word alone is no list, but an expression."""
+    """Return the value that TRL makes of a list on the command line: a single word is not a list, but an expression."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 

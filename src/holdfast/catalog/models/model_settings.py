@@ -43,6 +43,6 @@ def _spellings(name: str) -> tuple[str, ...]:
 
 
 def _settings(job: Document) -> Mapping[str, Any]:
-    """Return what the trainer's config says of the model."""
+    """Return the settings for the model in the trainer's config."""
     given = job.get(INIT, None)
     return given if isinstance(given, Mapping) else {}

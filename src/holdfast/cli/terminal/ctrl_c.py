@@ -18,7 +18,7 @@ class Keyboard(Protocol):
         ...
 
     def take(self) -> str:
-        """Return what was pressed since the last call."""
+        """Return the keys pressed since the last call."""
         ...
 
     def close(self) -> None:
@@ -47,7 +47,7 @@ class CtrlCQuestion:
         self._show(LEAVING)
 
     def answer(self) -> Choice | None:
-        """Return what was chosen; None where nothing was yet."""
+        """Return the choice; None where none was made yet."""
         return next((CHOICES[key] for key in self._keys.take().lower() if key in CHOICES), None)
 
     def close(self) -> None:

@@ -72,7 +72,7 @@ class RunDisplay:
             self._pass_on(run.folder, state.current.number, past=not comes_late)
 
     def take(self) -> Order | None:
-        """Say what the person asked since the last call."""
+        """Return the person's order since the last call."""
         return self._orders.take()
 
     def has_left(self) -> bool:

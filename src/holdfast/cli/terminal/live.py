@@ -60,7 +60,7 @@ class LiveView:
         if self.progress.state.folder:
             for event in events:
                 self.progress = follow([event], self.progress)
-                self._tell(event)
+                self._show_event(event)
         else:
             self.progress = follow(events)
             self._say(render_standing(self.progress))
@@ -76,7 +76,7 @@ class LiveView:
             self._print(stream.close())
         self._streams = fresh_streams()
 
-    def _tell(self, event: Event) -> None:
+    def _show_event(self, event: Event) -> None:
         if isinstance(event, Starting):
             self._end_streams()
         is_step = isinstance(event, Reported) and event.said.get("event") == "step"

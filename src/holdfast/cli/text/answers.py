@@ -41,42 +41,42 @@ def render_errors(errors: Sequence[HoldfastError]) -> str:
     return "\n".join(told)
 
 
-def render_check(answer: CheckResult, sources: Mapping[str, str] = NOTHING, *, verbose: bool = False) -> str:
+def render_check(result: CheckResult, sources: Mapping[str, str] = NOTHING, *, verbose: bool = False) -> str:
     """Tell the findings, the rules that could not be asked, and what it comes to.
 
     Args:
-        answer: Of `check`.
+        result: Of `check`.
         sources: Text of the files by path; a finding in one of them shows its line.
         verbose: Name each rule that could not be asked.
     """
-    return "\n".join(render_findings(answer, sources, verbose=verbose))
+    return "\n".join(render_findings(result, sources, verbose=verbose))
 
 
-def render_run(answer: RunResult) -> str:
+def render_run(result: RunResult) -> str:
     """Sum up a run: what became of it, where its model and report are, and what to do next."""
-    lines = [_headline(answer)]
-    if answer.check:
-        lines = [render_check(answer.check), "", *lines]
-    if answer.rehearsal:
-        lines = [render_rehearsal(answer.rehearsal), "", *lines]
-    if summary := answer.summary or answer.because:
+    lines = [_headline(result)]
+    if result.check:
+        lines = [render_check(result.check), "", *lines]
+    if result.rehearsal:
+        lines = [render_rehearsal(result.rehearsal), "", *lines]
+    if summary := result.summary or result.because:
         lines.append(f"  {summary}")
-    return "\n".join([*lines, *_entries([*_places(answer), *((each.label, each.command) for each in answer.next)])])
+    return "\n".join([*lines, *_entries([*_places(result), *((each.label, each.command) for each in result.next)])])
 
 
-def render_show(answer: RunResult) -> str:
+def render_show(result: RunResult) -> str:
     """Tell everything the ledger knows of a run."""
     entries = [
-        *([("asked", _job_words(answer.asked))] if answer.asked.target else []),
-        ("started", _moment(answer.started_at)),
-        *(("attempt", _attempt(attempt)) for attempt in answer.attempts),
-        *([("metrics", _measures(answer.metrics))] if answer.metrics else []),
-        *_places(answer),
-        *((each.label, each.command) for each in answer.next),
+        *([("asked", _job_words(result.asked))] if result.asked.target else []),
+        ("started", _moment(result.started_at)),
+        *(("attempt", _attempt(attempt)) for attempt in result.attempts),
+        *([("metrics", _measures(result.metrics))] if result.metrics else []),
+        *_places(result),
+        *((each.label, each.command) for each in result.next),
     ]
-    because = [f"  {answer.because}"] if answer.because else []
-    reasons = [line for reason in answer.refusal or () for line in _reason(reason)]
-    return "\n".join([_headline(answer), *because, *reasons, *_entries(entries)])
+    because = [f"  {result.because}"] if result.because else []
+    reasons = [line for reason in result.refusal or () for line in _reason(reason)]
+    return "\n".join([_headline(result), *because, *reasons, *_entries(entries)])
 
 
 def _reason(reason: RunRefusal) -> Iterator[str]:
@@ -86,9 +86,9 @@ def _reason(reason: RunRefusal) -> Iterator[str]:
         yield f"    {style('fix:', fg='green')} {reason.fix}"
 
 
-def render_runs(answer: RunsResult) -> str:
+def render_runs(result: RunsResult) -> str:
     """List runs, one a line."""
-    rows = [(run.run, _shown_stage(run), _asked_short(run.asked), _steps(run), _measure(run)) for run in answer.runs]
+    rows = [(run.run, _shown_stage(run), _short_request(run.asked), _steps(run), _measure(run)) for run in result.runs]
     if not rows:
         return "no runs yet; `holdfast run JOB` starts one"
     header = ("run", "stage", "asked", "steps", "newest")
@@ -98,16 +98,16 @@ def render_runs(answer: RunsResult) -> str:
     return "\n".join(lines)
 
 
-def render_verify(answer: VerifyResult) -> str:
+def render_verify(result: VerifyResult) -> str:
     """True if a checkpoint is whole, and what is wrong with it."""
-    colour = "green" if answer.verdict == "whole" else "red"
-    at = f" (step {answer.step})" if answer.step is not None else ""
-    head = f"{style(answer.verdict, fg=colour, bold=True)} {answer.path}{at}"
-    return "\n".join([head, *(f"  {problem.file}: {problem.message}" for problem in answer.problems)])
+    colour = "green" if result.verdict == "whole" else "red"
+    at = f" (step {result.step})" if result.step is not None else ""
+    head = f"{style(result.verdict, fg=colour, bold=True)} {result.path}{at}"
+    return "\n".join([head, *(f"  {problem.file}: {problem.message}" for problem in result.problems)])
 
 
-def _headline(answer: RunResult) -> str:
-    return f"{_stage(_shown_stage(answer))} {style(answer.run, bold=True)}"
+def _headline(result: RunResult) -> str:
+    return f"{_stage(_shown_stage(result))} {style(result.run, bold=True)}"
 
 
 def _shown_stage(run: RunResult) -> str:
@@ -121,16 +121,16 @@ def _stage(stage: str, width: int = 0) -> str:
     return style(stage.ljust(width), fg=COLOURS.get(stage), bold=True)
 
 
-def _places(answer: RunResult) -> Iterator[tuple[str, str]]:
-    if answer.output:
-        yield "model", answer.output
-    if answer.pushed:
-        doubts = [found.because for found in answer.deliveries if found.verdict == "unknown"]
-        yield "pushed", f"{answer.pushed} ({doubts[0]})" if doubts else answer.pushed
-    if answer.stage in ("succeeded", "failed", "cancelled"):
-        yield "report", f"{answer.folder}/report.html"
+def _places(result: RunResult) -> Iterator[tuple[str, str]]:
+    if result.output:
+        yield "model", result.output
+    if result.pushed:
+        doubts = [found.because for found in result.deliveries if found.verdict == "unknown"]
+        yield "pushed", f"{result.pushed} ({doubts[0]})" if doubts else result.pushed
+    if result.stage in ("succeeded", "failed", "cancelled"):
+        yield "report", f"{result.folder}/report.html"
     else:
-        yield "folder", answer.folder
+        yield "folder", result.folder
 
 
 def _entries(entries: Iterable[tuple[str, str]]) -> list[str]:
@@ -139,12 +139,12 @@ def _entries(entries: Iterable[tuple[str, str]]) -> list[str]:
     return [f"{'':{INDENT}}{style(name.ljust(width), dim=True)}  {value}" for name, value in listed]
 
 
-def _job_words(asked: RequestedRun) -> str:
-    return f"{_asked_short(asked)} ({asked.backend})"
+def _job_words(requested: RequestedRun) -> str:
+    return f"{_short_request(requested)} ({requested.backend})"
 
 
-def _asked_short(asked: RequestedRun) -> str:
-    return f"{asked.method} of {asked.model} on {asked.dataset}" if asked.method else asked.target
+def _short_request(requested: RequestedRun) -> str:
+    return f"{requested.method} of {requested.model} on {requested.dataset}" if requested.method else requested.target
 
 
 def _attempt(attempt: AttemptResult) -> str:

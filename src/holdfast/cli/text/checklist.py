@@ -18,9 +18,9 @@ STYLES = {
 }
 
 
-def render_checklists(answer: CheckResult) -> str:
+def render_checklists(result: CheckResult) -> str:
     """Return the tables of all targets that have one, one below the other."""
-    return "\n".join(render_checklist(target.path, target.checklist) for target in answer.targets if target.checklist)
+    return "\n".join(render_checklist(target.path, target.checklist) for target in result.targets if target.checklist)
 
 
 def render_checklist(path: str, rows: Sequence[ChecklistItem]) -> str:
@@ -39,7 +39,7 @@ def render_checklist(path: str, rows: Sequence[ChecklistItem]) -> str:
 
 
 def _because(row: ChecklistItem, path: str) -> str:
-    """Return what makes a verdict so, with the rule and the line; of several findings, the first, and how many more."""
+    """Return the reason for a verdict, with the rule and the line; of several findings, the first, and how many more."""
     if not row.evidence:
         return row.because
     first = row.evidence[0]

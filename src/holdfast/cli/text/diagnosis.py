@@ -25,46 +25,46 @@ RETRY: Final = {
 }
 
 
-def render_diagnosis(answer: DiagnoseResult) -> str:
+def render_diagnosis(result: DiagnoseResult) -> str:
     """Tell why a job failed, or that nothing is wrong, or what is missing to know."""
-    return "\n".join(_lines(answer))
+    return "\n".join(_lines(result))
 
 
-def _lines(answer: DiagnoseResult) -> Iterator[str]:
-    read = f"{render_counted(answer.lines, 'line')} of {', '.join(answer.paths)}"
-    if (job := answer.job) and job.unread:
+def _lines(result: DiagnoseResult) -> Iterator[str]:
+    read = f"{render_counted(result.lines, 'line')} of {', '.join(result.paths)}"
+    if (job := result.job) and job.unread:
         yield f"{style('without', fg='yellow')} {job.path}, which cannot be read: {job.unread}"
-    if answer.verdict == "healthy":
-        yield from _healthy(answer, read)
-    if answer.verdict == "unknown":
-        yield from _unknown(answer, read)
-    for number, cause in enumerate(answer.causes):
+    if result.verdict == "healthy":
+        yield from _healthy(result, read)
+    if result.verdict == "unknown":
+        yield from _unknown(result, read)
+    for number, cause in enumerate(result.causes):
         if number:
             yield from _other(f"{style('less likely', dim=True)} {_plainly(cause)}", cause)
-        elif answer.verdict == "unknown":
+        elif result.verdict == "unknown":
             yield from _other(f"{style('perhaps', dim=True)} {_named(cause)}", cause)
-        elif answer.verdict == "healthy":
+        elif result.verdict == "healthy":
             yield from _reassurance(cause)
         else:
             yield from _cause(cause)
 
 
-def _healthy(answer: DiagnoseResult, read: str) -> Iterator[str]:
+def _healthy(result: DiagnoseResult, read: str) -> Iterator[str]:
     """Yield that no failure was found; of a run that goes on, how to follow it."""
-    if run := answer.running:
+    if run := result.running:
         yield f"{style('running', fg='green', bold=True)}: no failure found so far in {read}"
         yield f"  {style('next', dim=True)} holdfast watch {run}"
     else:
         yield f"{style('healthy', fg='green', bold=True)}: no failure found in {read}"
 
 
-def _unknown(answer: DiagnoseResult, read: str) -> Iterator[str]:
+def _unknown(result: DiagnoseResult, read: str) -> Iterator[str]:
     """Yield that the cause is not known, and what would tell it; of a log without any failure, what to do next."""
-    what = f"nothing in {read} tells of a failure" if answer.quiet else f"the cause does not stand in {read}"
+    what = f"nothing in {read} tells of a failure" if result.quiet else f"the cause does not stand in {read}"
     yield f"{style('unknown', fg='yellow', bold=True)}: {what}"
-    if answer.quiet:
+    if result.quiet:
         yield _paragraph("next", QUIET)
-    yield from (f"  {style('missing', dim=True)} {each}" for each in answer.missing)
+    yield from (f"  {style('missing', dim=True)} {each}" for each in result.missing)
 
 
 def _named(cause: ReportedCause, **styles: Any) -> str:

@@ -24,37 +24,37 @@ COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cy
 SHOWN = 160  # of a line, characters: nobody reads a line of a thousand, and some have a million
 
 
-def render_findings(answer: CheckResult, sources: Mapping[str, str], *, verbose: bool = False) -> Iterator[str]:
+def render_findings(result: CheckResult, sources: Mapping[str, str], *, verbose: bool = False) -> Iterator[str]:
     """Yield the text of what `check` found in its targets: findings, skips, and what it comes to.
 
     Args:
-        answer: Of `check`.
+        result: Of `check`.
         sources: Text of the files by path; a finding in one of them shows its line.
         verbose: Name each skip, and each finding that a comment lets pass, instead of counting them.
     """
-    if answer.statistics is not None:
-        yield from _statistics(answer, answer.statistics)
+    if result.statistics is not None:
+        yield from _statistics(result, result.statistics)
         return
-    for target in answer.targets:
+    for target in result.targets:
         if target.diff is not None:
             yield from _diff(target.diff)
             continue
         for finding in target.findings:
             yield from render_finding(finding, sources.get(finding.path, ""))
-    yield from render_outcome(answer, verbose=verbose)
+    yield from render_outcome(result, verbose=verbose)
 
 
-def render_outcome(answer: CheckResult, *, verbose: bool = False) -> Iterator[str]:
-    """Yield what there is to say beside the findings: skips, versions, and what it comes to."""
-    targets = answer.targets
+def render_outcome(result: CheckResult, *, verbose: bool = False) -> Iterator[str]:
+    """Yield the lines beside the findings: skips, versions, and the summary."""
+    targets = result.targets
     for target in targets:
         yield from _skips(target, verbose=verbose, alone=len(targets) == 1)
         if verbose:
             yield from map(_let_pass, target.suppressed)
-    yield from (f"{passed.path}: not checked: {passed.because}" for passed in answer.passed_over)
+    yield from (f"{passed.path}: not checked: {passed.because}" for passed in result.passed_over)
     yield from _versions(targets)
     yield from _fix_summary(targets)
-    yield _summary(answer)
+    yield _summary(result)
 
 
 def render_finding(finding: ReportedFinding, source: str) -> Iterator[str]:
@@ -70,7 +70,7 @@ def render_finding(finding: ReportedFinding, source: str) -> Iterator[str]:
         yield f"    {style('fix:' if finding.fix.safe else 'unsafe fix:', fg='green')} {finding.fix.title}"
 
 
-def _statistics(answer: CheckResult, counts: Sequence[RuleCount]) -> Iterator[str]:
+def _statistics(result: CheckResult, counts: Sequence[RuleCount]) -> Iterator[str]:
     """Yield a line a rule, as ruff does: how often, which, and whether its fixes are safe; then what it comes to."""
     width = max((len(str(each.count)) for each in counts), default=0)
     for each in counts:
@@ -78,8 +78,8 @@ def _statistics(answer: CheckResult, counts: Sequence[RuleCount]) -> Iterator[st
         yield f"{each.count:>{width}}  {style(each.code, bold=True)}  {style(mark, fg='green')} {each.name}"
     if counts:
         yield style("[*] fixable with --fix, [-] with --unsafe-fixes", dim=True)
-    yield from _fix_summary(answer.targets)
-    yield _summary(answer)
+    yield from _fix_summary(result.targets)
+    yield _summary(result)
 
 
 def _diff(diff: str) -> Iterator[str]:
@@ -113,7 +113,7 @@ def _excerpt(finding: ReportedFinding, line: str, colour: str) -> Iterator[str]:
 
 
 def _skips(target: TargetResult, *, verbose: bool, alone: bool) -> Iterator[str]:
-    """Yield what could not be asked: each by name, or in one line; of many targets, of those with findings alone."""
+    """Yield the rules that were not checked: each by name, or in one line; of many targets, only those with findings."""
     skipped = target.skipped
     if verbose or len(skipped) == 1:
         yield from (_skip(skip, target.path) for skip in skipped)
@@ -181,27 +181,27 @@ def _fix_summary(targets: Sequence[TargetResult]) -> Iterator[str]:
         yield f"{render_counted(len(fixes), 'fix')}: {', '.join(told)}; --diff shows what changes"
 
 
-def _summary(answer: CheckResult) -> str:
-    targets = answer.targets
+def _summary(result: CheckResult) -> str:
+    targets = result.targets
     grades = [finding.severity for target in targets for finding in target.findings]
     counts = [render_counted(grades.count(grade), grade) for grade in COLOURS if grade in grades]
     colour = next((COLOURS[grade] for grade in COLOURS if grade in grades), "green")
     if not targets:
         counts, colour = ["nothing to check"], "yellow"
     told = style(", ".join(counts) or "no problems found", fg=colour, bold=True)
-    return "; ".join([f"{told} in {render_counted(len(targets), 'file')}", *_beside(answer)])
+    return "; ".join([f"{told} in {render_counted(len(targets), 'file')}", *_beside(result)])
 
 
-def _beside(answer: CheckResult) -> Iterator[str]:
-    """Yield what the counts of findings leave out."""
-    targets = answer.targets
+def _beside(result: CheckResult) -> Iterator[str]:
+    """Yield the facts that the counts of findings leave out."""
+    targets = result.targets
     if skipped := sum(len(target.skipped) for target in targets):
         yield f"{render_counted(skipped, 'rule')} not checked"
     if any(target.unasked for target in targets):
         yield "the Hub was not asked: only files that you name are checked against it"
     if suppressed := sum(len(target.suppressed) for target in targets):
         yield f"{render_counted(suppressed, 'finding')} suppressed by comments"
-    if passed := len(answer.passed_over):
+    if passed := len(result.passed_over):
         yield f"{render_counted(passed, 'file')} not checked"
-    if others := answer.others:
+    if others := result.others:
         yield f"{render_counted(others, 'other')} use{'s' if others == 1 else ''} none of the libraries"

@@ -15,7 +15,7 @@ SIGNS = {"learned": ("«", "»"), "context": ("", ""), "cut": ("⟨cut: ", "⟩"
 
 
 def draw_histogram(tokens: TokenReport, *, width: int = WIDTH) -> Text:
-    """Return how long rows are, a line for each bar; those beyond `max_length` in another colour.
+    """Return the lengths of rows as text, one line per bar; those beyond `max_length` in another colour.
 
     Args:
         tokens: What was counted.

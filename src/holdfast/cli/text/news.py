@@ -8,7 +8,7 @@ from rich.text import Text
 from holdfast.core.event import Event, Liveness, Polled, Reported, Started, Starting, StopRequested
 from holdfast.engine.report.tables import last_name
 from holdfast.engine.run.progress import Progress, measured
-from holdfast.engine.run.verdict import SPOKEN
+from holdfast.engine.run.summary import SPOKEN
 from holdfast.engine.units import render_bytes, render_count, render_duration, render_number
 
 
@@ -42,20 +42,20 @@ def render_standing(progress: Progress) -> Text | None:
     return Text(f"{progress.phase}: step {_count(progress)}") if progress.step else None
 
 
-def _render_report(said: Mapping[str, Any], progress: Progress, now_s: float) -> Text | None:
-    match said.get("event"):
+def _render_report(report: Mapping[str, Any], progress: Progress, now_s: float) -> Text | None:
+    match report.get("event"):
         case "start":
-            words, style = [f"training{_size(said)}, {progress.max_steps or '?'} steps"], "bold"
-        case "step" if _figures(said):
-            words, style = [f"step {_count(progress)}", *_figures(said), *_pace(progress, now_s)], ""
+            words, style = [f"training{_size(report)}, {progress.max_steps or '?'} steps"], "bold"
+        case "step" if _figures(report):
+            words, style = [f"step {_count(progress)}", *_figures(report), *_pace(progress, now_s)], ""
         case "evaluate":
-            words, style = [f"evaluation at step {said.get('step', 0)}", *_figures(said)], "magenta"
+            words, style = [f"evaluation at step {report.get('step', 0)}", *_figures(report)], "magenta"
         case "checkpoint":
-            size = f"  {render_bytes(said['bytes'])}" if said.get("bytes") else ""
-            words, style = [f"saved {last_name(str(said.get('path', '')))}{size}"], "green"
+            size = f"  {render_bytes(report['bytes'])}" if report.get("bytes") else ""
+            words, style = [f"saved {last_name(str(report.get('path', '')))}{size}"], "green"
         case "push":
             words, style = (
-                ["pushing to the Hub", *([f"as {said['repository']}"] if said.get("repository") else [])],
+                ["pushing to the Hub", *([f"as {report['repository']}"] if report.get("repository") else [])],
                 "green",
             )
         case _:
@@ -68,10 +68,10 @@ def _count(progress: Progress) -> str:
     return f"{progress.step:>{len(whole)}}/{whole}"
 
 
-def _figures(said: Mapping[str, Any]) -> list[str]:
-    values = dict(measured(said))
+def _figures(report: Mapping[str, Any]) -> list[str]:
+    values = dict(measured(report))
     names = ("loss", "grad_norm", "learning_rate", *(name for name in SPOKEN if name != "loss"))
-    broken = [f"{name} is not finite" for name in said.get("nan", ())]
+    broken = [f"{name} is not finite" for name in report.get("nan", ())]
     return [f"{name} {render_number(values[name])}" for name in names if name in values] + broken
 
 
@@ -81,9 +81,9 @@ def _pace(progress: Progress, now_s: float) -> list[str]:
     return [*speed, f"{render_duration(left_s)} left"] if left_s is not None else speed
 
 
-def _size(said: Mapping[str, Any]) -> str:
-    """Return how many parameters are trained, and of how many; nothing where the trainer did not say."""
-    whole = said.get("parameters") or 0
-    trained = said.get("trainable") or whole
+def _size(report: Mapping[str, Any]) -> str:
+    """Return the number of trained parameters, and of all; empty where the trainer did not report it."""
+    whole = report.get("parameters") or 0
+    trained = report.get("trainable") or whole
     of = f" of {render_count(whole)}" if trained < whole else ""
     return f" {render_count(trained)}{of} parameters" if whole else ""

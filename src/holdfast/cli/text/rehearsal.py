@@ -19,28 +19,28 @@ KNOWN: Final = 40
 """Characters by which a line of evidence is found in what the cause says already."""
 
 
-def render_rehearsal(answer: RehearseResult) -> str:
-    """Tell what became of each stage of the path."""
-    return "\n".join(_lines(answer))
+def render_rehearsal(result: RehearseResult) -> str:
+    """Return the result of each stage as text."""
+    return "\n".join(_lines(result))
 
 
-def _lines(answer: RehearseResult) -> Iterator[str]:
-    yield from _stages(answer.stages)
-    for failure in answer.failures:
+def _lines(result: RehearseResult) -> Iterator[str]:
+    yield from _stages(result.stages)
+    for failure in result.failures:
         yield ""
         yield from _failure(failure)
-    for each in answer.warnings:
+    for each in result.warnings:
         yield f"{style('warning', fg='yellow')} {each.code} in `{each.stage}`: {each.message}"
-    if answer.not_rehearsed:
+    if result.not_rehearsed:
         yield ""
         yield style("not rehearsed", bold=True)
-        yield from (f"  {each.what}: {each.because}" for each in answer.not_rehearsed)
-    passed = answer.verdict == "pass"
+        yield from (f"  {each.what}: {each.because}" for each in result.not_rehearsed)
+    passed = result.verdict == "pass"
     yield ""
-    if passed and answer.isolated:
+    if passed and result.isolated:
         yield "nothing failed: neither data, model nor code is to blame"
     verdict = style("pass", fg="green", bold=True) if passed else style("fail", fg="red", bold=True)
-    yield f"{verdict}: {answer.path}, rehearsed in {answer.elapsed_s:.1f} s"
+    yield f"{verdict}: {result.path}, rehearsed in {result.elapsed_s:.1f} s"
 
 
 def _stages(stages: Sequence[ReportedStage]) -> Iterator[str]:

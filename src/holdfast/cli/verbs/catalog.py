@@ -34,7 +34,7 @@ def update(packages: tuple[str, ...], source: str | None, target: str | None, qu
     return options.put_out(catalog(packages, source=source, target=target, on_progress=tell), format_, render)
 
 
-def render(answer: CatalogResult) -> str:
-    """Return what was added, a package a line."""
-    lines = [f"{package}: {', '.join(versions)}" for package, versions in answer.added.items()]
-    return "\n".join([*(lines or ["nothing new"]), f"the catalog is in {answer.folder}"])
+def render(result: CatalogResult) -> str:
+    """Return the added packages, one per line."""
+    lines = [f"{package}: {', '.join(versions)}" for package, versions in result.added.items()]
+    return "\n".join([*(lines or ["nothing new"]), f"the catalog is in {result.folder}"])

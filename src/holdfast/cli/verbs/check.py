@@ -112,7 +112,7 @@ def command(
 
 
 def _annotations(error: Exception, format_: str) -> str:
-    """Return what keeps the only target from being read, in a format of annotations; nothing in another, or of no file."""
+    """Return an annotation for the error that keeps the only target from being read; empty for other formats, or for an error without a file."""
     errors = tuple(each for each in flatten(error) if each.spot.line is not None)
     if format_ not in ANNOTATIONS or not errors:
         return ""
@@ -120,40 +120,40 @@ def _annotations(error: Exception, format_: str) -> str:
     return f"{render(check_result([unread]), format_, verbose=False)}\n"
 
 
-def render(answer: CheckResult, format_: str, *, verbose: bool) -> str:
+def render(result: CheckResult, format_: str, *, verbose: bool) -> str:
     """Return an answer in one of the formats."""
     match format_:
         case "json":
-            return json.dumps(to_json(answer), indent=2)
+            return json.dumps(to_json(result), indent=2)
         case "sarif":
             from importlib import metadata
 
             from holdfast.engine.formats import sarif
 
-            log = sarif.render_sarif(answer, all_rules(), read_sources(answer), version=metadata.version("holdfast"))
+            log = sarif.render_sarif(result, all_rules(), read_sources(result), version=metadata.version("holdfast"))
             return json.dumps(log, indent=2)
         case "github":
             from holdfast.engine.formats import github
 
-            return unstyle("\n".join([*github.render_github(answer), *render_outcome(answer, verbose=verbose)]))
+            return unstyle("\n".join([*github.render_github(result), *render_outcome(result, verbose=verbose)]))
         case _:
-            told = render_check(answer, read_sources(answer), verbose=verbose)
-            return f"{_checklists(answer)}{told}"
+            told = render_check(result, read_sources(result), verbose=verbose)
+            return f"{_checklists(result)}{told}"
 
 
-def _checklists(answer: CheckResult) -> str:
+def _checklists(result: CheckResult) -> str:
     """Return the checklists as text, above the findings; nothing where they were not asked for."""
-    if not any(target.checklist for target in answer.targets):
+    if not any(target.checklist for target in result.targets):
         return ""
     from holdfast.cli.text.checklist import render_checklists
 
-    tables = render_checklists(answer)  # which imports rich
+    tables = render_checklists(result)  # which imports rich
     return f"{tables}\n\n"
 
 
-def read_sources(answer: CheckResult) -> dict[str, str]:
+def read_sources(result: CheckResult) -> dict[str, str]:
     """Return the text of each file with findings, for the lines that they stand in."""
-    return {path: text for path in _paths(answer) if (text := _source(path)) is not None}
+    return {path: text for path in _paths(result) if (text := _source(path)) is not None}
 
 
 def _source(path: str) -> str | None:
@@ -163,6 +163,6 @@ def _source(path: str) -> str | None:
         return None
 
 
-def _paths(answer: CheckResult) -> set[str]:
-    targets = answer.targets
+def _paths(result: CheckResult) -> set[str]:
+    targets = result.targets
     return {found.path for target in targets for found in (*target.findings, *target.suppressed)}

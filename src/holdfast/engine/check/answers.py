@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from msgspec import structs
 
 from holdfast.core.document import Document, Edit
-from holdfast.core.errors import HoldfastError, LaterPythonError, UsageError
+from holdfast.core.errors import HoldfastError, LaterPythonError, RuleError, UsageError
 from holdfast.core.finding import Finding, Fix, Severity, Skip
 from holdfast.core.text import TextEdit
 from holdfast.engine.check.rule_runner import severity_of
@@ -84,7 +84,7 @@ def check_result(
 
 
 def target_result(one: CheckedTarget | UnreadableTarget, *, edits: bool = True) -> TargetResult:
-    """Return what the rules said of one target, or why it could not be read.
+    """Return the result for one target, or the reason why it could not be read.
 
     Args:
         one: The target.
@@ -112,7 +112,7 @@ def _unread(target: UnreadableTarget) -> TargetResult:
 
 
 def _syntax(target: UnreadableTarget, error: HoldfastError) -> ReportedFinding:
-    return ReportedFinding(
+    found = ReportedFinding(
         code=UNREADABLE,
         name="unreadable-target",
         severity=Severity.ERROR,
@@ -128,6 +128,12 @@ def _syntax(target: UnreadableTarget, error: HoldfastError) -> ReportedFinding:
         fix=None,
         origin=error.spot.origin or None,
         overrides=target.path if error.spot.origin else None,
+    )
+    if not isinstance(error, RuleError):
+        return found
+    rule = error.rule
+    return structs.replace(
+        found, code=rule.code, name=rule.name, message=error.message, why=rule.why, source=rule.source
     )
 
 

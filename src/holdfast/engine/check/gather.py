@@ -27,11 +27,11 @@ def gather(
     """
     names = sorted(names)
     slow = [name for name in names if name in awaited]
-    found = dict(zip(slow, together([partial(_fetched, facts, name, otherwise) for name in slow]), strict=True))
+    found = dict(zip(slow, run_concurrently([partial(_fetched, facts, name, otherwise) for name in slow]), strict=True))
     return {name: found[name] if name in found else _fetched(facts, name, otherwise) for name in names}
 
 
-def together(works: Sequence[Callable[[], T]]) -> list[T]:
+def run_concurrently(works: Sequence[Callable[[], T]]) -> list[T]:
     """Do several things at once, and return the result of each, in order."""
     if len(works) < 2:  # noqa: PLR2004 - one needs no thread
         return [work() for work in works]

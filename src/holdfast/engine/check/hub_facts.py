@@ -15,7 +15,7 @@ from holdfast.core.facts import Dataset, ModelFacts, NamedFile
 from holdfast.core.finding import Rule
 from holdfast.core.hub import Account, Link, PushTarget, Repo
 from holdfast.core.mention import Lookup, Reference, Role
-from holdfast.engine.check.gather import together
+from holdfast.engine.check.gather import run_concurrently
 from holdfast.engine.mentions import mentions
 from holdfast.engine.mentions.hidden import hidden_mentions
 from holdfast.engine.mentions.made import read_made
@@ -118,37 +118,37 @@ class HubFacts:
     @property
     def datasets(self) -> Sequence[Lookup[Dataset]]:
         """What is known of each dataset by its name."""
-        return [seen for seen in self._seen("dataset", find=self._find_dataset) if not seen.mention.local]
+        return [seen for seen in self._lookups("dataset", find=self._find_dataset) if not seen.mention.local]
 
     @property
     def local_data(self) -> Sequence[Lookup[Dataset]]:
         """What is known of the files and folders of this machine that data is read from."""
-        return [seen for seen in self._seen("dataset", find=self._find_dataset) if seen.mention.local]
+        return [seen for seen in self._lookups("dataset", find=self._find_dataset) if seen.mention.local]
 
     @property
     def models(self) -> Sequence[Lookup[ModelFacts]]:
         """What is known of each model, adapter and tokenizer."""
-        return self._seen("model", "adapter", "tokenizer", find=self._find_model)
+        return self._lookups("model", "adapter", "tokenizer", find=self._find_model)
 
     @property
     def repo_files(self) -> Sequence[Lookup[Repo]]:
         """Of each repository that files are taken from, what is in it."""
-        return self._seen("file", find=self._find_repo)
+        return self._lookups("file", find=self._find_repo)
 
     @property
     def spaces(self) -> Sequence[Lookup[Repo]]:
         """Of each Space, whether it is there."""
-        return self._seen("space", find=self._find_repo)
+        return self._lookups("space", find=self._find_repo)
 
     @property
     def targets(self) -> Sequence[Lookup[PushTarget]]:
         """Of each repository that is written to, whether it may be."""
-        return self._seen("target", find=self._find_target)
+        return self._lookups("target", find=self._find_target)
 
     @property
     def links(self) -> Sequence[Lookup[Link]]:
         """What stands at each address."""
-        return self._seen("link", find=self._find_link)
+        return self._lookups("link", find=self._find_link)
 
     @property
     def account(self) -> Account:
@@ -230,23 +230,23 @@ class HubFacts:
     def _find_link(self, mention: Reference) -> Link:
         return self._places.hub.link(mention.name)
 
-    def _seen(self, *roles: Role, find: Callable[[Reference], Found]) -> Sequence[Lookup[Found]]:
-        """Return what is found of the mentions with some roles, those that are known first."""
+    def _lookups(self, *roles: Role, find: Callable[[Reference], Found]) -> Sequence[Lookup[Found]]:
+        """Return the lookups of the references with some roles, the known ones first."""
         named = [each for each in self.mentions if each.role in roles]
-        found = [self._placed(each) for each in together([partial(_look, each, find) for each in named])]
+        found = [self._placed(each) for each in run_concurrently([partial(_look, each, find) for each in named])]
         hidden: list[Lookup[Found]] = [Lookup(each, None, each.hidden) for each in self.hidden if each.role in roles]
         return sorted([*found, *hidden], key=lambda seen: seen.found is None)
 
-    def _placed(self, seen: Lookup[Found]) -> Lookup[Found]:
-        """Return what was found of a mention, with what lies here of nearly that name, or why it may be there at another time."""
-        here, mention = self._places.here, seen.mention
+    def _placed(self, lookup: Lookup[Found]) -> Lookup[Found]:
+        """Return the lookup of a reference, with local names that are nearly the same, or the reason why it may exist later."""
+        here, mention = self._places.here, lookup.mention
         if mention.local:
-            return replace(seen, doubt="" if here.has_all(mention) else here.doubt(mention))
+            return replace(lookup, doubt="" if here.has_all(mention) else here.doubt(mention))
         folder, _, rest = mention.name.partition("/")
         if mention.role not in FOLDERS or not rest or here.holds(mention.name) or not here.holds(folder):
-            return seen
+            return lookup
         hint = f"; the folder `{folder}` here has no `{rest}`"
-        return replace(seen, hint=hint, because=f"{seen.because}{hint}" if seen.because else "")
+        return replace(lookup, hint=hint, because=f"{lookup.because}{hint}" if lookup.because else "")
 
 
 def _absent(mention: Reference) -> SourceError:
@@ -260,32 +260,34 @@ def _look(mention: Reference, find: Callable[[Reference], Found]) -> Lookup[Foun
         return Lookup(mention, None, error.what)
 
 
-def usable_dataset(found: Dataset, *, evaluated: bool) -> Dataset:
+def usable_dataset(dataset: Dataset, *, evaluated: bool) -> Dataset:
     """Return the facts of a job's training data on the Hub as the rules about its columns read them.
 
     Args:
-        found: What is known of it.
+        dataset: What is known of it.
         evaluated: Whether the job names a split of it to evaluate on, which has the same columns.
 
     Raises:
         SourceError: It cannot be read, which rules about the Hub tell, or nobody says what columns it has.
     """
-    _require_readable(found.repo)
-    if not found.columns and not found.problem:
-        raise SourceError("its columns are not known", where=found.repo.name if found.repo else "", fix="name one file")
-    return replace(found, eval_columns=found.columns) if evaluated else found
+    _require_readable(dataset.repo)
+    if not dataset.columns and not dataset.problem:
+        raise SourceError(
+            "its columns are not known", where=dataset.repo.name if dataset.repo else "", fix="name one file"
+        )
+    return replace(dataset, eval_columns=dataset.columns) if evaluated else dataset
 
 
-def usable_model(found: ModelFacts) -> ModelFacts:
+def usable_model(model: ModelFacts) -> ModelFacts:
     """Return the facts of a job's base model on the Hub as the rules about its files read them.
 
     Raises:
         SourceError: It cannot be read, which rules about the Hub tell.
     """
-    _require_readable(found.repo)
-    if found.files is None and found.repo is None:
+    _require_readable(model.repo)
+    if model.files is None and model.repo is None:
         raise SourceError("the folder of its model is not here", where="model", fix="see what is found of its name")
-    return found
+    return model
 
 
 def _require_readable(repo: Repo | None) -> None:
@@ -293,6 +295,6 @@ def _require_readable(repo: Repo | None) -> None:
         raise SourceError("it cannot be read from the Hub", where=repo.name, fix="see what is found of its name")
 
 
-def asked_about(rules: Sequence[Rule], document: Document, facts: HubFacts) -> Iterator[Rule]:
+def applicable_rules(rules: Sequence[Rule], document: Document, facts: HubFacts) -> Iterator[Rule]:
     """Yield those of the rules that there is anything to ask about a document."""
     return (rule for rule in rules if document.kind in rule.kinds and facts.concerns(rule))

@@ -47,7 +47,7 @@ class FactSources:
 
 
 def process_count(machine: Machine, job: Job) -> int:
-    """Return how many training processes the job starts on this machine: as many as it says, else one a GPU.
+    """Return the number of training processes that the job starts on this machine: the number it states, else one per GPU.
 
     >>> process_count(Machine(cpus=2), Job(method="sft", model="m", dataset="d"))
     1
@@ -152,7 +152,7 @@ class JobFacts(HubFacts):
         return self._named(role) or Reference(role=role, name=name, key=role, local=True)
 
     def _named(self, key: str) -> Reference | None:
-        """Return what the job names under a key, where that may be on the Hub."""
+        """Return the reference under a job key, where that may be on the Hub."""
         return next((each for each in self.mentions if each.key in (key, f"{key}.path")), None)
 
     def _require_visible(self, role: Role) -> None:

@@ -28,7 +28,7 @@ READ_BY_UV: Final = frozenset({"header", "project", "lock"})
 
 
 def with_launched(declared: ProjectRequirements, document: Document) -> ProjectRequirements:
-    """Return what a program runs with, given what it or its project declares and what its launchers say."""
+    """Return the requirements of a program, given those that it or its project declares and those of its launchers."""
     by = _texts(document, "launch.by")
     added = _requirements(document, "launch.requirements")
     installed = _requirements(document, "launch.installs")

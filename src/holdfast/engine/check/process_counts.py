@@ -15,8 +15,8 @@ NAMED: Final = 8
 """Up to so many are named: those of one machine."""
 
 
-def ask_for_one(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterator[Finding | Skip]:
-    """Yield what rules say of one process; a finding that other numbers do not have is a warning.
+def check_one_process(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterator[Finding | Skip]:
+    """Yield the findings for one process; a finding that other numbers do not have is a warning.
 
     Args:
         ask: Asks them for a number of processes.
@@ -30,12 +30,12 @@ def ask_for_one(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterator[Find
         yield (
             result
             if all(also)
-            else _only_for(result, [1, *(n for n, is_so in zip(COUNTS[1:], also, strict=True) if is_so)])
+            else _only_for(result, [1, *(n for n, holds in zip(COUNTS[1:], also, strict=True) if holds)])
         )
 
 
-def ask_for_any(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterator[Finding]:
-    """Yield what rules find in the same words with every number of processes: of a launcher that does not show its number.
+def check_any_count(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterator[Finding]:
+    """Yield the findings that are the same for every number of processes, for a launcher that does not show its number.
 
     Args:
         ask: Asks them for a number of processes.

@@ -17,9 +17,9 @@ from holdfast.core.facts import Dataset
 from holdfast.core.finding import Finding, Rule, Severity, Skip
 from holdfast.core.requirement import ProjectRequirements
 from holdfast.engine.check.gather import gather
-from holdfast.engine.check.hub_facts import HUB_FACTS, HubFacts, ReferenceResolver, asked_about, usable_dataset
-from holdfast.engine.check.process_counts import ask_for_any, ask_for_one
-from holdfast.engine.check.renamed import ask_at_once, identity, untold
+from holdfast.engine.check.hub_facts import HUB_FACTS, HubFacts, ReferenceResolver, applicable_rules, usable_dataset
+from holdfast.engine.check.process_counts import check_any_count, check_one_process
+from holdfast.engine.check.renamed import check_with_renames, identity, without_known
 from holdfast.engine.check.rule_runner import needed_facts, run_rules, severity_of
 from holdfast.engine.resolve import Resolution
 from holdfast.engine.script.training_data import (
@@ -78,16 +78,16 @@ class VersionContext:
 
 @lru_cache(maxsize=256)
 def _api(versions: tuple[tuple[str, str], ...]) -> Api:
-    """Return what the libraries take: of many scripts with the same versions, once."""
+    """Return the libraries' API; scripts with the same versions share one."""
     return Api(dict(versions))
 
 
 class ProgramFacts(HubFacts):
     """What is known beside a program itself, by the names that rules give their parameters."""
 
-    def __init__(self, footing: VersionContext, versions: Mapping[str, str], document: Document) -> None:
-        super().__init__(document, footing.outside)
-        self._footing, self._versions, self._document = footing, versions, document
+    def __init__(self, context: VersionContext, versions: Mapping[str, str], document: Document) -> None:
+        super().__init__(document, context.outside)
+        self._footing, self._versions, self._document = context, versions, document
 
     @property
     def api(self) -> Api:
@@ -124,12 +124,12 @@ class ProgramFacts(HubFacts):
         return trainer_given(self._document, argument) is not None
 
     def _flowing(self, argument: str) -> Dataset:
-        """Return what is known of the data that the trainer is given as an argument."""
+        """Return the known facts about the data that the trainer gets as an argument."""
         flow = trace(self._document, argument)
         return after(written_rows(flow.source) if flow.source.path in ROWS else self._loaded(flow), flow.steps)
 
     def _loaded(self, flow: DataFlow) -> Dataset:
-        """Return what is known of data as it is loaded."""
+        """Return the known facts about data as it is loaded."""
         under = f"{flow.source.key}."
         mention = next((each for each in self._all_of("dataset") if each.key.startswith(under)), None)
         if mention is None or mention.hidden:
@@ -150,7 +150,7 @@ class ProgramFacts(HubFacts):
 
 
 def count_processes(document: Document) -> int:
-    """Return how many processes a program's launchers start on all machines together.
+    """Return the number of processes that a program's launchers start on all machines together.
 
     Raises:
         SourceError: They do not say.
@@ -170,48 +170,50 @@ def _is_count(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
-def check_program(rules: Iterable[Rule], documents: Sequence[Document], footing: VersionContext) -> Results:
-    """Return what the rules object to in a program, each thing once, and which of them could not be asked.
+def check_program(rules: Iterable[Rule], documents: Sequence[Document], context: VersionContext) -> Results:
+    """Return the rules' findings for a program, each once, and the rules that could not be checked.
 
     Args:
         rules: The rules.
         documents: What the program says of each job that it trains.
-        footing: What they are asked about it against.
+        context: What they are asked about it against.
     """
     rules = list(rules)
-    results = _ask(rules, documents, footing, footing.versions)
-    guessed = _resting_on_guesses(results, documents, footing)
+    results = _ask(rules, documents, context, context.versions)
+    guessed = _resting_on_guesses(results, documents, context)
     results = [
-        _unsure(result, footing) if isinstance(result, Finding) and identity(result) in guessed else result
+        _unsure(result, context) if isinstance(result, Finding) and identity(result) in guessed else result
         for result in results
     ]
-    results += _unasked(rules, documents, footing)
+    results += _rules_not_checked(rules, documents, context)
     told = {identity(result) for result in results}
-    return [*results, *(each for each in _older(rules, documents, footing) if identity(each) not in told)]
+    return [*results, *(each for each in _older(rules, documents, context) if identity(each) not in told)]
 
 
 def _resting_on_guesses(
-    results: Sequence[Finding | Skip], documents: Sequence[Document], footing: VersionContext
+    results: Sequence[Finding | Skip], documents: Sequence[Document], context: VersionContext
 ) -> frozenset[object]:
-    """Return what tells the findings apart that may not hold for the versions that there will be.
+    """Return the identities of the findings that depend on guessed versions.
 
     What is found with other releases in the place of those that are assumed does not depend on them.
     """
     found = frozenset(identity(result) for result in results)
-    if not footing.firm:
+    if not context.firm:
         return found
     rules = list(
         {result.rule.code: result.rule for result in results if isinstance(result, Finding) and result.rule}.values()
     )
     certain = found
-    for sample in _other_releases(footing.assumed):
-        at = {**footing.versions, **sample}
-        certain &= {identity(result) for result in _ask(rules, documents, footing, at)}
-    told = {f"{package} {version}" for package, version in footing.assumed.items()}
-    return frozenset(identity(each) for each in results if identity(each) not in certain or _tells_of(each, told))
+    for sample in _other_releases(context.assumed):
+        at = {**context.versions, **sample}
+        certain &= {identity(result) for result in _ask(rules, documents, context, at)}
+    told = {f"{package} {version}" for package, version in context.assumed.items()}
+    return frozenset(
+        identity(each) for each in results if identity(each) not in certain or _mentions_version(each, told)
+    )
 
 
-def _tells_of(result: Finding | Skip, versions: Iterable[str]) -> bool:
+def _mentions_version(result: Finding | Skip, versions: Iterable[str]) -> bool:
     """True if a finding speaks of one of some versions."""
     return isinstance(result, Finding) and any(version in result.message for version in versions)
 
@@ -222,66 +224,68 @@ def _other_releases(assumed: Mapping[str, str]) -> Iterator[dict[str, str]]:
         yield {name: released(name)[len(released(name)) // part if part else 0] for name in assumed}
 
 
-def _unasked(rules: Sequence[Rule], documents: Sequence[Document], footing: VersionContext) -> Iterator[Skip]:
+def _rules_not_checked(rules: Sequence[Rule], documents: Sequence[Document], context: VersionContext) -> Iterator[Skip]:
     """Yield the rules that nothing could be told of a library that the program trains with."""
-    unknown = {name: because for name, because in footing.unknown.items() if name in TRAINING}
+    unknown = {name: because for name, because in context.unknown.items() if name in TRAINING}
     for rule in rules if unknown else ():
         if "api" in rule.needs and any(document.kind in rule.kinds for document in documents):
             yield Skip(rule, tuple(unknown), "; ".join(dict.fromkeys(unknown.values())))
 
 
 def _ask(
-    rules: Sequence[Rule], documents: Sequence[Document], footing: VersionContext, at: Mapping[str, str]
+    rules: Sequence[Rule], documents: Sequence[Document], context: VersionContext, at: Mapping[str, str]
 ) -> Results:
-    """Return what the rules say at some versions; what they say of several documents alike is told once."""
+    """Return the findings and skips at some versions; those that several Documents share are returned once."""
     told: list[Finding | Skip] = []
     for document in documents:
-        told += list(untold(told, ask_at_once(document, lambda each: _ask_about(rules, each, footing, at))))
+        told += list(
+            without_known(told, check_with_renames(document, lambda each: _ask_about(rules, each, context, at)))
+        )
     return told
 
 
 def _ask_about(
-    rules: Sequence[Rule], document: Document, footing: VersionContext, at: Mapping[str, str]
+    rules: Sequence[Rule], document: Document, context: VersionContext, at: Mapping[str, str]
 ) -> Iterator[Finding | Skip]:
-    """Yield what the rules say of one document; of a script that no launcher starts, as of one process."""
+    """Yield the findings and skips for one Document; for a script without a launcher, those for one process."""
     launched = any(document.get(key) is not ABSENT for key in COUNTS)
-    facts = ProgramFacts(footing, at, document)
-    concerned = list(asked_about(rules, document, facts))
+    facts = ProgramFacts(context, at, document)
+    concerned = list(applicable_rules(rules, document, facts))
     counting = [rule for rule in concerned if PROCESSES in rule.needs]
     uncounted = [] if launched else counting
     known = gather(needed_facts(concerned), facts, otherwise=ELSEWHERE, awaited=HUB_FACTS)
     yield from run_rules((rule for rule in concerned if rule not in uncounted), document, known)
     if uncounted:
-        yield from ask_for_one(lambda count: run_rules(uncounted, document, {**known, PROCESSES: count}))
+        yield from check_one_process(lambda count: run_rules(uncounted, document, {**known, PROCESSES: count}))
     elif counting and not _is_count(known[PROCESSES]):
-        yield from ask_for_any(lambda count: run_rules(counting, document, {**known, PROCESSES: count}))
+        yield from check_any_count(lambda count: run_rules(counting, document, {**known, PROCESSES: count}))
 
 
-def _unsure(finding: Finding, footing: VersionContext) -> Finding:
+def _unsure(finding: Finding, context: VersionContext) -> Finding:
     """Return a finding that rests on a guess at the versions as what it is: a warning."""
     if not finding.rule or "api" not in finding.rule.needs or severity_of(finding) is not Severity.ERROR:
         return finding
-    concerned = _concerned(finding, footing)
+    concerned = _concerned(finding, context)
     newest = ", ".join(f"{package} {version}" for package, version in concerned.items())
     fits = "" if all(version == released(package)[-1] for package, version in concerned.items()) else " that fits"
     told = f"{finding.message} (nothing pins {' or '.join(concerned)}: checked against the newest{fits}, {newest})"
     return replace(finding, severity=Severity.WARNING, message=told)
 
 
-def _concerned(finding: Finding, footing: VersionContext) -> Mapping[str, str]:
+def _concerned(finding: Finding, context: VersionContext) -> Mapping[str, str]:
     """Return the versions that a finding speaks of and nothing pins; if there is none, those of the libraries that train."""
-    versions = footing.assumed if footing.firm else footing.versions
+    versions = context.assumed if context.firm else context.versions
     told = {package: version for package, version in versions.items() if f"{package} {version}" in finding.message}
     return told or {package: version for package, version in versions.items() if package in TRAINING} or versions
 
 
-def _older(rules: Sequence[Rule], documents: Sequence[Document], footing: VersionContext) -> Iterator[Finding]:
-    """Yield what is wrong with the oldest versions that the requirements admit, as warnings."""
-    if not footing.resolution.lowest:
+def _older(rules: Sequence[Rule], documents: Sequence[Document], context: VersionContext) -> Iterator[Finding]:
+    """Yield the findings for the oldest versions that the requirements admit, as warnings."""
+    if not context.resolution.lowest:
         return
     bound = [rule for rule in rules if "api" in rule.needs]
-    floors = _Floors(footing, footing.resolution.lowest)
-    for finding in _ask(bound, documents, footing, footing.resolution.lowest):
+    floors = _Floors(context, context.resolution.lowest)
+    for finding in _ask(bound, documents, context, context.resolution.lowest):
         if isinstance(finding, Finding) and severity_of(finding) is Severity.ERROR:
             asked = "; ".join(f"require `{name}>={version}`" for name, version in floors.of(finding).items())
             message = f"{finding.message} (not with the newest, but with the oldest versions that are allowed: {asked})"

@@ -26,8 +26,10 @@ Result = TypeVar("Result", bound=Finding | Skip)
 IMPORTS: Final = "imports."
 
 
-def ask_at_once(document: Document, ask: Callable[[Document], Iterable[Finding | Skip]]) -> Iterator[Finding | Skip]:
-    """Yield what rules say of a document, with what comes to light once its old names are written anew.
+def check_with_renames(
+    document: Document, ask: Callable[[Document], Iterable[Finding | Skip]]
+) -> Iterator[Finding | Skip]:
+    """Yield the findings for a Document, with those that appear once its old names are replaced.
 
     Args:
         document: The document.
@@ -42,10 +44,10 @@ def ask_at_once(document: Document, ask: Callable[[Document], Iterable[Finding |
     holding = {identity(result) for result in later}
     kept = [each for each in results if isinstance(each, Skip) or _names_anew(each) or identity(each) in holding]
     yield from kept
-    yield from untold(kept, later)
+    yield from without_known(kept, later)
 
 
-def untold(kept: Sequence[Finding | Skip], later: Iterable[Result]) -> Iterator[Result]:
+def without_known(kept: Sequence[Finding | Skip], later: Iterable[Result]) -> Iterator[Result]:
     """Yield those later results that the kept ones do not tell of: a rule may say several things of one place."""
     told, left = set(map(_words, kept)), Counter(map(identity, kept))
     in_same_words_first = sorted(later, key=lambda each: _words(each) not in told)
@@ -61,7 +63,7 @@ def _words(result: Finding | Skip) -> object:
 
 
 def identity(result: Finding | Skip) -> object:
-    """Return what tells a result apart from the others about one program."""
+    """Return a key that identifies a result among those of one program."""
     if isinstance(result, Skip):
         return (result.rule.code, result.missing)
     return (result.rule.code if result.rule else "", result.place, result.key if result.place is None else "")

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.finding import Finding, Fix, MissingFactError, Rule, Severity, Skip
-from holdfast.core.hidden import hidden_in, watched, watched_settings
+from holdfast.core.hidden import hidden_in, track_reads, track_settings
 
 BROKEN: Final = "the rule itself broke, which is a bug of holdfast's to report"
 
@@ -55,7 +55,7 @@ def verdict(results: Iterable[Finding | Skip]) -> Literal["pass", "fail"]:
 
 
 def severity_of(finding: Finding) -> Severity:
-    """Return how bad a finding is: its own severity, else its rule's."""
+    """Return a finding's severity: its own, else its rule's."""
     return finding.severity or (finding.rule.severity if finding.rule else Severity.ERROR)
 
 
@@ -74,7 +74,7 @@ class StrictDocument(Document):
         """Return the same document, which notes what is read."""
         reads: dict[str, Unknown] = {}
         given = {each.name: getattr(document, each.name) for each in fields(document)}
-        calls = tuple(watched(call, reads.setdefault) for call in document.calls)
+        calls = tuple(track_reads(call, reads.setdefault) for call in document.calls)
         return cls(**{**given, "calls": calls}, hidden_reads=reads)
 
     def get(self, key: str, default: Any = ABSENT) -> Any:
@@ -87,7 +87,7 @@ class StrictDocument(Document):
         if isinstance(value, Unknown):
             raise MissingFactError(key, value.because)
         if isinstance(value, dict):
-            return watched_settings(key, value, self.hidden_reads.setdefault)
+            return track_settings(key, value, self.hidden_reads.setdefault)
         if hidden := hidden_in(value):
             self.hidden_reads.setdefault(key, hidden)
         return value
@@ -101,7 +101,7 @@ def _is_written(document: Document, fix: Fix) -> bool:
 def _ask(
     rule: Rule, document: Document, facts: Mapping[str, object | MissingFact], reads: Mapping[str, Unknown]
 ) -> Iterator[Finding | Skip]:
-    """Yield what a rule says; a rule that says nothing after it has read something hidden has decided nothing."""
+    """Yield a rule's findings; a rule that finds nothing after it has read something hidden has decided nothing."""
     given = {name: facts.get(name, MissingFact("it was not looked up")) for name in sorted(rule.needs)}
     lacking = {name: fact.because for name, fact in given.items() if isinstance(fact, MissingFact)}
     if lacking:

@@ -59,7 +59,7 @@ class Ignore:
         return here and code.startswith(self.codes)
 
 
-def part_findings(
+def split_suppressed(
     findings: Iterable[Finding], documents: Iterable[Document]
 ) -> tuple[list[Finding], list[tuple[Finding, Ignore]]]:
     """Return the findings that stand, and those that a comment of their file lets pass, each with the comment.
@@ -85,7 +85,7 @@ def part_findings(
 
 
 def find_ignores(document: Document) -> tuple[Ignore, ...]:
-    """Return what the comments of a document let pass."""
+    """Return the ignore comments of a document."""
     if MARK not in document.text:
         return ()
     if document.kind == "job":
@@ -178,20 +178,20 @@ def _holds(place: Place, line: int, column: int) -> bool:
     return start <= (line, column) < end
 
 
-def _place(path: str, row: int, found: re.Match[str], column: int = 0, cell: int | None = None) -> Place:
+def _place(path: str, row: int, match: re.Match[str], column: int = 0, cell: int | None = None) -> Place:
     """Return where a comment stands that was found in a line, or in what begins at a column of it, counted from 0."""
-    return Place(path, row, column + found.start() + 1, row, column + found.end() + 1, cell)
+    return Place(path, row, column + match.start() + 1, row, column + match.end() + 1, cell)
 
 
-def _ignore(found: re.Match[str], place: Place, lines: list[str], statements: dict[int, int], *, alone: bool) -> Ignore:
+def _ignore(match: re.Match[str], place: Place, lines: list[str], statements: dict[int, int], *, alone: bool) -> Ignore:
     row, cell = place.line or 0, place.cell
-    if found["file"]:
+    if match["file"]:
         first, last, cell = 0, LAST_LINE, None
     else:
         first = _next_code(lines, row) if alone else row
         last = statements.get(first, first)
-    codes = ALL if found["codes"] is None else tuple(code.strip() for code in found["codes"].split(",") if code.strip())
-    return Ignore(codes=codes, reason=(found["reason"] or "").strip(), place=place, first=first, last=last, cell=cell)
+    codes = ALL if match["codes"] is None else tuple(code.strip() for code in match["codes"].split(",") if code.strip())
+    return Ignore(codes=codes, reason=(match["reason"] or "").strip(), place=place, first=first, last=last, cell=cell)
 
 
 def _next_code(lines: list[str], row: int) -> int:

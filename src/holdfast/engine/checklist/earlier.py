@@ -26,7 +26,7 @@ class Earlier:
 
 
 def judge_earlier(earlier: Earlier, target: str) -> Mapping[str, ItemState]:
-    """Return what follows for items of the checklists, by name, in the place of what the job itself shows."""
+    """Return the states of the checklists' items, by name, that an earlier run decides in place of the job itself."""
     return {"known-good": _known_good(earlier, target)} | _time(earlier)
 
 

@@ -118,7 +118,7 @@ def _row(
 
 
 def _judged(item: Item, documents: Sequence[Document]) -> Sequence[Document]:
-    """Return what an item is about: of a script that sends another, where quality is asked for, the other."""
+    """Return the Documents that an item is about: of a script that submits another, for quality, the other."""
     others = [document for document in documents if not _only_sends(document)]
     return others if others and SCRIPT in item.lists else documents
 

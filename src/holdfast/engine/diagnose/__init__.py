@@ -7,38 +7,38 @@ from collections.abc import Sequence
 
 from holdfast.core.diagnosis import Diagnosis
 from holdfast.core.log import Log
-from holdfast.engine.diagnose.answering import answer, is_told, with_guesses
-from holdfast.engine.diagnose.asked import DeclaredTraining, ruled_out
+from holdfast.engine.diagnose.answering import answer, is_identified, with_guesses
+from holdfast.engine.diagnose.declared import DeclaredTraining, ruled_out
 from holdfast.engine.diagnose.guessing import guess
 from holdfast.engine.diagnose.judging import rank
 from holdfast.engine.diagnose.matching import PatternIndex
-from holdfast.engine.diagnose.raised import find_raised, with_careful
+from holdfast.engine.diagnose.raised import find_raised, with_low_confidence
 from holdfast.engine.diagnose.reading import read_log
-from holdfast.engine.diagnose.silent import MetricEvidence, find_silent
+from holdfast.engine.diagnose.silent import ClassEvidence, find_silent
 from holdfast.engine.diagnose.subjects import subject_of
 
 __all__ = ["PatternIndex", "diagnose", "read_log"]
 
 
 def diagnose(
-    log: Log, marks: PatternIndex, beside: Sequence[MetricEvidence] = (), asked: DeclaredTraining | None = None
+    log: Log, marks: PatternIndex, beside: Sequence[ClassEvidence] = (), declared: DeclaredTraining | None = None
 ) -> Diagnosis:
-    """Return what a log says of a job.
+    """Return the diagnosis of a job's log.
 
     Args:
         log: What `read_log` made of the job's files with these marks.
         marks: The signatures' marks.
         beside: What something else says, such as the job's own script.
-        asked: What training was asked to do, where it is known: it excludes classes, and tells the method.
+        declared: What training was asked to do, where it is known: it excludes classes, and tells the method.
     """
     signs = list(marks.signs(log))
     raised = find_raised(log)
     told = [*find_silent(log), *beside]
-    excluded = ruled_out(asked, marks.signatures) - {each.name for each in beside} if asked else ()
+    excluded = ruled_out(declared, marks.signatures) - {each.name for each in beside} if declared else ()
     ranked = rank(log, signs, told, marks.signatures, excluded)
-    if not is_told(ranked) and (begun := marks.beginnings.find(log)):
+    if not is_identified(ranked) and (begun := marks.beginnings.find(log)):
         ranked = rank(log, signs, [*told, *begun], marks.signatures, excluded)
-    candidates = with_careful(ranked, raised, marks.signatures, log)
+    candidates = with_low_confidence(ranked, raised, marks.signatures, log)
     echoes = [sign for sign in signs if sign.mark.role == "echo"]
-    found = answer(log, candidates, echoes, raised, subject_of(log, asked))
+    found = answer(log, candidates, echoes, raised, subject_of(log, declared))
     return found if found.verdict != "unknown" else with_guesses(found, guess(log, signs, marks))

@@ -36,7 +36,7 @@ class Likeness:
         self.signatures = signatures
 
     def scores(self, text: str) -> Counter[str]:
-        """Return how much the words of a text speak for each class for which enough of them do."""
+        """Return a score for each class for which enough of a text's words speak."""
         told = [self._weights.get(term, {}) for term in terms_of(text)]
         scores, terms = Counter[str](), Counter(name for weights in told for name in weights)
         for weights in told:
@@ -67,7 +67,7 @@ def terms_of(text: str) -> set[str]:
 
 
 def _weigh(having: Mapping[str, int], sizes: Counter[str]) -> Iterator[tuple[str, float]]:
-    """Yield what a term counts for the classes that have it oftener than the others do.
+    """Yield the weight of a term for the classes that have it more often than the others do.
 
     Args:
         having: How many texts of each class have it.

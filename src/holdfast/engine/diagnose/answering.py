@@ -15,10 +15,10 @@ from holdfast.engine.diagnose.attempts import LEDGER
 from holdfast.engine.diagnose.calibration import CALIBRATION
 from holdfast.engine.diagnose.endings import ENDING
 from holdfast.engine.diagnose.evidence import USERS, evidence_of
-from holdfast.engine.diagnose.judging import Candidate, is_calm, read_log_context, survived
+from holdfast.engine.diagnose.judging import Candidate, has_no_exceptions, read_log_context, survived
 from holdfast.engine.diagnose.matching import Match
 from holdfast.engine.diagnose.owners import called_frame, users_frame
-from holdfast.engine.diagnose.raised import LibraryMessage, told_at, versions_of
+from holdfast.engine.diagnose.raised import LibraryMessage, message_at, versions_of
 from holdfast.engine.diagnose.renaming import releases_with, renaming_of
 from holdfast.engine.diagnose.values import fill, is_met, names_in
 
@@ -55,7 +55,7 @@ def answer(
     raised: Sequence[LibraryMessage] = (),
     subject: Mapping[str, str] = MappingProxyType({}),
 ) -> Diagnosis:
-    """Return what a log says of a job.
+    """Return the diagnosis of a job's log.
 
     Args:
         log: What was read.
@@ -69,7 +69,11 @@ def answer(
     if verdict != "unknown":
         causes = tuple(cause for cause in causes if (cause.signature.name == HEALTHY) == (verdict == "healthy"))
     is_quiet = (
-        verdict == "unknown" and not echoes and not causes and is_calm(log) and not {ENDING, LEDGER} & set(log.paths)
+        verdict == "unknown"
+        and not echoes
+        and not causes
+        and has_no_exceptions(log)
+        and not {ENDING, LEDGER} & set(log.paths)
     )
     missing = tuple(dict.fromkeys(_missing(log, echoes, causes, is_quiet=is_quiet))) if verdict == "unknown" else ()
     return Diagnosis(
@@ -82,15 +86,15 @@ def answer(
     )
 
 
-def with_guesses(found: Diagnosis, candidates: Sequence[Candidate]) -> Diagnosis:
+def with_guesses(diagnosis: Diagnosis, candidates: Sequence[Candidate]) -> Diagnosis:
     """Return an answer with what may be the cause of a log that tells of none."""
-    known = {cause.signature.name for cause in found.causes}
+    known = {cause.signature.name for cause in diagnosis.causes}
     guessed = _causes([each for each in candidates if each.signature.name not in known])
-    causes = sorted((*found.causes, *guessed), key=lambda cause: -cause.confidence)
-    return replace(found, causes=tuple(causes[:MOST_CAUSES]), is_quiet=found.is_quiet and not causes)
+    causes = sorted((*diagnosis.causes, *guessed), key=lambda cause: -cause.confidence)
+    return replace(diagnosis, causes=tuple(causes[:MOST_CAUSES]), is_quiet=diagnosis.is_quiet and not causes)
 
 
-def is_told(candidates: Sequence[Candidate]) -> bool:
+def is_identified(candidates: Sequence[Candidate]) -> bool:
     """True if something that a signature knows is the cause, and no exception that is told by its kind alone."""
     return bool(candidates) and candidates[0].score >= DIAGNOSED and candidates[0].exception is None
 
@@ -123,7 +127,7 @@ def _causes(
 
 
 def calibrated(score: float) -> float:
-    """Return how often a class with such a score was the cause, among cases that are known.
+    """Return the share of known cases with such a score in which the class was the cause.
 
     Source: benchmarks/diagnose_calibration.py
     """
@@ -135,7 +139,7 @@ def calibrated(score: float) -> float:
 
 
 def _rival_of(candidate: Candidate, candidates: Sequence[Candidate]) -> float:
-    """Return how sure the surest other class is that neither follows from this one, nor this one from it; 0 where there is none."""
+    """Return the confidence of the surest unrelated class: neither follows from the other; 0 where there is none."""
     mine = candidate.signature
     others = (each for each in candidates if (each.signature.name == HEALTHY) == (mine.name == HEALTHY))
     scores = (
@@ -147,7 +151,7 @@ def _rival_of(candidate: Candidate, candidates: Sequence[Candidate]) -> float:
 
 
 def _beside(confidence: float, rival: float) -> float:
-    """Return what is left of a confidence beside a rival that would be called the cause, too.
+    """Return a confidence lowered for a rival that would be called the cause, too.
 
     >>> _beside(0.9, 0.3), round(_beside(0.9, 0.8), 2)
     (0.9, 0.74)
@@ -160,7 +164,7 @@ def _beside(confidence: float, rival: float) -> float:
 def _cause(candidate: Candidate, raised: Sequence[LibraryMessage], subject: Mapping[str, str], rival: float) -> Cause:
     signature = candidate.signature
     values = {**subject, **_values(candidate)}
-    known = told_at(raised, candidate.exception.error) if candidate.exception else None
+    known = message_at(raised, candidate.exception.error) if candidate.exception else None
     return Cause(
         signature=signature,
         confidence=round(_beside(calibrated(candidate.score), rival), 3),
@@ -172,16 +176,16 @@ def _cause(candidate: Candidate, raised: Sequence[LibraryMessage], subject: Mapp
     )
 
 
-def _sentences(candidate: Candidate, values: Mapping[str, str | None], known: LibraryMessage | None) -> Iterator[str]:
+def _sentences(candidate: Candidate, values: Mapping[str, str | None], message: LibraryMessage | None) -> Iterator[str]:
     """Yield why, in the signature's words, and what the libraries' releases tell beside."""
     yield GUESSED if candidate.is_guess else ""
     yield fill(candidate.signature.cause, values)
     yield releases_with(candidate.line.text) if candidate.line else ""
-    yield f"It is raised by {known}." if known else ""
+    yield f"It is raised by {message}." if message else ""
 
 
 def _values(candidate: Candidate) -> Mapping[str, str | None]:
-    """Return what the decisive line gives, and what it lacks from other lines of the same class, and from what is known of renamings."""
+    """Return the values in the decisive line, completed from other lines of the same class, and from known renamings."""
     values: dict[str, str | None] = {}
     for sign in (candidate.decisive, *candidate.signs):
         for name, value in sign.values.items() if sign else ():
@@ -189,9 +193,9 @@ def _values(candidate: Candidate) -> Mapping[str, str | None]:
     if candidate.silent:
         values |= {name: values.get(name) or value for name, value in candidate.silent.values.items()}
     if candidate.exception and candidate.exception.error:
-        values |= _of_exception(candidate.exception)
+        values |= _exception_values(candidate.exception)
     elif (found := _raised_in_users(candidate)) is not None:
-        values = {**_of_exception(found), **{name: value for name, value in values.items() if value}}
+        values = {**_exception_values(found), **{name: value for name, value in values.items() if value}}
     return {**_called_in(candidate), **values} | renaming_of(values)
 
 
@@ -219,8 +223,8 @@ def _raised_in_users(candidate: Candidate) -> Traceback | None:
     return traceback if is_whole and candidate.signature.phase == USERS else None
 
 
-def _of_exception(exception: Traceback) -> dict[str, str]:
-    """Return what the class of unknown exceptions speaks of."""
+def _exception_values(exception: Traceback) -> dict[str, str]:
+    """Return the values for the class of unknown exceptions."""
     kind, _, message = exception.error[0].text.partition(":")
     last = users_frame(exception.frames) or next(reversed(exception.frames), None)
     where = {"file": last.file, "line": str(last.line), "function": last.function, "code": last.code} if last else {}
@@ -243,7 +247,7 @@ def _filled(remedy: Remedy, values: Mapping[str, str | None]) -> Remedy | None:
 
 
 def _missing(log: Log, echoes: Sequence[Match], causes: Sequence[Cause], *, is_quiet: bool) -> Iterator[str]:
-    """Yield what would have to be read to know the cause, the likeliest to tell it first."""
+    """Yield the sources that would tell the cause, the most promising first."""
     if is_quiet and log.lines:
         yield "the other logs of the job, if it failed: of the other ranks, the launcher, the scheduler"
     yield from (sign.signature.needs for sign in echoes if sign.signature.needs)

@@ -20,10 +20,10 @@ FACTORS: Final[Mapping[str, float]] = {"halve": 0.5, "double": 2}
 
 
 def diagnose_result(
-    found: Diagnosis,
+    diagnosis: Diagnosis,
     paths: Sequence[str],
     settings: Mapping[str, Any] = MappingProxyType({}),
-    is_so: Callable[[Remedy], bool] = lambda _: False,
+    is_applied: Callable[[Remedy], bool] = lambda _: False,
     *,
     job: str = "",
     reported: Collection[str] | None = None,
@@ -31,22 +31,24 @@ def diagnose_result(
     """Return the result for some logs.
 
     Args:
-        found: The diagnosis.
+        diagnosis: The diagnosis.
         paths: The logs.
         settings: Of the job's `train`, by name, as far as they are known: remedies say from which value to which.
-        is_so: Tells whether the job has a change already: then it is not told.
+        is_applied: Tells whether the job has a change already: then it is not told.
         job: The job's own file; empty where none is known.
         reported: Codes of the rules that object to that file; None where it was not read.
     """
     return DiagnoseResult(
         verb="diagnose",
-        verdict=found.verdict,
-        causes=[_cause(cause, settings, is_so, kind_of(job), _finders(cause, reported)) for cause in found.causes],
-        missing=found.missing,
-        quiet=found.is_quiet,
+        verdict=diagnosis.verdict,
+        causes=[
+            _cause(cause, settings, is_applied, kind_of(job), _finders(cause, reported)) for cause in diagnosis.causes
+        ],
+        missing=diagnosis.missing,
+        quiet=diagnosis.is_quiet,
         paths=paths,
-        lines=found.lines,
-        versions=found.versions,
+        lines=diagnosis.lines,
+        versions=diagnosis.versions,
         running=None,
         job=None,
     )
@@ -60,7 +62,7 @@ def _finders(cause: Cause, reported: Collection[str] | None) -> Sequence[str]:
 
 
 def _cause(
-    cause: Cause, settings: Mapping[str, Any], is_so: Callable[[Remedy], bool], kind: Kind, finders: Sequence[str]
+    cause: Cause, settings: Mapping[str, Any], is_applied: Callable[[Remedy], bool], kind: Kind, finders: Sequence[str]
 ) -> ReportedCause:
     signature = cause.signature
     return ReportedCause(
@@ -72,14 +74,14 @@ def _cause(
         cause=cause.cause,
         fix=cause.fix,
         retry=signature.retry,
-        remedy=[edit for each in cause.remedy if not is_so(each) for edit in _remedies(each, settings)] or None,
+        remedy=[edit for each in cause.remedy if not is_applied(each) for edit in _remedies(each, settings)] or None,
         prevented_by=[code for code in finders if kind in find_rule(code).kinds],
         inspected_by=[code for code in finders if kind != JOB and DATA in find_rule(code).kinds],
     )
 
 
 def kind_of(job: str) -> Kind:
-    """Return what `holdfast check` reads a job's own file as; a log alone is judged as that of a script.
+    """Return the kind as which `holdfast check` reads a job's own file; a log alone counts as a script's.
 
     >>> kind_of("train.yaml"), kind_of("")
     ('job', 'script')

@@ -13,7 +13,7 @@ from holdfast.core.event import AttemptState, Delivered, RunState, Stage, Stoppe
 from holdfast.core.log import Line
 from holdfast.engine.diagnose.endings import SIGNALS, EndingFact, name_state, signal_of
 from holdfast.engine.diagnose.hangs import find_hang
-from holdfast.engine.diagnose.silent import MetricEvidence
+from holdfast.engine.diagnose.silent import ClassEvidence
 
 LEDGER: Final = "the ledger"
 """In the place of a log's path: what the supervisor knows."""
@@ -46,8 +46,8 @@ class Ending:
     stacks_path: str = ""
 
 
-def know(state: RunState, ending: Ending) -> list[EndingFact]:
-    """Return what is known of a run's newest attempt that did not end well; nothing of one that did."""
+def attempt_facts(state: RunState, ending: Ending) -> list[EndingFact]:
+    """Return the facts about how a run's newest attempt ended; empty where it ended well."""
     attempt = state.current
     if attempt is None:
         return [*_refused(state)]
@@ -74,7 +74,7 @@ def _lost(state: RunState) -> Iterator[tuple[str, Delivered]]:
 
 
 def _stopped(state: RunState, attempt: AttemptState) -> Iterator[EndingFact]:
-    """Yield who asked the attempt to stop; where nobody of ours did, what the signal says."""
+    """Yield who asked the attempt to stop; where it was not holdfast, what the signal means."""
     at = f"at step {attempt.steps}" + (f" of {attempt.max_steps}" if attempt.max_steps else "")
     run = PurePath(state.folder).name
     values = {"run": run} if run else {}
@@ -98,7 +98,7 @@ def _signal(attempt: AttemptState, because: str) -> Signals | None:
 
 
 def _died(attempt: AttemptState, ending: Ending) -> Iterator[EndingFact]:
-    """Yield what the machine tells of a death: memory, disk, a signal."""
+    """Yield the machine's evidence for a death: memory, disk, a signal."""
     failed = (attempt.end or {}).get("status") != "stopped"
     if ending.oom_kills and failed:
         text = f"the kernel killed {ending.oom_kills} of its processes for lack of memory (oom_kill)"
@@ -108,7 +108,7 @@ def _died(attempt: AttemptState, ending: Ending) -> Iterator[EndingFact]:
 
 
 def _last_words(attempt: AttemptState) -> Iterator[EndingFact]:
-    """Yield what the launcher and the process itself said last, in the words that logs have for it."""
+    """Yield the last words of the launcher and of the process itself, as logs have them."""
     end = attempt.end or {}
     if attempt.exit_code is not None and attempt.exit_code < 0:
         yield EndingFact(f"failed (exitcode: {attempt.exit_code}) {Signals(-attempt.exit_code).name}")
@@ -125,9 +125,9 @@ def _last_words(attempt: AttemptState) -> Iterator[EndingFact]:
         )
 
 
-def speak_of_hang(ending: Ending) -> list[MetricEvidence]:
+def hang_evidence(ending: Ending) -> list[ClassEvidence]:
     """Return the class that the stacks of a hanging process speak for."""
     hang = find_hang(ending.stacks)
     if hang is None:
         return []
-    return [MetricEvidence(name=hang.name, weight=hang.weight, lines=(Line(hang.line, hang.text, ending.stacks_path),))]
+    return [ClassEvidence(name=hang.name, weight=hang.weight, lines=(Line(hang.line, hang.text, ending.stacks_path),))]

@@ -43,24 +43,24 @@ class Cleaned:
     bar: str = ""
 
 
-def _take_rank(found: re.Match[str], line: Cleaned) -> None:
+def _take_rank(match: re.Match[str], line: Cleaned) -> None:
     if line.rank is None:
-        line.rank = int(found["rank"])
+        line.rank = int(match["rank"])
 
 
-def _take_worker(found: re.Match[str], line: Cleaned) -> None:
-    line.source = line.source or found["who"]
-    if found["rank"] and line.rank is None:
-        line.rank = int(found["rank"])
+def _take_worker(match: re.Match[str], line: Cleaned) -> None:
+    line.source = line.source or match["who"]
+    if match["rank"] and line.rank is None:
+        line.rank = int(match["rank"])
 
 
-def _take_source(found: re.Match[str], line: Cleaned) -> None:
-    line.source = line.source or found["who"]
+def _take_source(match: re.Match[str], line: Cleaned) -> None:
+    line.source = line.source or match["who"]
 
 
-def _take_time(found: re.Match[str], line: Cleaned) -> None:
+def _take_time(match: re.Match[str], line: Cleaned) -> None:
     if line.at_s is None:
-        line.at_s = time_in(found[0])
+        line.at_s = time_in(match[0])
 
 
 def _pass(_: re.Match[str], __: Cleaned) -> None:
@@ -173,7 +173,7 @@ def bare(text: str) -> str:
 
 
 def prefix_of(texts: Sequence[str]) -> re.Pattern[str] | None:
-    """Return what some collector that nobody knows puts before each line, with any numbers; None where there is none.
+    """Return the prefix that an unknown log collector puts before each line, with any numbers; None where there is none.
 
     Args:
         texts: Lines of a log, known prefixes taken off.

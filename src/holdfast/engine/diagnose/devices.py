@@ -9,7 +9,7 @@ SHARED: Final = re.compile(r"Duplicate GPU detected : rank (\d+) and rank (\d+) 
 
 
 def shared_devices(log: Log) -> dict[str, str]:
-    """Return how ranks share GPUs; nothing where NCCL does not say that they do.
+    """Return the GPUs that ranks share; empty where NCCL does not report it.
 
     A rank takes the GPU of its own number, modulo how many there are: with too few GPUs, neighbours share one only if it is the only one.
 

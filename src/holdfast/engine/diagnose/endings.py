@@ -14,7 +14,7 @@ from typing import Final
 
 from holdfast.core.errors import UsageError
 from holdfast.core.log import Line
-from holdfast.engine.diagnose.silent import MetricEvidence
+from holdfast.engine.diagnose.silent import ClassEvidence
 
 ENDING: Final = "how it ended"
 """In the place of a log's path: what whoever asks knows of the process' end."""
@@ -52,7 +52,7 @@ class EndingFact:
 
 
 def read_ending(told: str) -> EndingFact:
-    """Return what an exit code, a signal's name or a scheduler's state says.
+    """Return the fact that an exit code, a signal's name or a scheduler's state stands for.
 
     Raises:
         UsageError: It is none of these.
@@ -87,7 +87,7 @@ def signal_of(code: int) -> Signals | None:
 
 
 def name_state(told: str) -> EndingFact | None:
-    """Return what a scheduler's word for the end of a job speaks for."""
+    """Return the fact that a scheduler's state stands for."""
     return next((EndingFact(told, name, weight) for words, name, weight in STATES if words.search(told)), None)
 
 
@@ -101,10 +101,10 @@ def as_log(facts: Sequence[EndingFact], path: str) -> tuple[str, Iterator[bytes]
     return path, iter(["".join(f"{fact.text}\n" for fact in facts).encode()])
 
 
-def ending_evidence(facts: Sequence[EndingFact], path: str) -> list[MetricEvidence]:
+def ending_evidence(facts: Sequence[EndingFact], path: str) -> list[ClassEvidence]:
     """Return the facts as evidence; their lines are counted as in the log that is made of them."""
     return [
-        MetricEvidence(
+        ClassEvidence(
             name=fact.name,
             weight=fact.weight,
             lines=(Line(number, fact.text, path),),

@@ -119,7 +119,7 @@ def _before(hit: Hit) -> Iterator[Line]:
 
 
 def _behind(hit: Hit) -> Iterator[Line]:
-    """Yield what the message goes on with, and the bar that was left standing: at which step it was."""
+    """Yield the lines that continue the message, and the last progress bar, which shows the step."""
     before = hit.line
     errors = 0
     raised = hit.traceback is not None or ERROR.match(hit.line.text) is not None

@@ -14,7 +14,7 @@ from holdfast.core.finding import Finding, Severity
 from holdfast.core.log import Line
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.diagnose.renaming import TAKES
-from holdfast.engine.diagnose.silent import MetricEvidence
+from holdfast.engine.diagnose.silent import ClassEvidence
 from holdfast.signatures import prevented_by
 
 AGREES: Final = 0.5
@@ -57,8 +57,8 @@ class PreventiveFinding:
         return bool(name) and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
 
 
-def findings_evidence(findings: Iterable[Finding], alone: Diagnosis, *, began: bool) -> list[MetricEvidence]:
-    """Return what findings say beside a log.
+def findings_evidence(findings: Iterable[Finding], alone: Diagnosis, *, began: bool) -> list[ClassEvidence]:
+    """Return the evidence that findings add to a log.
 
     Args:
         findings: What the rules object to.
@@ -78,28 +78,28 @@ def findings_evidence(findings: Iterable[Finding], alone: Diagnosis, *, began: b
     ]
 
 
-def refusal_evidence(refusals: Iterable[tuple[str, Line]]) -> list[MetricEvidence]:
+def refusal_evidence(refusals: Iterable[tuple[str, Line]]) -> list[ClassEvidence]:
     """Return the classes of the findings for which a job was never started.
 
     Args:
         refusals: The code of each, and what it said where.
     """
     named = ((prevented_by(code), line) for code, line in refusals)
-    return [MetricEvidence(name=names[0], weight=REFUSED, lines=(line,)) for names, line in named if names]
+    return [ClassEvidence(name=names[0], weight=REFUSED, lines=(line,)) for names, line in named if names]
 
 
-def _finding_evidence(named: PreventiveFinding, alone: Diagnosis, *, began: bool) -> Iterator[MetricEvidence]:
+def _finding_evidence(named: PreventiveFinding, alone: Diagnosis, *, began: bool) -> Iterator[ClassEvidence]:
     told = [cause.signature.name for cause in alone.causes if cause.signature.name != HEALTHY]
     why = next((name for name in named.classes if told[:1] == [EXPLAINS.get(name)]), None)
     agreed = next((name for name in told if name in named.classes), None)
     if why:
-        yield MetricEvidence(name=why, weight=EXPLAINED, lines=(named.line,), explains=True)
+        yield ClassEvidence(name=why, weight=EXPLAINED, lines=(named.line,), explains=True)
     elif agreed:
-        yield MetricEvidence(name=agreed, weight=AGREES, lines=(named.line,), explains=True)
+        yield ClassEvidence(name=agreed, weight=AGREES, lines=(named.line,), explains=True)
     elif alone.verdict == "healthy" and _is_quiet(named.finding):
-        yield MetricEvidence(name=named.classes[0], weight=SURE[severity_of(named.finding)], lines=(named.line,))
+        yield ClassEvidence(name=named.classes[0], weight=SURE[severity_of(named.finding)], lines=(named.line,))
     elif _is_hint(named, alone) and not told and not began:
-        yield MetricEvidence(name=named.classes[0], weight=HINT, lines=(named.line,), explains=True)
+        yield ClassEvidence(name=named.classes[0], weight=HINT, lines=(named.line,), explains=True)
 
 
 def _is_quiet(finding: Finding) -> bool:

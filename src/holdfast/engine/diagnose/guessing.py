@@ -16,7 +16,7 @@ from holdfast.engine.diagnose.judging import TEARDOWN, USER_CODE, Candidate, rea
 from holdfast.engine.diagnose.matching import Match, PatternIndex
 from holdfast.engine.diagnose.raised import exceptions_of
 from holdfast.engine.diagnose.reading import joined_error
-from holdfast.engine.diagnose.silent import MetricEvidence
+from holdfast.engine.diagnose.silent import ClassEvidence
 
 TELLS_NOTHING: Final = frozenset({HEALTHY, NOT_IN_LOG})
 """Classes of what good runs write too, and of what only follows from a cause: a line that is most like theirs is passed over."""
@@ -63,7 +63,7 @@ def guess(log: Log, signs: Iterable[Match], marks: PatternIndex) -> list[Candida
         Candidate(
             signature=known[each.name],
             score=sure * each.score / most,
-            silent=MetricEvidence(name=each.name, weight=sure, lines=(each.line,)),
+            silent=ClassEvidence(name=each.name, weight=sure, lines=(each.line,)),
             is_guess=True,
         )
         for each in alike[:MOST_GUESSES]
@@ -88,7 +88,7 @@ def _alike(loud: Iterable[tuple[Line, str]], likeness: Likeness) -> list[Similar
 
 
 def _loud(log: Log, echoes: Collection[tuple[str, int]]) -> Iterator[tuple[Line, str]]:
-    """Yield what speaks of a failure that training did not outlive: exceptions and lines, each once."""
+    """Yield the exceptions and error lines that training did not survive, each once."""
     ended = read_log_context(log).ended
     taken, said = set(echoes), set[str]()
     for exception in exceptions_of(log):

@@ -13,8 +13,8 @@ from typing import Final
 from holdfast.core.diagnosis import HEALTHY, Pattern, Signature
 from holdfast.core.log import Hit, Line, Log, Traceback
 from holdfast.engine.diagnose.matching import Match
-from holdfast.engine.diagnose.owners import asking_frames, is_users
-from holdfast.engine.diagnose.silent import ENDS_WELL, MetricEvidence
+from holdfast.engine.diagnose.owners import calling_frames, is_users
+from holdfast.engine.diagnose.silent import ENDS_WELL, ClassEvidence
 from holdfast.engine.diagnose.tracebacks import ERROR, START
 
 HINT: Final = 0.35
@@ -107,7 +107,7 @@ class Candidate:
     score: float
     decisive: Match | None = None
     signs: tuple[Match, ...] = ()
-    silent: MetricEvidence | None = None
+    silent: ClassEvidence | None = None
     exception: Traceback | None = None
     is_guess: bool = False
 
@@ -141,7 +141,7 @@ class LogContext:
 
 
 def read_log_context(log: Log) -> LogContext:
-    """Return what a log tells as a whole."""
+    """Return the facts of a log as a whole."""
     ends = [step.line for step in log.metrics if "train_runtime" in step.values]
     return LogContext(log, _parts(log), ends[-1] if ends else None, raised=_raised(log))
 
@@ -152,19 +152,21 @@ def _raised(log: Log) -> frozenset[int]:
     own = (
         last.start
         for last in log.tracebacks
-        if last.error and not _is_of_others(last.error[0].text) and last.start.number > stepped.get(last.start.path, 0)
+        if last.error
+        and not _is_from_other_process(last.error[0].text)
+        and last.start.number > stepped.get(last.start.path, 0)
     )
     return frozenset(line.rank or 0 for line in own if line.rank is not None or not log.ranks)
 
 
-def _is_of_others(error: str) -> bool:
+def _is_from_other_process(error: str) -> bool:
     return bool(TEARDOWN.search(error) or WAITED.search(error))
 
 
 def rank(
     log: Log,
     signs: Iterable[Match],
-    silent: Sequence[MetricEvidence] = (),
+    silent: Sequence[ClassEvidence] = (),
     signatures: Iterable[Signature] = (),
     ruled_out: Collection[str] = (),
 ) -> list[Candidate]:
@@ -188,35 +190,39 @@ def rank(
     found = _with_silent(found, silent, known, scene)
     if USER_CODE in known:
         found += _unknown_exception(found, known[USER_CODE], scene)
-    found = [each for each in found if each.signature.name not in ruled_out or _is_said(each)]
+    found = [each for each in found if each.signature.name not in ruled_out or _is_explicit(each)]
     found.sort(key=lambda each: (-round(each.score, 3), _order(log, each.line)))
     return _covered_last(found)
 
 
-def _is_said(candidate: Candidate) -> bool:
+def _is_explicit(candidate: Candidate) -> bool:
     """True if a line says the cause outright: then the log is not of the job whose settings exclude it."""
     decisive = candidate.decisive
     return decisive is not None and decisive.mark.role == "root" and decisive.mark.weight >= SURE
 
 
-def _candidate(signs: Sequence[Match], scene: LogContext) -> Candidate | None:
-    """Return what signs of one class amount to; None where all of them only follow from a cause."""
+def _candidate(signs: Sequence[Match], context: LogContext) -> Candidate | None:
+    """Return the candidate that signs of one class amount to; None where all of them only follow from a cause."""
     roots = [sign for sign in signs if sign.mark.role == "root"]
     hints = [sign for sign in signs if sign.mark.role == "hint"]
     if not roots and not hints:
         return None
-    decisive = max(roots or hints, key=lambda sign: (_weight(sign, scene), not sign.is_source, -sign.line.number))
-    sure = _weight(decisive, scene) * (1.0 if roots else ALONE)
+    decisive = max(roots or hints, key=lambda sign: (_weight(sign, context), not sign.is_source, -sign.line.number))
+    sure = _weight(decisive, context) * (1.0 if roots else ALONE)
     others = {id(sign.mark): sign.mark for sign in (*roots, *hints) if sign.mark is not decisive.mark}
     score = 1 - (1 - sure) * _doubt(others.values())
-    if not any(_tells(sign) for sign in roots):
+    if not any(_is_statement(sign) for sign in roots):
         score = min(score, NOT_SURE)
-    if WARNING.search(decisive.line.text) and is_calm(scene.log) and decisive.signature.name not in ENDS_WELL:
+    if (
+        WARNING.search(decisive.line.text)
+        and has_no_exceptions(context.log)
+        and decisive.signature.name not in ENDS_WELL
+    ):
         score = min(score, MERELY_WARNED)
     return Candidate(signature=signs[0].signature, score=score, decisive=decisive, signs=tuple(signs))
 
 
-def _tells(sign: Match) -> bool:
+def _is_statement(sign: Match) -> bool:
     """True if a line says what happened: it is no advice, and no wrapper of what another process raised."""
     if WRAPPERS.search(sign.mark.line):
         return False
@@ -235,28 +241,28 @@ def _doubt(marks: Iterable[Pattern]) -> float:
     return left
 
 
-def _weight(sign: Match, scene: LogContext) -> float:
-    """Return how much a sign counts where it stands."""
+def _weight(sign: Match, context: LogContext) -> float:
+    """Return the weight of a sign at its place."""
     traceback = sign.hit.traceback
-    factor = scene.parts.get(traceback.start.place, 1.0) if traceback else 1.0
-    if is_of_earlier(sign.line, scene):
+    factor = context.parts.get(traceback.start.place, 1.0) if traceback else 1.0
+    if is_from_earlier_attempt(sign.line, context):
         factor *= EARLIER
-    if scene.ended and survived(sign.line, scene.ended):
+    if context.ended and survived(sign.line, context.ended):
         factor *= _share_before_end(sign)
     elif sign.signature.name in KEEPS_FROM_STARTING and any(
-        survived(sign.line, step.line) for step in scene.log.metrics
+        survived(sign.line, step.line) for step in context.log.metrics
     ):
         factor *= SURVIVED
-    if _is_victim(sign.line, scene):
+    if _is_victim(sign.line, context):
         factor *= TORN_DOWN
     return sign.mark.weight * factor
 
 
-def _is_victim(line: Line, scene: LogContext) -> bool:
+def _is_victim(line: Line, context: LogContext) -> bool:
     """True if a line only follows from an exception of the log: a launcher names the rank that raised it, or another rank waited for that one."""
     if found := FAILED.search(line.text):
-        return int(found["rank"]) in scene.raised
-    return line.rank is not None and bool(WAITED.search(line.text)) and bool(scene.raised - {line.rank})
+        return int(found["rank"]) in context.raised
+    return line.rank is not None and bool(WAITED.search(line.text)) and bool(context.raised - {line.rank})
 
 
 def _last_attempt(log: Log, signs: Iterable[Match]) -> Line | None:
@@ -273,14 +279,14 @@ def _last_attempt(log: Log, signs: Iterable[Match]) -> Line | None:
     )
 
 
-def is_of_earlier(line: Line, scene: LogContext) -> bool:
+def is_from_earlier_attempt(line: Line, context: LogContext) -> bool:
     """True if a line stands before the last attempt of the same log."""
-    last = scene.restarted
+    last = context.restarted
     return last is not None and line.path == last.path and line.number < last.number
 
 
 def _share_before_end(sign: Match) -> float:
-    """Return what a sign counts for that training went on after, to its end."""
+    """Return the weight of a sign after which training went on to its end."""
     if _is_exception(sign.hit) or sign.signature.name in KEEPS_FROM_STARTING:
         return SURVIVED
     if sign.signature.name in ENDS_WELL:
@@ -293,7 +299,7 @@ def _share_before_end(sign: Match) -> float:
     return TOLERATED if any(words.search(sign.line.text) for words in spoken) else 1.0
 
 
-def is_calm(log: Log) -> bool:
+def has_no_exceptions(log: Log) -> bool:
     """True if nothing in a log was raised."""
     return not log.tracebacks and not any(_is_exception(hit) for hit in log.hits)
 
@@ -308,7 +314,7 @@ def survived(line: Line, ended: Line) -> bool:
 
 
 def _parts(log: Log) -> dict[tuple[str, int], float]:
-    """Return what each exception of a chain counts for, by where it begins."""
+    """Return the weight of each exception of a chain, by where it begins."""
     factors: dict[tuple[str, int], float] = {}
     for last in log.tracebacks:
         links = [link for _, link in last.earlier]
@@ -325,7 +331,7 @@ def _order(log: Log, line: Line | None) -> tuple[int, int]:
     return (log.paths.index(line.path) if line.path in log.paths else 0, line.number)
 
 
-def _later_less(candidates: Sequence[Candidate], scene: LogContext) -> list[Candidate]:
+def _later_less(candidates: Sequence[Candidate], context: LogContext) -> list[Candidate]:
     """Return candidates, those whose exception came after another root's exception counting less."""
     raised = [
         each.decisive
@@ -334,15 +340,15 @@ def _later_less(candidates: Sequence[Candidate], scene: LogContext) -> list[Cand
     ]
     return [
         replace(each, score=each.score * (TORN_DOWN if TEARDOWN.search(each.decisive.line.text) else LATER))
-        if each.decisive and any(_follows(each.decisive, other, scene) for other in raised)
+        if each.decisive and any(_follows(each.decisive, other, context) for other in raised)
         else each
         for each in candidates
     ]
 
 
-def _follows(sign: Match, other: Match, scene: LogContext) -> bool:
+def _follows(sign: Match, other: Match, context: LogContext) -> bool:
     """True if a sign stands after another one that is no part of the same chain of exceptions."""
-    if sign.signature.name == other.signature.name or _same_chain(sign, other, scene.log):
+    if sign.signature.name == other.signature.name or _same_chain(sign, other, context.log):
         return False
     times = (sign.line.at_s, other.line.at_s)
     if times[0] is not None and times[1] is not None and (times[0] < YEARLESS_S) == (times[1] < YEARLESS_S):
@@ -360,11 +366,15 @@ def _same_chain(sign: Match, other: Match, log: Log) -> bool:
 
 
 def _with_silent(
-    candidates: Sequence[Candidate], silent: Sequence[MetricEvidence], known: Mapping[str, Signature], scene: LogContext
+    candidates: Sequence[Candidate],
+    silent: Sequence[ClassEvidence],
+    known: Mapping[str, Signature],
+    context: LogContext,
 ) -> list[Candidate]:
     """Return candidates, and what the metrics say added to them."""
     failed = (
-        any(last.error and not TEARDOWN.search(last.error[0].text) for last in scene.log.tracebacks) and not scene.ended
+        any(last.error and not TEARDOWN.search(last.error[0].text) for last in context.log.tracebacks)
+        and not context.ended
     )
     by_name = {each.signature.name: each for each in candidates}
     for finding in silent:
@@ -384,7 +394,7 @@ def _with_silent(
     return list(by_name.values())
 
 
-def _together(first: MetricEvidence | None, other: MetricEvidence) -> MetricEvidence:
+def _together(first: ClassEvidence | None, other: ClassEvidence) -> ClassEvidence:
     """Return two findings of a class as one: the surer of them, with the lines and values of both."""
     if first is None:
         return other
@@ -392,7 +402,7 @@ def _together(first: MetricEvidence | None, other: MetricEvidence) -> MetricEvid
     return replace(other, weight=max(first.weight, other.weight), lines=lines, values={**other.values, **first.values})
 
 
-def _unknown_exception(candidates: Sequence[Candidate], signature: Signature, scene: LogContext) -> list[Candidate]:
+def _unknown_exception(candidates: Sequence[Candidate], signature: Signature, context: LogContext) -> list[Candidate]:
     """Return the class of faults in the user's own code, if an exception that no signature knows ended the job."""
     claimed = {
         sign.line.place
@@ -401,14 +411,18 @@ def _unknown_exception(candidates: Sequence[Candidate], signature: Signature, sc
         if sign.mark.role == "root" and sign.signature.name != USER_CODE
     }
     best: Candidate | None = None
-    for last in _exceptions(scene.log):
-        if not last.error or TEARDOWN.search(last.error[0].text) or (scene.ended and survived(last.start, scene.ended)):
+    for last in _exceptions(context.log):
+        if (
+            not last.error
+            or TEARDOWN.search(last.error[0].text)
+            or (context.ended and survived(last.start, context.ended))
+        ):
             continue
         if any(line.place in claimed for part in last.chain for line in part.error):
             continue
         first = next((part for part, link in last.earlier if link == "cause"), last)
         score = IN_USER_CODE if _is_in_users(first) else UNDER_USER_CODE
-        if last.count == 1 and is_of_earlier(last.start, scene):
+        if last.count == 1 and is_from_earlier_attempt(last.start, context):
             score *= EARLIER
         if best is None or score > best.score:
             best = Candidate(signature=signature, score=score, exception=first)
@@ -418,7 +432,7 @@ def _unknown_exception(candidates: Sequence[Candidate], signature: Signature, sc
 
 def _is_in_users(exception: Traceback) -> bool:
     """True if an exception came up in the user's code, or in a module of Python's own that it called."""
-    frames = asking_frames(exception.frames)
+    frames = calling_frames(exception.frames)
     inner = next((frame for frame in reversed(frames) if not PYTHONS.search(frame.file)), None)
     return inner is not None and is_users(inner)
 

@@ -105,9 +105,9 @@ class WindowLines:
         left = {like.writer: most, (self.rank, ""): most}
         for _, (_, line) in zip(range(LOOK), lines, strict=False):
             key = line.writer
-            is_told = bool(line.text.strip()) and (key not in apart or not is_bar(line.text))
-            (apart.discard if is_told else apart.add)(key)
-            if is_told and left.get(key):
+            is_kept = bool(line.text.strip()) and (key not in apart or not is_bar(line.text))
+            (apart.discard if is_kept else apart.add)(key)
+            if is_kept and left.get(key):
                 found.append(line)
                 left[key] -= 1
             if not left[like.writer]:
@@ -138,7 +138,7 @@ class WindowLines:
             self._cleaned[start] = known
         return known
 
-    def _made(self, number: int, told: Cleaned) -> Line:
-        rank = self.rank if told.rank is None else told.rank
-        text = told.text if self.collector is None else self.collector.sub("", told.text, count=1)
-        return Line(number, text, self.path, rank, told.source, told.at_s, told.bar)
+    def _made(self, number: int, cleaned: Cleaned) -> Line:
+        rank = self.rank if cleaned.rank is None else cleaned.rank
+        text = cleaned.text if self.collector is None else self.collector.sub("", cleaned.text, count=1)
+        return Line(number, text, self.path, rank, cleaned.source, cleaned.at_s, cleaned.bar)

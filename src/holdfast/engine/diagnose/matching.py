@@ -10,13 +10,13 @@ from holdfast.core.diagnosis import Pattern, Signature
 from holdfast.core.log import Hit, Line, Log, Traceback
 from holdfast.core.words import SHORTEST, words_of
 from holdfast.engine.diagnose.alike import Likeness
-from holdfast.engine.diagnose.begun import LinePrefixes
 from holdfast.engine.diagnose.cleaning import bare
 from holdfast.engine.diagnose.devices import shared_devices
 from holdfast.engine.diagnose.phases import phase_of
 from holdfast.engine.diagnose.reading import LogQuery, joined_error
 from holdfast.engine.diagnose.steps import furthest_step
 from holdfast.engine.diagnose.tracebacks import FRAME, START
+from holdfast.engine.diagnose.truncated_lines import LinePrefixes
 from holdfast.engine.diagnose.values import holds
 from holdfast.engine.diagnose.waits import waits_of
 
@@ -79,7 +79,7 @@ class PatternIndex:
     def keeps(self, text: str, words: frozenset[int]) -> bool:
         """True if any mark with one of these words matches a line."""
         return any(_search(mark.line, text) for _, mark in self._with(words)) or any(
-            _search(expression, text) for expression in self._asked_with(words)
+            _search(expression, text) for expression in self._log_conditions(words)
         )
 
     def signs(self, log: Log) -> Iterator[Match]:
@@ -92,7 +92,7 @@ class PatternIndex:
         told = frozenset(
             expression
             for hit in log.hits
-            for expression in self._asked_with(hit.words)
+            for expression in self._log_conditions(hit.words)
             if _search(expression, hit.line.text)
         )
         for hit in log.hits:
@@ -103,8 +103,8 @@ class PatternIndex:
                 if values is not None:
                     yield Match(signature=signature, mark=mark, hit=hit, values=values)
 
-    def _asked_with(self, words: Iterable[int]) -> Iterator[str]:
-        """Yield what marks ask of the log as a whole, of expressions with one of these words."""
+    def _log_conditions(self, words: Iterable[int]) -> Iterator[str]:
+        """Yield the conditions of marks on the log as a whole, of expressions with one of these words."""
         for word in words:
             yield from self._asked.get(word, ())
 
@@ -120,7 +120,7 @@ class PatternIndex:
 def match(
     mark: Pattern, hit: Hit, known: Mapping[str, str | None] = MappingProxyType({})
 ) -> Mapping[str, str | None] | None:
-    """Return what the named groups of a mark match in a line, and around it; None where the mark does not match.
+    """Return the named groups that a mark matches in a line, and around it; None where the mark does not match.
 
     Args:
         mark: What is looked for.
@@ -133,7 +133,7 @@ def match(
     if found is None or (mark.last and not _is_exception(hit)):
         return None
     said = dict.fromkeys(found.groupdict()) if is_source(hit) else found.groupdict()
-    values: dict[str, str | None] = {**known, **_asked_of(hit, mark, known), **said}
+    values: dict[str, str | None] = {**known, **_condition_values(hit, mark, known), **said}
     frames = _frames(hit.traceback)
     for expression, texts in ((mark.near, _near(hit)), (mark.frame, frames), (mark.raised_in, frames[:1])):
         beside = _first(expression, texts) if expression else None
@@ -148,8 +148,8 @@ def match(
     return values if not mark.when or holds(mark.when, values) else None
 
 
-def _asked_of(hit: Hit, mark: Pattern, known: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Return what a mark's condition asks of the place of a line: the phase of the job, and the step."""
+def _condition_values(hit: Hit, mark: Pattern, known: Mapping[str, str | None]) -> dict[str, str | None]:
+    """Return the values for a mark's condition at the place of a line: the phase of the job, and the step."""
     told: dict[str, str | None] = {}
     if "phase" in mark.when:
         told["phase"] = phase_of(hit)
@@ -189,7 +189,7 @@ def _near(hit: Hit) -> Iterator[str]:
 
 
 def _own(hit: Hit) -> Iterator[str]:
-    """Yield what the same rank wrote around a line, the line, and its traceback with the ones it followed from.
+    """Yield the lines that the same rank wrote around a line, the line, and its traceback with its causes.
 
     What nobody signed may speak for a class, but not against it: it may be another rank's.
     """

@@ -51,10 +51,10 @@ def called_frame(frames: Sequence[Frame]) -> Frame | None:
     return inner if any(frame.is_library for frame in above) else None
 
 
-def asking_frames(frames: Sequence[Frame]) -> Sequence[Frame]:
+def calling_frames(frames: Sequence[Frame]) -> Sequence[Frame]:
     """Return frames down to the one that asked for an attribute: a library's own look-up, such as that of torch's modules, only says that it lacks.
 
-    >>> asking_frames([Frame("train.py", 3, "<module>"), Frame("site-packages/torch/nn/modules/module.py", 1931, "__getattr__")])[-1].file
+    >>> calling_frames([Frame("train.py", 3, "<module>"), Frame("site-packages/torch/nn/modules/module.py", 1931, "__getattr__")])[-1].file
     'train.py'
     """
     end = len(frames)

@@ -68,21 +68,21 @@ def phase_of(hit: Hit) -> str | None:
         hit: The line, and the traceback that it ended.
     """
     frames = hit.traceback.frames if hit.traceback else ()
-    told = chain(_told_by_frames(frames), _told_by_code(_shown(hit)), _told_by_bar(hit))
+    told = chain(_phases_of_frames(frames), _phases_of_code(_shown(hit)), _phases_of_bar(hit))
     return next(told, None)
 
 
-def _told_by_frames(frames: Iterable[Frame]) -> Iterator[str]:
+def _phases_of_frames(frames: Iterable[Frame]) -> Iterator[str]:
     for frame in reversed(tuple(frames)):
         yield from (phase for phase, names in FUNCTIONS if names.fullmatch(frame.function))
         yield from (phase for phase, calls in CODE if frame.code and calls.search(frame.code))
 
 
-def _told_by_code(texts: Iterable[str]) -> Iterator[str]:
+def _phases_of_code(texts: Iterable[str]) -> Iterator[str]:
     yield from (phase for text in texts for phase, calls in CODE if calls.search(text))
 
 
-def _told_by_bar(hit: Hit) -> Iterator[str]:
+def _phases_of_bar(hit: Hit) -> Iterator[str]:
     """Yield the phase of the bar that a line was glued to, or that stands right before it and its traceback."""
     start = hit.traceback.start if hit.traceback else hit.line
     before = [each.text for each in hit.around if each.number < start.number][-1:]

@@ -13,10 +13,10 @@ from holdfast.catalog.api.spans import spell
 from holdfast.catalog.messages import KnownMessage, MessagePlace, PackageMessages, load_messages, packages
 from holdfast.core.diagnosis import Signature
 from holdfast.core.log import Line, Log, Traceback
+from holdfast.engine.diagnose.exception_subject import sense_of
 from holdfast.engine.diagnose.judging import TEARDOWN, USER_CODE, Candidate, read_log_context, survived
 from holdfast.engine.diagnose.raised_classes import class_of
 from holdfast.engine.diagnose.reading import joined_error
-from holdfast.engine.diagnose.sense import sense_of
 from holdfast.engine.diagnose.tracebacks import ERROR
 
 CAREFUL: Final = 0.58
@@ -66,7 +66,7 @@ class LibraryMessage:
         return found
 
     def __str__(self) -> str:
-        """Return who says it: ``trl 0.15.0 to 0.19.1 in `SFTTrainer.__init__` ``."""
+        """Return the origin of the message: ``trl 0.15.0 to 0.19.1 in `SFTTrainer.__init__` ``."""
         functions = {place.function for place in self.places}
         where = f" in `{functions.pop()}`" if len(functions) == 1 and functions != {""} else ""
         first, last = (self.known.versions[at] for at in _bounds(self.releases))
@@ -77,7 +77,7 @@ def find_raised(log: Log) -> list[LibraryMessage]:
     """Return the exceptions of a log that libraries are known to raise, the innermost of a chain first, and then the warnings."""
     lines = {re.sub(r"\d+", "#", line.text): line for line in chain((hit.line for hit in log.hits), log.head, log.tail)}
     warned = islice((line for line in lines.values() if not ERROR.match(line.text)), MOST_LINES)
-    found = chain(map(_of_exception, exceptions_of(log)), map(_of_line, warned))
+    found = chain(map(_exception_message, exceptions_of(log)), map(_line_message, warned))
     return [each for each in found if each]
 
 
@@ -94,13 +94,13 @@ def versions_of(raised: Iterable[LibraryMessage]) -> dict[str, str]:
     return {package: required for package, required in told.items() if required}
 
 
-def told_at(raised: Iterable[LibraryMessage], lines: Iterable[Line]) -> LibraryMessage | None:
-    """Return what is known of a message that stands in one of some lines."""
+def message_at(raised: Iterable[LibraryMessage], lines: Iterable[Line]) -> LibraryMessage | None:
+    """Return the library message in one of some lines."""
     places = {line.place for line in lines}
     return next((each for each in raised if each.line.place in places), None)
 
 
-def with_careful(
+def with_low_confidence(
     candidates: Sequence[Candidate], raised: Sequence[LibraryMessage], signatures: Iterable[Signature], log: Log
 ) -> list[Candidate]:
     """Return candidates, and with them the class of an exception that no mark knows, as its function's others are.
@@ -164,7 +164,7 @@ def _exceptions(log: Log) -> Iterator[Traceback]:
             yield Traceback(start=hit.line, error=(hit.line,))
 
 
-def _of_exception(exception: Traceback) -> LibraryMessage | None:
+def _exception_message(exception: Traceback) -> LibraryMessage | None:
     error, _, message = joined_error(exception).partition(":")
     kind = error.rpartition(".")[2].strip()
     text = message.strip()
@@ -181,7 +181,7 @@ def _of_exception(exception: Traceback) -> LibraryMessage | None:
     return _best(found)
 
 
-def _of_line(line: Line) -> LibraryMessage | None:
+def _line_message(line: Line) -> LibraryMessage | None:
     known = map(load_messages, packages())
     return _best(
         [
@@ -193,10 +193,10 @@ def _of_line(line: Line) -> LibraryMessage | None:
     )
 
 
-def _best(found: Sequence[LibraryMessage]) -> LibraryMessage | None:
+def _best(messages: Sequence[LibraryMessage]) -> LibraryMessage | None:
     """Return the one that says the most, from all its places; None where two packages say the same."""
-    most = max((each.said.weight for each in found), default=0)
-    best = [each for each in found if each.said.weight == most]
+    most = max((each.said.weight for each in messages), default=0)
+    best = [each for each in messages if each.said.weight == most]
     if len({each.said.package for each in best}) != 1:
         return None
     return replace(best[0], places=tuple(place for each in best for place in each.places))

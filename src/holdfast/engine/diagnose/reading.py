@@ -80,7 +80,7 @@ class LogQuery:
 
 
 def read_log(files: Iterable[File], sought: LogQuery) -> Log:
-    """Return what the logs of one job say, those of several ranks or services together.
+    """Return one log from a job's files, those of several ranks or services together.
 
     Args:
         files: One or more; each is read once, from its beginning to its end.
@@ -110,7 +110,7 @@ class HeadAndTail(Generic[T]):
 
 @lru_cache(4)
 def _finder(words: tuple[bytes, ...], *, many: bool) -> BytesAhoCorasick:
-    """Return what finds words: in many windows a tenth faster, which takes a quarter of a second to build, and not some hundredths."""
+    """Return a search automaton for words: for many windows a tenth faster, but it takes a quarter of a second to build instead of some hundredths."""
     return BytesAhoCorasick(words, implementation=Implementation.DFA if many else Implementation.ContiguousNFA)
 
 
@@ -160,7 +160,7 @@ class _LogReader:
         """Return the numbers of the words that a text has, those of logs as such among them."""
         return {word for word, _, _ in self.finder.find_matches_as_indexes(text.encode(), overlapping=True)}
 
-    def telling_words(self, text: str) -> frozenset[int]:
+    def signature_words(self, text: str) -> frozenset[int]:
         """Return the numbers of the signatures' words for which a text is worth keeping."""
         words = {word for word in self.words_in(text) if word < self.structure}
         return frozenset(word for word in words if self.sought.keeps(text, frozenset({word})))
@@ -208,10 +208,10 @@ def _positions(reader: _LogReader, window: Window) -> list[int]:
     return sorted({window.start + start for _, start, _ in found})
 
 
-def _first_of_each(found: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]:
+def _first_of_each(spans: Iterable[tuple[int, int, int]]) -> Iterator[tuple[int, int, int]]:
     """Yield the first matches of each word."""
     left = defaultdict[int, int](lambda: EACH_WORD)
-    for match in found:
+    for match in spans:
         if left[match[0]]:
             left[match[0]] -= 1
             yield match
@@ -310,7 +310,7 @@ def _read_joined(reader: _LogReader, traceback: Traceback) -> None:
     if len(traceback.error) < 2:  # noqa: PLR2004 - two lines can be joined
         return
     joined = joined_error(traceback)
-    words = reader.telling_words(joined).difference(*(reader.telling_words(line.text) for line in traceback.error))
+    words = reader.signature_words(joined).difference(*(reader.signature_words(line.text) for line in traceback.error))
     if words:
         line = replace(traceback.error[0], text=joined)
         reader.hits.add(Hit(line=line, around=traceback.error[1:], words=words, traceback=traceback))
@@ -325,14 +325,14 @@ def _read_wrapped(reader: _LogReader, lines: WindowLines, paragraph: Sequence[tu
         paragraph: Lines that follow one another, of one rank or source, each with where it begins.
     """
     texts = [line.text.strip() for _, line in paragraph]
-    known = [reader.telling_words(text) for text in texts]
+    known = [reader.signature_words(text) for text in texts]
     for at, (position, line) in enumerate(paragraph):
         end = at + wrapped_together(texts[at : at + MOST_WRAPPED])
         if end > at + 1:
             joined = max(
-                (joint.join(texts[at:end]) for joint in (" ", "")), key=lambda text: len(reader.telling_words(text))
+                (joint.join(texts[at:end]) for joint in (" ", "")), key=lambda text: len(reader.signature_words(text))
             )
-            words = reader.telling_words(joined)
+            words = reader.signature_words(joined)
             if words - frozenset().union(*known[at:end]) or (words and ERROR.match(joined)):
                 told, around = replace(line, text=joined), lines.around(position, line)
                 reader.hits.add(Hit(line=told, around=around, words=words, traceback=_headless(lines, position, line)))
@@ -366,7 +366,7 @@ def _read_progress(reader: _LogReader, lines: WindowLines) -> None:
 
 
 def _training_step(lines: WindowLines, position: int) -> tuple[int, int] | None:
-    """Return what a bar shows, if it is that of the training and not of loading, tokenizing or saving."""
+    """Return the step of a progress bar and its total, if it is that of training and not of loading, tokenizing or saving."""
     line = lines.line_at(position)
     text = line.bar or line.text  # what is glued to a bar, such as a traceback, is the line's text
     described = text.split("|", 1)[0].strip().rstrip("0123456789% ").rstrip(":")

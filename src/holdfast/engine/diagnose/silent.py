@@ -68,7 +68,7 @@ ENDS_WELL: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetricEvidence:
+class ClassEvidence:
     """A class that the metrics speak for.
 
     Attributes:
@@ -104,10 +104,10 @@ class MetricHistory:
         """True if all steps are so, and there are enough to say it."""
         return len(self.steps) >= FEW and all(map(test, self.steps))
 
-    def found(self, name: str, weight: float, at: Sequence[Metrics] = (), **values: object) -> MetricEvidence:
+    def found(self, name: str, weight: float, at: Sequence[Metrics] = (), **values: object) -> ClassEvidence:
         """Return a finding that some steps show; the first three where none are named."""
         lines = tuple(step.line for step in (at or self.steps)[:FEW])
-        return MetricEvidence(
+        return ClassEvidence(
             name=name,
             weight=weight,
             lines=lines,
@@ -115,7 +115,7 @@ class MetricHistory:
         )
 
 
-def find_silent(log: Log) -> list[MetricEvidence]:
+def find_silent(log: Log) -> list[ClassEvidence]:
     """Return the classes that the numbers of a log speak for, the surest first; a rate that no training survives explains all others."""
     course = read_metric_history(log)
     found = list(_suspect_rate(course)) or [finding for rule in RULES for finding in rule(course)]
@@ -131,7 +131,7 @@ def read_metric_history(log: Log) -> MetricHistory:
     return MetricHistory(log, steps, evaluations, ends, said)
 
 
-def _not_finite(course: MetricHistory) -> Iterator[MetricEvidence]:
+def _not_finite(course: MetricHistory) -> Iterator[ClassEvidence]:
     """NaN losses: of every step, of the gradients alone, after some good steps, of evaluations alone."""
     bad = [step for step in course.steps if not math.isfinite(step.values["loss"])]
     if bad and bad[0] is course.steps[0]:
@@ -168,7 +168,7 @@ def _step_of(step: Metrics, course: MetricHistory) -> int:
     return course.steps.index(step) + 1
 
 
-def _all_zero(course: MetricHistory) -> Iterator[MetricEvidence]:
+def _all_zero(course: MetricHistory) -> Iterator[ClassEvidence]:
     """A loss of zero in every step: no labels, no text, or no advantage."""
     if not course.all_of(lambda step: step.values["loss"] == 0 and step.values.get("grad_norm", 0) == 0):
         return
@@ -182,7 +182,7 @@ def _all_zero(course: MetricHistory) -> Iterator[MetricEvidence]:
         yield course.found("completion-mask-drops-everything", 0.8)
 
 
-def _no_gradient(course: MetricHistory) -> Iterator[MetricEvidence]:
+def _no_gradient(course: MetricHistory) -> Iterator[ClassEvidence]:
     """A loss without a gradient in any step, that does not fall; of pairs that do not differ, and of rewards, others tell."""
     if not course.all_of(lambda step: step.values["loss"] > FLAT and step.values.get("grad_norm") == 0):
         return
@@ -193,7 +193,7 @@ def _no_gradient(course: MetricHistory) -> Iterator[MetricEvidence]:
         yield course.found("no-trainable-parameters", 0.7)
 
 
-def _rewards(course: MetricHistory) -> Iterator[MetricEvidence]:
+def _rewards(course: MetricHistory) -> Iterator[ClassEvidence]:
     """Rewards that are all alike, and the loss of zero that GRPO rightly begins with."""
     rewarded = [step for step in course.steps if "reward_std" in step.values]
     spread = [step for step in rewarded if step.values["reward_std"]]
@@ -205,7 +205,7 @@ def _rewards(course: MetricHistory) -> Iterator[MetricEvidence]:
         yield course.found(HEALTHY, 0.6, spread)
 
 
-def _tiny_rate(course: MetricHistory) -> Iterator[MetricEvidence]:
+def _tiny_rate(course: MetricHistory) -> Iterator[ClassEvidence]:
     """A learning rate of nothing; where no gradient is a number, no step is taken, and the schedule only waits."""
     if course.all_of(lambda step: not math.isfinite(step.values.get("grad_norm", 0))):
         return
@@ -214,7 +214,7 @@ def _tiny_rate(course: MetricHistory) -> Iterator[MetricEvidence]:
         yield course.found("lr-too-low-flat", 0.9, rate=max(rates), loss=course.every("loss")[-1])
 
 
-def _preferences(course: MetricHistory) -> Iterator[MetricEvidence]:
+def _preferences(course: MetricHistory) -> Iterator[ClassEvidence]:
     """Pairs without a difference, and KTO with answers of one kind."""
     if course.all_of(
         lambda step: (
@@ -229,7 +229,7 @@ def _preferences(course: MetricHistory) -> Iterator[MetricEvidence]:
         yield course.found("preference-signal-degenerate", 0.85)
 
 
-def _too_few(course: MetricHistory) -> Iterator[MetricEvidence]:
+def _too_few(course: MetricHistory) -> Iterator[ClassEvidence]:
     """A run that ended after one step that was a whole epoch, or resumed behind its own end."""
     if not course.ends or len(course.steps) > 1:
         return
@@ -246,7 +246,7 @@ def _steps_taken(end: Metrics) -> int:
     return round(end.values.get("train_runtime", 0) * end.values.get("train_steps_per_second", 0)) or 1
 
 
-def _stopped(course: MetricHistory) -> Iterator[MetricEvidence]:
+def _stopped(course: MetricHistory) -> Iterator[ClassEvidence]:
     """A run that ended in order, long before its last step, though nothing was evaluated that could have stopped it early."""
     step, steps = course.log.progress or (0, 0)
     epochs = course.every("epoch")
@@ -256,7 +256,7 @@ def _stopped(course: MetricHistory) -> Iterator[MetricEvidence]:
         yield course.found("job-preempted-or-requeued", 0.6, course.ends, step=step, steps=steps)
 
 
-def _lost_schedule(course: MetricHistory) -> Iterator[MetricEvidence]:
+def _lost_schedule(course: MetricHistory) -> Iterator[ClassEvidence]:
     """A resumed run whose learning rate begins where the schedule does: the checkpoint had no scheduler."""
     rates, epochs = course.every("learning_rate"), course.every("epoch")
     if not course.ends or len(rates) <= FEW or len(rates) != len(epochs):
@@ -272,7 +272,7 @@ def _lost_schedule(course: MetricHistory) -> Iterator[MetricEvidence]:
         yield course.found("checkpoint-incomplete", 0.75, rate=rates[0])
 
 
-def _two_jobs(course: MetricHistory) -> Iterator[MetricEvidence]:
+def _two_jobs(course: MetricHistory) -> Iterator[ClassEvidence]:
     """Steps of two runs in turn."""
     epochs = [step.values["epoch"] for step in course.steps if "epoch" in step.values and step.line.rank is None]
     back = sum(later < sooner for sooner, later in pairwise(epochs))
@@ -280,7 +280,7 @@ def _two_jobs(course: MetricHistory) -> Iterator[MetricEvidence]:
         yield course.found("output-dir-shared-by-jobs", 0.7)
 
 
-def _suspect_rate(course: MetricHistory) -> Iterator[MetricEvidence]:
+def _suspect_rate(course: MetricHistory) -> Iterator[ClassEvidence]:
     """A learning rate that no training survives, with a loss that it broke: the rate alone may be that of SGD or of tuned prompts."""
     rate = _peak_rate(course)
     if not rate or rate < SUSPECT_RATE:
@@ -317,7 +317,7 @@ def _mean_loss(steps: Sequence[Metrics]) -> float:
     return sum(step.values["loss"] for step in steps) / len(steps)
 
 
-def _divergence(course: MetricHistory) -> Iterator[MetricEvidence]:
+def _divergence(course: MetricHistory) -> Iterator[ClassEvidence]:
     """A loss that rises, or drops to exactly zero after good steps; of the losses around zero of GRPO nothing is told."""
     losses = [step for step in course.steps if math.isfinite(step.values["loss"])]
     if len(losses) <= FEW or course.every("reward"):

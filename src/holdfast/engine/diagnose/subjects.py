@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Final
 
 from holdfast.core.log import Log, Traceback
-from holdfast.engine.diagnose.asked import DeclaredTraining
+from holdfast.engine.diagnose.declared import DeclaredTraining
 
 METHODS: Final = ("sft", "dpo", "kto", "grpo", "rloo", "reward")
 METHOD: Final = re.compile(rf"(?i)(?:^|[^a-z])({'|'.join(METHODS)})(?:_?trainer|_?config)(?![a-z])")
@@ -27,14 +27,16 @@ HEADS: Final = {
 HEAD: Final = re.compile(rf"\w*?({'|'.join(HEADS)})(?:Loss)?\b")
 
 
-def subject_of(log: Log, asked: DeclaredTraining | None = None) -> dict[str, str]:
+def subject_of(log: Log, declared: DeclaredTraining | None = None) -> dict[str, str]:
     """Return the method and the head of a job, each as a value of its own name; nothing where they are not known, or several are named.
 
     >>> subject_of(Log(), DeclaredTraining(path="train.py", text="AutoModelForSequenceClassification", method="reward"))
     {'reward': 'reward', 'method': 'reward', 'classifier': 'AutoModelForSequenceClassification', 'head': 'AutoModelForSequenceClassification'}
     """
-    written = [asked.text] if asked else []
-    methods = {asked.method} if asked and asked.method else _only(METHOD, written) or _only(METHOD, _texts(log))
+    written = [declared.text] if declared else []
+    methods = (
+        {declared.method} if declared and declared.method else _only(METHOD, written) or _only(METHOD, _texts(log))
+    )
     models = _models(written) or _models(_texts(log))
     told: dict[str, str] = {}
     if len(methods) == 1:

@@ -73,7 +73,7 @@ class PartialTraceback:
     seen: list[Line] = field(default_factory=list[Line])
 
     def done(self) -> Traceback:
-        """Return what was read."""
+        """Return the traceback read so far."""
         return Traceback(start=self.start, frames=tuple(self.frames), error=tuple(self.error), before=self.before)
 
 
@@ -166,7 +166,7 @@ class _Upwards:
         return True
 
     def done(self) -> Traceback | None:
-        """Return what was read."""
+        """Return the traceback read so far."""
         if self.code and not self.reading.frames and not (self.is_apart or self.strange):
             self.reading.frames.append(Frame("", 0, "", self.code))
         return self.reading.done() if self.reading.frames else None
@@ -288,10 +288,10 @@ def _frame(reading: PartialTraceback, text: str) -> Frame | None:
     return Frame(short["file"] or short["cell"], int(short["line"] or short["at"]), short["function"] or "<module>")
 
 
-def _goes_on(reading: PartialTraceback, line: Line, text: str, found: Frame | None) -> bool:
+def _goes_on(reading: PartialTraceback, line: Line, text: str, frame: Frame | None) -> bool:
     """Read a line before the exception; tell whether it is still part of the traceback."""
-    if found:
-        reading.frames.append(replace(found, named_at=line))
+    if frame:
+        reading.frames.append(replace(frame, named_at=line))
         reading.depth = _indent(text)
     elif _indent(text) < reading.depth and ERROR.match(text.strip()):
         reading.error.append(replace(line, text=text.strip()))

@@ -48,7 +48,7 @@ Line = Callable[[bytes], bytes]
 
 
 def feeds(data: bytes, start: int, end: int) -> int:
-    """Return how many line feeds of the file stand in a part of unpacked bytes."""
+    """Return the number of the file's line feeds in a part of unpacked bytes."""
     count = data.count(b"\n", start, end)
     return count - data.count(b"\n" + SOFT, start, end + 1) if count and data.find(SOFT, start, end + 1) >= 0 else count
 
@@ -59,7 +59,7 @@ def unpacked(chunks: Iterable[bytes]) -> Iterator[bytes]:
     lines = _split(sample)
     width = 0 if _are_objects(lines) else width_of(lines)
     if _are_objects(lines):
-        yield from _each_line(rest, _of_object)
+        yield from _each_line(rest, _object_lines)
     elif width:
         yield from _unbroken(rest, width)
     else:
@@ -115,18 +115,18 @@ def _whole_lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _as_it_is(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield what was not packed, but for tracebacks in a single line."""
+    """Yield the content that was not packed, except for tracebacks on a single line."""
     for piece in _whole_lines(chunks):
         if ESCAPED not in piece:
             yield piece
         else:
-            yield b"\n".join(_of_escaped(line) for line in piece.split(b"\n"))
+            yield b"\n".join(_unescaped(line) for line in piece.split(b"\n"))
 
 
-def _of_escaped(line: bytes) -> bytes:
+def _unescaped(line: bytes) -> bytes:
     r"""Return a line with the traceback in it as lines of its own.
 
-    >>> _of_escaped(b'{"message": "Traceback (most recent call last):\\nKeyError: 1\\n"}')
+    >>> _unescaped(b'{"message": "Traceback (most recent call last):\\nKeyError: 1\\n"}')
     b'{"message": "\n\x0bTraceback (most recent call last):\n\x0bKeyError: 1\n\x0b"}'
     """
     at = line.find(ESCAPED)
@@ -159,15 +159,15 @@ def _object_in(line: str) -> Mapping[str, Any] | None:
     return found if isinstance(found, dict) and _text(found) is not None else None
 
 
-def _of_object(line: bytes) -> bytes:
+def _object_lines(line: bytes) -> bytes:
     r"""Return the text of a line's object; the line itself where it is none.
 
-    >>> _of_object(b'{"log": "KeyError: 1\\n", "stream": "stderr"}')
+    >>> _object_lines(b'{"log": "KeyError: 1\\n", "stream": "stderr"}')
     b'KeyError: 1'
     """
     found = _object_in(line.decode("utf-8", "replace")) if b"{" in line else None
     if found is None:
-        return _of_escaped(line)
+        return _unescaped(line)
     text = "\n".join((_text(found) or "", *_exceptions(found))).strip("\n")
     when = next((STAMP.match(each) for name in TIMES if isinstance(each := found.get(name), str)), None)
     rank = found.get("rank", found.get("global_rank"))
@@ -175,10 +175,10 @@ def _of_object(line: bytes) -> bytes:
     return ("\n" + SOFT.decode()).join(prefix + each for each in text.split("\n")).encode()
 
 
-def _text(found: Mapping[str, Any]) -> str | None:
-    """Return what an object says; that of torchelastic has it one level deeper."""
+def _text(record: Mapping[str, Any]) -> str | None:
+    """Return the text of an object; torchelastic's has it one level deeper."""
     for name in TEXTS:
-        value = found.get(name)
+        value = record.get(name)
         if isinstance(value, str):
             return value
         if isinstance(value, dict):
@@ -189,10 +189,10 @@ def _text(found: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _exceptions(found: Mapping[str, Any]) -> Iterator[str]:
+def _exceptions(record: Mapping[str, Any]) -> Iterator[str]:
     """Yield the exceptions of an object, as text."""
     for name in EXCEPTIONS:
-        value = found.get(name)
+        value = record.get(name)
         if isinstance(value, str) and value.strip():
             yield value
         elif isinstance(value, list):

@@ -34,7 +34,7 @@ SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+(?=[A-Z`{\"'(]|vLLM|llama\.cpp|torc
 
 
 def convert(text: str | None) -> Any:
-    """Return what a text of a log amounts to: bytes of a size, seconds of a time, a number, or the text itself.
+    """Return the value of a text in a log: bytes for a size, seconds for a time, a number, or the text itself.
 
     >>> convert("2.00 GiB"), convert("1800000 ms"), convert("1,024"), convert("1:30:00"), convert("cuda:0"), convert(None)
     (2147483648.0, 1800.0, 1024, 5400, 'cuda:0', None)

@@ -15,7 +15,7 @@ WAIT: Final = re.compile(
 
 
 def waits_of(log: Log) -> dict[str, str]:
-    """Return how ranks waited; nothing where no watchdog spoke.
+    """Return the ranks' waits; empty where no watchdog reported any.
 
     Args:
         log: What was read.

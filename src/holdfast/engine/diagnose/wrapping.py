@@ -18,7 +18,7 @@ def begins(text: str) -> bool:
 
 
 def wrapped_together(texts: Sequence[str]) -> int:
-    """Return how many lines may be one that was broken between words, as a screen, an e-mail or rich does.
+    """Return the number of lines that may be one line broken between words, as a screen, an e-mail or rich does.
 
     >>> wrapped_together(["x" * 70 + " too", "long-for-it and more", "another"])
     2

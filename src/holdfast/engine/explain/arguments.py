@@ -15,7 +15,7 @@ def argument_keys() -> list[str]:
 
 
 def find_argument(key: str) -> Mapping[str, Parameter]:
-    """Return what a key is passed on as, by the path of the class that takes it; nothing where none does.
+    """Return the parameters that a key sets, by the path of the class that has them; empty where none has.
 
     >>> list(find_argument("peft.lora_alpha"))
     ['peft.LoraConfig']
@@ -25,12 +25,12 @@ def find_argument(key: str) -> Mapping[str, Parameter]:
     return {path: parameter for path, parameter in taken.items() if parameter}
 
 
-def render_argument(key: str, found: Mapping[str, Parameter]) -> str:
+def render_argument(key: str, parameters: Mapping[str, Parameter]) -> str:
     """Return the classes that take an argument, with the type and the default that it has there."""
     alike: dict[str, list[str]] = {}
-    for path, parameter in found.items():
+    for path, parameter in parameters.items():
         alike.setdefault(_about(parameter), []).append(f"`{path}`")
-    package = next(iter(found)).partition(".")[0]
+    package = next(iter(parameters)).partition(".")[0]
     return "\n\n".join(
         [
             f"# `{key}` in a job file",
@@ -40,11 +40,11 @@ def render_argument(key: str, found: Mapping[str, Parameter]) -> str:
     )
 
 
-def argument_json(key: str, found: Mapping[str, Parameter]) -> dict[str, Any]:
+def argument_json(key: str, parameters: Mapping[str, Parameter]) -> dict[str, Any]:
     """Return the same as JSON."""
     classes = [
         {"class": path, "type": each.annotation, "default": _default(each), "choices": list(each.choices)}
-        for path, each in found.items()
+        for path, each in parameters.items()
     ]
     return {"key": key, "classes": classes}
 

@@ -16,9 +16,9 @@ def render_index(areas: Mapping[str, str], rules: Iterable[Rule], signatures: It
     rules, signatures = list(rules), list(signatures)
     parts = [
         "# Rules",
-        *(_section(f"{area}: {title}", map(_rule_line, _of_area(rules, area))) for area, title in areas.items()),
+        *(_section(f"{area}: {title}", map(_rule_line, _area_rules(rules, area))) for area, title in areas.items()),
         "# Classes of failure",
-        *(_section(phase, map(_class_line, _of_phase(signatures, phase))) for phase in _phases(signatures)),
+        *(_section(phase, map(_class_line, _phase_signatures(signatures, phase))) for phase in _phases(signatures)),
         _MORE,
     ]
     return "\n\n".join(parts) + "\n"
@@ -31,11 +31,11 @@ def _section(title: str, lines: Iterable[str]) -> str:
     return "\n".join([f"## {title}", *lines])
 
 
-def _of_area(rules: Iterable[Rule], area: str) -> Iterator[Rule]:
+def _area_rules(rules: Iterable[Rule], area: str) -> Iterator[Rule]:
     return (rule for rule in rules if rule.code.startswith(area))
 
 
-def _of_phase(signatures: Iterable[Signature], phase: str) -> Iterator[Signature]:
+def _phase_signatures(signatures: Iterable[Signature], phase: str) -> Iterator[Signature]:
     return (each for each in signatures if each.phase == phase)
 
 

@@ -97,7 +97,7 @@ def find_examples(rule: Rule, objections: Callable[[Case], Iterable[str]] = no_m
 
 
 def find_replacement(rule: Rule, bad: Case) -> Case | None:
-    """Return what to write instead of a bad example: its fix, else the rule's first good example, if it is comparable.
+    """Return the replacement for a bad example: its fix, else the rule's first good example, if it is comparable.
 
     None where the two differ only by what lies outside, or where that is an example of another kind.
     """
@@ -154,7 +154,7 @@ def _render_case(case: Case, messages: Iterable[str] = ()) -> str:
 
 
 def _render_change(bad: Case, instead: Case) -> str:
-    """Return what to write instead of an example: whole where that is short, else as the lines that change."""
+    """Return the replacement for an example as text: the whole where that is short, else the lines that change."""
     changed, after = _changes(bad, instead), _lines(instead)
     if len(after) <= LONG or len(changed) >= len(after):
         return _render_case(instead)

@@ -13,12 +13,12 @@ IN_MESSAGE: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 IN_PROPERTY: Final = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ",": "%2C"})
 
 
-def render_github(answer: CheckResult) -> Iterator[str]:
+def render_github(result: CheckResult) -> Iterator[str]:
     """Yield a line for each finding of an answer of `check`.
 
     A finding in a notebook names its cell in the message: GitHub counts the lines of the file.
     """
-    return map(render_annotation, answer.findings)
+    return map(render_annotation, result.findings)
 
 
 def render_annotation(finding: ReportedFinding) -> str:

@@ -18,7 +18,7 @@ STANDARD_INPUT: Final = "stdin"
 Json = dict[str, Any]
 
 
-def render_sarif(answer: CheckResult, rules: Iterable[Rule], texts: Mapping[str, str], *, version: str) -> Json:
+def render_sarif(result: CheckResult, rules: Iterable[Rule], texts: Mapping[str, str], *, version: str) -> Json:
     """Return an answer of `check` as a SARIF log.
 
     A finding in a notebook stands in its file without a line, since lines are counted in cells: the cell is a logical
@@ -26,12 +26,12 @@ def render_sarif(answer: CheckResult, rules: Iterable[Rule], texts: Mapping[str,
     notification of the run.
 
     Args:
-        answer: Of `check`.
+        result: Of `check`.
         rules: Every rule that there is.
         texts: Text of the files by path, to count columns in UTF-16 code units.
         version: Of holdfast.
     """
-    found = [finding for target in answer.targets for finding in _all_findings(target)]
+    found = [finding for target in result.targets for finding in _all_findings(target)]
     codes = list(dict.fromkeys(finding.code for finding in found))
     known = {rule.code: rule for rule in rules}
     driver = {
@@ -42,7 +42,7 @@ def render_sarif(answer: CheckResult, rules: Iterable[Rule], texts: Mapping[str,
     run = {
         "tool": {"driver": driver},
         "columnKind": "utf16CodeUnits",
-        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": list(_notifications(answer))}],
+        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": list(_notifications(result))}],
         "results": [_result(finding, codes.index(finding.code), texts) for finding in found],
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
@@ -70,12 +70,12 @@ def _describe(code: str, rule: Rule | None) -> Json:
     }
 
 
-def _notifications(answer: CheckResult) -> Iterator[Json]:
-    for target in answer.targets:
+def _notifications(result: CheckResult) -> Iterator[Json]:
+    for target in result.targets:
         if target.skipped:
             told = "; ".join(f"{skip.code}: {skip.because}" for skip in target.skipped)
             yield _note(target.path, f"{len(target.skipped)} rules not checked. {told}")
-    for passed in answer.passed_over:
+    for passed in result.passed_over:
         yield _note(passed.path, f"not checked: {passed.because}")
 
 
@@ -103,7 +103,7 @@ def _result(finding: ReportedFinding, index: int, texts: Mapping[str, str]) -> J
 
 
 def _where(finding: ReportedFinding) -> str:
-    """Return what a message has to name, since a region of a file does not."""
+    """Return the place that a message has to name, since a region of a file does not."""
     if finding.origin:
         return f"{finding.path} ({finding.origin}): "
     return f"Cell {finding.cell}, line {finding.line}: " if finding.cell else ""

@@ -114,43 +114,44 @@ def _judge(
     )
 
 
-def inspect_result(found: Inspection) -> InspectResult:
+def inspect_result(inspection: Inspection) -> InspectResult:
     """Return the result of an inspection."""
     return InspectResult(
         verb="inspect",
-        verdict="fail" if found.fails else "pass",
+        verdict="fail" if inspection.fails else "pass",
         dataset=InspectedDataset(
-            path=found.path,
-            split=found.split,
-            rows=found.scan.rows,
-            columns={name: str(kind) for name, kind in found.scan.columns.items()},
+            path=inspection.path,
+            split=inspection.split,
+            rows=inspection.scan.rows,
+            columns={name: str(kind) for name, kind in inspection.scan.columns.items()},
         ),
-        format=found.shape.format,
-        types=found.shape.types,
-        method=found.method,
-        methods={method.value: _readiness(each) for method, each in found.methods.items()},
-        problems=[_problem(finding) for finding in found.findings],
+        format=inspection.shape.format,
+        types=inspection.shape.types,
+        method=inspection.method,
+        methods={method.value: _readiness(each) for method, each in inspection.methods.items()},
+        problems=[_problem(finding) for finding in inspection.findings],
         skipped=[
-            ReportedSkip(code=each.rule.code, missing=list(each.missing), because=each.because) for each in found.skips
+            ReportedSkip(code=each.rule.code, missing=list(each.missing), because=each.because)
+            for each in inspection.skips
         ],
-        tokens=report_tokens(found.tokens) if found.tokens else None,
-        untold=found.untold,
-        mapped=found.mapped,
-        samples=found.masked,
-        rewards=found.rewarded,
-        rewritten_by=found.rewritten_by,
+        tokens=report_tokens(inspection.tokens) if inspection.tokens else None,
+        untold=inspection.untold,
+        mapped=inspection.mapped,
+        samples=inspection.masked,
+        rewards=inspection.rewarded,
+        rewritten_by=inspection.rewritten_by,
     )
 
 
-def _readiness(found: Readiness) -> MethodReadiness:
+def _readiness(readiness: Readiness) -> MethodReadiness:
     return MethodReadiness(
-        ready=found.ready,
-        because=found.because,
-        caveat=found.caveat,
-        mapping=found.mapping,
-        removes=found.removes,
-        field=found.field,
-        unmapped=found.unmapped,
+        ready=readiness.ready,
+        because=readiness.because,
+        caveat=readiness.caveat,
+        mapping=readiness.mapping,
+        removes=readiness.removes,
+        field=readiness.field,
+        unmapped=readiness.unmapped,
     )
 
 
@@ -166,7 +167,7 @@ def _problem(finding: Finding) -> RowProblem:
 
 
 def report_tokens(tokens: Tokens) -> TokenReport:
-    """Return what was counted of tokens, without the numbers of the rows."""
+    """Return the token counts for a report, without row numbers."""
     counted: dict[str, Any] = {name: getattr(tokens, name).count for name in COUNTS}
     plain = {each.name: getattr(tokens, each.name) for each in fields(tokens)}
     lengths = {each.name: getattr(tokens.lengths, each.name) for each in fields(tokens.lengths)}

@@ -31,7 +31,7 @@ class RewardRequest:
 
 
 def make_question(rows: Sequence[Mapping[str, Any]], encode: Callable[[str], list[int]] | None = None) -> RewardRequest:
-    """Return what a trainer would ask about some rows, with completions made here.
+    """Return the request that a trainer would send to reward functions for some rows, with completions made here.
 
     Args:
         rows: Rows of the training data, each with a `prompt`.

@@ -15,7 +15,7 @@ Row = dict[str, Any]
 
 
 def map_rows(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[Row]:
-    """Yield what a mapping makes of rows; those that it raises for are left out, as a user filters them.
+    """Yield the rows that a mapping returns; rows for which it raises are left out, as a user filters them.
 
     Args:
         rows: The rows.

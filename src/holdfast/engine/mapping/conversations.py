@@ -39,15 +39,15 @@ def spell(data: DataProfile, name: str) -> Spelled | None:
     if not values:
         return None
     if all(isinstance(value, str) for value in values):
-        return _of_texts(name, values)
+        return _read_texts(name, values)
     if all(isinstance(value, Mapping) for value in values):
-        return _of_mappings(data, name, values)
+        return _read_mappings(data, name, values)
     if all(isinstance(value, list) and value for value in values):
-        return _of_lists(cell(name), [turn for value in values for turn in value])
+        return _read_lists(cell(name), [turn for value in values for turn in value])
     return None
 
 
-def _of_texts(name: str, values: Sequence[str]) -> Spelled | None:
+def _read_texts(name: str, values: Sequence[str]) -> Spelled | None:
     if all(TRANSCRIPT.match(value) for value in values):
         return RowExpression(f"to_messages({cell(name)})", "chat"), (READ_TRANSCRIPT,)
     try:
@@ -56,11 +56,11 @@ def _of_texts(name: str, values: Sequence[str]) -> Spelled | None:
         return None
     if not all(isinstance(value, list) and value for value in parsed):
         return None
-    return _of_lists(f"json.loads({cell(name)})", [turn for value in parsed for turn in value])
+    return _read_lists(f"json.loads({cell(name)})", [turn for value in parsed for turn in value])
 
 
-def _of_mappings(data: DataProfile, name: str, values: Sequence[Mapping[str, Any]]) -> Spelled | None:
-    """Return what one message alone says, or a list of roles beside a list of contents."""
+def _read_mappings(data: DataProfile, name: str, values: Sequence[Mapping[str, Any]]) -> Spelled | None:
+    """Return the reading of a column that holds single messages, or a list of roles beside a list of contents."""
     kind: Type | None = data.columns.get(name)
     if isinstance(kind, Struct) and {"role", "content"} <= kind.fields.keys():
         lists = [isinstance(kind.fields[key], ListOf) for key in ("role", "content")]
@@ -71,7 +71,7 @@ def _of_mappings(data: DataProfile, name: str, values: Sequence[Mapping[str, Any
     return None
 
 
-def _of_lists(code: str, turns: Sequence[Any]) -> Spelled | None:
+def _read_lists(code: str, turns: Sequence[Any]) -> Spelled | None:
     if not all(isinstance(turn, Mapping) for turn in turns):
         return None
     keys = {key for turn in turns for key, value in turn.items() if value is not None}

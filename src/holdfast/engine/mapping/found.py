@@ -86,7 +86,7 @@ class DataProfile:
         return tuple(name for name in there if self.forms[name] == "text")
 
     def values(self, name: str) -> list[Any]:
-        """Return what the samples hold in a column, without nulls."""
+        """Return a column's values in the samples, without nulls."""
         return [row[name] for row in self.samples if row.get(name) is not None]
 
 

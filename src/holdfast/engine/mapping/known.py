@@ -22,7 +22,7 @@ EQUAL: Final = 'raise ValueError("both answers are as good as each other, leave 
 
 
 def read_known(data: DataProfile) -> Iterator[Reading]:
-    """Yield what columns mean that are known by name."""
+    """Yield the readings of columns with well-known names."""
     for reader in (_shp, _numbered, _scored, _graded, _arena, _openai, _rated, _ranked, _steps):
         if found := reader(data):
             yield found

@@ -125,7 +125,7 @@ def propose(
     if not samples:
         return Proposal(because="no rows to try a mapping on")
     data = DataProfile(columns=settled, samples=samples, shape=shape, settings=settings)
-    return _of_wrapped_rows(method, data) or _first_good(method, data)
+    return _propose_field(method, data) or _first_good(method, data)
 
 
 def _first_good(method: Method, data: DataProfile) -> Proposal:
@@ -147,8 +147,8 @@ def _first_good(method: Method, data: DataProfile) -> Proposal:
     return Proposal(because=because or NOTHING[method])
 
 
-def _of_wrapped_rows(method: Method, data: DataProfile) -> Proposal | None:
-    """Return what to do with a JSON file whose one object holds the rows in a list; None where it holds none that fit."""
+def _propose_field(method: Method, data: DataProfile) -> Proposal | None:
+    """Return the proposal for a JSON file whose one object holds the rows in a list; None where it holds none that fit."""
     for name, rows in _wrapped_rows(data):
         columns = types_of_rows(rows)
         inner = propose(method, columns, recognise(columns, rows, data.settings), rows, data.settings)

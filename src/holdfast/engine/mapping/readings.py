@@ -99,23 +99,23 @@ def _request(data: DataProfile, request: str, context: str | None, system: str |
 
 
 def add(
-    found: ColumnReading, what: str, parts: Mapping[Role, RowExpression], *uses: str, marks: tuple[str, ...] = ()
+    reading: ColumnReading, what: str, parts: Mapping[Role, RowExpression], *uses: str, marks: tuple[str, ...] = ()
 ) -> ColumnReading:
     """Return a reading with more parts.
 
     Args:
-        found: The reading so far.
+        reading: The reading so far.
         what: The whole of it, in words.
         parts: What is added.
         uses: Columns whose text it takes, and cannot do without.
         marks: Columns that it cannot do without either, whose text it does not take.
     """
     return replace(
-        found,
+        reading,
         what=what,
-        parts={**found.parts, **parts},
-        uses=(*found.uses, *uses),
-        needs=(*found.needs, *uses, *marks),
+        parts={**reading.parts, **parts},
+        uses=(*reading.uses, *uses),
+        needs=(*reading.needs, *uses, *marks),
     )
 
 
@@ -171,11 +171,11 @@ def find_label(data: DataProfile, besides: tuple[str, ...]) -> tuple[str, RowExp
     return labels[0] if labels else None
 
 
-def _as_they_are(found: ColumnReading) -> ColumnReading:
+def _as_they_are(reading: ColumnReading) -> ColumnReading:
     """Return a reading without a change to columns that TRL knows already: whether they are messages is not for us to say."""
-    if found.uses != ("prompt", "completion"):
-        return found
-    return replace(found, parts={role: replace(part, kind="plain") for role, part in found.parts.items()})
+    if reading.uses != ("prompt", "completion"):
+        return reading
+    return replace(reading, parts={role: replace(part, kind="plain") for role, part in reading.parts.items()})
 
 
 def _label(data: DataProfile, name: str) -> RowExpression | None:

@@ -11,16 +11,16 @@ from holdfast.core.methods import Method
 from holdfast.engine.mapping.found import ColumnReading, DataProfile
 
 
-def find_fault(source: str, method: Method, found: ColumnReading, data: DataProfile) -> str:
+def find_fault(source: str, method: Method, reading: ColumnReading, data: DataProfile) -> str:
     """Return why a mapping is not to be given; empty where it is.
 
     Args:
         source: The module.
         method: What it is for.
-        found: The reading that it was written from.
+        reading: The reading that it was written from.
         data: The data, with the rows to try it on.
     """
-    rows = [row for row in data.samples if all(row.get(name) is not None for name in found.needs)]
+    rows = [row for row in data.samples if all(row.get(name) is not None for name in reading.needs)]
     if not rows:
         return "no row has all that it needs"
     module: dict[str, Any] = {}
@@ -31,7 +31,7 @@ def find_fault(source: str, method: Method, found: ColumnReading, data: DataProf
             results.append(module["rewrite"](copy.deepcopy(dict(row))))
         except Exception as error:  # noqa: BLE001 - whatever a row does to it keeps it from being given
             return f"on sample row {number}: {type(error).__name__}: {error}"
-        if fault := _lost(row, results[-1], found) or _misplaced(results[-1]):
+        if fault := _lost(row, results[-1], reading) or _misplaced(results[-1]):
             return f"on sample row {number}: {fault}"
     if all(_unanswered(result) for result in results):
         return "no conversation ends with an answer"
@@ -62,13 +62,13 @@ def _unanswered(result: Mapping[str, Any]) -> bool:
     return isinstance(turns, list) and (not turns or turns[-1].get("role") != "assistant")
 
 
-def _lost(row: Mapping[str, Any], result: Mapping[str, Any], found: ColumnReading) -> str:
-    """Return what is in columns that are read, and not in the result."""
+def _lost(row: Mapping[str, Any], result: Mapping[str, Any], reading: ColumnReading) -> str:
+    """Return the content of the columns that are read and that the result lacks."""
     kept = sorted({text for text in _texts(result) if text}, key=len, reverse=True)
-    gone = [name for name in found.uses if not all(_stands(text, kept) for text in _texts(row.get(name)))]
-    if "rejected" not in result and not set(found.pair) <= set(gone):
+    gone = [name for name in reading.uses if not all(_stands(text, kept) for text in _texts(row.get(name)))]
+    if "rejected" not in result and not set(reading.pair) <= set(gone):
         # Who learns from the better answer alone leaves the other one out.
-        gone = [name for name in gone if name not in found.pair]
+        gone = [name for name in gone if name not in reading.pair]
     return f"something of `{gone[0]}` is not in the result" if gone else ""
 
 

@@ -15,9 +15,9 @@ NOT_WHOLE: Final = ("context", "history", "input", "tools")
 
 
 def read_aligned(data: DataProfile) -> Iterator[Reading]:
-    """Yield what stands under TRL's own names, brought to one spelling."""
+    """Yield the readings of columns with TRL's own names, in one spelling."""
     names: tuple[Role, ...] = ("prompt", *ANSWERS)
-    said = {name: found for name in names if name in data.columns and (found := _said(data, name))}
+    said = {name: found for name in names if name in data.columns and (found := _spelled(data, name))}
     if len({text for _, helpers in said.values() for text in helpers}) > 1:
         return
     for roles in PAIRS if "chosen" in said else COMPLETIONS:
@@ -42,7 +42,7 @@ def _aligned(said: Mapping[Role, Spelled], data: DataProfile) -> Iterator[Column
     )
 
 
-def _said(data: DataProfile, name: str) -> Spelled | None:
+def _spelled(data: DataProfile, name: str) -> Spelled | None:
     if spelled := spell(data, name):
         return spelled
     return (RowExpression(cell(name)), ()) if data.forms[name] == "text" else None
@@ -50,7 +50,7 @@ def _said(data: DataProfile, name: str) -> Spelled | None:
 
 def read_prompts(data: DataProfile) -> Iterator[Reading]:
     """Yield prompts that are there, beside columns that are in their way."""
-    if "prompt" not in data.columns or not (said := _said(data, "prompt")):
+    if "prompt" not in data.columns or not (said := _spelled(data, "prompt")):
         return
     part, helpers = said
     found = ColumnReading(
@@ -140,32 +140,32 @@ def _answer(data: DataProfile, name: str) -> RowExpression | None:
     return None
 
 
-def _with_system(data: DataProfile, name: str, found: ColumnReading) -> ColumnReading:
+def _with_system(data: DataProfile, name: str, reading: ColumnReading) -> ColumnReading:
     """Return the conversation with the system message that stands beside it, where it has none itself."""
     systems = data.texts("system", "system_prompt")
     spoken = [turn for value in data.values(name) if isinstance(value, list) for turn in value]
     if len(systems) != 1 or any(isinstance(turn, dict) and "system" in turn.values() for turn in spoken):
-        return found
+        return reading
     lines = (
-        f"messages = {found.parts['messages'].code}",
+        f"messages = {reading.parts['messages'].code}",
         f"if {cell(systems[0])}:",
         f'    messages = [{{"role": "system", "content": {cell(systems[0])}}}, *messages]',
     )
     return ColumnReading(
-        what=found.what,
+        what=reading.what,
         parts={"messages": RowExpression("messages", "chat")},
         lines=lines,
-        helpers=found.helpers,
-        uses=(*found.uses, systems[0]),
-        needs=found.needs,
+        helpers=reading.helpers,
+        uses=(*reading.uses, systems[0]),
+        needs=reading.needs,
     )
 
 
-def _with_tools(data: DataProfile, found: ColumnReading) -> ColumnReading:
+def _with_tools(data: DataProfile, reading: ColumnReading) -> ColumnReading:
     if "tools" in data.columns:
-        return add(found, found.what, {"tools": RowExpression(cell("tools"), "plain")})
+        return add(reading, reading.what, {"tools": RowExpression(cell("tools"), "plain")})
     if "functions" not in data.columns or data.forms["functions"] not in ("text", "other"):
-        return found
+        return reading
     listed = f"json.loads({cell('functions')})" if data.forms["functions"] == "text" else cell("functions")
     code = f'json.dumps([{{"type": "function", "function": function}} for function in {listed} or []])'
-    return add(found, found.what, {"tools": RowExpression(code, "plain")})
+    return add(reading, reading.what, {"tools": RowExpression(code, "plain")})

@@ -23,20 +23,20 @@ class MappingDraft:
     lines: tuple[str, ...] = ()
 
 
-def write(method: Method, found: ColumnReading, data: DataProfile) -> str | None:
+def write(method: Method, reading: ColumnReading, data: DataProfile) -> str | None:
     """Return a reading as a module with `def rewrite(row)`; None where the method needs more than was found."""
-    written = _write(method, found, data)
+    written = _write(method, reading, data)
     if written is None:
         return None
     chosen = any(
-        found.parts[name].code in said
+        reading.parts[name].code in said
         for name in ("chosen", "rejected")
-        if name in found.parts
+        if name in reading.parts
         for said in (*written.columns.values(), *written.lines)
     )
-    choosing = found.choosing if chosen else ()
-    body = [*found.lines, *choosing, *written.lines, *_returned(written.columns)]
-    helpers = list(found.helpers)
+    choosing = reading.choosing if chosen else ()
+    body = [*reading.lines, *choosing, *written.lines, *_returned(written.columns)]
+    helpers = list(reading.helpers)
     code = "\n".join([*helpers, *body])
     imports = [f"import {name}" for name, calls in IMPORTS.items() if any(call in code for call in calls)]
     function = NEWLINE.join(
@@ -46,42 +46,44 @@ def write(method: Method, found: ColumnReading, data: DataProfile) -> str | None
             *(f"    {line}" for line in body),
         ]
     )
-    blocks = [f'"""{_plain(found.what)}"""', *([NEWLINE.join(imports)] if imports else [])]
+    blocks = [f'"""{_plain(reading.what)}"""', *([NEWLINE.join(imports)] if imports else [])]
     return "\n\n".join(blocks) + "\n\n\n" + "\n\n\n".join([*helpers, function]) + "\n"
 
 
-def _write(method: Method, found: ColumnReading, data: DataProfile) -> MappingDraft | None:
+def _write(method: Method, reading: ColumnReading, data: DataProfile) -> MappingDraft | None:
     match method:
         case Method.SFT:
-            return _sft(found, data)
+            return _sft(reading, data)
         case Method.GRPO | Method.RLOO:
-            return _generating(found, data)
-        case Method.KTO if {"messages", "label"} <= found.parts.keys():
-            return _judged(found)
-        case Method.KTO if "label" in found.parts:
-            return _columns(found, data, "prompt", "completion", "label")
+            return _generating(reading, data)
+        case Method.KTO if {"messages", "label"} <= reading.parts.keys():
+            return _judged(reading)
+        case Method.KTO if "label" in reading.parts:
+            return _columns(reading, data, "prompt", "completion", "label")
         case _:
-            return _columns(found, data, *(() if found.implicit else ("prompt",)), "chosen", "rejected")
+            return _columns(reading, data, *(() if reading.implicit else ("prompt",)), "chosen", "rejected")
 
 
-def _sft(found: ColumnReading, data: DataProfile) -> MappingDraft | None:
-    if "label" in found.parts:
+def _sft(reading: ColumnReading, data: DataProfile) -> MappingDraft | None:
+    if "label" in reading.parts:
         return None
-    if "messages" in found.parts:
-        return _columns(found, data, "messages", *(("tools",) if "tools" in found.parts else ()))
-    if "text" in found.parts:
-        return MappingDraft({data.settings.text_field: found.parts["text"].code})
-    if found.implicit:
-        return MappingDraft({"messages": found.parts["chosen"].code}) if found.parts["chosen"].kind == "chat" else None
-    if "chosen" in found.parts:
-        written = _columns(found, data, "prompt", "chosen")
+    if "messages" in reading.parts:
+        return _columns(reading, data, "messages", *(("tools",) if "tools" in reading.parts else ()))
+    if "text" in reading.parts:
+        return MappingDraft({data.settings.text_field: reading.parts["text"].code})
+    if reading.implicit:
+        return (
+            MappingDraft({"messages": reading.parts["chosen"].code}) if reading.parts["chosen"].kind == "chat" else None
+        )
+    if "chosen" in reading.parts:
+        written = _columns(reading, data, "prompt", "chosen")
         return written and MappingDraft({"prompt": written.columns["prompt"], "completion": written.columns["chosen"]})
-    return _columns(found, data, "prompt", "completion")
+    return _columns(reading, data, "prompt", "completion")
 
 
-def _judged(found: ColumnReading) -> MappingDraft | None:
+def _judged(reading: ColumnReading) -> MappingDraft | None:
     """Return a conversation, parted before its last answer, with whether that is good."""
-    whole, label = found.parts["messages"], found.parts["label"]
+    whole, label = reading.parts["messages"], reading.parts["label"]
     if whole.kind != "chat":
         return None
     return MappingDraft({"prompt": "prompt", "completion": "[answer]", "label": label.code}, _parted(whole))
@@ -95,45 +97,49 @@ def _parted(whole: RowExpression) -> tuple[str, ...]:
     )
 
 
-def _generating(found: ColumnReading, data: DataProfile) -> MappingDraft | None:
-    whole = found.parts.get("messages") or (found.parts.get("chosen") if found.implicit else None)
+def _generating(reading: ColumnReading, data: DataProfile) -> MappingDraft | None:
+    whole = reading.parts.get("messages") or (reading.parts.get("chosen") if reading.implicit else None)
     if whole:
         if whole.kind != "chat":
             return None
-        return MappingDraft(_beside({"prompt": "prompt", "solution": 'answer["content"]'}, found, data), _parted(whole))
-    if "prompt" not in found.parts:
+        return MappingDraft(
+            _beside({"prompt": "prompt", "solution": 'answer["content"]'}, reading, data), _parted(whole)
+        )
+    if "prompt" not in reading.parts:
         return None
-    prompt = found.parts["prompt"]
+    prompt = reading.parts["prompt"]
     asked = any(name in TRL_REWARDS for name in data.settings.rewards)
     if prompt.code == cell("prompt") and prompt.kind == "text" and not asked:
         # It is a prompt already: whether as text or as a message is not for us to say.
         prompt = RowExpression(prompt.code, "plain")
-    return MappingDraft(_beside({"prompt": _spelled("prompt", prompt, data), **_solution(found, data)}, found, data))
+    return MappingDraft(
+        _beside({"prompt": _spelled("prompt", prompt, data), **_solution(reading, data)}, reading, data)
+    )
 
 
-def _solution(found: ColumnReading, data: DataProfile) -> dict[str, str]:
+def _solution(reading: ColumnReading, data: DataProfile) -> dict[str, str]:
     """Return the answer by the name that TRL's own rewards ask for; of steps that lead to one, the last."""
-    answer = found.parts.get("completion")
-    if answer is None or answer.kind != "text" or "label" in found.parts:
+    answer = reading.parts.get("completion")
+    if answer is None or answer.kind != "text" or "label" in reading.parts:
         return {}
-    name = found.uses[-1]
+    name = reading.uses[-1]
     if data.values(name) and all(STEPS_END in str(value) for value in data.values(name)):
         end = f'{cell(name)}.split("{STEPS_END}")[-1].strip()'
         return {"solution": end} if name == "solution" else {"solution": end, name: cell(name)}
     return {"solution": answer.code}
 
 
-def _beside(columns: dict[str, str], found: ColumnReading, data: DataProfile) -> dict[str, str]:
+def _beside(columns: dict[str, str], reading: ColumnReading, data: DataProfile) -> dict[str, str]:
     """Return the columns with the others, which reward functions may ask for; those that would collide get a new name."""
-    left = [name for name in data.columns if name not in found.uses or name in found.pair]
+    left = [name for name in data.columns if name not in reading.uses or name in reading.pair]
     taken = (*TAKEN, *columns)
     return columns | {f"given_{name}" if name in taken else name: cell(name) for name in left}
 
 
-def _columns(found: ColumnReading, data: DataProfile, *names: str) -> MappingDraft | None:
-    if not all(name in found.parts for name in names):
+def _columns(reading: ColumnReading, data: DataProfile, *names: str) -> MappingDraft | None:
+    if not all(name in reading.parts for name in names):
         return None
-    parts = {name: part for name, part in found.parts.items() if name in names}
+    parts = {name: part for name, part in reading.parts.items() if name in names}
     chats = [name for name, part in parts.items() if part.kind == "chat"]
     if chats and data.settings.chat_template is False:
         return None

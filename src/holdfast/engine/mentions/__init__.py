@@ -14,10 +14,10 @@ from dataclasses import replace
 
 from holdfast.core.document import Document
 from holdfast.core.mention import Reference
-from holdfast.engine.mentions.calls import mentions_of_calls
+from holdfast.engine.mentions.calls import call_references
 from holdfast.engine.mentions.local_data import local_data
-from holdfast.engine.mentions.names import told_once
-from holdfast.engine.mentions.settings import mentions_of_job, mentions_of_settings
+from holdfast.engine.mentions.names import without_repeats
+from holdfast.engine.mentions.settings import job_references, settings_references
 from holdfast.engine.mentions.tokens import brings_token
 from holdfast.engine.mentions.written import read_written, remade
 
@@ -33,25 +33,25 @@ def mentions(document: Document) -> tuple[Reference, ...]:
         document: The job file, script, command or foreign job file.
     """
     if document.kind == "job":
-        return told_once([*mentions_of_job(document), *mentions_of_calls(document)])
+        return without_repeats([*job_references(document), *call_references(document)])
     if document.kind == "data":
         return ()
-    found = [*mentions_of_calls(document), *local_data(document)]
+    found = [*call_references(document), *local_data(document)]
     named = {each.role for each in found}
     if document.kind == "command":
-        found += [each for each in mentions_of_settings(document) if each.role not in named]
+        found += [each for each in settings_references(document) if each.role not in named]
     own = brings_token(document)
     kept = list(_not_made(document, found))
-    return told_once([replace(each, own_token=True) if own else each for each in kept])
+    return without_repeats([replace(each, own_token=True) if own else each for each in kept])
 
 
-def _not_made(document: Document, found: Iterable[Reference]) -> Iterator[Reference]:
-    """Yield what has to be there before the program runs, or is to be written to."""
-    found = list(found)
+def _not_made(document: Document, references: Iterable[Reference]) -> Iterator[Reference]:
+    """Yield the references that must exist before the program runs, or that it writes to."""
+    references = list(references)
     written = read_written(document)
-    pushed = {(each.repo_kind, each.name.rpartition("/")[2]) for each in found if each.role == "target"}
+    pushed = {(each.repo_kind, each.name.rpartition("/")[2]) for each in references if each.role == "target"}
     moved = remade(document.calls)
-    for each in found:
+    for each in references:
         if each.role in WRITES:
             if not moved:
                 yield each

@@ -37,8 +37,8 @@ YES: Final = frozenset({"true", "t", "yes", "y", "1"})
 ADDRESS: Final = ("https://", "http://")
 
 
-def mentions_of_calls(document: Document) -> Iterator[Reference]:
-    """Yield what a program's calls name, in their order; of what they name in vain, such as folders, too much rather than too little."""
+def call_references(document: Document) -> Iterator[Reference]:
+    """Yield the references in a program's calls, in their order; rather too many, such as folders, than too few."""
     pushing = pushes(document)
     for call in document.calls:
         if call.via == "partial" or call.guard.because:
@@ -47,9 +47,9 @@ def mentions_of_calls(document: Document) -> Iterator[Reference]:
         if naming is not None:
             yield from _named(ArgumentLookup(document, call, naming.positions), naming)
         elif call.name.endswith("Trainer"):
-            yield from _of_trainer(ArgumentLookup(document, call, TRAINER_POSITIONS))
+            yield from _trainer_references(ArgumentLookup(document, call, TRAINER_POSITIONS))
         elif is_config(call):
-            yield from _of_settings(ArgumentLookup(document, call), pushing=pushing)
+            yield from _settings_references(ArgumentLookup(document, call), pushing=pushing)
 
 
 def is_config(call: Call) -> bool:
@@ -73,7 +73,7 @@ def is_true(value: Any) -> bool:
 
 
 def naming_of(call: Call) -> Naming | None:
-    """Return how a call names something; None where it names nothing."""
+    """Return the naming that a call uses; None where it names nothing."""
     path = call.path.replace(".HfApi.", ".")
     if path in FUNCTIONS:
         return FUNCTIONS[path]
@@ -128,7 +128,7 @@ def _details(naming: Naming) -> tuple[tuple[str, str], ...]:
 
 
 def _kind(given: ArgumentLookup, naming: Naming) -> Any:
-    """Return what a thing would be on the Hub; Unknown where that is not known."""
+    """Return the kind of repository that a name would have on the Hub; Unknown where that is not known."""
     if naming.role == "target" and given.call.package == "datasets":
         return "dataset"
     said = given.value(naming.kind_by) if naming.kind_by else None
@@ -170,7 +170,7 @@ def is_local(name: str, role: Role) -> bool:
     return role in FOLDERS and bool(name) and not may_be_repository(name)
 
 
-def _of_trainer(given: ArgumentLookup) -> Iterator[Reference]:
+def _trainer_references(given: ArgumentLookup) -> Iterator[Reference]:
     """Yield the models that a trainer is given by name."""
     for argument, role in TRAINER.items():
         value = given.value(argument)
@@ -192,8 +192,8 @@ def _of_trainer(given: ArgumentLookup) -> Iterator[Reference]:
                 )
 
 
-def _of_settings(given: ArgumentLookup, *, pushing: bool) -> Iterator[Reference]:
-    """Yield what a config or a command names."""
+def _settings_references(given: ArgumentLookup, *, pushing: bool) -> Iterator[Reference]:
+    """Yield the references in a config or a command."""
     call = given.call
     for name, setting in SETTINGS.items():
         if name in call.arguments and (setting.role != "space" or _reports_to(call, "trackio")):

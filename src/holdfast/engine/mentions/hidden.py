@@ -17,35 +17,35 @@ PARTS: Final[Mapping[Role, str]] = {"model": "model.path", "dataset": "dataset.p
 
 
 def hidden_mentions(document: Document) -> tuple[Reference, ...]:
-    """Return what a job names outside itself, where the source does not show what.
+    """Return the references of a job whose names the source does not show.
 
     Args:
         document: The script, command or foreign job file; a job file hides nothing.
     """
-    found = [each for call in document.calls for each in _of_call(document, call)]
+    found = [each for call in document.calls for each in _call_references(document, call)]
     if document.kind == "command":
         found += [each for role, key in PARTS.items() for each in _hiding(role, key, document.get(key, None))]
     return tuple({(each.role, each.name): each for each in found}.values())
 
 
-def _of_call(document: Document, call: Call) -> Iterator[Reference]:
+def _call_references(document: Document, call: Call) -> Iterator[Reference]:
     if call.via == "partial" or call.guard.because:
         return
     naming = naming_of(call)
     if naming is not None:
-        yield from _of_loader(ArgumentLookup(document, call, naming.positions), naming)
+        yield from _loader_references(ArgumentLookup(document, call, naming.positions), naming)
         return
     written = replace(call, open=False)  # what else may be given to it names nothing that can be spoken of
     if call.name.endswith("Trainer"):
-        yield from _of_arguments(ArgumentLookup(document, written, TRAINER_POSITIONS), TRAINER)
+        yield from _argument_references(ArgumentLookup(document, written, TRAINER_POSITIONS), TRAINER)
     elif is_config(call):
         roles: dict[str, Role] = {name: each.role for name, each in SETTINGS.items()}
         if pushes(document):
             roles["hub_model_id"] = "target"
-        yield from _of_arguments(ArgumentLookup(document, written), roles)
+        yield from _argument_references(ArgumentLookup(document, written), roles)
 
 
-def _of_loader(given: ArgumentLookup, naming: Naming) -> Iterator[Reference]:
+def _loader_references(given: ArgumentLookup, naming: Naming) -> Iterator[Reference]:
     name = given.value(naming.name)
     if isinstance(name, str) and not fits(name, naming.role):
         return
@@ -53,7 +53,7 @@ def _of_loader(given: ArgumentLookup, naming: Naming) -> Iterator[Reference]:
     yield from _hiding(naming.role, given.key(naming.name), [name, *map(given.value, details)])
 
 
-def _of_arguments(given: ArgumentLookup, roles: Mapping[str, Role]) -> Iterator[Reference]:
+def _argument_references(given: ArgumentLookup, roles: Mapping[str, Role]) -> Iterator[Reference]:
     for name, role in roles.items():
         yield from _hiding(role, given.key(name), given.value(name))
 

@@ -62,7 +62,7 @@ def local_data(document: Document) -> Iterator[Reference]:
 
 
 def _loaded(given: ArgumentLookup) -> Iterator[Reference]:
-    """Yield what `load_dataset` reads: files by a builder, or the folder that it is given as a name."""
+    """Yield the data that `load_dataset` reads: files by a builder, or the folder that it gets as a name."""
     name, inside = given.value("path"), given.value("data_dir")
     if name in BUILDERS and inside in (None, ""):
         yield from _read(given, "data_files", str(name))

@@ -83,7 +83,7 @@ class CreatedPaths:
 
 
 def read_made(document: Document) -> CreatedPaths:
-    """Return what a program may make."""
+    """Return the paths that a program may create."""
     if document.kind == "command":
         return CreatedPaths(_repeated(document.text))
     found = [_made_in(text) for text in _sources(document)]

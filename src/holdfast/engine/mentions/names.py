@@ -37,7 +37,7 @@ def texts_in(value: Any) -> tuple[str, ...] | None:
     return None if None in found else tuple(text for texts in found for text in texts or ())
 
 
-def told_once(mentions: list[Reference]) -> tuple[Reference, ...]:
+def without_repeats(mentions: list[Reference]) -> tuple[Reference, ...]:
     """Return mentions without those that say the same of the same place."""
     first: dict[object, Reference] = {}
     for each in mentions:

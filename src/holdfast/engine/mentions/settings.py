@@ -9,8 +9,8 @@ from holdfast.core.mention import Reference, Role
 from holdfast.engine.mentions.table import BUILDERS
 
 
-def mentions_of_job(document: Document) -> Iterator[Reference]:
-    """Yield what a job file names."""
+def job_references(document: Document) -> Iterator[Reference]:
+    """Yield the references in a job file."""
     yield from _model(document)
     yield from _dataset(document)
     template = _text(document, "model.chat_template")
@@ -20,8 +20,8 @@ def mentions_of_job(document: Document) -> Iterator[Reference]:
     yield from _written(document)
 
 
-def mentions_of_settings(document: Document) -> Iterator[Reference]:
-    """Yield what another program's file names under keys of its own, or the address that a command has run elsewhere."""
+def settings_references(document: Document) -> Iterator[Reference]:
+    """Yield the references under another program's own keys, or the address to which a command submits."""
     script = _text(document, "script")
     if script:
         yield Reference(role="link", name=script, key="script", label="hf jobs uv run")

@@ -56,7 +56,7 @@ class WrittenPaths:
 
 
 def read_written(document: Document) -> WrittenPaths:
-    """Return what a program writes; a job file's script writes under names of its own."""
+    """Return the paths that a program writes; a job file's script uses names of its own."""
     values = list(_folders(document))
     named = frozenset(_plain(value) for value in values if isinstance(value, str) and value)
     return WrittenPaths(named - {""}, hidden=any(isinstance(value, Unknown) for value in values))

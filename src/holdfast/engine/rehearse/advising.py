@@ -164,7 +164,7 @@ def _short(filled: str, page: str) -> str:
 
 
 def _known_advice(name: str, about: Circumstances) -> Iterator[Advice]:
-    """Yield what is known of a failure beyond its log, the surest first."""
+    """Yield the advice on a failure beyond its log, the most certain first."""
     yield from _environment(about)
     yield from _precision(name, about)
     yield from _file_of_rows(name, about)
@@ -284,7 +284,7 @@ def _undefined(about: Circumstances) -> Iterator[Advice]:
 
 
 def _attribute(about: Circumstances) -> Iterator[Advice]:
-    """Yield what a line of the user's own asks an object for, that has no such thing."""
+    """Yield the advice on an attribute that a line of the user's own reads, and that the object lacks."""
     found = ATTRIBUTE.match(about.error)
     if not found or not about.line or about.line.entered.strip("_") not in ASKED:
         return

@@ -19,34 +19,36 @@ AGAIN: Final = "resume"
 """The stage of a second start."""
 
 
-def rehearse_result(found: Rehearsal, *, elapsed_s: float, path: str, isolated: bool) -> RehearseResult:
+def rehearse_result(rehearsal: Rehearsal, *, elapsed_s: float, path: str, isolated: bool) -> RehearseResult:
     """Return the result of a rehearsal.
 
     Args:
-        found: The verdict.
+        rehearsal: The verdict.
         elapsed_s: Time it took in all.
         path: What was rehearsed.
         isolated: Whether it was asked of every failure if data, model or code is to blame.
     """
-    failures = [report_failure(each) for each in found.failures]
+    failures = [report_failure(each) for each in rehearsal.failures]
     return RehearseResult(
         verb="rehearse",
-        verdict="pass" if found.passed else "fail",
+        verdict="pass" if rehearsal.passed else "fail",
         path=path,
         elapsed_s=round(elapsed_s, 3),
         stages=[
             ReportedStage(
                 name=stage.name, status=stage.status, elapsed_s=round(stage.elapsed_s, 3), because=stage.because
             )
-            for stage in found.stages
+            for stage in rehearsal.stages
         ],
         failure=failures[0] if failures else None,
         failures=failures,
-        warnings=[RehearsalWarning(code=each.code, stage=each.stage, message=each.message) for each in found.warnings],
-        not_rehearsed=[NotRehearsed(what=each.what, because=each.because) for each in found.omitted],
-        shrunk=[ShrunkSetting(what=each.what, asked=each.asked, given=each.given) for each in found.shrunk],
-        learnt=found.learnt,
-        versions=found.versions,
+        warnings=[
+            RehearsalWarning(code=each.code, stage=each.stage, message=each.message) for each in rehearsal.warnings
+        ],
+        not_rehearsed=[NotRehearsed(what=each.what, because=each.because) for each in rehearsal.omitted],
+        shrunk=[ShrunkSetting(what=each.what, asked=each.asked, given=each.given) for each in rehearsal.shrunk],
+        learnt=rehearsal.learnt,
+        versions=rehearsal.versions,
         isolated=isolated,
     )
 

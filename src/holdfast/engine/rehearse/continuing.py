@@ -94,7 +94,7 @@ def judge_resume(parts: Mapping[Part, PartResult]) -> StageFindings:
 
 
 def warn_of_restarts(parts: Mapping[Part, PartResult]) -> Iterator[Objection]:
-    """Yield what a training loses that is started again: by the script itself, or from a checkpoint that lacks something."""
+    """Yield the objections to a restart: state that the script itself, or an incomplete checkpoint, does not restore."""
     first, again = (parts[part].first("training") if part in parts else {} for part in ("stop", "resume"))
     before, after = (str(each.get("arguments", {}).get("output_dir", "")) for each in (first, again))
     if before and after and before != after and first.get("resumes"):
@@ -108,7 +108,7 @@ def warn_of_restarts(parts: Mapping[Part, PartResult]) -> Iterator[Objection]:
 
 
 def _wrong(whole: _Steps, before: _Steps, after: _Steps, *, can_differ: bool) -> Wrong | None:
-    """Return what is wrong with the steps after a resume, or None.
+    """Return the objection to the steps after a resume; None where they are right.
 
     Args:
         whole: The steps of a training that nobody stopped.

@@ -48,85 +48,85 @@ class FailureContext:
     job: Document | None = None
 
 
-def explain_failures(found: Rehearsal, scene: FailureContext) -> Rehearsal:
+def explain_failures(rehearsal: Rehearsal, context: FailureContext) -> Rehearsal:
     """Return a rehearsal whose failures name the user's own line, function and key, with the fix of each."""
-    return replace(found, failures=tuple(_explained(each, scene) for each in found.failures))
+    return replace(rehearsal, failures=tuple(_explained(each, context) for each in rehearsal.failures))
 
 
-def _explained(failure: Failure, scene: FailureContext) -> Failure:
+def _explained(failure: Failure, context: FailureContext) -> Failure:
     if failure.part is None or failure.over:
-        return _explained_without_exception(_placed(failure, scene, "", _told_line(failure, scene)), scene)
-    played, traceback = scene.parts[failure.part], scene.tracebacks.get(failure.part)
+        return _explained_without_exception(_placed(failure, context, "", _reported_line(failure, context)), context)
+    played, traceback = context.parts[failure.part], context.tracebacks.get(failure.part)
     error = because_of(played)
-    line = find_failing_line(traceback, scene.sources, scene.cells) if traceback else None
-    if line and (formatting := find_formatting(error, line, scene.sources)):
-        return _of_formatting(failure, error, formatting)
+    line = find_failing_line(traceback, context.sources, context.cells) if traceback else None
+    if line and (formatting := find_formatting(error, line, context.sources)):
+        return _as_formatting_failure(failure, error, formatting)
     # Where the user's own line fails with good rows too, its code is at fault.
     if failure.cause.signature.name == ROWS and failure.blame == "code" and line and not line.entered:
         failure = replace(failure, cause=replace(name_cause(CODE, error, {}), evidence=failure.cause.evidence))
-    if failure.cause.signature.name == CODE and scene.job and not line:
-        failure = _of_job(failure)
-    placed = _placed(failure, scene, error, line)
-    cause, fix = advise(failure.cause, _circumstances(placed, scene, played, line))
-    if line and (given := _given_elsewhere(failure, scene, line, f"{error} {fix}")):
-        placed = _placed(failure, scene, error, given)
-        cause, fix = advise(failure.cause, _circumstances(placed, scene, played, given))
+    if failure.cause.signature.name == CODE and context.job and not line:
+        failure = _as_job_failure(failure)
+    placed = _placed(failure, context, error, line)
+    cause, fix = advise(failure.cause, _circumstances(placed, context, played, line))
+    if line and (given := _given_elsewhere(failure, context, line, f"{error} {fix}")):
+        placed = _placed(failure, context, error, given)
+        cause, fix = advise(failure.cause, _circumstances(placed, context, played, given))
     shown = tuple(_shown(failure.cause, traceback))
     return replace(placed, cause=replace(failure.cause, cause=cause, fix=fix, evidence=shown))
 
 
-def _of_job(failure: Failure) -> Failure:
+def _as_job_failure(failure: Failure) -> Failure:
     """Return a failure in the script of a job file, which is nobody's own code."""
     signature = replace(failure.cause.signature, title=UNKNOWN)
     return replace(failure, cause=replace(failure.cause, signature=signature))
 
 
-def _explained_without_exception(failure: Failure, scene: FailureContext) -> Failure:
+def _explained_without_exception(failure: Failure, context: FailureContext) -> Failure:
     """Return a failure that no exception told, or a limit ended, with its fix in one sentence."""
-    about = Circumstances(error="", target=scene.target, adapted=_makes_adapter(scene), place=failure.where)
+    about = Circumstances(error="", target=context.target, adapted=_makes_adapter(context), place=failure.where)
     cause, fix = failure.cause.cause, failure.cause.fix
     if fix == general_advice(failure.cause.signature):
         _, fix = advise(failure.cause, about)
     return replace(failure, cause=replace(failure.cause, cause=cause[:1].upper() + cause[1:], fix=fix))
 
 
-def _told_line(failure: Failure, scene: FailureContext) -> FailingLine | None:
+def _reported_line(failure: Failure, context: FailureContext) -> FailingLine | None:
     """Return the line of the user's own code that was told beside what is wrong, else of the setting that it is about."""
     path, _, number = failure.where.rpartition(":")
-    if path not in scene.sources or not number.isdigit():
+    if path not in context.sources or not number.isdigit():
         said = f"{failure.cause.cause} {failure.cause.fix}"
-        return None if scene.job or failure.over else find_argument(said, scene.sources, scene.cells)
-    cells = scene.cells if is_notebook(path) else ()
-    code = scene.sources[path].splitlines()[int(number) - 1 : int(number)]
+        return None if context.job or failure.over else find_argument(said, context.sources, context.cells)
+    cells = context.cells if is_notebook(path) else ()
+    code = context.sources[path].splitlines()[int(number) - 1 : int(number)]
     return FailingLine(path=path, line=int(number), code="".join(code).strip(), cells=cells)
 
 
-def _given_elsewhere(failure: Failure, scene: FailureContext, line: FailingLine, said: str) -> FailingLine | None:
+def _given_elsewhere(failure: Failure, context: FailureContext, line: FailingLine, said: str) -> FailingLine | None:
     """Return the line of the setting that a library objects to, where the line that failed is the one that handed it over."""
-    if line.role or not line.entered or failure.cause.signature.name == CODE or scene.job:
+    if line.role or not line.entered or failure.cause.signature.name == CODE or context.job:
         return None
-    given = find_argument(said, scene.sources, scene.cells)
+    given = find_argument(said, context.sources, context.cells)
     return replace(given, entered=line.entered) if given else None
 
 
-def _makes_adapter(scene: FailureContext) -> bool:
+def _makes_adapter(context: FailureContext) -> bool:
     """True if the job trains an adapter, as far as its text or its model tells."""
     named = (
-        scene.job.get("peft", None) is not None
-        if scene.job
-        else any(ADAPTS.search(text) for text in scene.sources.values())
+        context.job.get("peft", None) is not None
+        if context.job
+        else any(ADAPTS.search(text) for text in context.sources.values())
     )
-    return named or bool(scene.parts["whole"].facts("adapter"))
+    return named or bool(context.parts["whole"].facts("adapter"))
 
 
-def _placed(failure: Failure, scene: FailureContext, error: str, line: FailingLine | None) -> Failure:
+def _placed(failure: Failure, context: FailureContext, error: str, line: FailingLine | None) -> Failure:
     """Return a failure with where it stands in what the user wrote: their line, else the key of their job file."""
     placed = _at_line(failure, line) if line else failure
-    if scene.job is None:
+    if context.job is None:
         return placed
     phase = failure.cause.signature.phase
-    key = find_job_key(scene.job, error, line, stage=failure.stage, phase=phase)
-    where = line.where if line else place_of(scene.job, key) if key else ""
+    key = find_job_key(context.job, error, line, stage=failure.stage, phase=phase)
+    where = line.where if line else place_of(context.job, key) if key else ""
     return replace(placed, where=where, key=key)
 
 
@@ -134,7 +134,7 @@ def _at_line(failure: Failure, line: FailingLine) -> Failure:
     return replace(failure, function=line.function, role=line.role, code=line.code, where=line.where)
 
 
-def _of_formatting(failure: Failure, error: str, line: FailingLine) -> Failure:
+def _as_formatting_failure(failure: Failure, error: str, line: FailingLine) -> Failure:
     """Return the failure of a trainer that got no text from a formatting function as that function's."""
     advice = advise_formatting(error, line)
     cause = replace(name_cause(CODE, advice.cause, {}), fix=advice.fix)
@@ -143,7 +143,7 @@ def _of_formatting(failure: Failure, error: str, line: FailingLine) -> Failure:
 
 
 def _circumstances(
-    failure: Failure, scene: FailureContext, played: PartResult, line: FailingLine | None
+    failure: Failure, context: FailureContext, played: PartResult, line: FailingLine | None
 ) -> Circumstances:
     training = played.first("training")
     kinds = training.get("trainer") or ("",)
@@ -153,11 +153,11 @@ def _circumstances(
         columns=_columns(played),
         modules=tuple(str(name) for name in played.first("model").get("linear") or ()),
         trainer=str(kinds[0]),
-        inspected=_inspected(scene, played, str(kinds[0])),
+        inspected=_inspected(context, played, str(kinds[0])),
         keeps_columns=training.get("arguments", {}).get("remove_unused_columns") is False,
-        sources=scene.sources,
-        target=scene.target,
-        is_job=scene.job is not None,
+        sources=context.sources,
+        target=context.target,
+        is_job=context.job is not None,
         key=failure.key,
         place=failure.where,
     )
@@ -170,10 +170,10 @@ def _columns(played: PartResult) -> tuple[str, ...]:
     return tuple(given if isinstance(given, list) else loaded)
 
 
-def _inspected(scene: FailureContext, played: PartResult, trainer: str) -> str:
+def _inspected(context: FailureContext, played: PartResult, trainer: str) -> str:
     """Return the words after `holdfast inspect` that show what the rows are to a method; empty where nothing names the rows."""
-    if scene.job is not None:
-        return scene.target
+    if context.job is not None:
+        return context.target
     rows = played.first("dataset")
     named = _first_file(rows["data_files"]) if rows.get("data_files") else rows.get("path")
     method = trainer.removesuffix("Trainer").lower()

@@ -44,7 +44,7 @@ def find_formatting(error: str, at: FailingLine, sources: Mapping[str, str]) -> 
 
 
 def advise_formatting(error: str, line: FailingLine) -> Advice:
-    """Return what is to be said of a formatting function that returns no text."""
+    """Return the advice on a formatting function that returns no text."""
     returned = RETURNED.match(error)
     kind = returned[1] if returned else "object"
     what = "returns nothing" if kind == "NoneType" else f"returns a {kind}"

@@ -49,7 +49,7 @@ class Replay:
     rows_given: bool = True
 
 
-def is_asked(failure: Failure, *, machines: bool = False) -> bool:
+def may_be_isolated(failure: Failure, *, machines: bool = False) -> bool:
     """True if data, model or code may be to blame for a failure.
 
     Args:
@@ -66,7 +66,7 @@ def error_of(played: PartResult) -> str:
 
 
 def find_blame(failure: Failure, error: str, replays: Sequence[Replay], source: str = "") -> tuple[Blame, str]:
-    """Return who is to blame for a failure, and what shows it.
+    """Return the blame for a failure, and its evidence.
 
     Args:
         failure: The failure.
@@ -85,7 +85,7 @@ def find_blame(failure: Failure, error: str, replays: Sequence[Replay], source: 
     stays = given and bool(whole) and set(whole) == {"same"}
     if stays and fates.get("model") == "same" and fates.get("both") == "same":
         return "code", "it fails alike with known-good rows, with a known-good model, and with both"
-    return "unknown", _untold(fates.get("both"), given=given)
+    return "unknown", _undecided(fates.get("both"), given=given)
 
 
 def _reads(failure: Failure, source: str) -> bool:
@@ -95,7 +95,7 @@ def _reads(failure: Failure, source: str) -> bool:
 
 
 def _fate(failure: Failure, error: str, replay: Replay) -> Fate:
-    """Return what became of a failure."""
+    """Return the fate of a failure."""
     name = failure.cause.signature.name
     failed = [
         each for each in replay.failures if (other := each.cause.signature.name) == name or other not in MADE_BY_US
@@ -110,7 +110,7 @@ def _is_same(one: Failure, other: Failure) -> bool:
     return (one.stage, one.where, one.cause.signature.name) == (other.stage, other.where, other.cause.signature.name)
 
 
-def _untold(both: Fate | None, *, given: bool) -> str:
+def _undecided(both: Fate | None, *, given: bool) -> str:
     if not given:
         return "the script reads its rows by itself: no others could be given"
     if both == "gone":

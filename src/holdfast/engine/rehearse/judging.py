@@ -118,7 +118,7 @@ def judge(
     results = {stage: _result(stage, whole, failures, imports_s) for stage in STAGES}
     if results["step"].status == "pass" and whole.happened("start"):  # a loop of its own is not asked to stop
         for stage, found in (("stop", judge_stop(parts)), ("resume", judge_resume(parts))):
-            results[cast(StageName, stage)] = _unasked(found.result, parts, failures)
+            results[cast(StageName, stage)] = _blocked_stage(found.result, parts, failures)
             if found.failed is not None:
                 cause = diagnose(found.failed, found.result.name)
             elif found.wrong:
@@ -145,8 +145,8 @@ def judge(
     )
 
 
-def _unasked(result: StageResult, parts: Mapping[Part, PartResult], failures: Sequence[Failure]) -> StageResult:
-    """Return what became of a stage; where no process was started for it, the failure that kept one from it is the reason."""
+def _blocked_stage(result: StageResult, parts: Mapping[Part, PartResult], failures: Sequence[Failure]) -> StageResult:
+    """Return the result of a stage; where no process was started for it, the failure that prevented one is the reason."""
     raised = next((each for each in failures if each.part == "whole"), None)
     if raised is None or result.name in parts or result.status != "not_rehearsed":
         return result
@@ -166,7 +166,7 @@ def _same_failure(cause: Cause, failures: Sequence[Failure]) -> Failure | None:
 
 def _names(cause: Cause) -> tuple[str, ...]:
     """Return the class of a failure, and those that it may be where one of them was told."""
-    cut_off = any("does not require grad" in line.text for line in cause.evidence)
+    cut_off = any("does not require grad" in text for text in (cause.cause, *(line.text for line in cause.evidence)))
     return (cause.signature.name, *GUESSED.get(cause.signature.name, ()), *(NO_GRADIENT if cut_off else ()))
 
 
@@ -244,7 +244,7 @@ def failed_stage(played: PartResult) -> StageName:
 
 
 def _raised(played: PartResult) -> list[Told]:
-    """Return what left a stage as the exception that the script ended with."""
+    """Return the stage failures with the exception that ended the script."""
     end = played.end
     return [each for each in played.told("failed") if not end or _same(each["error"], str(end.get("because")))]
 
@@ -254,7 +254,7 @@ def _same(error: str, because: str) -> bool:
 
 
 def _objected(objections: Sequence[Objection], failures: Sequence[Failure]) -> Iterator[Failure]:
-    """Yield what the rules object to, where no failure of the same class is known already."""
+    """Yield the rules' objections as failures, where no failure of the same class is known already."""
     known = {failure.cause.signature.name for failure in failures}
     for each in objections:
         names = tuple(prevented_by(each.code))
@@ -270,7 +270,7 @@ def _objected(objections: Sequence[Objection], failures: Sequence[Failure]) -> I
 
 
 def _advice_of(name: str, code: str) -> str:
-    """Return what to do about a rule's objection: what its class says of every case, else the rule's own page."""
+    """Return the advice on a rule's objection: its class's general one, else the rule's own page."""
     return "" if general_advice(signature_of(name)) else f"`holdfast explain {code}` shows how such rows are corrected."
 
 
@@ -286,15 +286,15 @@ def _wrong(whole: PartResult) -> Iterator[Failure]:
         yield Failure(stage=each["stage"], cause=cause, where=where)
 
 
-def _together(raised: list[Failure], told: list[Failure]) -> list[Failure]:
-    """Return what was raised and what was told; where both are the same, it is told once, where it was raised."""
+def _together(raised: list[Failure], reported: list[Failure]) -> list[Failure]:
+    """Return the raised and the reported failures; where two are the same, only the raised one, with the reported cause."""
     for number, failure in enumerate(raised):
         names = _names(failure.cause)
-        same = next((each for each in told if each.cause.signature.name in names), None)
+        same = next((each for each in reported if each.cause.signature.name in names), None)
         if same is not None:
             raised[number] = replace(failure, cause=same.cause)
-            told = [each for each in told if each is not same]
-    return [*raised, *told]
+            reported = [each for each in reported if each is not same]
+    return [*raised, *reported]
 
 
 def _doubts(whole: PartResult) -> Iterator[Objection]:
@@ -311,10 +311,10 @@ def _result(stage: StageName, whole: PartResult, failures: Sequence[Failure], im
     ended = _left_off(whole) and failed_stage(whole) == stage
     if stretches and not ended and _worked(stage, whole):
         return StageResult(name=stage, status="pass", elapsed_s=elapsed_s)
-    return StageResult(name=stage, status="not_rehearsed", because=_unseen(stage, whole, failures))
+    return StageResult(name=stage, status="not_rehearsed", because=_skip_reason(stage, whole, failures))
 
 
-def _unseen(stage: StageName, whole: PartResult, failures: Sequence[Failure]) -> str:
+def _skip_reason(stage: StageName, whole: PartResult, failures: Sequence[Failure]) -> str:
     """Return why nothing of a stage was gone through."""
     raised = [each for each in failures if each.part == "whole"]
     if raised and _before(raised[0].stage, stage):

@@ -182,7 +182,7 @@ def _value(column: _Column, number: int) -> Any:
     return make(_Column(column.name, values, column.alone), number)
 
 
-def _of_texts(column: _Column, number: int) -> Any:
+def _text_value(column: _Column, number: int) -> Any:
     parsed = [*_parsed(column.values)]
     if len(parsed) > len(column.values) / 2:
         return json.dumps(_value(column.inside(column.name, parsed), number))
@@ -192,12 +192,12 @@ def _of_texts(column: _Column, number: int) -> Any:
     return good_text("solution" if numbers > len(column.values) / 2 else column.name, number)
 
 
-def _of_numbers(column: _Column, number: int) -> Any:
+def _number_value(column: _Column, number: int) -> Any:
     choices = _choices(column) or [type(column.values[0])(number)]
     return choices[number % len(choices)]
 
 
-def _of_lists(column: _Column, number: int) -> Any:
+def _list_value(column: _Column, number: int) -> Any:
     items = [item for value in column.values for item in value if item is not None]
     for keys in (PERSON, HUMAN):
         if sum(isinstance(item, dict) and set(keys) <= set(item) for item in items) > len(items) / 2:
@@ -207,7 +207,7 @@ def _of_lists(column: _Column, number: int) -> Any:
     return [_value(column.inside(column.name, items), number)] if items else []
 
 
-def _of_mappings(column: _Column, number: int) -> Any:
+def _mapping_value(column: _Column, number: int) -> Any:
     names = {name for value in column.values for name in value}
     return {
         name: _value(column.inside(name, (value.get(name) for value in column.values)), number)
@@ -216,12 +216,12 @@ def _of_mappings(column: _Column, number: int) -> Any:
 
 
 MAKERS: Final[Mapping[type, Any]] = {
-    str: _of_texts,
+    str: _text_value,
     bool: lambda _, number: good_truth(number),
-    int: _of_numbers,
-    float: _of_numbers,
-    list: _of_lists,
-    dict: _of_mappings,
+    int: _number_value,
+    float: _number_value,
+    list: _list_value,
+    dict: _mapping_value,
 }
 
 
@@ -246,7 +246,7 @@ def _parsed(values: Iterable[str]) -> Iterator[Any]:
 
 
 def _shape(value: Any) -> str:
-    """Return what kind of value it is, so that odd ones stand out."""
+    """Return the kind of a value, so that odd ones stand out."""
     if isinstance(value, str):
         return "number" if _is_number(value) else "text"
     if isinstance(value, list):

@@ -29,64 +29,64 @@ def learn(whole: PartResult, tokens: TokenReport | None = None) -> LearntFigures
     asked: Fact = training.get("arguments", {})
     learnt: dict[str, Any] = {}
     if asked.get("per_device_train_batch_size") and asked.get("gradient_accumulation_steps"):
-        learnt |= _of_steps(asked, _rows(whole), tokens)
+        learnt |= _step_figures(asked, _rows(whole), tokens)
     steps = [each["elapsed_s"] for each in whole.happened("step") if each.get("elapsed_s")]
     if steps:
         learnt["twin_step_s"] = sorted(steps)[len(steps) // 2]
     if model.get("parameters"):
         learnt["parameters"] = model["parameters"]
-        learnt |= _of_checkpoint(asked, model, trained)
+        learnt |= _checkpoint_figures(asked, model, trained)
     return LearntFigures(**learnt)
 
 
-def _of_steps(asked: Fact, rows: int | None, tokens: TokenReport | None) -> dict[str, Any]:
+def _step_figures(fact: Fact, rows: int | None, tokens: TokenReport | None) -> dict[str, Any]:
     """Return rows, tokens and number of the optimizer steps."""
-    each = asked["per_device_train_batch_size"] * asked["gradient_accumulation_steps"]
-    group = asked.get("num_generations") or 0
+    each = fact["per_device_train_batch_size"] * fact["gradient_accumulation_steps"]
+    group = fact.get("num_generations") or 0
     told: dict[str, Any] = (
         {"completions_per_step": each, "rows_per_step": each / group} if group else {"rows_per_step": each}
     )
     if tokens and not group:
-        told |= _of_tokens(each, asked, tokens)
+        told |= _token_figures(each, fact, tokens)
     if rows:
-        epoch = _epoch_of_groups(asked, rows) if group else ceil(_units(rows, tokens) / each)
+        epoch = _epoch_of_groups(fact, rows) if group else ceil(_units(rows, tokens) / each)
         told["steps_per_epoch"] = epoch
-        told["steps"] = asked["max_steps"] if asked["max_steps"] > 0 else ceil(epoch * asked["num_train_epochs"])
-    elif asked["max_steps"] > 0:
-        told["steps"] = asked["max_steps"]
+        told["steps"] = fact["max_steps"] if fact["max_steps"] > 0 else ceil(epoch * fact["num_train_epochs"])
+    elif fact["max_steps"] > 0:
+        told["steps"] = fact["max_steps"]
     return told
 
 
-def _of_tokens(rows: int, asked: Fact, tokens: TokenReport) -> dict[str, TokenFigures]:
+def _token_figures(rows: int, fact: Fact, tokens: TokenReport) -> dict[str, TokenFigures]:
     """Return tokens of a row, cut where the trainer cuts, and of a step: with the rows' own tokens, and padded at worst."""
     most = tokens.max_length or inf
     mean, p95, longest = (min(each, most) for each in (tokens.mean, tokens.p95, tokens.max))
     step = TokenFigures(mean=rows * mean, p95=rows * p95, max=rows * longest)
-    if asked.get("packing") and tokens.packed and most < inf:
+    if fact.get("packing") and tokens.packed and most < inf:
         step = TokenFigures(mean=rows * most * tokens.packed, max=rows * most)
     return {"tokens_per_row": TokenFigures(mean=mean, p95=p95, max=longest), "tokens_per_step": step}
 
 
 def _units(rows: int, tokens: TokenReport | None) -> float:
-    """Return what an epoch goes over: rows, or as many packs or pairs as they come to."""
+    """Return the number of units in an epoch: rows, or the packs or pairs that they make."""
     if tokens and tokens.units and tokens.of:
         return rows * tokens.units / tokens.of
     return rows
 
 
-def _epoch_of_groups(asked: Fact, prompts: int) -> int:
+def _epoch_of_groups(fact: Fact, prompts: int) -> int:
     """Return the steps of an epoch in which each prompt gets several completions; prompts that fill no batch are left out."""
-    batch = asked.get("generation_batch_size") or asked["per_device_train_batch_size"] * (
-        asked.get("steps_per_generation") or 1
+    batch = fact.get("generation_batch_size") or fact["per_device_train_batch_size"] * (
+        fact.get("steps_per_generation") or 1
     )
-    at_once: int = max(1, batch // asked["num_generations"])
-    turns: int = (prompts // at_once) * (asked.get("num_iterations") or 1) * (asked.get("steps_per_generation") or 1)
-    return max(1, ceil(turns / int(asked["gradient_accumulation_steps"])))
+    at_once: int = max(1, batch // fact["num_generations"])
+    turns: int = (prompts // at_once) * (fact.get("num_iterations") or 1) * (fact.get("steps_per_generation") or 1)
+    return max(1, ceil(turns / int(fact["gradient_accumulation_steps"])))
 
 
-def _of_checkpoint(asked: Fact, model: Fact, trained: Fact) -> dict[str, Any]:
-    """Return how many parameters are trained, and the bytes of a checkpoint: its model or adapter, and its optimizer."""
-    states, kind = STATES.get(str(asked.get("optim"))), trained.get("lora")
+def _checkpoint_figures(fact: Fact, model: Fact, trained: Fact) -> dict[str, Any]:
+    """Return the number of trained parameters, and the bytes of a checkpoint: its model or adapter, and its optimizer."""
+    states, kind = STATES.get(str(fact.get("optim"))), trained.get("lora")
     if trained.get("whole"):
         count, width = model["parameters"], BYTES.get(model["dtype"])
     elif kind and model.get("linear") and all(name in model["linear"] for name in kind["modules"]):
@@ -95,10 +95,10 @@ def _of_checkpoint(asked: Fact, model: Fact, trained: Fact) -> dict[str, Any]:
         return {}
     told: dict[str, Any] = {"trained_parameters": count}
     if width and states is not None:
-        told["checkpoint_bytes"] = count * width * (1 if asked.get("save_only_model") else 1 + states)
+        told["checkpoint_bytes"] = count * width * (1 if fact.get("save_only_model") else 1 + states)
     return told
 
 
 def _rows(whole: PartResult) -> int | None:
-    """Return how many rows the script trains on; None where nobody can say."""
+    """Return the number of rows that the script trains on; None where it is unknown."""
     return next((each["rows"] for each in whole.facts("rows") if str(each["role"]).startswith("train")), None)

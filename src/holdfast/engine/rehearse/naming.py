@@ -42,17 +42,17 @@ OURS: Final = re.compile(r"(?<![\w.])/\S*?/(?:whole|stop|resume)/written(?=/)")
 """Before a path of the script's own: it has written there, and reads it where that lies in the rehearsal's folder."""
 
 
-def cause_of(found: Diagnosis, played: PartResult, stage: StageName) -> Cause:
+def cause_of(diagnosis: Diagnosis, played: PartResult, stage: StageName) -> Cause:
     """Return why a part failed.
 
     Args:
-        found: What its logs say.
+        diagnosis: What its logs say.
         played: The part.
         stage: The stage that it failed in.
     """
     if played.over:
-        return _cause_of_limit(played, stage)
-    sure = [cause for cause in found.causes if cause.confidence >= SURE and _can_be(cause.signature.name, stage)]
+        return _limit_cause(played, stage)
+    sure = [cause for cause in diagnosis.causes if cause.confidence >= SURE and _can_be(cause.signature.name, stage)]
     if not GPU.search(because_of(played)):
         sure = [cause for cause in sure if cause.signature.name not in NO_GPU]
     if sure:
@@ -61,12 +61,12 @@ def cause_of(found: Diagnosis, played: PartResult, stage: StageName) -> Cause:
 
 
 def _sharper(cause: Cause, played: PartResult, stage: StageName) -> Cause:
-    """Return what is known better here than from a log."""
+    """Return a more precise cause than the log's, where the rehearsal knows one."""
     better = next(_better(cause.signature.name, played, stage), None)
-    return name_cause(*better, {}) if better else _told_whole(cause, because_of(played))
+    return name_cause(*better, {}) if better else _with_whole_message(cause, because_of(played))
 
 
-def _told_whole(cause: Cause, because: str) -> Cause:
+def _with_whole_message(cause: Cause, because: str) -> Cause:
     """Return a cause with the exception, where it says neither that nor anything else of its own."""
     if cause.signature.name not in UNTOLD or len(split_sentences(cause.cause)) > 1:
         return cause
@@ -77,9 +77,9 @@ def _told_whole(cause: Cause, because: str) -> Cause:
 def _better(name: str, played: PartResult, stage: StageName) -> Iterator[tuple[str, str]]:
     """Yield class and cause where a log alone misleads: which columns there were, whose line raised, what was written before."""
     because = because_of(played)
-    yield from _better_of_file(name, because, stage)
+    yield from _file_causes(name, because, stage)
     if missing := MISSING.fullmatch(because):
-        yield from _better_of_column(name, missing[1], played, stage)
+        yield from _column_causes(name, missing[1], played, stage)
     if name == "custom-trainer-signature" and _is_own_line(played) and not _passes_to_own_method(played):
         yield CODE, because
     if name == "gradient-checkpointing-no-grad-input" and _keeps_states(played):
@@ -88,11 +88,11 @@ def _better(name: str, played: PartResult, stage: StageName) -> Iterator[tuple[s
     if name == "framework-version-incompatible" and because.startswith("AttributeError"):
         if _is_own_line(played):
             yield "import-api-removed", because
-        elif _is_asked_by_own_line(played):
+        elif _is_read_by_own_line(played):
             yield CODE, because
 
 
-def _better_of_file(name: str, because: str, stage: StageName) -> Iterator[tuple[str, str]]:
+def _file_causes(name: str, because: str, stage: StageName) -> Iterator[tuple[str, str]]:
     """Yield class and cause of a file that is not there, or is there already."""
     if because.startswith(NO_DATA):
         yield "dataset-not-found", because
@@ -103,14 +103,14 @@ def _better_of_file(name: str, because: str, stage: StageName) -> Iterator[tuple
         yield CODE, OURS.sub("", because)
 
 
-def _better_of_column(name: str, column: str, played: PartResult, stage: StageName) -> Iterator[tuple[str, str]]:
+def _column_causes(name: str, column: str, played: PartResult, stage: StageName) -> Iterator[tuple[str, str]]:
     """Yield class and cause of a key that something does not have, where it may be a column."""
     if name == "dataset-missing-column" and stage == "step" and column in _dropped(played):
         told = f"the column `{column}` is in the data; `remove_unused_columns` took it away before the collator"
         yield "dataset-columns-dropped", told
     if name == "dataset-columns-dropped" and _is_not_given(column, played, stage):
         yield "dataset-missing-column", f"the rows have no column `{column}`, and the collator asks for it"
-    if name == REWARD and _asks_for_column(column, played) and _is_not_given(column, played, stage):
+    if name == REWARD and _reads_column(column, played) and _is_not_given(column, played, stage):
         yield "dataset-missing-column", f"the rows have no column `{column}`, and a reward function asks for it"
     if name == "labels-missing" and _is_own_line(played):
         yield CODE, because_of(played)
@@ -135,7 +135,7 @@ def _keeps_states(played: PartResult) -> bool:
     return not any(each["checkpointing"] for each in told) if told else not played.facts("checkpoints")
 
 
-def _asks_for_column(name: str, played: PartResult) -> bool:
+def _reads_column(name: str, played: PartResult) -> bool:
     """True if a line asks for a key of what a reward function is given by name: the columns."""
     return bool(re.search(rf"\bkwargs\[['\"]{re.escape(name)}['\"]\]", played.logs.get("stderr.log", "")))
 
@@ -146,7 +146,7 @@ def _is_own_line(played: PartResult) -> bool:
     return bool(frames) and ":".join(frames[-1][:2]) == played.end.get("where")
 
 
-def _is_asked_by_own_line(played: PartResult) -> bool:
+def _is_read_by_own_line(played: PartResult) -> bool:
     """True if a line of the script itself asked an object for what it has not."""
     frames = FRAME.findall(played.logs.get("stderr.log", ""))
     before = list(dropwhile(lambda frame: frame[2] in ASKING, reversed(frames)))
@@ -168,7 +168,7 @@ def _can_be(name: str, stage: StageName) -> bool:
 
 
 def because_of(played: PartResult) -> str:
-    """Return what a part said last of why it failed."""
+    """Return the reason for failure that a part reported last."""
     over = (event for event in played.happened("end") if event.get("status") != "finished")
     ends = [str(event["because"]) for event in over if event.get("because")]
     told = [str(each["error"]) for each in played.told("failed")]
@@ -204,7 +204,7 @@ def signature_of(name: str) -> Signature:
     return next(each for each in all_signatures() if each.name == name)
 
 
-def _cause_of_limit(played: PartResult, stage: StageName) -> Cause:
+def _limit_cause(played: PartResult, stage: StageName) -> Cause:
     """Return why a part did not come to its end, by where it waited."""
     if hang := find_hang(played.stacks):
         return name_cause(hang.name, f"{played.over}; it was in `{hang.function}` then", {"stage": stage})

@@ -175,7 +175,7 @@ def _innermost(frames: Sequence[Frame], sources: Mapping[str, str], cells: Cells
 
 
 def role_of(frames: Sequence[Frame]) -> str:
-    """Return what a function of the user's is to the library that calls it, by the frames above it.
+    """Return the role of a user's function for the library that calls it, by the frames above it.
 
     >>> role_of([Frame("site-packages/transformers/trainer_callback.py", 545, "call_event")])
     'callback'

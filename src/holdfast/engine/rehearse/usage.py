@@ -51,7 +51,7 @@ def find_usage_problem(played: PartResult, arguments: Sequence[str]) -> UsagePro
 
 
 def _what(said: str) -> str:
-    """Return what is wrong, as it follows the script's name."""
+    """Return the usage error without the script's name."""
     if not (names := _lacking(said)):
         return f"refuses its arguments: {said}"
     return f"requires the argument{'s' if len(names) > 1 else ''} {', '.join(f'`{name}`' for name in names)}"

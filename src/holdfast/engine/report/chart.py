@@ -105,12 +105,12 @@ class Axis:
     log: bool = False
 
     def percent(self, value: float) -> float:
-        """Return how far along the axis a value lies."""
+        """Return the position of a value along the axis, in percent."""
         low, high, at = (math.log10(v) if self.log else v for v in (self.low, self.high, value))
         return round((at - low) / (high - low) * 100, 2)
 
     def from_top(self, value: float) -> float:
-        """Return how far below its upper end a value lies, in percent."""
+        """Return the distance of a value from the upper end, in percent."""
         return round(100 - self.percent(value), 2)
 
 

@@ -54,11 +54,11 @@ def gather_curves(events: Iterable[Event]) -> dict[str, Curve]:
     return curves
 
 
-def _values(said: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    if said.get("event") not in ("step", "evaluate"):
+def _values(report: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    if report.get("event") not in ("step", "evaluate"):
         return
-    yield from measured(said)
-    if said["event"] == "step" and isinstance(took_s := said.get("elapsed_s"), (int, float)):
+    yield from measured(report)
+    if report["event"] == "step" and isinstance(took_s := report.get("elapsed_s"), (int, float)):
         yield "step_s", took_s
 
 

@@ -31,7 +31,7 @@ from holdfast.engine.run.advice import next_commands
 from holdfast.engine.run.noise import METER
 from holdfast.engine.run.progress import Progress, follow
 from holdfast.engine.run.screen import TerminalStream, plain
-from holdfast.engine.run.verdict import render_verdict
+from holdfast.engine.run.summary import render_summary
 from holdfast.results.check import CheckResult, ReportedFinding, ReportedSkip
 from holdfast.results.run import NextCommand, RunRefusal
 
@@ -134,7 +134,7 @@ def make_page(data: ReportData) -> ReportPage:
         run=data.run,
         stage=progress.phase,
         tone=TONES.get(state.stage, "busy"),
-        verdict=render_verdict(progress, data.now_s),
+        verdict=render_summary(progress, data.now_s),
         when=_moment(state.started_s),
         figures=tuple(list_figures(progress, start, data.now_s)),
         warnings=tuple(_warnings(data, curves)),
@@ -174,7 +174,7 @@ def _moment(at_s: float) -> str:
 
 
 def _warnings(data: ReportData, curves: Mapping[str, Curve]) -> Iterator[str]:
-    """Yield what a reader should know who sees only a good verdict."""
+    """Yield the warnings for a reader who sees only a good verdict."""
     for name, curve in curves.items():
         if curve.broken:
             more = f" and {len(curve.broken) - 1} more" if len(curve.broken) > 1 else ""

@@ -46,7 +46,7 @@ class RequestedSetting:
 def list_settings(
     job: Document | None, about: Mapping[str, Any], start: Mapping[str, Any]
 ) -> Iterator[RequestedSetting]:
-    """Yield what was asked and, for what matters, what the trainer chose where nobody asked.
+    """Yield the requested settings and, where they matter, the trainer's choices for those not requested.
 
     Args:
         job: The job as it ran, or None for a user's own script.
@@ -56,7 +56,7 @@ def list_settings(
     for key in ("method", "model", "dataset", "target", "backend", "processes"):
         if about.get(key):
             yield RequestedSetting("read from" if key == "target" else key, spell_value(about[key]))
-    yield from _of_job(job) if job else ()
+    yield from _job_settings(job) if job else ()
     config, train = start.get("config", {}), job.get("train", {}) if job else {}
     if batch := _batch(config, start.get("world_size", 1)):
         yield batch
@@ -66,14 +66,14 @@ def list_settings(
             yield RequestedSetting(name, spell_value(train.get(name, config.get(name))), default=name not in train)
 
 
-def _of_job(job: Document) -> Iterator[RequestedSetting]:
+def _job_settings(job: Document) -> Iterator[RequestedSetting]:
     for key, name in ASKED:
         if value := job.get(key):
             yield RequestedSetting(name, spell_value(value))
 
 
 def _batch(config: Mapping[str, Any], processes: int) -> RequestedSetting | None:
-    """Return how many rows one step learns from: the product that should not change when a job is moved."""
+    """Return the effective batch size, in rows per step: the product that should not change when a job is moved."""
     size, accumulated = config.get("per_device_train_batch_size"), config.get("gradient_accumulation_steps")
     if not isinstance(size, int) or not isinstance(accumulated, int):
         return None

@@ -8,8 +8,8 @@ from holdfast.core.event import AttemptState, Event, Liveness, Polled, Reported,
 from holdfast.engine.report.chart import evenly
 from holdfast.engine.report.curves import Curve
 from holdfast.engine.run.progress import Progress
+from holdfast.engine.run.summary import find_change
 from holdfast.engine.run.supervise import how_it_failed
-from holdfast.engine.run.verdict import find_change
 from holdfast.engine.units import render_bytes, render_count, render_duration, render_number
 
 EVALUATIONS = 50  # rows; the chart shows what lies between
@@ -53,7 +53,7 @@ class CheckpointRow:
 
 
 def reports_of(events: Iterable[Event], kind: str) -> Iterator[Reported]:
-    """Yield what the training process reported of one kind."""
+    """Yield the training process's reports of one kind."""
     return (event for event in events if isinstance(event, Reported) and event.said.get("event") == kind)
 
 
@@ -112,7 +112,7 @@ def tabulate_evaluations(curves: Mapping[str, Curve]) -> Table:
 
 
 def list_attempts(progress: Progress, events: Sequence[Event], now_s: float) -> Iterator[AttemptRow]:
-    """Yield how each attempt went; one that goes on has taken its time until now."""
+    """Yield a row for each attempt; the duration of a running one is counted until now."""
     ended = {
         event.attempt: event.at_s for event in events if isinstance(event, Polled) and event.answer is Liveness.ENDED
     }

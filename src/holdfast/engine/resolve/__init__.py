@@ -12,11 +12,11 @@ from typing import Final
 from holdfast.catalog.api import FOLDER, load_history, made, packages
 from holdfast.core.requirement import ProjectRequirements, Requirement
 from holdfast.core.text import Place
-from holdfast.engine.resolve.doubt import between, capped, sources, spread
-from holdfast.engine.resolve.puzzle import Puzzle
+from holdfast.engine.resolve.releases import OUTSIDE
 from holdfast.engine.resolve.resolution import USUAL_PYTHON, Constraint, Resolution, choose_python, constraints_of
-from holdfast.engine.resolve.search import Domains, TooHardError
-from holdfast.engine.resolve.shelf import OUTSIDE
+from holdfast.engine.resolve.resolver_input import ResolverInput
+from holdfast.engine.resolve.search import Domains, SearchLimitError
+from holdfast.engine.resolve.uncertainty import affected_packages, indirect_bounds, sources, upper_bounded
 
 __all__ = ["USUAL_PYTHON", "Resolution", "choose_python", "resolve", "resolved_by"]
 
@@ -44,7 +44,7 @@ def resolve(declared: ProjectRequirements, *, python: str = USUAL_PYTHON, folder
         return replace(about, unknown=dict.fromkeys(known, declared.unsure))
     if declared.exact:
         return _as_installed(wanted, folder, about)
-    puzzle = Puzzle(
+    puzzle = ResolverInput(
         wishes=wanted if declared.requirements else _everything(known),
         python=python,
         date=date,
@@ -99,13 +99,13 @@ def _among(versions: Mapping[str, str], name: str, folder: Path) -> str:
     return history.versions[index] if history and index is not None else ""
 
 
-def _with_lowest(answer: Resolution, puzzle: Puzzle) -> Resolution:
+def _with_lowest(resolution: Resolution, inputs: ResolverInput) -> Resolution:
     """Return the answer with the lowest that is admitted, where a lowest version is declared and it makes a difference."""
-    floors = any(wish.has_floor for name, wish in puzzle.wishes.items() if name in puzzle.shelves)
-    if answer.conflict is not None or not floors:
-        return answer
-    lowest = _answer(replace(puzzle, lowest=True), answer).newest
-    return replace(answer, lowest=lowest) if lowest and lowest != answer.newest else answer
+    floors = any(wish.has_floor for name, wish in inputs.wishes.items() if name in inputs.release_index)
+    if resolution.conflict is not None or not floors:
+        return resolution
+    lowest = _answer(replace(inputs, lowest=True), resolution).newest
+    return replace(resolution, lowest=lowest) if lowest and lowest != resolution.newest else resolution
 
 
 def _everything(known: tuple[str, ...]) -> dict[str, Constraint]:
@@ -130,44 +130,44 @@ def _as_installed(wanted: Mapping[str, Constraint], folder: Path, about: Resolut
     return replace(about, newest=newest, unknown=unknown)
 
 
-def _answer(puzzle: Puzzle, about: Resolution) -> Resolution:
+def _answer(inputs: ResolverInput, about: Resolution) -> Resolution:
     try:
-        found = puzzle.solved()
-        blamed = puzzle.blamed() if found is None else ()
-    except TooHardError:
-        return replace(about, unknown=dict.fromkeys(puzzle.wishes, "it would take too long to resolve"))
+        found = inputs.solved()
+        blamed = inputs.blamed() if found is None else ()
+    except SearchLimitError:
+        return replace(about, unknown=dict.fromkeys(inputs.wishes, "it would take too long to resolve"))
     if found is None:
-        return _unsolved(puzzle, blamed, about)
-    unknown = _unknown(puzzle, found)
-    newest = {name: puzzle.version(name, choice) for name, choice in found.items() if name not in unknown}
+        return _unsolved(inputs, blamed, about)
+    unknown = _unknown(inputs, found)
+    newest = {name: inputs.version(name, choice) for name, choice in found.items() if name not in unknown}
     return replace(about, newest=newest, unknown=unknown)
 
 
-def _unknown(puzzle: Puzzle, found: Domains) -> dict[str, str]:
+def _unknown(inputs: ResolverInput, domains: Domains) -> dict[str, str]:
     """Return the packages whose version is not known, and why."""
-    unknown = {name: puzzle.outside_because(name) for name, choice in found.items() if choice & OUTSIDE}
-    fixed = {name for name, wish in puzzle.wishes.items() if wish.pin}
-    for name, other in capped(wish.first.name for wish in puzzle.wishes.values()).items():
-        if name in found and name not in fixed:
+    unknown = {name: inputs.outside_because(name) for name, choice in domains.items() if choice & OUTSIDE}
+    fixed = {name for name, wish in inputs.wishes.items() if wish.pin}
+    for name, other in upper_bounded(wish.first.name for wish in inputs.wishes.values()).items():
+        if name in domains and name not in fixed:
             unknown.setdefault(name, f"{other} decides which {name} fits")
-    for name, needed, other in between(found, puzzle.search):
-        held_back = other in found and found[other] != puzzle.newest(other)
+    for name, needed, other in indirect_bounds(domains, inputs.search):
+        held_back = other in domains and domains[other] != inputs.newest(other)
         doubtful = {other} | ({name} if held_back else set())
-        for each in (doubtful & set(found)) - fixed:
+        for each in (doubtful & set(domains)) - fixed:
             unknown.setdefault(each, f"{needed}, which {name} needs, decides which {other} fits")
-    for source, needed_by_it in sources(found, puzzle.wishes, puzzle.search):
-        for name in spread(needed_by_it, found, puzzle.search, fixed):
+    for source, needed_by_it in sources(domains, inputs.wishes, inputs.search):
+        for name in affected_packages(needed_by_it, domains, inputs.search, fixed):
             unknown.setdefault(name, f"it depends on what {source} needs, which is not known")
     return unknown
 
 
-def _unsolved(puzzle: Puzzle, blamed: tuple[str, ...], about: Resolution) -> Resolution:
+def _unsolved(inputs: ResolverInput, blamed: tuple[str, ...], about: Resolution) -> Resolution:
     """Return the conflict, if it is one for sure, and the versions that are certain all the same."""
-    pinned = [name for name, wish in puzzle.wishes.items() if wish.pin and name in puzzle.shelves]
-    choices = {name: puzzle.admitted(name) for name in pinned if name not in puzzle.outside}
-    newest = {name: puzzle.version(name, choice) for name, choice in choices.items() if choice > OUTSIDE}
-    newer = next((name for name in blamed if puzzle.may_be_newer(name)), None)
+    pinned = [name for name, wish in inputs.wishes.items() if wish.pin and name in inputs.release_index]
+    choices = {name: inputs.admitted(name) for name in pinned if name not in inputs.outside}
+    newest = {name: inputs.version(name, choice) for name, choice in choices.items() if choice > OUTSIDE}
+    newer = next((name for name in blamed if inputs.may_be_newer(name)), None)
     if newer:
-        because = f"what {newer} needs is not known: {puzzle.outside[newer]}"
+        because = f"what {newer} needs is not known: {inputs.outside[newer]}"
         return replace(about, newest=newest, unknown={name: because for name in about.declared if name not in newest})
-    return replace(about, newest=newest, conflict=puzzle.conflict(blamed))
+    return replace(about, newest=newest, conflict=inputs.conflict(blamed))

@@ -15,10 +15,10 @@ from holdfast.catalog.api import FOLDER, packages, released
 from holdfast.core.requirement import ProjectRequirements, Requirement
 from holdfast.core.text import Place
 from holdfast.core.versions import admits
-from holdfast.engine.resolve.puzzle import Puzzle
+from holdfast.engine.resolve.releases import OUTSIDE
 from holdfast.engine.resolve.resolution import Resolution, constraints_of
-from holdfast.engine.resolve.search import TooHardError
-from holdfast.engine.resolve.shelf import OUTSIDE
+from holdfast.engine.resolve.resolver_input import ResolverInput
+from holdfast.engine.resolve.search import SearchLimitError
 
 GIT: Final = "git+"
 NOWHERE: Final = Place("")
@@ -81,7 +81,7 @@ def _is_elsewhere(each: Requirement, lacking: set[str]) -> bool:
 @lru_cache(maxsize=64)  # scripts of one project stand on the same few lines
 def _newest_together(declared: ProjectRequirements, python: str, date: str, folder: Path) -> Mapping[str, str]:
     """Return the newest releases that fit together, whatever doubt there is about them; none where none do."""
-    puzzle = Puzzle(
+    puzzle = ResolverInput(
         wishes=constraints_of(declared.requirements, python),
         python=python,
         date=date,
@@ -91,6 +91,6 @@ def _newest_together(declared: ProjectRequirements, python: str, date: str, fold
     )
     try:
         found = puzzle.solved()
-    except TooHardError:
+    except SearchLimitError:
         found = None
     return {name: puzzle.version(name, choice) for name, choice in (found or {}).items() if not choice & OUTSIDE}

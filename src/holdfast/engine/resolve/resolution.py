@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from holdfast.core.requirement import Requirement
 from holdfast.core.versions import admits, bounds, counts, normalized, spelled
-from holdfast.engine.resolve.shelf import environment_of
+from holdfast.engine.resolve.releases import environment_of
 
 USUAL_PYTHON: Final = "3.12"
 """What runs a script that does not say: the Python of the images and notebooks in which most jobs run."""
@@ -103,7 +103,7 @@ class Constraint(NamedTuple):
 
 
 def constraints_of(requirements: Iterable[Requirement], python: str, *, limits: bool = False) -> dict[str, Constraint]:
-    """Return what is declared of each package, by importable name, in order; what does not count is left out.
+    """Return the declared constraints by importable name, in order; those that do not apply are left out.
 
     Args:
         requirements: All that are declared.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from holdfast.core.versions import can_meet
-from holdfast.engine.resolve.shelf import OUTSIDE, Choices, Era, Need, PackageReleases
+from holdfast.engine.resolve.releases import OUTSIDE, Choices, Era, Need, PackageReleases
 
 Domains = Mapping[str, Choices]
 MOST_STEPS: Final = 5_000
@@ -24,7 +24,7 @@ class Stretch(NamedTuple):
     leaves: tuple[tuple[str, Choices], ...]
 
 
-class TooHardError(Exception):
+class SearchLimitError(Exception):
     """The search has taken too many steps."""
 
 
@@ -38,7 +38,7 @@ class Search:
         oldest: Packages of which the oldest release is to be taken; of all others the newest.
     """
 
-    shelves: Mapping[str, PackageReleases]
+    release_index: Mapping[str, PackageReleases]
     others: Mapping[str, str] = field(default_factory=dict[str, str])
     oldest: frozenset[str] = frozenset()
     _steps: int = 0
@@ -51,7 +51,7 @@ class Search:
             domains: What each declared package may be, in the order of their importance.
 
         Raises:
-            TooHardError: It would take too long to tell.
+            SearchLimitError: It would take too long to tell.
         """
         narrowed = self._narrowed(domains)
         if narrowed is None or not self._others_fit(narrowed):
@@ -62,41 +62,41 @@ class Search:
         for choice in self._by_preference(undecided, narrowed[undecided]):
             self._steps += 1
             if self._steps > MOST_STEPS:
-                raise TooHardError
+                raise SearchLimitError
             found = self.first({**narrowed, undecided: choice})
             if found is not None:
                 return found
         return None
 
     def needs(self, package: str, choices: Choices) -> tuple[Need, ...]:
-        """Return what a package's one chosen release needs; nothing is known of what stands outside the history."""
+        """Return the needs of a package's one chosen release; those of releases outside the history are unknown."""
         return next((era.needs for era, _ in self._possible(package) if era.choices & choices), ())
 
     def stated(self, package: str, choices: Choices) -> tuple[Need, ...]:
         """Return the same whether or not it can be met."""
-        return next((era.needs for era in self.shelves[package].eras if era.choices & choices), ())
+        return next((era.needs for era in self.release_index[package].eras if era.choices & choices), ())
 
     def ever_needed(self, package: str) -> frozenset[str]:
         """Return the packages with a history that some release of a package needs."""
-        needs = (need.package for era in self.shelves[package].eras for need in era.needs)
-        return frozenset(name for name in needs if name in self.shelves)
+        needs = (need.package for era in self.release_index[package].eras for need in era.needs)
+        return frozenset(name for name in needs if name in self.release_index)
 
     def _possible(self, package: str) -> tuple[Stretch, ...]:
         """Return the eras of a package whose needs can be met beside what is declared of packages without a history."""
         if package not in self._stretches:
-            self._stretches[package] = tuple(self._find_possible(self.shelves[package]))
+            self._stretches[package] = tuple(self._find_possible(self.release_index[package]))
         return self._stretches[package]
 
-    def _find_possible(self, shelf: PackageReleases) -> Iterator[Stretch]:
-        for era in shelf.eras:
+    def _find_possible(self, releases: PackageReleases) -> Iterator[Stretch]:
+        for era in releases.eras:
             others = ((need.specifier, self.others[need.name]) for need in era.needs if need.name in self.others)
             if all(map(can_meet, others)):
-                known = [need for need in era.needs if need.package in self.shelves]
+                known = [need for need in era.needs if need.package in self.release_index]
                 leaves = tuple((need.package, self._left_by(need)) for need in known)
-                yield Stretch(Era(era.choices & shelf.everything, era.needs), leaves)
+                yield Stretch(Era(era.choices & releases.everything, era.needs), leaves)
 
     def _left_by(self, need: Need) -> Choices:
-        shelf = self.shelves[need.package]
+        shelf = self.release_index[need.package]
         return shelf.everything & shelf.fitting(need.specifier)
 
     def _narrowed(self, domains: Domains) -> Domains | None:
@@ -149,7 +149,7 @@ class Search:
 
 
 def _needed(stretch: Stretch, domains: Domains) -> dict[str, Choices] | None:
-    """Return what an era leaves of the domains of what it needs; None if it leaves nothing of one."""
+    """Return the domains that remain of the packages that an era needs; None if one is empty."""
     left: dict[str, Choices] = {}
     for package, choices in stretch.leaves:
         before = left.get(package, domains.get(package))

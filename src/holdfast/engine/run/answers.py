@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import convert
 
-from holdfast.core.checkpoint import Wholeness
+from holdfast.core.checkpoint import CheckpointIntegrity
 from holdfast.core.event import AttemptState, Delivered, RunState, Stage
 from holdfast.engine.run.advice import next_commands
 from holdfast.results.run import (
@@ -51,10 +51,10 @@ def run_result(run: str, state: RunState, verb: RunVerb = "run", *, supervised: 
     )
 
 
-def _delivery(state: RunState, found: Delivered) -> DeliveryResult:
-    folder = state.pushes.get(found.repository, {}).get("folder")
+def _delivery(state: RunState, delivered: Delivered) -> DeliveryResult:
+    folder = state.pushes.get(delivered.repository, {}).get("folder")
     return DeliveryResult(
-        repository=found.repository, verdict=found.verdict, because=found.because, folder=folder or None
+        repository=delivered.repository, verdict=delivered.verdict, because=delivered.because, folder=folder or None
     )
 
 
@@ -73,7 +73,7 @@ def _attempt(attempt: AttemptState) -> AttemptResult:
     )
 
 
-def verify_result(wholeness: Wholeness) -> VerifyResult:
+def verify_result(wholeness: CheckpointIntegrity) -> VerifyResult:
     """Return the result of a verification."""
     return VerifyResult(
         verb="verify",

@@ -49,7 +49,7 @@ def place_plan(plan: Plan, run: str, folder: str) -> Plan:
 
 
 def describe(job: Job | None, target: str) -> dict[str, Any]:
-    """Return what a list of runs and a report say was asked."""
+    """Return the request as a list of runs and a report describe it."""
     asked: dict[str, Any] = {"job": name_job(job, target), "target": target, "backend": "local"}
     if job:
         asked |= {"method": job.method.value, "model": job.model.path, "dataset": job.dataset.path}
@@ -57,7 +57,7 @@ def describe(job: Job | None, target: str) -> dict[str, Any]:
     return asked
 
 
-def refusals(findings: Iterable[Finding], despite: Collection[str]) -> list[Finding]:
+def blocking_findings(findings: Iterable[Finding], despite: Collection[str]) -> list[Finding]:
     """Return the findings that forbid a run: the errors that the user did not consent to."""
     return [
         finding

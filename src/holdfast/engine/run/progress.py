@@ -141,32 +141,32 @@ def advance_progress(progress: Progress, event: Event) -> Progress:
 
 
 def _speed(counted: Sequence[tuple[float, float]]) -> float | None:
-    """Return how much was done a second between the first and the last count; each is (seconds, count)."""
+    """Return the units per second between the first and the last count; each count is (seconds, units)."""
     if not counted or counted[-1][0] <= counted[0][0]:
         return None
     (start_s, before), (end_s, after) = counted[0], counted[-1]
     return (after - before) / (end_s - start_s)
 
 
-def _advance_report(progress: Progress, said: Mapping[str, Any], heard_s: float) -> Progress:
-    match said.get("event"):
+def _advance_report(progress: Progress, report: Mapping[str, Any], heard_s: float) -> Progress:
+    match report.get("event"):
         case "start":
-            return _advance_mark(progress, said, heard_s)
+            return _advance_mark(progress, report, heard_s)
         case "step":
-            return _advance_mark(_advance_metrics(progress, said), said, heard_s)
+            return _advance_mark(_advance_metrics(progress, report), report, heard_s)
         case "evaluate":
-            return _advance_metrics(progress, said)
+            return _advance_metrics(progress, report)
         case "checkpoint":
-            return replace(progress, checkpoint=said.get("path", progress.checkpoint))
+            return replace(progress, checkpoint=report.get("path", progress.checkpoint))
         case "heartbeat":
-            return replace(progress, doing=said.get("phase", ""))
+            return replace(progress, doing=report.get("phase", ""))
         case _:
             return progress
 
 
-def _advance_mark(progress: Progress, said: Mapping[str, Any], heard_s: float) -> Progress:
-    mark = ProgressPoint(said.get("at", heard_s), said.get("step") or 0, said.get("tokens"))
-    loss, trail = said.get("loss"), progress.trail
+def _advance_mark(progress: Progress, report: Mapping[str, Any], heard_s: float) -> Progress:
+    mark = ProgressPoint(report.get("at", heard_s), report.get("step") or 0, report.get("tokens"))
+    loss, trail = report.get("loss"), progress.trail
     if isinstance(loss, (int, float)) and progress.max_steps:
         trail = {**trail, min(mark.step * COLUMNS // progress.max_steps, COLUMNS - 1): loss}
     return replace(
@@ -174,21 +174,21 @@ def _advance_mark(progress: Progress, said: Mapping[str, Any], heard_s: float) -
         recent=(*progress.recent, mark)[-RECENT:],
         trail=trail,
         doing="",
-        epoch=said.get("epoch", progress.epoch),
-        memory_bytes=said.get("memory_bytes", progress.memory_bytes),
+        epoch=report.get("epoch", progress.epoch),
+        memory_bytes=report.get("memory_bytes", progress.memory_bytes),
     )
 
 
-def _advance_metrics(progress: Progress, said: Mapping[str, Any]) -> Progress:
-    news = {name: MetricValue(said.get("step") or 0, value) for name, value in measured(said)}
+def _advance_metrics(progress: Progress, report: Mapping[str, Any]) -> Progress:
+    news = {name: MetricValue(report.get("step") or 0, value) for name, value in measured(report)}
     return replace(progress, first={**news, **progress.first}, last={**progress.last, **news})
 
 
-def measured(said: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+def measured(report: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     """Yield the name and value of each number that a step or an evaluation reports; a step's loss is `loss`."""
     for name in ("loss", "grad_norm", "learning_rate"):
-        if isinstance(value := said.get(name), (int, float)):
+        if isinstance(value := report.get(name), (int, float)):
             yield name, value
-    for name, value in (said.get("metrics") or {}).items():
+    for name, value in (report.get("metrics") or {}).items():
         if isinstance(value, (int, float)):
             yield name, value

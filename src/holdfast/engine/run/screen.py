@@ -53,7 +53,7 @@ class TerminalStream:
         return finished
 
     def close(self) -> list[str]:
-        """Return what is left once nothing more can come."""
+        """Return the remaining lines at the end of the stream."""
         rows, self._rows, self._row = self._rows, [""], 0
         return self._worth_seeing([row for row in rows if row.strip()])
 
@@ -107,7 +107,7 @@ class TerminalStream:
 
 
 def lines_of(text: str) -> str:
-    r"""Return what a terminal shows of a stream in the end, a line each: of a bar that is redrawn only its last state.
+    r"""Return the lines that a terminal finally shows of a stream: of a redrawn progress bar only its last state.
 
     >>> lines_of("loading\n  50%|#####     | 1/2\r 100%|##########| 2/2\ndone")
     'loading\n 100%|##########| 2/2\ndone\n'

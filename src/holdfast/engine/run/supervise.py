@@ -148,7 +148,7 @@ def verdict(state: RunState) -> tuple[Stage, str]:
 
 
 def how_it_failed(attempt: AttemptState) -> str:
-    """Say how an attempt ended that nobody stopped and that did not succeed."""
+    """Return a description of an attempt's end that nobody requested and that is no success."""
     end = attempt.end or {}
     if attempt.because:
         return attempt.because
@@ -165,7 +165,7 @@ def how_it_failed(attempt: AttemptState) -> str:
 
 
 def _reached(attempt: AttemptState) -> str:
-    """Return how far an attempt came: `at step 4 of 9`; before its trainer said so, no step is known."""
+    """Return the step that an attempt reached: `at step 4 of 9`; empty before its trainer reported one."""
     return f"at step {attempt.steps} of {attempt.max_steps}" if attempt.max_steps else "before its first reported step"
 
 
@@ -191,13 +191,13 @@ class Dependencies:
     observe: Callable[[RunState, Sequence[Event]], None]
 
 
-def drive(run: str, limits: Limits, doors: Dependencies) -> RunState:
+def drive(run: str, limits: Limits, dependencies: Dependencies) -> RunState:
     """Carry out a run's flow against the real world until it closes, or until the person detaches.
 
     Every event is in the ledger before the flow hears of it. What others write there meanwhile, such as
     a stop from another terminal, reaches the flow as well.
     """
-    loop = _Loop(run, doors)
+    loop = _Loop(run, dependencies)
     loop.catch_up()
     flow = supervise(loop.state, limits)
     action = next(flow)
@@ -214,8 +214,8 @@ def drive(run: str, limits: Limits, doors: Dependencies) -> RunState:
 class _Loop:
     """One run's way from actions to events, and how far the ledger was read."""
 
-    def __init__(self, run: str, doors: Dependencies) -> None:
-        self._run, self._doors = run, doors
+    def __init__(self, run: str, dependencies: Dependencies) -> None:
+        self._run, self._doors = run, dependencies
         self._read = 0
         self.state = RunState()
 

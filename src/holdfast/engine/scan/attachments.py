@@ -65,7 +65,7 @@ def _signs(fewer: pl.Expr) -> Iterator[DamageSign]:
 
 
 def _count(dtype: pl.DataType, column: str) -> pl.Expr | None:
-    """Return how many images a row has; None for what is stored in a way that nobody knows."""
+    """Return the number of images per row; None for an unknown kind of storage."""
     if isinstance(dtype, pl.List):
         return pl.col(column).list.eval(_is_there(dtype.inner, pl.element())).list.sum()
     return _is_there(dtype, pl.col(column)).cast(pl.Int64)
@@ -80,8 +80,8 @@ def _is_there(dtype: object, image: pl.Expr) -> pl.Expr:
 
 
 def _places(frame: pl.DataFrame, reads: Reads) -> pl.Expr | None:
-    """Return how many images the messages of a row ask for: parts of type `image` that hold none themselves."""
-    asking = [_asked(name) for name in reads.turns if _keeps_places(frame.schema[name])]
+    """Return the number of images that the messages of a row refer to: parts of type `image` without an image of their own."""
+    asking = [_image_parts(name) for name in reads.turns if _keeps_places(frame.schema[name])]
     return pl.sum_horizontal(asking) if asking else None
 
 
@@ -98,6 +98,6 @@ def _keeps_places(dtype: pl.DataType) -> bool:
             return False
 
 
-def _asked(name: str) -> pl.Expr:
+def _image_parts(name: str) -> pl.Expr:
     places = pl.element().struct.field("content").list.eval(pl.element().struct.field("type") == "image").list.sum()
     return pl.col(name).list.eval(places).list.sum().fill_null(0)

@@ -89,7 +89,7 @@ class Reads:
 def what_is_read(
     columns: Mapping[str, Type], shape: Shape, method: str | None = None, settings: ColumnSettings = DEFAULTS
 ) -> Reads:
-    """Return what a method's trainer reads of a dataset; without a method, that which reads data of its type."""
+    """Return the columns that a method's trainer reads; without a method, those of the trainers for this type of data."""
     forms = forms_of(columns)
     reader = method or next((READERS[kind] for kind in shape.types if kind in READERS), None)
     steps = method is None and set(STEPS) <= columns.keys() and "stepwise supervision" in shape.types

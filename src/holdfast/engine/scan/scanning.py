@@ -30,7 +30,7 @@ def scan_rows(
     settings: ColumnSettings = DEFAULTS,
     whole: bool = True,
 ) -> Scan:
-    """Return what is wrong with the rows of a dataset, by what a trainer would read of them.
+    """Return the problems in the rows of a dataset that affect the columns a trainer reads.
 
     Args:
         rows: The rows, a `polars.DataFrame` a batch; read once.

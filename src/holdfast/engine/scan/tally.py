@@ -63,7 +63,7 @@ class DamageTally:
                 self.add(sign.mark, column, numbers.filter(lines), sign.detail)
 
     def marked(self) -> tuple[DamagedRows, ...]:
-        """Return what was found, in the order in which it came up."""
+        """Return the damaged rows in the order of discovery."""
         return tuple(
             DamagedRows(mark, column, count, tuple(self.first[mark, column, detail]), detail)
             for (mark, column, detail), count in self.counts.items()

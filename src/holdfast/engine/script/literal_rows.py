@@ -60,7 +60,7 @@ def _value(node: ast.expr, names: Mapping[str, Any]) -> Any:
 
 
 def _looped(loop: ast.ListComp, names: Mapping[str, Any]) -> Any:
-    """Return what a comprehension gives."""
+    """Return the value of a comprehension."""
     (part,) = loop.generators
     values = _value(part.iter, names)
     if not isinstance(values, list) or not isinstance(part.target, ast.Name) or part.ifs:

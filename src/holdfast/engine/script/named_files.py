@@ -22,7 +22,7 @@ def named_files(job: Job) -> Iterator[str]:
 
 
 def describe_file(name: str, text: str) -> NamedFile:
-    """Return what is known of a file that was read.
+    """Return the facts about a file's content.
 
     >>> describe_file("own.py", "def score(completions, answer, scale=1): ...").required
     {'score': ('completions', 'answer')}

@@ -147,7 +147,7 @@ class Training:
 
 
 def outline_reading(job: Job) -> DataLoading:
-    """Return how the job's data is read.
+    """Return the part of the script that reads the job's data.
 
     Raises:
         UsageError: There is no such built-in dataset, or the job asks for what a stream cannot give.
@@ -168,7 +168,7 @@ def outline_reading(job: Job) -> DataLoading:
 
 
 def outline_loading(job: Job) -> ModelLoading:
-    """Return how the job's model is loaded.
+    """Return the part of the script that loads the job's model.
 
     Raises:
         UsageError: There is no such built-in model.
@@ -199,7 +199,7 @@ def outline_loading(job: Job) -> ModelLoading:
 
 
 def outline_training(job: Job) -> Training:
-    """Return what the job's trainer is told.
+    """Return the part of the script that configures the job's trainer.
 
     Raises:
         UsageError: The job gives the trainer what it has keys of its own for, or no reward.

@@ -35,7 +35,7 @@ class HeaderRequirement:
 
 
 def list_requirements(job: Job) -> list[HeaderRequirement]:
-    """Return what the job's script installs: pinned, except where the job says otherwise.
+    """Return the packages that the job's script installs: pinned, except where the job states otherwise.
 
     Raises:
         UsageError: An entry of `environment.requirements` is no requirement, or asks for a TRL that is not served.
@@ -66,10 +66,10 @@ def render_header(python: str, requirements: list[HeaderRequirement]) -> str:
 
 
 def _needed(job: Job) -> set[str]:
-    return {*ALWAYS, *_asked_for(job)}
+    return {*ALWAYS, *_optional_packages(job)}
 
 
-def _asked_for(job: Job) -> Iterator[str]:
+def _optional_packages(job: Job) -> Iterator[str]:
     """Yield the packages that only some jobs need."""
     conditions = {
         "tokenizers": job.model.path in MODELS,

@@ -49,7 +49,7 @@ class DataFlow:
 
 
 def trainer_given(document: Document, argument: str) -> Any:
-    """Return what a trainer of TRL is given as its data; None where there is none."""
+    """Return the data passed to a trainer of TRL; None where there is none."""
     trainer = document.call("trainer")
     if trainer is None or trainer.package != "trl":
         return None
@@ -78,10 +78,10 @@ def trace(document: Document, argument: str) -> DataFlow:
         value = call.receiver
 
 
-def _changes(document: Document, made: CallResult) -> Iterator[Call]:
+def _changes(document: Document, result: CallResult) -> Iterator[Call]:
     """Yield the calls that change something in place."""
     calls = (call for call in document.calls if call.name in IN_PLACE)
-    return (call for call in calls if call.receiver is not None and call.receiver.key == made.key)
+    return (call for call in calls if call.receiver is not None and call.receiver.key == result.key)
 
 
 def _unknown(document: Document, because: str) -> SourceError:
@@ -89,7 +89,7 @@ def _unknown(document: Document, because: str) -> SourceError:
 
 
 def written_rows(call: Call) -> Dataset:
-    """Return what is known of rows that a call is given as literals.
+    """Return the facts about literal rows in a call.
 
     Raises:
         SourceError: They are computed.
@@ -109,7 +109,7 @@ def written_rows(call: Call) -> Dataset:
 
 
 def after(data: Dataset, steps: tuple[Call, ...]) -> Dataset:
-    """Return what is known of data after some steps; how many rows are left is not."""
+    """Return the facts about data after some steps; the number of rows left is unknown."""
     names = {name: name for name in data.columns}
     for step in steps:
         change = reshaped(step)
@@ -127,7 +127,7 @@ Names = dict[str, str]
 
 
 def reshaped(step: Call) -> Callable[[Names], Names] | None:
-    """Return what a method does to the names of the columns; None where that is not known."""
+    """Return a method's effect on the column names; None where that is unknown."""
     if step.name in KEEPING:
         return dict
     given = [*step.positional, *step.arguments.values()]

@@ -34,7 +34,7 @@ def tokenize_rows(
     limit: int | None = None,
     of: int | None = None,
 ) -> Tokens:
-    """Return what the tokenizer makes of the rows, as the trainer of a recipe has it.
+    """Return the tokens of the rows, as the trainer of a recipe makes them.
 
     Only a few thousand rows are held at a time, and four bytes of each.
 
@@ -142,8 +142,8 @@ class RowNumbers:
 class TokenTally:
     """What was seen of the tokens of the rows so far."""
 
-    def __init__(self, sight: TokenizationContext, recipe: Recipe, tokenizer: Tokenizer) -> None:
-        self.sight, self._recipe, self._tokenizer = sight, recipe, tokenizer
+    def __init__(self, context: TokenizationContext, recipe: Recipe, tokenizer: Tokenizer) -> None:
+        self.sight, self._recipe, self._tokenizer = context, recipe, tokenizer
         self._specials = frozenset(tokenizer.special)
         self._stops = frozenset(tokenizer.stops)
         self._starts = [tokenizer.bos_id] * 2 if tokenizer.bos_id is not None else None
@@ -290,7 +290,7 @@ class TokenTally:
         )
 
     def _count_units(self) -> tuple[int, float | None]:
-        """Return what an epoch goes over, of the rows seen, and how full packs are."""
+        """Return the number of units in an epoch, of the rows read, and the average fill of packs."""
         if self._recipe.packing and self._recipe.max_length:
             return pack_lengths(self._units, self._recipe.max_length, self._recipe.packing)
         return self._kept, None

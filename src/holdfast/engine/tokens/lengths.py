@@ -9,7 +9,7 @@ FIRST_BOUND = 16
 
 
 def count_lengths(lengths: Sequence[int]) -> Lengths:
-    """Return how long rows are.
+    """Return the statistics of row lengths.
 
     Args:
         lengths: Tokens of each row, in any order.

@@ -14,7 +14,7 @@ ROWS_AT_ONCE = 1000
 
 
 def pack_lengths(lengths: Sequence[int], size: int, strategy: Strategy) -> tuple[int, float]:
-    """Return how many packs rows make, and the share of the packs' tokens that are rows.
+    """Return the number of packs that rows make, and the share of the packs' tokens that rows fill.
 
     Args:
         lengths: Tokens of each row, in the order of the rows.
@@ -51,7 +51,7 @@ def _split(length: int, size: int) -> Iterator[int]:
 
 
 def _count_bins(lengths: Iterable[int], size: int) -> int:
-    """Return how many bins are opened where each part goes, longest first, where it leaves the least space."""
+    """Return the number of bins opened where each part goes, longest first, where it leaves the least space."""
     spaces: list[int] = []
     opened = 0
     for length in sorted(lengths, reverse=True):

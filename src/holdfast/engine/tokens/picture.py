@@ -80,7 +80,7 @@ def _bars(tokens: TokenReport) -> Iterator[Bar]:
 
 
 def role_of(piece: TokenPiece) -> str:
-    """Return what becomes of a piece."""
+    """Return the role of a piece."""
     return ("learned" if piece.learned else "context") if piece.kept else "cut"
 
 
@@ -102,7 +102,7 @@ def draw_row(row: MaskedRow) -> SamplePicture:
     )
 
 
-def tell_figures(tokens: TokenReport) -> tuple[tuple[str, str, str], ...]:
+def figure_lines(tokens: TokenReport) -> tuple[tuple[str, str, str], ...]:
     """Return the figures that go above a picture: name, value, and a note."""
     rows = tokens.rows
     sample = f"of {tokens.of}" if tokens.of is not None and tokens.of > rows else ""
@@ -127,5 +127,5 @@ def render_page(title: str, tokens: TokenReport, rows: Sequence[MaskedRow] = ())
     """Return the pictures as one HTML page. It needs nothing beside itself: no network, no script, no font."""
     views = tuple(draw_row(row) for row in rows)
     template = TEMPLATES.get_template("tokens.html.jinja")
-    figures = tell_figures(tokens)
+    figures = figure_lines(tokens)
     return template.render(title=title, tokens=tokens, bars=draw_bars(tokens), views=views, figures=figures)

@@ -67,13 +67,13 @@ class Prepared:
 
 
 def prepare_rows(
-    numbered: Iterable[tuple[int, Row]], sight: TokenizationContext, recipe: Recipe, tokenizer: Tokenizer
+    numbered: Iterable[tuple[int, Row]], context: TokenizationContext, recipe: Recipe, tokenizer: Tokenizer
 ) -> Prepared:
     """Return the ids of some rows, as the trainer of a recipe makes them.
 
     Args:
         numbered: The rows, each with its number.
-        sight: What the first row of all told.
+        context: What the first row of all told.
         recipe: How the trainer makes tokens.
         tokenizer: The model's.
     """
@@ -84,10 +84,10 @@ def prepare_rows(
             if made := list(_given_ids(number, row)):
                 done.sequences += made
             else:
-                asked += read_row(number, row, sight, recipe, tokenizer.eos)
+                asked += read_row(number, row, context, recipe, tokenizer.eos)
         except Exception as error:  # noqa: BLE001 - whatever TRL raises on a row is what is told of it
             done.failed[number] = name_error(error)
-    done.sequences += _encoded(asked, sight, recipe, tokenizer, done.failed)
+    done.sequences += _encoded(asked, context, recipe, tokenizer, done.failed)
     return done
 
 
@@ -101,7 +101,7 @@ def name_error(error: Exception) -> str:
 
 
 def shared_prefix(some: Sequence[int], others: Sequence[int]) -> int:
-    """Return how many ids two lists begin with in common.
+    """Return the length of the common prefix of two lists of ids.
 
     >>> shared_prefix([1, 2, 3], [1, 2, 4, 5])
     2
@@ -132,15 +132,15 @@ def _made_mask(row: Row, ids: list[int]) -> list[int] | None:
 
 
 def _encoded(
-    asked: Sequence[TokenizationRequest],
-    sight: TokenizationContext,
+    requests: Sequence[TokenizationRequest],
+    context: TokenizationContext,
     recipe: Recipe,
     tokenizer: Tokenizer,
     failed: dict[int, str],
 ) -> list[Sequenced]:
     """Return the ids of what is asked; a row that the template or the tokenizer raises on goes to `failed`."""
-    chats = [each for each in asked if each.is_chat]
-    texts = [each for each in asked if not each.is_chat]
+    chats = [each for each in requests if each.is_chat]
+    texts = [each for each in requests if not each.is_chat]
     wholes: dict[int, Made] = {}
     prompts: dict[int, list[int]] = {}
     for options, group in same_options(chats):
@@ -151,32 +151,32 @@ def _encoded(
     begun = [each for each in texts if each.prompt is not None]
     prompts |= _tried(begun, partial(_prompts, tokenizer=tokenizer), failed)
     return [
-        _sequence(each, wholes[id(each)], prompts.get(id(each)), learns=sight.learns_prompts)
-        for each in asked
+        _sequence(each, wholes[id(each)], prompts.get(id(each)), learns=context.learns_prompts)
+        for each in requests
         if each.row not in failed
     ]
 
 
-def _sequence(asked: TokenizationRequest, made: Made, prompt: list[int] | None, *, learns: bool) -> Sequenced:
+def _sequence(request: TokenizationRequest, made: Made, prompt: list[int] | None, *, learns: bool) -> Sequenced:
     ids, mask, lost = made
     begun = shared_prefix(prompt, ids) if prompt is not None else 0
     diverged = prompt is not None and begun < len(prompt)
-    return Sequenced(asked.row, asked.part, ids, 0 if learns else begun, mask, begun, diverged, lost)
+    return Sequenced(request.row, request.part, ids, 0 if learns else begun, mask, begun, diverged, lost)
 
 
-def _texts(asked: Sequence[TokenizationRequest], *, tokenizer: Tokenizer) -> list[Made]:
-    return [(ids, None, None) for ids in tokenizer.encode([each.whole for each in asked], special=True)]
+def _texts(requests: Sequence[TokenizationRequest], *, tokenizer: Tokenizer) -> list[Made]:
+    return [(ids, None, None) for ids in tokenizer.encode([each.whole for each in requests], special=True)]
 
 
-def _prompts(asked: Sequence[TokenizationRequest], *, tokenizer: Tokenizer) -> list[list[int]]:
-    return tokenizer.encode([each.prompt for each in asked], special=True)
+def _prompts(requests: Sequence[TokenizationRequest], *, tokenizer: Tokenizer) -> list[list[int]]:
+    return tokenizer.encode([each.prompt for each in requests], special=True)
 
 
 def _chats(
-    asked: Sequence[TokenizationRequest], *, options: Mapping[str, Any], recipe: Recipe, tokenizer: Tokenizer
+    requests: Sequence[TokenizationRequest], *, options: Mapping[str, Any], recipe: Recipe, tokenizer: Tokenizer
 ) -> list[Made]:
-    turns = [_spoken(each.whole) for each in asked]
-    opens = {"add_generation_prompt": True} if asked and asked[0].opens else {}
+    turns = [_spoken(each.whole) for each in requests]
+    opens = {"add_generation_prompt": True} if requests and requests[0].opens else {}
     given = {**opens, **options}
     rendered = tokenizer.render(turns, given)
     lost = [
@@ -190,9 +190,9 @@ def _chats(
 
 
 def _openings(
-    asked: Sequence[TokenizationRequest], *, options: Mapping[str, Any], tokenizer: Tokenizer
+    requests: Sequence[TokenizationRequest], *, options: Mapping[str, Any], tokenizer: Tokenizer
 ) -> list[list[int]]:
-    rendered = tokenizer.render([_spoken(each.prompt) for each in asked], {"add_generation_prompt": True, **options})
+    rendered = tokenizer.render([_spoken(each.prompt) for each in requests], {"add_generation_prompt": True, **options})
     return tokenizer.encode(rendered, special=False)
 
 
@@ -204,20 +204,20 @@ def _spoken(turns: list[Any]) -> list[Any]:
 
 
 def _tried(
-    asked: Sequence[TokenizationRequest],
+    requests: Sequence[TokenizationRequest],
     make: Callable[[Sequence[TokenizationRequest]], Sequence[T]],
     failed: dict[int, str],
 ) -> dict[int, T]:
-    """Return what is made of all, by identity; where that raises, of one after another, so that those are told."""
-    if not asked:
+    """Return the results by identity; where the batch raises, they are made one by one to find the items that fail."""
+    if not requests:
         return {}
     try:
-        return {id(each): made for each, made in zip(asked, make(asked), strict=True)}
+        return {id(each): made for each, made in zip(requests, make(requests), strict=True)}
     except Exception as error:  # noqa: BLE001 - templates are programs, and raise what they like
-        if len(asked) == 1:
-            failed.setdefault(asked[0].row, name_error(error))
+        if len(requests) == 1:
+            failed.setdefault(requests[0].row, name_error(error))
             return {}
     made: dict[int, T] = {}
-    for each in asked:
+    for each in requests:
         made |= _tried([each], make, failed)
     return made

@@ -80,7 +80,7 @@ def columns_of(recipe: Recipe) -> tuple[str, ...]:
 
 
 def look_at(first: Row, recipe: Recipe) -> TokenizationContext:
-    """Return what a trainer concludes from the first row.
+    """Return the trainer's conclusions from the first row.
 
     Raises:
         Exception: What TRL raises on such a row.
@@ -114,14 +114,14 @@ def is_conversational(row: Row) -> bool:
 
 
 def read_row(
-    number: int, row: Row, sight: TokenizationContext, recipe: Recipe, eos: str | None
+    number: int, row: Row, context: TokenizationContext, recipe: Recipe, eos: str | None
 ) -> list[TokenizationRequest]:
-    """Return what the trainer makes tokens of for one row: two of a pair, else one.
+    """Return the texts that the trainer tokenizes for one row: two for a pair, else one.
 
     Args:
         number: The row's, counted from 0.
         row: Its values.
-        sight: What the first row told.
+        context: What the first row told.
         recipe: How the trainer makes tokens.
         eos: The token that ends a text.
 
@@ -133,12 +133,12 @@ def read_row(
         return [TokenizationRequest(row=number, part="prompt", whole=row["prompt"], options=options, opens=True)]
     options = _options_of(row)
     if recipe.method is Method.SFT:
-        return [_read_tuned(number, _renamed(row) if sight.renames else row, sight, recipe, eos)]
+        return [_read_tuned(number, _renamed(row) if context.renames else row, context, recipe, eos)]
     if recipe.method is Method.REWARD:
-        return [_read_judged(number, row, part, sight, eos) for part in ("chosen", "rejected")]
+        return [_read_judged(number, row, part, context, eos) for part in ("chosen", "rejected")]
     pair = row if "prompt" in row else {**row, **extract_prompt(row["chosen"], row["rejected"])}
     parts = ("chosen", "rejected") if "chosen" in pair and "rejected" in pair else ("completion",)
-    ended = {part: _ended(pair[part], eos) if sight.adds_end else pair[part] for part in parts}
+    ended = {part: _ended(pair[part], eos) if context.adds_end else pair[part] for part in parts}
     prompt = pair["prompt"]
     return [
         TokenizationRequest(row=number, part=part, whole=prompt + ended[part], prompt=prompt, options=options)
@@ -147,7 +147,7 @@ def read_row(
 
 
 def extract_prompt(chosen: Sequence[Any], rejected: Sequence[Any]) -> dict[str, Sequence[Any]]:
-    """Return what two answers begin with in common as their prompt, and the rest of each.
+    """Return the common beginning of two answers as their prompt, and the rest of each.
 
     >>> extract_prompt("The sky is blue.", "The sky is green.")
     {'prompt': 'The sky is', 'chosen': ' blue.', 'rejected': ' green.'}
@@ -165,22 +165,26 @@ def extract_prompt(chosen: Sequence[Any], rejected: Sequence[Any]) -> dict[str, 
 
 
 def _read_tuned(
-    number: int, row: Row, sight: TokenizationContext, recipe: Recipe, eos: str | None
+    number: int, row: Row, context: TokenizationContext, recipe: Recipe, eos: str | None
 ) -> TokenizationRequest:
     if "prompt" in row:
         answer = row["completion"]
-        ends = sight.adds_end and (recipe.text_field not in row or row[recipe.text_field].endswith(eos))
+        ends = context.adds_end and (recipe.text_field not in row or row[recipe.text_field].endswith(eos))
         prompt, answer = row["prompt"], _ended(answer, eos) if ends else answer
         options = _options_of(row) if isinstance(row["prompt"], list) else {}
         return TokenizationRequest(row=number, part="completion", whole=prompt + answer, prompt=prompt, options=options)
     if is_conversational(row):
         return TokenizationRequest(row=number, part="messages", whole=row["messages"], options=_options_of(row))
     text = row[recipe.text_field]
-    return TokenizationRequest(row=number, part=recipe.text_field, whole=_ended(text, eos) if sight.adds_end else text)
+    return TokenizationRequest(
+        row=number, part=recipe.text_field, whole=_ended(text, eos) if context.adds_end else text
+    )
 
 
-def _read_judged(number: int, row: Row, part: str, sight: TokenizationContext, eos: str | None) -> TokenizationRequest:
-    answer = _ended(row[part], eos) if sight.adds_end else row[part]
+def _read_judged(
+    number: int, row: Row, part: str, context: TokenizationContext, eos: str | None
+) -> TokenizationRequest:
+    answer = _ended(row[part], eos) if context.adds_end else row[part]
     whole = row["prompt"] + answer if "prompt" in row else answer
     return TokenizationRequest(row=number, part=part, whole=whole, options=_options_of(row))
 
@@ -222,10 +226,10 @@ def _keyed(turn: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     return {name: value for name, value in turn.items() if name not in names} | moved
 
 
-def same_options(asked: Iterable[TokenizationRequest]) -> list[tuple[Mapping[str, Any], list[TokenizationRequest]]]:
-    """Return what is asked in groups that the chat template is given the same for."""
+def same_options(requests: Iterable[TokenizationRequest]) -> list[tuple[Mapping[str, Any], list[TokenizationRequest]]]:
+    """Return the requests grouped by the options for the chat template."""
     groups: dict[str, tuple[Mapping[str, Any], list[TokenizationRequest]]] = {}
-    for each in asked:
+    for each in requests:
         plain = not each.options or each.options == {"tools": None}
         key = "" if plain else json.dumps(each.options, sort_keys=True, default=repr)
         groups.setdefault(key, (each.options, []))[1].append(each)

@@ -79,7 +79,7 @@ class Recipe:
 
 
 def read_recipe(job: Document, *, processes: int = 1, api: Api | None = None) -> Recipe:
-    """Return how the trainer of a job makes tokens of its rows.
+    """Return the recipe by which the trainer of a job tokenizes its rows.
 
     Args:
         job: A job file, or what a dataset alone is asked about; it names a method.

@@ -30,7 +30,7 @@ class TemplateLoss:
 
 
 def find_lost(turns: Sequence[Any], text: str, render: Render) -> TemplateLoss | None:
-    """Return what a template lost of a conversation; None where every message is there.
+    """Return the messages of a conversation that a template drops; None where every message is in the text.
 
     Args:
         turns: The messages.

@@ -91,7 +91,7 @@ class Expressions:
                 return self._settled(node)
 
     def _settled(self, node: ast.Name | ast.Attribute) -> ast.expr:
-        """Return what a module's name stands for: a constant, or the values of an enum's members."""
+        """Return the expression that a module's name stands for: a constant, or the values of an enum's members."""
         match node:
             case ast.Name() if members := self.names.enum(node):
                 return ast.List([ast.Constant(each) for each in members.values()], ast.Load())
@@ -219,7 +219,7 @@ class Expressions:
         return _or_unknown(ast.Subscript(self.reduced(node.value), self.reduced(node.slice), ast.Load()))
 
     def comprehension(self, node: ast.GeneratorExp | ast.ListComp | ast.SetComp) -> ast.expr:
-        """Return what is made of each element of one list."""
+        """Return the list of results for the elements of one list."""
         match node.generators:
             case [ast.comprehension(target=ast.Name(id=name) as target, iter=items, ifs=[])]:
                 inside = Expressions(self.names, {*self.locals, name}, self.settled)

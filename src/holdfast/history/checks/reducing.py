@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from holdfast.history.checks.expressions import Expressions, Names
-from holdfast.history.checks.slices import sliced, tells
+from holdfast.history.checks.slices import may_raise_or_warn, sliced
 from holdfast.history.checks.targets import (
     checks_itself,
     forgotten,
@@ -70,7 +70,7 @@ def reduce_checks(cls: ast.ClassDef, method: ast.FunctionDef, names: Names) -> s
     for hook in hooks:  # a base may call it
         known = {each.name for each in kept}
         kept += [each for each in _with_helpers(cls, methods, hook, names) if each.name not in known]
-    if not cls.bases and not any(map(tells, kept)):
+    if not cls.bases and not any(map(may_raise_or_warn, kept)):
         return None
     return "\n".join(ast.unparse(ast.fix_missing_locations(each)) for each in kept)
 

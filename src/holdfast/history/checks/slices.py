@@ -58,7 +58,7 @@ def _live(body: Iterable[ast.stmt], *, certain: bool) -> Iterator[ast.stmt]:
 
 def _without_harmless(main: str, functions: Functions) -> Functions:
     """Take away the methods that raise nothing, and forget what they change where they are called."""
-    raising = {name for name, each in functions.items() if tells(each)}
+    raising = {name for name, each in functions.items() if may_raise_or_warn(each)}
     while more := {name for name, each in functions.items() if name not in raising and _called([each]) & raising}:
         raising |= more
     changed = {
@@ -88,7 +88,7 @@ def _forgetting(body: Iterable[ast.stmt], changed: Mapping[str, Sequence[str]]) 
                 yield node
 
 
-def tells(function: ast.FunctionDef) -> bool:
+def may_raise_or_warn(function: ast.FunctionDef) -> bool:
     """True if a function may raise or warn, or ask its base to."""
     return any(isinstance(each, ast.Raise) or _is_super(each) or _is_warning(each) for each in ast.walk(function))
 

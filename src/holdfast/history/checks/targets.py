@@ -31,7 +31,7 @@ def _is_holder(node: ast.expr) -> bool:
 
 
 def targets(node: ast.AST) -> Iterator[ast.expr]:
-    """Yield what statements give a value, those within them too."""
+    """Yield the targets that statements assign to, those within them too."""
     for each in ast.walk(node):
         match each:
             case ast.Assign(targets=targets) | ast.Delete(targets=targets):
@@ -88,7 +88,7 @@ def right_side(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> tuple[ast.ex
 
 
 def matched(target: ast.expr, item: ast.expr) -> Iterator[tuple[str, ast.expr]]:
-    """Yield what a loop over a written list gives its names in one round."""
+    """Yield the values that a loop over a literal list gives its names in one round."""
     match target, item:
         case ast.Name(id=name), _:
             yield name, item

@@ -40,7 +40,7 @@ class Node:
 
 
 def put_module(node: Node, index: int, entry: ModuleEntry) -> None:
-    """Say what names a module has in a release."""
+    """Record the names that a module has in a release."""
     node.put(index, star=entry.dynamic)
     for name, home in entry.names.items():
         node.part("names", _placed(name, home)).put(index)
@@ -57,7 +57,7 @@ def _placed(name: str, home: str) -> tuple[str, str]:
 
 
 def put_callee(node: Node, index: int, callee: Callee, **more: Any) -> None:
-    """Say what something takes in a release."""
+    """Record the parameters of a callee in a release."""
     node.put(
         index,
         o=" ".join(callee.parameters),
@@ -72,7 +72,7 @@ def put_callee(node: Node, index: int, callee: Callee, **more: Any) -> None:
 
 
 def put_class(node: Node, index: int, entry: ClassEntry) -> None:
-    """Say what a class takes in a release."""
+    """Record the parameters of a class in a release."""
     put_callee(node, index, entry, k=entry.kind, b=entry.bases, ancestors=entry.ancestors)
     for name, method in entry.methods.items():
         put_callee(node.part("m", name), index, method)

@@ -14,7 +14,7 @@ PARAMETER: Final = (*OWN, "h")
 
 
 def read_about(about: Mapping[str, Any], newest: int) -> Node:
-    """Return what a package says of itself."""
+    """Return the metadata of a package."""
     spans = [(0, newest)]
     node = Node(_existing(spans))
     for key in ("python", "requires", "extras"):
@@ -23,7 +23,7 @@ def read_about(about: Mapping[str, Any], newest: int) -> Node:
 
 
 def read_node(head: str, data: Mapping[str, Any], newest: int) -> Node:
-    """Return what stands behind a head."""
+    """Return the entry under a head."""
     match head[0]:
         case "m":
             return _read_module(data, newest)

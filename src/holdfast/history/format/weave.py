@@ -17,7 +17,7 @@ class Weave:
     lines: list[tuple[Column, str]] = field(default_factory=list[tuple[Column, str]])
 
     def put(self, index: int, text: str) -> None:
-        """Say what the text is in a release that has none yet."""
+        """Record the text for a release that has none yet."""
         new = text.split("\n")
         woven: list[tuple[Column, str]] = []
         matcher = SequenceMatcher(None, [line for _, line in self.lines], new, autojunk=False)

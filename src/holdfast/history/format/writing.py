@@ -34,7 +34,7 @@ Heads = Mapping[str, Node]
 
 
 def write_node(head: str, node: Node, newest: int, heads: Heads) -> dict[str, Any]:
-    """Return what stands behind a head.
+    """Return the entry under a head.
 
     Args:
         head: Such as `c trl.trainer.sft_config.SFTConfig`.

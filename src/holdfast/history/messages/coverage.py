@@ -32,10 +32,10 @@ MODULES: Final[Mapping[str, re.Pattern[str]]] = {
 TESTS: Final = re.compile(r"\.bak$|\.(tests?|test_utils|testing_utils|testing|_testing)(\.|$)|_tf_|_flax_|_tf$|_flax$")
 
 
-def tells(package: str, module: str) -> bool:
+def keeps_messages(package: str, module: str) -> bool:
     """True if a module's messages are kept.
 
-    >>> tells("transformers", "transformers.trainer"), tells("transformers", "transformers.models.bert.modeling_bert")
+    >>> keeps_messages("transformers", "transformers.trainer"), keeps_messages("transformers", "transformers.models.bert.modeling_bert")
     (True, False)
     """
     return package in MODULES and MODULES[package].fullmatch(module) is not None and not TESTS.search(module)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from holdfast.catalog.messages.templates import MessageTemplate
-from holdfast.history.messages.coverage import tells
+from holdfast.history.messages.coverage import keeps_messages
 from holdfast.history.messages.templates import templates_of
 from holdfast.history.modules import Constant, PackageModules
 from holdfast.history.values import dotted
@@ -28,7 +28,7 @@ LOGGERS: Final = frozenset({"logger", "logging", "log", "_logger", "LOGGER"})
 COMPUTED: Final = ast.List([])
 """Stands for any expression that is no text."""
 SPELLED: Final[Mapping[str, str]] = {"EnvironmentError": "OSError", "IOError": "OSError"}
-"""Older names of an exception: a traceback tells the one that it has."""
+"""Older names of an exception: a traceback names the one that it has."""
 WARN: Final = frozenset({"warnings.warn", "warn"})
 WARNING: Final = "UserWarning"
 """What `warnings.warn` warns of where nothing else is said."""
@@ -44,7 +44,7 @@ def read_messages(package: str, sources: Mapping[str, bytes]) -> set[MessageTemp
     modules = PackageModules(package, sources)
     found: set[MessageTemplate] = set()
     for module in modules.files:
-        read = modules.module(module) if tells(package, module) else None
+        read = modules.module(module) if keeps_messages(package, module) else None
         if read and read.tree:
             found.update(_StatementReader(modules, module).read(read.tree.body, _Place()))
     return found
@@ -80,26 +80,26 @@ class _StatementReader:
                     inside = {**place.assigned, **_assigned(statement)}
                     yield from self.read(statement.body, _Place((*place.names, name), inside, place.error))
                 case _:
-                    yield from self._said(statement, place)
+                    yield from self._messages(statement, place)
                     for block in _blocks(statement):
                         yield from self.read(block, place)
 
-    def _said(self, statement: ast.stmt, place: _Place) -> Iterator[MessageTemplate]:
-        for kind, node, percent in _tellings(statement, place.error):
+    def _messages(self, statement: ast.stmt, place: _Place) -> Iterator[MessageTemplate]:
+        for kind, node, percent in _statement_messages(statement, place.error):
             for template in templates_of(node, lambda name: self._values(name, place), percent=percent):
                 home = self.module.partition(".")[2]
                 yield MessageTemplate(kind, template, f"{home}:{'.'.join(place.names)}")
 
     def _values(self, name: str, place: _Place) -> Iterable[ast.expr]:
-        """Return what a name may stand for: what the function puts into it, or a constant of the module."""
+        """Return the expressions that a name may stand for: those that the function assigns to it, or a constant of the module."""
         if name in place.assigned:
             return place.assigned[name]
         found = self.package.resolve(self.module, name) if name.isupper() or name[:1] == "_" else None
         return (found.value,) if isinstance(found, Constant) else ()
 
 
-def _tellings(statement: ast.stmt, error: str) -> Iterator[tuple[str, ast.expr, bool]]:
-    """Yield what a statement says: the kind, the message, and whether a logger puts values into it."""
+def _statement_messages(statement: ast.stmt, error: str) -> Iterator[tuple[str, ast.expr, bool]]:
+    """Yield the messages of a statement: the kind, the message, and whether a logger formats values into it."""
     match statement:
         case ast.Raise(exc=ast.Call(func=raised, args=[message, *_])):
             yield SPELLED.get(_last(raised), _last(raised)), message, False

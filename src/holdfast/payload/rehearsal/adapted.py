@@ -59,7 +59,7 @@ def look(final: Sequence[Path], trainings: Sequence[Mapping[str, Any]], order: P
                 tell.doubt("user-code-error", "export", f"{because}. {MERGED}")
 
 
-def is_of_another_task(folder: Path, trained: Mapping[str, Any], tell: EventWriter) -> bool:
+def is_for_another_task(folder: Path, trained: Mapping[str, Any], tell: EventWriter) -> bool:
     """True if an adapter of a language model says that it is one of a classifier, and tell of it: it holds no head.
 
     Args:
@@ -122,13 +122,13 @@ def _base_class(config: Any, name: str) -> Any:
 
 
 def _labels(folder: Path) -> int:
-    """Return how many labels the head has that was saved with an adapter: one where none was."""
+    """Return the number of labels of the head that was saved with an adapter: one where none was."""
     heads = {key: each.shape[0] for key, each in _read(folder / FILE) if HEAD.search(key) and ".lora_" not in key}
     return int(heads[max(heads)]) if heads else 1  # `out_proj` comes after `dense`
 
 
 def _embedded(model: Any, folder: Path) -> int | None:
-    """Return how many tokens an adapter was saved with embeddings of; None where it has none of its own."""
+    """Return the number of tokens whose embeddings an adapter was saved with; None where it has none of its own."""
     name = next((name for name, each in model.named_modules() if each is model.get_input_embeddings()), None)
     if name is None or not (folder / FILE).is_file():
         return None

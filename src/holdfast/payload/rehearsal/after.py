@@ -41,7 +41,7 @@ def look(order: PartRequest, tell: EventWriter) -> None:
         adapted.look(final, trainings, order, tell)
         look_at_bodies(final, trained, tell)
     for folder in final[:MOST]:
-        if trained is not None and adapted.is_of_another_task(folder, trained, tell):
+        if trained is not None and adapted.is_for_another_task(folder, trained, tell):
             continue
         model = load(folder, tell)
         if model is not None:
@@ -57,7 +57,7 @@ def find_models(base: Path) -> list[Path]:
 
 
 def read_facts(order: PartRequest) -> list[Mapping[str, Any]]:
-    """Return what this process has told of what the script asked for."""
+    """Return the facts that this process has recorded about the script's requests."""
     path = Path(order.folder, "rehearsal.jsonl")
     told = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
     return [each for each in told if each["event"] == "fact"]

@@ -14,7 +14,7 @@ class Library:
         self._module = name
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the module has by a name.
+        """Return an attribute of the module.
 
         Raises:
             ImportError: The module cannot be imported here.

@@ -279,7 +279,7 @@ def _has_gradient(tensor: Any) -> bool:
 
 
 def _distance(batch: ModelInput, targets: Any) -> int | None:
-    """Return how far the tokens are from the positions that are trained to predict them; None where no one distance is clear.
+    """Return the distance from the tokens to the positions that are trained to predict them; None where it is not the same for most.
 
     Told from positions whose own token and the next two are different: text that repeats itself says nothing.
     """

@@ -108,15 +108,15 @@ class EventWriter:
             self.write("failed", stage=self.stage, error=f"{type(error).__name__}: {error}"[:2000])
 
     def fact(self, about: str, **fields: Any) -> None:
-        """Tell what the script asked a library for."""
+        """Record a request of the script to a library."""
         self.write("fact", about=about, stage=self.stage, **fields)
 
-    def shrunk(self, what: str, asked: Any, given: Any) -> None:
-        """Tell what was made smaller, once."""
-        self._once("shrunk", what, asked=asked, given=given)
+    def shrunk(self, what: str, requested: Any, given: Any) -> None:
+        """Record something that was made smaller, once."""
+        self._once("shrunk", what, asked=requested, given=given)
 
     def not_rehearsed(self, what: str, because: str) -> None:
-        """Tell what cannot be shown here and what would show it, once."""
+        """Record something that a rehearsal cannot show, and a way to test it, once."""
         if self._heard is not None:
             self._heard.append(what)
         self._once("not_rehearsed", what, because=because)

@@ -28,8 +28,8 @@ def _watch(owner: Any, tell: EventWriter) -> None:
 class _Enough:
     """Says when texts are long enough."""
 
-    def __init__(self, asked: Any, tell: EventWriter) -> None:
-        self._asked, self._tell, self._start = asked, tell, -1
+    def __init__(self, requested: Any, tell: EventWriter) -> None:
+        self._asked, self._tell, self._start = requested, tell, -1
 
     def __call__(self, input_ids: Any, _scores: Any, **_: Any) -> Any:
         """Return for each text whether it is to end here; it is asked after each token."""

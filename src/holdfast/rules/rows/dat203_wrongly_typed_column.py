@@ -16,7 +16,7 @@ that `dataset.map` names.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.data.scanned import damaged, found, holds_messages, tell
+from holdfast.catalog.data.scanned import damaged, found, holds_messages, rows_phrase
 from holdfast.core.columns import STRING, ListOf, Scalar, Struct
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
@@ -32,15 +32,15 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
         if marked.column == "label" and marked.detail == "number":
             yield found(
                 marked,
-                tell(scan, marked, "{has} a `label` other than 0 and 1, which counts as true"),
+                rows_phrase(scan, marked, "{has} a `label` other than 0 and 1, which counts as true"),
                 severity=Severity.WARNING,
             )
         elif marked.detail.startswith(INSIDE) and holds_messages(scan, marked.column):
             kind = marked.detail.removeprefix(INSIDE)
-            message = tell(scan, marked, f"{{has}} {kind} for the `content` of a message in `{marked.column}`")
+            message = rows_phrase(scan, marked, f"{{has}} {kind} for the `content` of a message in `{marked.column}`")
             yield found(marked, message, severity=Severity.WARNING)
         else:
-            yield found(marked, tell(scan, marked, f"{{has}} {marked.detail} in `{marked.column}`"))
+            yield found(marked, rows_phrase(scan, marked, f"{{has}} {marked.detail} in `{marked.column}`"))
 
 
 JOB = """

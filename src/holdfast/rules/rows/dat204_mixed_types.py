@@ -14,7 +14,7 @@ There is no automatic fix: only you know what the odd rows were to be.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.data.scanned import damaged, found, tell
+from holdfast.catalog.data.scanned import damaged, found, rows_phrase
 from holdfast.core.columns import STRING, Scalar
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
@@ -24,7 +24,7 @@ from holdfast.core.scan import DamagedRows, Scan
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to each column."""
     for marked in damaged(job, scan, "mixed-types"):
-        yield found(marked, tell(scan, marked, f"{{is_}} of another type in `{marked.column}`"))
+        yield found(marked, rows_phrase(scan, marked, f"{{is_}} of another type in `{marked.column}`"))
 
 
 JOB = """

@@ -18,7 +18,7 @@ There is no automatic fix: leave the rows out.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.data.scanned import damaged, found, holds_messages, share, tell
+from holdfast.catalog.data.scanned import damaged, found, holds_messages, rows_phrase, share
 from holdfast.core.columns import STRING, ListOf, Struct
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
@@ -32,7 +32,7 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to each column."""
     for marked in damaged(job, scan, "empty"):
         what = "an empty list" if holds_messages(scan, marked.column) else "nothing but white space"
-        message = tell(scan, marked, f"{{has}} {what} in `{marked.column}`")
+        message = rows_phrase(scan, marked, f"{{has}} {what} in `{marked.column}`")
         yield found(marked, message, severity=_severity(job, scan, marked))
 
 

@@ -15,7 +15,7 @@ what Python printed.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.data.scanned import damaged, found, tell
+from holdfast.catalog.data.scanned import damaged, found, rows_phrase
 from holdfast.catalog.formats.words import CONVERSATIONS
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
@@ -29,7 +29,7 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
     for marked in damaged(job, scan, "json-text"):
         what = f"{{has}} messages in `{marked.column}` that are text ({marked.detail}; `{READERS[marked.detail]}` reads them)"
         severity = Severity.ERROR if marked.column in CONVERSATIONS else Severity.WARNING
-        yield found(marked, tell(scan, marked, what), severity=severity)
+        yield found(marked, rows_phrase(scan, marked, what), severity=severity)
 
 
 JOB = """

@@ -15,7 +15,7 @@ There is no automatic fix. Rename the roles in a function that `dataset.map` nam
 
 from collections.abc import Iterator
 
-from holdfast.catalog.data.scanned import damaged, found, tell
+from holdfast.catalog.data.scanned import damaged, found, rows_phrase
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import DamagedRows, Scan
@@ -31,7 +31,7 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
         meant = MEANT.get(lowered, lowered if lowered in KNOWN else "")
         advice = f"; templates know it as `{meant}`, and may leave such messages out" if meant else ""
         named = "no role" if marked.detail == "null" else f"the role `{marked.detail}`"
-        what = tell(scan, marked, f"{{has}} a message of {named} in `{marked.column}`")
+        what = rows_phrase(scan, marked, f"{{has}} a message of {named} in `{marked.column}`")
         yield found(marked, f"{what}{advice}")
 
 

@@ -15,7 +15,7 @@ There is no automatic fix: two turns may be one that was cut, or an answer may b
 
 from collections.abc import Iterator
 
-from holdfast.catalog.data.scanned import damaged, found, tell
+from holdfast.catalog.data.scanned import damaged, found, rows_phrase
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.methods import ONLINE
@@ -31,7 +31,7 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
     for marked in damaged(job, scan, "role-order"):
         if marked.detail == ANSWERED and job.get("method", None) in ONLINE:
             continue
-        message = tell(scan, marked, f"{{is_}} out of order in `{marked.column}`, {marked.detail}")
+        message = rows_phrase(scan, marked, f"{{is_}} out of order in `{marked.column}`, {marked.detail}")
         yield found(marked, message, severity=Severity.INFO if marked.detail == COMMON else None)
 
 

@@ -13,7 +13,7 @@ There is no automatic fix: cut the last turn off, or find the answer that is mis
 
 from collections.abc import Iterator
 
-from holdfast.catalog.data.scanned import damaged, found, tell
+from holdfast.catalog.data.scanned import damaged, found, rows_phrase
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import DamagedRows, Scan
@@ -22,7 +22,7 @@ from holdfast.core.scan import DamagedRows, Scan
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to each column; of answers it is worse."""
     for marked in damaged(job, scan, "last-turn"):
-        message = tell(scan, marked, f"{{does}} not end with the assistant in `{marked.column}`")
+        message = rows_phrase(scan, marked, f"{{does}} not end with the assistant in `{marked.column}`")
         whole = marked.column in ("messages", "conversations")
         yield found(marked, message, severity=Severity.INFO if whole else None)
 

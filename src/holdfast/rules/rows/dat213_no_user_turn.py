@@ -13,7 +13,7 @@ There is no automatic fix: put the question where it belongs, or leave the rows 
 
 from collections.abc import Iterator
 
-from holdfast.catalog.data.scanned import damaged, found, tell
+from holdfast.catalog.data.scanned import damaged, found, rows_phrase
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import DamagedRows, Scan
@@ -22,7 +22,7 @@ from holdfast.core.scan import DamagedRows, Scan
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to each column."""
     for marked in damaged(job, scan, "no-user"):
-        yield found(marked, tell(scan, marked, f"{{has}} no user turn in `{marked.column}`"))
+        yield found(marked, rows_phrase(scan, marked, f"{{has}} no user turn in `{marked.column}`"))
 
 
 JOB = """

@@ -15,7 +15,7 @@ There is no automatic fix: leave the rows out, or fix them.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.data.scanned import damaged, found, share, tell
+from holdfast.catalog.data.scanned import damaged, found, rows_phrase, share
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import DamagedRows, Scan
@@ -34,7 +34,7 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
     for marked in damaged(job, scan, "empty-turn"):
         learned = marked.detail == "null answer" and marked.column != "rejected"  # silence may well be the worse answer
         error = learned and share(scan, marked) >= MANY
-        message = tell(scan, marked, f"{{has}} {SPELLED[marked.detail]} in `{marked.column}`")
+        message = rows_phrase(scan, marked, f"{{has}} {SPELLED[marked.detail]} in `{marked.column}`")
         yield found(marked, message, severity=Severity.ERROR if error else None)
 
 

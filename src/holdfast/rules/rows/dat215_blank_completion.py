@@ -13,7 +13,7 @@ There is no automatic fix: leave the rows out, or find the answers.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.data.scanned import damaged, found, tell
+from holdfast.catalog.data.scanned import damaged, found, rows_phrase
 from holdfast.core.columns import STRING
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
@@ -25,7 +25,7 @@ COMPARING = (None, "dpo", "kto")
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to each column."""
     for marked in damaged(job, scan, "blank-completion"):
-        message = tell(scan, marked, f"{{has}} nothing to say in `{marked.column}`")
+        message = rows_phrase(scan, marked, f"{{has}} nothing to say in `{marked.column}`")
         yield found(marked, message, severity=_severity(job, scan, marked))
 
 

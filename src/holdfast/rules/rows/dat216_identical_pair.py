@@ -13,7 +13,7 @@ There is no automatic fix: leave the rows out.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.data.scanned import damaged, found, share, tell
+from holdfast.catalog.data.scanned import damaged, found, rows_phrase, share
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import DamagedRows, Scan
@@ -24,7 +24,7 @@ HALF = 0.5
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to the rows; worse where they are half of all."""
     for marked in damaged(job, scan, "equal-pair"):
-        message = tell(scan, marked, "{has} the same answer in `chosen` and `rejected`")
+        message = rows_phrase(scan, marked, "{has} the same answer in `chosen` and `rejected`")
         severity = Severity.ERROR if share(scan, marked) >= HALF else Severity.WARNING
         yield found(marked, message, severity=severity)
 

@@ -14,7 +14,7 @@ There is no automatic fix: put the prompt before both answers, or into a column 
 
 from collections.abc import Iterator
 
-from holdfast.catalog.data.scanned import damaged, found, holds_messages, tell
+from holdfast.catalog.data.scanned import damaged, found, holds_messages, rows_phrase
 from holdfast.core.columns import STRING, ListOf, Struct
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
@@ -27,7 +27,7 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
     for marked in damaged(job, scan, "no-prompt-prefix"):
         chats = holds_messages(scan, marked.column)
         if chats or not reward:
-            message = tell(scan, marked, "{has} no prompt: `chosen` and `rejected` begin differently")
+            message = rows_phrase(scan, marked, "{has} no prompt: `chosen` and `rejected` begin differently")
             yield found(marked, message, severity=Severity.ERROR if chats and not reward else Severity.WARNING)
 
 

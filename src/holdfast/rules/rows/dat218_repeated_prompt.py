@@ -13,7 +13,7 @@ begin with, or cut it off the answers.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.data.scanned import damaged, found, tell
+from holdfast.catalog.data.scanned import damaged, found, rows_phrase
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import DamagedRows, Scan
@@ -28,7 +28,7 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
         what = f"begin{{s}} with the prompt in `{marked.column}`, before which it is put again"
         if marked.detail == COPY:
             what = f"say{{s}} in `{marked.column}` what the prompt says, and nothing else"
-        yield found(marked, tell(scan, marked, what))
+        yield found(marked, rows_phrase(scan, marked, what))
 
 
 JOB = """

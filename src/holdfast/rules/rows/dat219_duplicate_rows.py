@@ -13,7 +13,7 @@ There is no automatic fix: a dataset may mean to show some rows more often.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.data.scanned import damaged, found, share, tell
+from holdfast.catalog.data.scanned import damaged, found, rows_phrase, share
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.methods import ONLINE
@@ -28,7 +28,7 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
         return
     for marked in damaged(job, scan, "duplicate"):
         severity = Severity.WARNING if share(scan, marked) >= MANY else None
-        yield found(marked, tell(scan, marked, "duplicate{s} an earlier row"), severity=severity)
+        yield found(marked, rows_phrase(scan, marked, "duplicate{s} an earlier row"), severity=severity)
 
 
 JOB = """

@@ -14,7 +14,7 @@ There is no automatic fix: it is yours to say which split keeps them.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.data.scanned import damaged, found, tell
+from holdfast.catalog.data.scanned import damaged, found, rows_phrase
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.methods import ONLINE
@@ -26,7 +26,7 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
     key = "dataset" if job.get("dataset.eval_split", None) is None else "dataset.eval_split"
     severity = Severity.INFO if job.get("method", None) in ONLINE else None
     for marked in damaged(job, scan, "leaked"):
-        message = tell(scan, marked, f"{{is_}} among the {scan.eval_rows:,} of the evaluation split too")
+        message = rows_phrase(scan, marked, f"{{is_}} among the {scan.eval_rows:,} of the evaluation split too")
         yield found(marked, message, key=key, severity=severity)
 
 

@@ -14,7 +14,7 @@ There is no automatic fix: read the original again with its own encoding. What U
 
 from collections.abc import Iterator
 
-from holdfast.catalog.data.scanned import damaged, found, share, tell
+from holdfast.catalog.data.scanned import damaged, found, rows_phrase, share
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import DamagedRows, Scan
@@ -25,7 +25,7 @@ MANY = 0.01
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Mention each kind of damage; warn where it is common."""
     for marked in damaged(job, scan, "encoding"):
-        message = tell(scan, marked, f"{{has}} damaged text in `{marked.column}` ({marked.detail})")
+        message = rows_phrase(scan, marked, f"{{has}} damaged text in `{marked.column}` ({marked.detail})")
         yield found(marked, message, severity=Severity.WARNING if share(scan, marked) >= MANY else None)
 
 

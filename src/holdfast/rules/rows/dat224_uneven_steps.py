@@ -13,7 +13,7 @@ There is no automatic fix: which label is missing is not known.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.data.scanned import damaged, found, tell
+from holdfast.catalog.data.scanned import damaged, found, rows_phrase
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import DamagedRows, Scan
@@ -22,7 +22,7 @@ from holdfast.core.scan import DamagedRows, Scan
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to the rows."""
     for marked in damaged(job, scan, "uneven-steps"):
-        yield found(marked, tell(scan, marked, "{has} another number of `labels` than of `completions`"))
+        yield found(marked, rows_phrase(scan, marked, "{has} another number of `labels` than of `completions`"))
 
 
 JOB = """

@@ -14,7 +14,7 @@ There is no automatic fix: `json.dumps` of the list of schemas is what belongs t
 
 from collections.abc import Iterator
 
-from holdfast.catalog.data.scanned import damaged, found, tell
+from holdfast.catalog.data.scanned import damaged, found, rows_phrase
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import DamagedRows, Scan
@@ -23,7 +23,7 @@ from holdfast.core.scan import DamagedRows, Scan
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to each kind."""
     for marked in damaged(job, scan, "malformed-tools"):
-        yield found(marked, tell(scan, marked, f"{{has}} `tools` that are {marked.detail}"))
+        yield found(marked, rows_phrase(scan, marked, f"{{has}} `tools` that are {marked.detail}"))
 
 
 JOB = """

@@ -15,7 +15,7 @@ There is no automatic fix: `json.loads` of each makes objects of them, in a func
 
 from collections.abc import Iterator
 
-from holdfast.catalog.data.scanned import damaged, found, tell
+from holdfast.catalog.data.scanned import damaged, found, rows_phrase
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import DamagedRows, Scan
@@ -30,7 +30,7 @@ SPELLED = {
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to each kind."""
     for marked in damaged(job, scan, "malformed-calls"):
-        message = tell(scan, marked, f"{{has}} {SPELLED[marked.detail]}, in `{marked.column}`")
+        message = rows_phrase(scan, marked, f"{{has}} {SPELLED[marked.detail]}, in `{marked.column}`")
         yield found(marked, message, severity=Severity.ERROR if marked.detail == "text" else None)
 
 

@@ -15,7 +15,7 @@ There is no automatic fix: find the image, or leave the row out.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.data.scanned import damaged, found, tell
+from holdfast.catalog.data.scanned import damaged, found, rows_phrase
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import DamagedRows, Scan
@@ -32,7 +32,7 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
             if fewer
             else f"{{has}} no image in `{marked.column}`"
         )
-        yield found(marked, tell(scan, marked, what), severity=None if fewer else Severity.WARNING)
+        yield found(marked, rows_phrase(scan, marked, what), severity=None if fewer else Severity.WARNING)
 
 
 JOB = """

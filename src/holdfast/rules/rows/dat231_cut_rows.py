@@ -23,7 +23,7 @@ FEW = 0.01
 
 
 def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
-    """Tell how many rows are cut, and how long they are."""
+    """Report the number of truncated rows, and their lengths."""
     if not tokens.truncated or job.get(KEY, tokens.max_length) is None or tokens.max_length is None:
         return
     share = tokens.truncated / tokens.rows
@@ -37,7 +37,7 @@ def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
 
 
 def _spell(lengths: Lengths, max_length: int) -> str:
-    """Return how long rows are, as far as that tells what to choose."""
+    """Return the row lengths as a phrase that helps to choose `max_length`."""
     quantiles = ((50, lengths.p50), (95, lengths.p95), (99, lengths.p99))
     keeps = {length: percent for percent, length in quantiles if length and max_length < length < lengths.max}
     longer = [f"{length} would keep {percent} in 100 whole" for length, percent in keeps.items()]

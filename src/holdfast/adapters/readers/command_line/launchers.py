@@ -198,7 +198,7 @@ PYTHON_FLAGS: Final = frozenset({"-u", "-O", "-OO", "-B", "-E", "-I", "-s", "-S"
 
 
 def peel(words: Sequence[Word]) -> Launch:
-    """Return what is said before a training program, with the program's own words left over."""
+    """Return the launchers before a training program, with the program's own words left over."""
     launch = Launch(list(words))
     while launch.words and (_assigned(launch) or _launched(launch)):
         pass

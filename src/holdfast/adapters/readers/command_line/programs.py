@@ -30,7 +30,7 @@ class StartedCommand:
 
 
 def read_program(words: Sequence[Word]) -> StartedCommand | None:
-    """Return what the words run, or None where there are none."""
+    """Return the program that the words start; None where there is none."""
     rest = list(words)
     if rest and PYTHON.fullmatch(rest[0].text):
         rest = rest[1:]

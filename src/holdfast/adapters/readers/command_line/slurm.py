@@ -39,7 +39,7 @@ DAY_S: Final = 86400
 
 
 def read_directives(text: str, path: str) -> Launch | None:
-    """Return what a batch script's directives say; None where it has none."""
+    """Return the settings in a batch script's directives; None where it has none."""
     lines, launch = LineIndex(text), Launch((), by=("sbatch",))
     for option, value, word in _directives(text, path, lines):
         if not launch.values:

@@ -59,7 +59,7 @@ def no_files(_: str) -> None:
 
 
 def command_document(line: CommandLine, text: str, path: str, files: SettingsFiles = no_files) -> Document | None:
-    """Return what a command of TRL's says, as one call of it; None where it is no command that trains.
+    """Return a TRL command as one call of it; None where the command does not train.
 
     Args:
         line: The command.
@@ -119,7 +119,7 @@ def _settings(flag: Flag, files: SettingsFiles) -> Document | None:
 
 
 def _given(flags: Sequence[Flag], configs: Sequence[Document]) -> dict[str, Flag]:
-    """Return what the parser is given by name: the last on the command line, else what a file says."""
+    """Return the parser's values by name: the last on the command line, else that of a file."""
     given: dict[str, Flag] = {}
     for config in configs:
         for name, value in config.values.items():
@@ -132,19 +132,19 @@ def _given(flags: Sequence[Flag], configs: Sequence[Document]) -> dict[str, Flag
 
 
 def _meant(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the arguments come to: numbers and switches as such, and `--no_x` as `x: false`."""
+    """Return the arguments as values: numbers and switches as such, and `--no_x` as `x: false`."""
     off = {
         name.removeprefix("no_"): False for name, value in arguments.items() if name.startswith("no_") and value is True
     }
     return off | {name: plain(value) for name, value in arguments.items() if name.removeprefix("no_") not in off}
 
 
-def _launch(launch: Launch, given: Mapping[str, Flag], files: SettingsFiles) -> Launch:
-    """Return what the launchers say, with what the command hands on to accelerate."""
+def _launch(launch: Launch, flags: Mapping[str, Flag], files: SettingsFiles) -> Launch:
+    """Return the launch that the launchers describe, with the options that the command passes to accelerate."""
     joined = replace(launch, values=dict(launch.values), places=dict(launch.places))
     for name, key in LAUNCHED_BY.items():
-        if name in given:
-            joined.say(key, read_number(given[name].value), given[name].place)
+        if name in flags:
+            joined.say(key, read_number(flags[name].value), flags[name].place)
     add_accelerate_config(joined, files, packaged=True)
     return joined
 

@@ -131,14 +131,14 @@ class Scanner:
             return text
         return DEFAULT.sub(self._value, text)
 
-    def _value(self, found: re.Match[str]) -> str:
-        """Return what a variable with a default stands for; it as it is written where what is set is not known."""
-        value = self.variables.get(found["name"], "")
-        return found[0] if value is None else value or found["default"]
+    def _value(self, match: re.Match[str]) -> str:
+        """Return the value of a variable with a default; its source text where the environment is unknown."""
+        value = self.variables.get(match["name"], "")
+        return match[0] if value is None else value or match["default"]
 
     @staticmethod
-    def _kind(found: re.Match[str]) -> str:
-        kind = found.lastgroup or ""
+    def _kind(match: re.Match[str]) -> str:
+        kind = match.lastgroup or ""
         return "here" if kind in ("quote", "mark") else kind
 
     def _end_word(self, end: int) -> None:

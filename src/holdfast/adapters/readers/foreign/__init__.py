@@ -27,7 +27,7 @@ OURS: Final = frozenset({"method", "model"})
 
 
 def find_reader(values: Mapping[str, Any]) -> Reader | None:
-    """Return what reads a file of another program, by the keys at its top; None where it is none, or is ours.
+    """Return the reader for another program's file, by the keys at its top; None where it is no such file, or one of ours.
 
     >>> find_reader({"method": "sft", "model": "x"}), find_reader({"compute_environment": "LOCAL_MACHINE"})
     (None, None)

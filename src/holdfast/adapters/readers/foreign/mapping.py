@@ -35,7 +35,7 @@ def mapped(
         calls: What the settings are passed on to.
         constants: What the file means without saying so, by our key.
     """
-    said = [(theirs, ours) for theirs, ours in keys if _is_said(document.get(theirs), ours)]
+    said = [(theirs, ours) for theirs, ours in keys if _is_set(document.get(theirs), ours)]
     edits = [Set(key, value) for key, value in constants.items()]
     edits += [Set(ours, setting(document, theirs)) for theirs, ours in said]
     return replace(
@@ -48,13 +48,13 @@ def mapped(
     )
 
 
-def _is_said(value: Any, key: str) -> bool:
+def _is_set(value: Any, key: str) -> bool:
     """True if a setting is one; a quantization that is switched off is none."""
     return value is not ABSENT and value is not None and not (value is False and key.startswith("quantization."))
 
 
 def installed_by(program: str, requirements: Iterable[str]) -> dict[str, Any]:
-    """Return what says that a program runs with versions of its own choice, whatever is installed around its file."""
+    """Return the marker that a program runs with versions of its own choice, regardless of those installed around its file."""
     return {"launch.by": [program], "launch.requirements": list(requirements)}
 
 

@@ -38,7 +38,7 @@ def read_script(
     argv: Sequence[str | Unknown] | None = None,
     files: SettingsFiles | None = None,
 ) -> tuple[Document, ...]:
-    """Return what a script says: one Document for each trainer that it constructs, up to twelve; one if there is none.
+    """Return the Documents of a script: one for each trainer that it constructs, up to twelve; one if there is none.
 
     Args:
         text: The script.
@@ -63,7 +63,7 @@ def read_program(  # noqa: PLR0913 - a program's text, and what stands around it
     argv: Sequence[str | Unknown] | None = None,
     files: SettingsFiles | None = None,
 ) -> tuple[Document, ...]:
-    """Return what a program says, which may have been put together from a notebook's cells.
+    """Return the Documents of a program, which may have been put together from a notebook's cells.
 
     Args:
         text: The program.

@@ -1,6 +1,6 @@
 """Edits of what a program calls: something else with the same arguments, or another expression, and what is imported for it.
 
-An edit is `CallAs("train", "SFTConfig(…)", ("trl.SFTConfig",))`. The import of what was called goes where nothing else uses it;
+An edit is `ReplaceCall("train", "SFTConfig(…)", ("trl.SFTConfig",))`. The import of what was called goes where nothing else uses it;
 `Remove("imports.trl.setup_chat_format")` takes out one that nothing uses at all.
 
 Covered: what is called by a name that `from a import b` gives it. Not covered: `a.b(…)`, and names that are bound otherwise too.
@@ -22,15 +22,15 @@ from holdfast.adapters.readers.script.import_edits import (
 )
 from holdfast.adapters.readers.script.parts import SourcePart, end_of, read_parts, start_of
 from holdfast.core.calls import Call, Import
-from holdfast.core.document import CallAs, Document
+from holdfast.core.document import Document, ReplaceCall
 from holdfast.core.text import TextEdit
 
 ARGUMENTS = "(…)"
 Edits = Callable[[], Iterable[TextEdit]]
 
 
-def plan_calls(document: Document, edits: Sequence[CallAs]) -> Edits | None:
-    """Return what makes the text edits by which calls are written otherwise; None where one of them cannot be."""
+def plan_calls(document: Document, edits: Sequence[ReplaceCall]) -> Edits | None:
+    """Return a plan for the text edits that rewrite calls; None where one of them cannot be rewritten."""
     calls = [(edit, _called(document, edit)) for edit in edits]
     imports = [
         _plan_import(document, label, [(edit, call) for edit, call in calls if call and call.label == label])
@@ -45,7 +45,7 @@ def plan_calls(document: Document, edits: Sequence[CallAs]) -> Edits | None:
 
 
 def plan_removals(document: Document, paths: Sequence[str]) -> Edits | None:
-    """Return what makes the text edits that take out imports; None where one is used, or not there."""
+    """Return a plan for the text edits that remove imports; None where one is used, or missing."""
     parts = list(read_parts(document))
     statements = [each for path in paths for part in parts for each in statements_of(document, part, {path: path})]
     ours = {alias for each in statements for alias in each.names}
@@ -55,14 +55,14 @@ def plan_removals(document: Document, paths: Sequence[str]) -> Edits | None:
     return _replacing(statements, {}, goes=True)
 
 
-def _called(document: Document, edit: CallAs) -> Call | None:
+def _called(document: Document, edit: ReplaceCall) -> Call | None:
     """Return the call that is written otherwise, if it stands here and goes by a bare name."""
     call = document.call(edit.key)
     here = call is not None and call.via == "call" and call.place.path == document.path and call.label.isidentifier()
     return call if here else None
 
 
-def _written(call: Call, edit: CallAs) -> Iterator[TextEdit]:
+def _written(call: Call, edit: ReplaceCall) -> Iterator[TextEdit]:
     """Yield the edits of the expression itself; what its arguments become is another matter."""
     before, arguments, behind = edit.expression.partition(ARGUMENTS)
     end = end_of(call.place)
@@ -71,8 +71,8 @@ def _written(call: Call, edit: CallAs) -> Iterator[TextEdit]:
         yield TextEdit(end, end, behind, call.place.cell)
 
 
-def _plan_import(document: Document, label: str, changes: Sequence[tuple[CallAs, Call]]) -> Edits | None:
-    """Return what changes the import of one name, some of whose calls are written otherwise."""
+def _plan_import(document: Document, label: str, changes: Sequence[tuple[ReplaceCall, Call]]) -> Edits | None:
+    """Return a plan that changes the import of one name, some of whose calls are rewritten."""
     imported = next((each for each in document.imports if each.bound == label and each.name), None)
     if imported is None:
         return None
@@ -109,7 +109,7 @@ def _is_plain(imported: Import) -> bool:
 
 
 def _replacing(statements: Sequence[Statement], homes: dict[str, list[str]], *, goes: bool) -> Edits | None:
-    """Return what takes names out of their statements, if they go, and imports others in their place, once."""
+    """Return a plan that removes unused names from their statements and imports others in their place, once."""
     first, *rest = statements
     if goes and not all(_may_lose(each) for each in (rest if homes else statements)):
         return None

@@ -62,146 +62,148 @@ def _call(reading: ReadingState, node: ast.Call) -> Any:
     return apply(reading, Site(node, callee, receiver), given)
 
 
-def apply(reading: ReadingState, site: Site, given: CallArguments) -> Any:
-    """Return what a call gives."""
+def apply(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
+    """Return the value of a call."""
     rule = CALLEES.get(type(site.callee), _of_plain)
-    return rule(reading, site, given)
+    return rule(reading, site, arguments)
 
 
-def _of_named(reading: ReadingState, site: Site, given: CallArguments) -> Any:
-    return _of_library(reading, site, site.callee.path, given)
+def _of_named(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
+    return _of_library(reading, site, site.callee.path, arguments)
 
 
-def _of_part(reading: ReadingState, site: Site, given: CallArguments) -> Any:
-    return _of_library(reading, site, site.callee.path, given, site.receiver or site.callee.thing)
+def _of_part(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
+    return _of_library(reading, site, site.callee.path, arguments, site.receiver or site.callee.thing)
 
 
-def _of_thing(reading: ReadingState, site: Site, given: CallArguments) -> Any:
-    return _of_library(reading, site, f"{site.callee.base}.__call__", given, site.callee)
+def _of_thing(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
+    return _of_library(reading, site, f"{site.callee.base}.__call__", arguments, site.callee)
 
 
-def _of_function(reading: ReadingState, site: Site, given: CallArguments) -> Any:
-    return enter(reading, site.callee, given)
+def _of_function(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
+    return enter(reading, site.callee, arguments)
 
 
-def _of_method(reading: ReadingState, site: Site, given: CallArguments) -> Any:
-    return enter(reading, site.callee.function, given, site.callee.receiver)
+def _of_method(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
+    return enter(reading, site.callee.function, arguments, site.callee.receiver)
 
 
-def _of_class(reading: ReadingState, site: Site, given: CallArguments) -> Any:
-    return construct(reading, site.callee, site, given)
+def _of_class(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
+    return construct(reading, site.callee, site, arguments)
 
 
-def _of_library(reading: ReadingState, site: Site, path: str, given: CallArguments, receiver: Any = None) -> Any:
+def _of_library(reading: ReadingState, site: Site, path: str, arguments: CallArguments, receiver: Any = None) -> Any:
     package, _, name = path.partition(".")
     if package == "builtins":
-        return _of_builtin(reading, site, name, given)
+        return _of_builtin(reading, site, name, arguments)
     if isinstance(site.receiver, Super):
-        return initialise_base(reading, site.receiver, site, given) if path.endswith(".__init__") else UNKNOWN
+        return initialise_base(reading, site.receiver, site, arguments) if path.endswith(".__init__") else UNKNOWN
     held = receiver if isinstance(receiver, ObjectValue | Member) else None
-    draft = record(reading, site, path, given, receiver=held)
+    draft = record(reading, site, path, arguments, receiver=held)
     if package not in sys.stdlib_module_names and package not in LEAVE_SETTINGS:
-        expose(reading, given.values)
-    reason = installed_reason(path, given.values)
+        expose(reading, arguments.values)
+    reason = installed_reason(path, arguments.values)
     if reason is not None:
         return reason
     known = KNOWN.get(path)
-    return known(reading, replace(site, draft=draft), given) if known else result_of(reading, draft)
+    return known(reading, replace(site, draft=draft), arguments) if known else result_of(reading, draft)
 
 
-def _of_builtin(reading: ReadingState, site: Site, name: str, given: CallArguments) -> Any:
+def _of_builtin(reading: ReadingState, site: Site, name: str, arguments: CallArguments) -> Any:
     known = KNOWN.get(f"builtins.{name}")
     if known:
-        return known(reading, site, given)
-    if name not in FUNCTIONS or given.open:
-        return why(given.values)
-    values = [settled(reading, slot.value) for slot in given.positional]
+        return known(reading, site, arguments)
+    if name not in FUNCTIONS or arguments.open:
+        return why(arguments.values)
+    values = [settled(reading, slot.value) for slot in arguments.positional]
     return call_pure(FUNCTIONS[name], values)
 
 
-def _of_partial(reading: ReadingState, site: Site, given: CallArguments) -> Any:
+def _of_partial(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
     partial: Partial = site.callee
-    positional = [*(Slot(value) for value in partial.positional), *given.positional]
-    merged = CallArguments(positional, partial.given.merged(given.named), given.more)
+    positional = [*(Slot(value) for value in partial.positional), *arguments.positional]
+    merged = CallArguments(positional, partial.given.merged(arguments.named), arguments.more)
     if partial.draft is not None:  # what is called is told with all its arguments instead
         reading.drafts.pop((id(partial.draft.node), partial.draft.path, "partial"), None)
     return apply(reading, Site(site.node, partial.target), merged)
 
 
-def _of_plain(reading: ReadingState, site: Site, given: CallArguments) -> Any:
-    """Return what a method of a plain value or a dict gives; anything else may change the dicts that it is handed."""
+def _of_plain(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
+    """Return the value of a method call on a plain value or a dict; any other call may change the dicts that are passed to it."""
     name = site.node.func.attr if isinstance(site.node.func, ast.Attribute) else ""
     if isinstance(site.receiver, Ref):
-        return _of_dict(reading, site.receiver, name, given)
+        return _of_dict(reading, site.receiver, name, arguments)
     if isinstance(site.receiver, list):
-        return _of_list(reading, site, name, given)
+        return _of_list(reading, site, name, arguments)
     method = pure_method(site.receiver, name)
-    if method is not None and not given.open:
-        values = [settled(reading, slot.value) for slot in given.positional]
-        named = {str(key): settled(reading, slot.value) for key, slot in given.named.slots.items()}
+    if method is not None and not arguments.open:
+        values = [settled(reading, slot.value) for slot in arguments.positional]
+        named = {str(key): settled(reading, slot.value) for key, slot in arguments.named.slots.items()}
         return call_pure(method, values, **named)
     if isinstance(site.callee, Unknown):
-        for value in given.values:
+        for value in arguments.values:
             if isinstance(value, Ref):
                 reading.store[value.address] = reading.entries(value.address).opened(CHANGED)
-        expose(reading, given.values)
-    return why([site.receiver, site.callee, *(value for value in given.values if value in INSTALLED)])
+        expose(reading, arguments.values)
+    return why([site.receiver, site.callee, *(value for value in arguments.values if value in INSTALLED)])
 
 
-def _of_list(reading: ReadingState, site: Site, name: str, given: CallArguments) -> Any:
+def _of_list(reading: ReadingState, site: Site, name: str, arguments: CallArguments) -> Any:
     """Read a method of a list; one that changes it gives its name another value."""
     func = site.node.func
     if name in {"index", "count", "copy"} or not isinstance(func, ast.Attribute):
         return list(site.receiver) if name == "copy" else UNKNOWN
     changed: Any = UNKNOWN
-    if name == "append" and len(given.positional) == 1:
-        changed = [*site.receiver, given.positional[0].value]
-    elif name == "extend" and len(given.positional) == 1 and isinstance(given.positional[0].value, list | tuple):
-        changed = [*site.receiver, *given.positional[0].value]
+    if name == "append" and len(arguments.positional) == 1:
+        changed = [*site.receiver, arguments.positional[0].value]
+    elif (
+        name == "extend" and len(arguments.positional) == 1 and isinstance(arguments.positional[0].value, list | tuple)
+    ):
+        changed = [*site.receiver, *arguments.positional[0].value]
     reading.statements[ast.Store](reading, (func.value, changed))
     return None if name in {"append", "extend"} else UNKNOWN
 
 
-def _of_dict(reading: ReadingState, ref: Ref, name: str, given: CallArguments) -> Any:
+def _of_dict(reading: ReadingState, ref: Ref, name: str, arguments: CallArguments) -> Any:
     rule = DICT_METHODS.get(name)
     if rule is not None:
-        return rule(reading, ref, given)
+        return rule(reading, ref, arguments)
     method = pure_method(settled(reading, ref), name)
-    return call_pure(method, []) if method and not given.values else UNKNOWN
+    return call_pure(method, []) if method and not arguments.values else UNKNOWN
 
 
-def _update(reading: ReadingState, ref: Ref, given: CallArguments) -> Any:
+def _update(reading: ReadingState, ref: Ref, arguments: CallArguments) -> Any:
     entries = reading.entries(ref.address)
-    for slot in given.positional:
+    for slot in arguments.positional:
         entries = entries.merged(spread_entries(reading, slot.value))
-    reading.store[ref.address] = entries.merged(given.named)
+    reading.store[ref.address] = entries.merged(arguments.named)
     return None
 
 
-def _pop(reading: ReadingState, ref: Ref, given: CallArguments) -> Any:
-    entries, key = reading.entries(ref.address), given.argument(0, "")
+def _pop(reading: ReadingState, ref: Ref, arguments: CallArguments) -> Any:
+    entries, key = reading.entries(ref.address), arguments.argument(0, "")
     known = isinstance(key, str | int)
     reading.store[ref.address] = entries.without(key) if known else entries.opened(CHANGED)
     return entries.slots[key].value if known and key in entries.slots else UNKNOWN
 
 
-def _set_default(reading: ReadingState, ref: Ref, given: CallArguments) -> Any:
-    entries, key = reading.entries(ref.address), given.argument(0, "")
-    if not isinstance(key, str) or not given.positional:
+def _set_default(reading: ReadingState, ref: Ref, arguments: CallArguments) -> Any:
+    entries, key = reading.entries(ref.address), arguments.argument(0, "")
+    if not isinstance(key, str) or not arguments.positional:
         reading.store[ref.address] = entries.opened(CHANGED)
         return UNKNOWN
     if key not in entries.slots:
-        slot = Slot(given.argument(1, ""), given.positional[-1].place, given.positional[0].place)
+        slot = Slot(arguments.argument(1, ""), arguments.positional[-1].place, arguments.positional[0].place)
         entries = entries.with_slot(key, slot)
         reading.store[ref.address] = entries
     return entries.slots[key].value
 
 
-def _get(reading: ReadingState, ref: Ref, given: CallArguments) -> Any:
-    entries, key = reading.entries(ref.address), given.argument(0, "")
+def _get(reading: ReadingState, ref: Ref, arguments: CallArguments) -> Any:
+    entries, key = reading.entries(ref.address), arguments.argument(0, "")
     if isinstance(key, str) and key in entries.slots:
         return entries.slots[key].value
-    return given.argument(1, "") if isinstance(key, str) and not entries.open else UNKNOWN
+    return arguments.argument(1, "") if isinstance(key, str) and not entries.open else UNKNOWN
 
 
 def _copied(reading: ReadingState, ref: Ref, _: CallArguments) -> Any:

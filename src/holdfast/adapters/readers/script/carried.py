@@ -91,7 +91,7 @@ def _function(parts: Sequence[SourcePart], place: Place) -> Function | None:
 
 
 def _binding(root: ast.AST, name: str) -> Iterator[Node]:
-    """Yield what gives a name a value in a scope, an assignment as a whole, but not in functions and classes within it."""
+    """Yield each node that binds a name in a scope, an assignment as a whole, but not in functions and classes within it."""
     queue = list(ast.iter_child_nodes(root))
     while queue:
         node = queue.pop()
@@ -133,7 +133,7 @@ def _bound_by(node: ast.arg | ast.alias) -> str:
 
 
 def _changed(part: SourcePart, names: Collection[str], attributes: Collection[str]) -> Iterator[Node]:
-    """Yield what gives something inside of one of these objects another value."""
+    """Yield each node inside one of these objects that changes a value."""
     for node in ast.walk(part.tree):
         if not isinstance(node, ast.Attribute | ast.Subscript) or isinstance(node.ctx, ast.Load):
             continue

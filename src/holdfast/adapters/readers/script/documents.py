@@ -82,7 +82,7 @@ class DocumentBuilder:
         return _own(value)
 
     def _made(self, value: ObjectValue | Member) -> CallResult | Unknown:
-        """Return what a call gave, or an item of it; of what else is reached from there, nothing is known."""
+        """Return the result of a call, or an item of it; anything else that is reached from there is unknown."""
         thing = value.thing if isinstance(value, Member) else value
         known = thing.draft is not None and id(thing.draft) in self.keys
         item = value.item if isinstance(value, Member) and value.path.endswith("()[]") else None
@@ -93,7 +93,7 @@ class DocumentBuilder:
         return CallResult(value.path, self.keys[id(thing.draft)], item or "")
 
     def _receiver(self, draft: LibraryCall) -> CallResult | None:
-        """Return what a method is called on, if it is what a call gave."""
+        """Return the object that a method is called on, if a call created it."""
         made = self._made(draft.receiver) if draft.receiver else None
         return made if isinstance(made, CallResult) else None
 
@@ -192,7 +192,7 @@ def _own(value: Any) -> Any:
 
 
 def _patched(patched: Mapping[str, str], path: str) -> str:
-    """Return what stands around a call of something that the program replaces."""
+    """Return the condition around a call of something that the program replaces."""
     if not patched:
         return ""
     package, *names = path.split(".")

@@ -18,11 +18,11 @@ from holdfast.adapters.readers.script.parts import end_of, least, read_parts, so
 from holdfast.core.calls import Call
 from holdfast.core.document import (
     ABSENT,
-    CallAs,
     Document,
     Edit,
     Remove,
     Rename,
+    ReplaceCall,
     Set,
     ValueEdit,
     apply_edits,
@@ -68,13 +68,13 @@ def _order(edit: TextEdit) -> tuple[str, int, tuple[int, int]]:
 
 
 def _plans(document: Document, edits: Sequence[Edit]) -> list[Plan]:
-    """Return what makes the edits.
+    """Return the plans for the edits.
 
     Raises:
         UsageError: One of them cannot be made in this text.
     """
-    calls = [edit for edit in edits if isinstance(edit, CallAs)]
-    values = [edit for edit in edits if not isinstance(edit, CallAs)]
+    calls = [edit for edit in edits if isinstance(edit, ReplaceCall)]
+    values = [edit for edit in edits if not isinstance(edit, ReplaceCall)]
     imports = [edit for edit in values if edit.key.startswith(IMPORTS)]
     header = [edit for edit in values if edit.key.startswith(REQUIREMENTS)]
     rest = [edit for edit in values if edit not in imports and edit not in header]
@@ -101,7 +101,7 @@ def _import_plan(document: Document, edits: Sequence[ValueEdit]) -> Plan:
     return plan
 
 
-def _call_plan(document: Document, edits: Sequence[CallAs]) -> Plan:
+def _call_plan(document: Document, edits: Sequence[ReplaceCall]) -> Plan:
     from holdfast.adapters.readers.script.call_edits import plan_calls
 
     plan = plan_calls(document, edits)
@@ -128,7 +128,7 @@ def _header_plan(document: Document, edits: Sequence[ValueEdit]) -> Plan:
 
 
 def _argument_plans(document: Document, edits: Sequence[ValueEdit]) -> Iterator[Plan]:
-    """Yield what makes the edits of arguments: those of a call that has one coming or going, together."""
+    """Yield the plans for edits of arguments: those of a call that gains and loses one are planned together."""
     coming: dict[Place, list[ValueEdit]] = {}
     for edit in edits:
         if _in_place(document, edit) is None:
@@ -228,7 +228,7 @@ def _around(document: Document, key_place: Place) -> Place | None:
 
 
 def _keys(node: ast.AST) -> list[ast.keyword] | list[ast.expr | None]:
-    """Return what names the arguments of a call, or the items of a dict."""
+    """Return the nodes that name the arguments of a call, or the items of a dict."""
     return node.keywords if isinstance(node, ast.Call) else node.keys if isinstance(node, ast.Dict) else []
 
 
@@ -240,7 +240,7 @@ def _is_own(document: Document, call: Call, edit: ValueEdit, where: Place | None
 
 
 def _rewriting(document: Document, place: Place, edits: Sequence[ValueEdit]) -> Plan:
-    """Return what changes which arguments a call or a dict has.
+    """Return a plan that changes the set of arguments of a call or a dict.
 
     Args:
         document: The program.

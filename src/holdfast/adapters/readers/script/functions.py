@@ -29,13 +29,15 @@ DEEPEST: Final = 12
 """Calls within calls."""
 
 
-def enter(reading: ReadingState, function: ProgramFunction, given: CallArguments | None, receiver: Any = None) -> Any:
+def enter(
+    reading: ReadingState, function: ProgramFunction, arguments: CallArguments | None, receiver: Any = None
+) -> Any:
     """Read a function's body with the arguments of a call, and return what it gives back.
 
     Args:
         reading: The state.
         function: The function.
-        given: Its arguments; None where any may be given.
+        arguments: Its arguments; None where any may be given.
         receiver: What it is bound to.
     """
     visits = reading.reached.get(function, 0)
@@ -47,7 +49,7 @@ def enter(reading: ReadingState, function: ProgramFunction, given: CallArguments
     reading.stack.append(function)
     try:
         with reading.within(frame), reading.guarded(Guard(because=function.guard.because)):
-            _bind(reading, function, given if visits < MOST_VISITS else None, receiver)
+            _bind(reading, function, arguments if visits < MOST_VISITS else None, receiver)
             return _body(reading, function, frame)
     finally:
         reading.stack.pop()
@@ -86,7 +88,7 @@ def _bind(reading: ReadingState, function: ProgramFunction, given: CallArguments
         reading.bind(arguments.kwarg.arg, reading.fresh(KnownItems(others, values.named.open)))
 
 
-def construct(reading: ReadingState, cls: ProgramClass, site: Site, given: CallArguments) -> Any:
+def construct(reading: ReadingState, cls: ProgramClass, site: Site, arguments: CallArguments) -> Any:
     """Return an instance of a class of the program.
 
     Where it adds nothing but fields to a library's class, a call of it is a call of that class. Where it has an `__init__`
@@ -99,24 +101,24 @@ def construct(reading: ReadingState, cls: ProgramClass, site: Site, given: CallA
     cls.instance = thing
     reading.constructed[cls] = None
     if init is not None:
-        enter(reading, init, given, thing)
+        enter(reading, init, arguments, thing)
     elif base:
         fields = own_fields(cls)
-        thing.draft = record(reading, site, base, given, label=cls.name, own=frozenset(fields))
+        thing.draft = record(reading, site, base, arguments, label=cls.name, own=frozenset(fields))
         thing.draft.own_places = default_places(fields)
     elif own_fields(cls):
-        _set_fields(reading, cls, thing, given)
+        _set_fields(reading, cls, thing, arguments)
     return thing
 
 
-def _set_fields(reading: ReadingState, cls: ProgramClass, thing: ObjectValue, given: CallArguments) -> None:
+def _set_fields(reading: ReadingState, cls: ProgramClass, thing: ObjectValue, arguments: CallArguments) -> None:
     """Give the instance of a dataclass its attributes."""
     fields = own_fields(cls)
     slots: dict[str, Slot] = {}
     for (name, default), position in zip(fields.items(), range(len(fields)), strict=True):
-        by_position = given.positional[position] if position < len(given.positional) else None
-        slot = by_position or given.named.slots.get(name)
-        slots[name] = slot or (default if default and not given.open else Slot(PARAMETER))
+        by_position = arguments.positional[position] if position < len(arguments.positional) else None
+        slot = by_position or arguments.named.slots.get(name)
+        slots[name] = slot or (default if default and not arguments.open else Slot(PARAMETER))
     reading.store[thing.address] = KnownItems(slots)
     for each in lineage(cls):
         after = reading.store.get((each.number, "__post_init__"))
@@ -125,11 +127,11 @@ def _set_fields(reading: ReadingState, cls: ProgramClass, thing: ObjectValue, gi
             return
 
 
-def initialise_base(reading: ReadingState, parent: Super, site: Site, given: CallArguments) -> Any:
+def initialise_base(reading: ReadingState, parent: Super, site: Site, arguments: CallArguments) -> Any:
     """Read `super().__init__(...)`, which is a call of the library's class that the program's own derives from."""
     path = library_base(parent.cls)
     if path:
-        draft = record(reading, site, path, given, via="super", own=frozenset())
+        draft = record(reading, site, path, arguments, via="super", own=frozenset())
         if isinstance(parent.receiver, ObjectValue):
             parent.receiver.draft = draft
     return None

@@ -40,7 +40,7 @@ PATCHERS: Final = frozenset({"unsloth", "unsloth_zoo", "axolotl", "mindnlp"})
 
 
 def named_reason(name: str) -> Unknown | None:
-    """Return what a name, of which nothing else is known, says of what is installed; None where it says nothing.
+    """Return the reason why a name depends on installed packages; None where it does not, or nothing else is known of it.
 
     >>> named_reason("is_peft_available"), named_reason("has_eval")
     (Unknown(because='it depends on what is installed'), None)

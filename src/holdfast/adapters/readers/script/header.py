@@ -18,7 +18,7 @@ QUOTED: Final = r"\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'"
 def read_environment(
     text: str, path: str, variables: Mapping[str, Slot]
 ) -> tuple[dict[str, Any], dict[Key, Place], dict[Key, Place]]:
-    """Return what stands under `environment`, with the places of its values and of its keys."""
+    """Return the content of `environment`, with the places of its values and of its keys."""
     values: dict[str, Any] = {}
     places: dict[Key, Place] = {}
     key_places: dict[Key, Place] = {}

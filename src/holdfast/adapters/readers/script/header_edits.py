@@ -65,7 +65,7 @@ class Header:
         return TextEdit(*span, text.replace("\n", f"{self.newline}# "))
 
     def said(self) -> dict[str, Any] | None:
-        """Return what it says, or None where it is no TOML."""
+        """Return the parsed TOML; None where it is invalid."""
         return _loads(self.toml)
 
 
@@ -114,7 +114,7 @@ def _ways(toml: str, old: list[str], new: list[str], *, new_list: bool) -> Itera
 
 
 def _changes(toml: str, old: list[str], new: list[str], *, new_list: bool) -> Iterator[Change]:
-    """Yield what to replace in the TOML so that one list of requirements becomes another."""
+    """Yield the replacements in the TOML that turn one list of requirements into another."""
     if new_list:
         yield _listed(toml, new)
         return
@@ -189,7 +189,7 @@ class Array:
         return start, end, _quoted(new, self.toml[start])
 
     def without(self, first: int, last: int) -> Iterator[Change]:
-        """Yield what takes texts away, up to `last`: with their lines, where they have lines of their own."""
+        """Yield the changes that remove texts up to `last`: with their lines, where they have lines of their own."""
         start, end = self._line_start(first), self._line_end(last - 1)
         if self._tall and start is not None and end is not None:
             yield start, end, ""
@@ -202,7 +202,7 @@ class Array:
             yield self.items[0][0], self.items[-1][1] if comma is None else comma + 1, ""
 
     def added(self, at: int, new: Sequence[str]) -> Iterator[Change]:
-        """Yield what adds texts before the one in a place."""
+        """Yield the changes that add texts before the one at an index."""
         quote = self.toml[self.items[-1][0]] if self.items else '"'
         texts = [_quoted(each, quote) for each in new]
         if not self.items:

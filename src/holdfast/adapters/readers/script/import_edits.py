@@ -37,7 +37,7 @@ class Statement:
     aliased: set[str] = field(default_factory=set[str])
 
     def spelled(self, alias: ast.alias) -> str:
-        """Return how a name is to be imported: under the name that the program goes on using."""
+        """Return the import clause for a name that keeps the program's alias for it."""
         _, new = self.names[alias]
         bound = alias.asname or (alias.name if alias.name in self.aliased else new)
         return new if bound == new else f"{new} as {bound}"
@@ -50,7 +50,7 @@ class Statement:
 
 
 def plan_imports(document: Document, moves: Mapping[str, str]) -> Callable[[], Iterable[TextEdit]] | None:
-    """Return what makes the text edits by which names are imported otherwise; None where one of them is not imported.
+    """Return a plan for the text edits that import names from elsewhere; None where one of them is not imported.
 
     Args:
         document: The program.
@@ -130,12 +130,12 @@ def uses_of(parts: Sequence[SourcePart], name: str, ours: set[ast.alias]) -> lis
                 if not isinstance(node.ctx, ast.Load) or part.text[start:end] != name:
                     return None
                 found.append((part, start, end))
-            elif node not in ours and _tells(node, name):
+            elif node not in ours and _is_mentioned(node, name):
                 return None
     return found
 
 
-def _tells(node: ast.AST, name: str) -> bool:
+def _is_mentioned(node: ast.AST, name: str) -> bool:
     """True if anything but a name that is read goes by a name, or mentions it."""
     told = (getattr(node, each, None) for each in ("name", "arg", "asname", "rest", "value", "names"))
     return any(value == name or (isinstance(value, list) and name in value) for value in told)

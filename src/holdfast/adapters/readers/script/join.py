@@ -57,7 +57,7 @@ def _things(value: ObjectValue | AnyOf) -> tuple[ObjectValue, ...]:
 
 
 def joined_entries(one: KnownItems, other: KnownItems, because: Unknown) -> KnownItems:
-    """Return what a dict holds that holds one or the other; what only one has may be there."""
+    """Return the items of a dict that equals one or the other; an item that only one has is possibly there."""
     slots = {
         name: _joined_slot(slot, other.slots[name], because) for name, slot in one.slots.items() if name in other.slots
     }

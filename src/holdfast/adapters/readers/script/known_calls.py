@@ -53,16 +53,16 @@ def installed_reason(path: str, values: Iterable[Any]) -> Unknown | None:
     return reason if reason in INSTALLED else None
 
 
-def _dict(reading: ReadingState, _: Site, given: CallArguments) -> Any:
-    entries = KnownItems(open=given.open)
-    for slot in given.positional:
+def _dict(reading: ReadingState, _: Site, arguments: CallArguments) -> Any:
+    entries = KnownItems(open=arguments.open)
+    for slot in arguments.positional:
         entries = entries.merged(spread_entries(reading, slot.value))
-    return reading.fresh(entries.merged(given.named))
+    return reading.fresh(entries.merged(arguments.named))
 
 
-def _setattr(reading: ReadingState, _: Site, given: CallArguments) -> Any:
-    if len(given.positional) == 3:  # noqa: PLR2004 - setattr(target, name, value)
-        target, name, slot = given.positional
+def _setattr(reading: ReadingState, _: Site, arguments: CallArguments) -> Any:
+    if len(arguments.positional) == 3:  # noqa: PLR2004 - setattr(target, name, value)
+        target, name, slot = arguments.positional
         reading.written.add(
             name.value if isinstance(name.value, str) else "" if isinstance(target.value, ObjectValue) else "*"
         )
@@ -70,23 +70,23 @@ def _setattr(reading: ReadingState, _: Site, given: CallArguments) -> Any:
     return None
 
 
-def _getattr(reading: ReadingState, site: Site, given: CallArguments) -> Any:
-    target, name = given.argument(0, ""), given.argument(1, "")
+def _getattr(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
+    target, name = arguments.argument(0, ""), arguments.argument(1, "")
     note_getattr(reading, target, site.node)
     if isinstance(target, ObjectValue) and isinstance(name, str) and name in reading.entries(target.address).slots:
         return attribute_of(reading, target, name)
     if not isinstance(name, str):
         return UNKNOWN
-    if len(given.positional) != 2:  # noqa: PLR2004 - a default, for where it has no such attribute
-        return VERSION if _of_a_version(target) else UNKNOWN
+    if len(arguments.positional) != 2:  # noqa: PLR2004 - a default, for where it has no such attribute
+        return VERSION if _depends_on_version(target) else UNKNOWN
     return attribute_of(reading, target, name)
 
 
-def _hasattr(_: ReadingState, __: Site, given: CallArguments) -> Any:
-    return VERSION if _of_a_version(given.argument(0, "")) else UNKNOWN
+def _hasattr(_: ReadingState, __: Site, arguments: CallArguments) -> Any:
+    return VERSION if _depends_on_version(arguments.argument(0, "")) else UNKNOWN
 
 
-def _of_a_version(target: Any) -> bool:
+def _depends_on_version(target: Any) -> bool:
     """True if it depends on a library's version which attributes something has: of a model, that is its own affair."""
     if isinstance(target, ObjectValue):
         return target.path.endswith((*SETTINGS, "Trainer"))
@@ -100,8 +100,8 @@ def _super(reading: ReadingState, _: Site, __: CallArguments) -> Any:
     return Super(*frame.owner) if frame.owner else UNKNOWN
 
 
-def _execute(reading: ReadingState, _: Site, given: CallArguments) -> Any:
-    if len(given.positional) < 2:  # noqa: PLR2004 - no namespace of its own
+def _execute(reading: ReadingState, _: Site, arguments: CallArguments) -> Any:
+    if len(arguments.positional) < 2:  # noqa: PLR2004 - no namespace of its own
         reading.rest = Guard(because="after `exec`, which may do anything")
     return UNKNOWN
 
@@ -110,14 +110,14 @@ def _none(_: ReadingState, __: Site, ___: CallArguments) -> Any:
     return None
 
 
-def _type(_: ReadingState, __: Site, given: CallArguments) -> Any:
-    value = given.argument(0, "")
-    one = len(given.positional) == 1 and isinstance(value, ObjectValue) and value.is_instance and value.cls is None
+def _type(_: ReadingState, __: Site, arguments: CallArguments) -> Any:
+    value = arguments.argument(0, "")
+    one = len(arguments.positional) == 1 and isinstance(value, ObjectValue) and value.is_instance and value.cls is None
     return LibraryName(value.path) if one else UNKNOWN
 
 
-def _import(reading: ReadingState, site: Site, given: CallArguments) -> Any:
-    name = given.argument(0, "name")
+def _import(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
+    name = arguments.argument(0, "name")
     if isinstance(name, str) and not name.startswith("."):
         package = name.partition(".")[0]
         note_patcher(reading, package)
@@ -125,10 +125,13 @@ def _import(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     return UNKNOWN
 
 
-def _partial(reading: ReadingState, site: Site, given: CallArguments) -> Any:
-    if not given.positional:
+def _partial(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
+    if not arguments.positional:
         return UNKNOWN
-    target, rest = given.positional[0].value, CallArguments(given.positional[1:], given.named, given.more)
+    target, rest = (
+        arguments.positional[0].value,
+        CallArguments(arguments.positional[1:], arguments.named, arguments.more),
+    )
     noted: LibraryCall | None = None
     path = (
         target.path
@@ -143,18 +146,18 @@ def _partial(reading: ReadingState, site: Site, given: CallArguments) -> Any:
     return Partial(target, [slot.value for slot in rest.positional], named, noted)
 
 
-def _replace(reading: ReadingState, site: Site, given: CallArguments) -> Any:
+def _replace(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
     """`dataclasses.replace(args, x=1)` makes another, of which it gives what is written here, and the rest."""
-    thing = given.argument(0, "obj")
+    thing = arguments.argument(0, "obj")
     if not isinstance(thing, ObjectValue) or not thing.path or not thing.is_instance:
         return UNKNOWN
-    changed = CallArguments([], KnownItems(given.named.slots, open=True), more=True)
+    changed = CallArguments([], KnownItems(arguments.named.slots, open=True), more=True)
     again = record(reading, site, thing.path, changed, label=thing.path.rpartition(".")[2])
     return ObjectValue(thing.path, again, next(reading.numbers), thing.cls)
 
 
-def _copy(reading: ReadingState, _: Site, given: CallArguments) -> Any:
-    value = given.argument(0, "x")
+def _copy(reading: ReadingState, _: Site, arguments: CallArguments) -> Any:
+    value = arguments.argument(0, "x")
     if isinstance(value, Ref):
         return reading.fresh(reading.entries(value.address))
     if isinstance(value, ObjectValue):
@@ -168,16 +171,16 @@ def _from_environment(_: ReadingState, __: Site, ___: CallArguments) -> Any:
     return ENVIRONMENT
 
 
-def _set_variable(reading: ReadingState, _: Site, given: CallArguments) -> Any:
-    name = given.argument(0, "key")
-    if isinstance(name, str) and len(given.positional) > 1:
-        set_variable(reading, name, given.positional[1], given.positional[0])
+def _set_variable(reading: ReadingState, _: Site, arguments: CallArguments) -> Any:
+    name = arguments.argument(0, "key")
+    if isinstance(name, str) and len(arguments.positional) > 1:
+        set_variable(reading, name, arguments.positional[1], arguments.positional[0])
     return ENVIRONMENT
 
 
-def _update_variables(reading: ReadingState, _: Site, given: CallArguments) -> Any:
-    entries = given.named
-    for slot in given.positional:
+def _update_variables(reading: ReadingState, _: Site, arguments: CallArguments) -> Any:
+    entries = arguments.named
+    for slot in arguments.positional:
         entries = entries.merged(spread_entries(reading, slot.value))
     for name, slot in entries.slots.items():
         if isinstance(name, str):
@@ -192,9 +195,9 @@ def set_variable(reading: ReadingState, name: str, slot: Slot, key: Slot) -> Non
     reading.variables[name] = Slot(UNKNOWN if unsure else value, slot.place, key.key_place or key.place)
 
 
-def _join_path(reading: ReadingState, site: Site, given: CallArguments) -> Any:
-    values = [slot.value for slot in given.positional]
-    if values and not given.open and all(isinstance(value, str) for value in values):
+def _join_path(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
+    values = [slot.value for slot in arguments.positional]
+    if values and not arguments.open and all(isinstance(value, str) for value in values):
         return call_pure(posixpath.join, values)
     hidden = reason_among(values)
     return result_of(reading, site.draft) if hidden is UNKNOWN and site.draft else hidden

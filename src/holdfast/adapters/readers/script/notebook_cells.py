@@ -40,7 +40,7 @@ def clean_cell(text: str) -> str:
 
 
 def indent_of(text: str) -> str:
-    r"""Return what IPython takes from each line of a cell: the indentation of the first, if all have it.
+    r"""Return the indentation that IPython strips from each line of a cell: that of the first line, if all have it.
 
     >>> indent_of("\n  x = 1\n\n  y = 2"), indent_of("x = 1\n  y = 2"), indent_of("  x = 1\ny = 2")
     ('  ', '', '')

@@ -55,22 +55,22 @@ def known_not_none(value: Any) -> bool:
 
 
 def attribute_of(reading: ReadingState, value: Any, name: str) -> Any:
-    """Return what an attribute of a value is."""
+    """Return the value of an attribute."""
     rule = ATTRIBUTES.get(type(value))
     if rule is not None:
         return rule(reading, value, name)
     return value if isinstance(value, Unknown) else UNKNOWN
 
 
-def _of_named(_: ReadingState, named: LibraryName, name: str) -> Any:
+def _named_attribute(_: ReadingState, named: LibraryName, name: str) -> Any:
     return LibraryName(f"{named.path}.{name}")
 
 
-def _of_part(_: ReadingState, part: Member, name: str) -> Any:
+def _member_attribute(_: ReadingState, part: Member, name: str) -> Any:
     return Member(f"{part.path}.{name}", part.thing)
 
 
-def _of_some(_: ReadingState, some: AnyOf, name: str) -> Any:
+def _some_attribute(_: ReadingState, some: AnyOf, name: str) -> Any:
     return AnyOf(f"{some.path}.{name}")
 
 
@@ -110,10 +110,10 @@ def _of_super(reading: ReadingState, parent: Super, name: str) -> Any:
 
 ATTRIBUTES: Final[Mapping[type[Any], Callable[[ReadingState, Any, str], Any]]] = {
     ProgramClass: _of_class,
-    LibraryName: _of_named,
-    Member: _of_part,
+    LibraryName: _named_attribute,
+    Member: _member_attribute,
     Sibling: _of_sibling,
-    AnyOf: _of_some,
+    AnyOf: _some_attribute,
     Super: _of_super,
     ObjectValue: _of_thing,
 }
@@ -189,7 +189,7 @@ def set_attribute(reading: ReadingState, target: Any, name: str | None, slot: Sl
 
 
 def dotted(node: ast.expr) -> str:
-    """Return how the program writes what it calls, without the arguments of calls within.
+    """Return the source text of a called expression, without the arguments of calls within it.
 
     >>> dotted(ast.parse("load(x)['train'].map", mode="eval").body)
     'load()[].map'

@@ -50,13 +50,13 @@ def _spec(reading: ReadingState, thing: Any) -> Spec:
     return spec
 
 
-def _add_argument(reading: ReadingState, site: Site, given: CallArguments) -> Any:
-    flags = tuple(slot.value for slot in given.positional if isinstance(slot.value, str))
+def _add_argument(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
+    flags = tuple(slot.value for slot in arguments.positional if isinstance(slot.value, str))
     long = next((flag for flag in flags if flag.startswith("--")), flags[0] if flags else "")
-    name = given.argument(len(flags), "dest")
+    name = arguments.argument(len(flags), "dest")
     attribute = name if isinstance(name, str) else long.lstrip("-").replace("-", "_")
-    kind, action = given.argument(99, "type"), given.argument(99, "action")
-    default = settled(reading, given.argument(99, "default"))
+    kind, action = arguments.argument(99, "type"), arguments.argument(99, "action")
+    default = settled(reading, arguments.argument(99, "default"))
     if isinstance(action, str) and action == "store_true" and default is None:
         default = False
     convert = str if kind is None else TYPES.get(kind.path) if isinstance(kind, LibraryName) else None
@@ -64,8 +64,8 @@ def _add_argument(reading: ReadingState, site: Site, given: CallArguments) -> An
     return None
 
 
-def _parse_args(reading: ReadingState, site: Site, given: CallArguments) -> Any:
-    argv = reading.argv if given.argument(0, "args") is None else None
+def _parse_args(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
+    argv = reading.argv if arguments.argument(0, "args") is None else None
     spec = _spec(reading, site.receiver)
     slots = {name: Slot(_option_value(option, argv)) for name, option in spec.options.items()}
     thing = ObjectValue("", None, next(reading.numbers))
@@ -100,33 +100,35 @@ def _option_value(option: Option, words: Argv | None) -> Any:
     return call_pure(option.convert, [text]) if usable and option.convert else COMMAND_LINE
 
 
-def _parse_known_args(reading: ReadingState, site: Site, given: CallArguments) -> Any:
-    return (_parse_args(reading, site, given), COMMAND_LINE)
+def _parse_known_args(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
+    return (_parse_args(reading, site, arguments), COMMAND_LINE)
 
 
-def _make_parser(reading: ReadingState, site: Site, given: CallArguments) -> Any:
+def _make_parser(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
     thing = ObjectValue(site.draft.path if site.draft else "", site.draft, next(reading.numbers))
-    classes = given.argument(0, "dataclass_types")
+    classes = arguments.argument(0, "dataclass_types")
     found = tuple(classes) if isinstance(classes, list | tuple) else (classes,)
     reading.specs[thing.address] = Spec(classes=found)
     return thing
 
 
-def _parse_dataclasses(reading: ReadingState, site: Site, given: CallArguments) -> Any:
+def _parse_dataclasses(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
     spec = _spec(reading, site.receiver)
-    argv = _argv(reading, given.argument(0, "args"))
-    said = _stated_values(reading, argv) if argv is not None and given.argument(1, "args_filename") is None else None
-    remaining = given.argument(1, "return_remaining_strings") is not None
-    strict = not remaining and given.argument(2, "fail_with_unknown_args") is None
+    argv = _argv(reading, arguments.argument(0, "args"))
+    said = (
+        _stated_values(reading, argv) if argv is not None and arguments.argument(1, "args_filename") is None else None
+    )
+    remaining = arguments.argument(1, "return_remaining_strings") is not None
+    strict = not remaining and arguments.argument(2, "fail_with_unknown_args") is None
     made = _parsed_classes(reading, site, spec, share_flags(_paths(spec), said, strict=strict))
     return (*made, COMMAND_LINE) if remaining else made
 
 
-def _parse_file(reading: ReadingState, site: Site, given: CallArguments) -> Any:
+def _parse_file(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
     spec = _spec(reading, site.receiver)
-    name = given.argument(0, "json_file") or given.argument(0, "yaml_file")
+    name = arguments.argument(0, "json_file") or arguments.argument(0, "yaml_file")
     said = _file_slots(reading, name) if isinstance(name, str) else None
-    loose = given.argument(1, "allow_extra_keys") is not None
+    loose = arguments.argument(1, "allow_extra_keys") is not None
     return _parsed_classes(reading, site, spec, share_flags(_paths(spec), said, strict=not loose))
 
 
@@ -148,7 +150,7 @@ def _argv(reading: ReadingState, args: Any) -> Argv | None:
 
 
 def _stated_values(reading: ReadingState, argv: Argv) -> dict[str, Slot] | None:
-    """Return what words say by name, with what the file says that they name; None where that is not known."""
+    """Return the values that command-line words give by name, with those of the file that they name; None where that is unknown."""
     if len(argv) == 1 and isinstance(argv[0], str) and argv[0].endswith(ENDINGS):
         return _file_slots(reading, argv[0])
     if may_give_more(argv):
@@ -248,7 +250,7 @@ def may_give_more(argv: Argv) -> bool:
 
 
 def read_flags(argv: Argv) -> dict[str, Any]:
-    """Return what a command line says by `--name value`: texts, lists of them, True where nothing follows.
+    """Return the values of `--name value` on a command line: texts, lists of them, True where nothing follows.
 
     >>> read_flags(["--lr", "-1", "--no-bf16", "--names", "a", "b"])
     {'lr': '-1', 'bf16': False, 'names': ['a', 'b']}
@@ -269,7 +271,7 @@ def read_flags(argv: Argv) -> dict[str, Any]:
 
 
 def _parsed(reading: ReadingState, site: Site, cls: Any, share: KnownItems) -> Any:
-    """Return what a parser makes of one dataclass, with its share of the command line."""
+    """Return the instance that a parser makes of one dataclass, with its share of the command line."""
     path = cls.path if isinstance(cls, LibraryName) else library_base(cls) if isinstance(cls, ProgramClass) else ""
     own = own_fields(cls) if isinstance(cls, ProgramClass) else {}
     address = next(reading.numbers)
@@ -284,8 +286,8 @@ def _parsed(reading: ReadingState, site: Site, cls: Any, share: KnownItems) -> A
     return ObjectValue(path, draft, address, cls if isinstance(cls, ProgramClass) else None)
 
 
-def _vars(reading: ReadingState, _: Site, given: CallArguments) -> Any:
-    value = given.argument(0, "")
+def _vars(reading: ReadingState, _: Site, arguments: CallArguments) -> Any:
+    value = arguments.argument(0, "")
     hidden = value if isinstance(value, Unknown) else COMMAND_LINE
     expose(reading, [value])
     return reading.fresh(KnownItems(open=True)) if isinstance(value, ObjectValue | Ref) else hidden

@@ -9,7 +9,7 @@ from holdfast.adapters.readers.notebook_edits import source_lines
 from holdfast.adapters.readers.script.source import parse
 from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
-from holdfast.core.lately import lately
+from holdfast.core.lately import cache_last_call
 from holdfast.core.notebook import is_notebook, read_cells
 from holdfast.core.text import LINE_BREAK, LineIndex, Place, TextEdit
 
@@ -72,7 +72,7 @@ class SourcePart:
         return start + (column if written.isascii() else len(written.encode()[:column].decode(errors="replace")))
 
 
-@lately
+@cache_last_call
 def read_parts(document: Document) -> Iterator[SourcePart]:
     """Yield the texts of a program, but those cells that are no Python."""
     if not is_notebook(document.path):

@@ -143,7 +143,7 @@ class ReadingState:
         self.path = self.frame.places.path
 
     def value(self, node: ast.expr) -> Any:
-        """Return what an expression is, and note the calls in it."""
+        """Return the value of an expression, and record the calls in it."""
         return self.expressions[type(node)](self, node)
 
     def block(self, statements: Sequence[ast.stmt]) -> bool:
@@ -161,7 +161,7 @@ class ReadingState:
         return ref
 
     def entries(self, address: int) -> KnownItems:
-        """Return what is held under an address."""
+        """Return the items stored under an address."""
         held: KnownItems = self.store.get(address) or KnownItems()
         return held
 
@@ -247,14 +247,14 @@ def note_patcher(reading: ReadingState, package: str) -> None:
 
 
 def both(outer: Guard, inner: Guard) -> Guard:
-    """Return what stands around a line within two guards."""
+    """Return the guard of a line within two nested guards."""
     if inner is OPEN or outer is OPEN:
         return inner if outer is OPEN else outer
     return Guard(outer.catches | inner.catches, outer.because or inner.because)
 
 
 def either(one: Guard, other: Guard) -> Guard:
-    """Return what stands around a line that is reached in two ways: only what holds in both."""
+    """Return the guard of a line that two paths reach: only conditions that hold on both."""
     if bool(one.because) is not bool(other.because):
         return other if one.because else one
     return Guard(one.catches & other.catches, one.because and other.because)

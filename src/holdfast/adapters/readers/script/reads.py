@@ -58,7 +58,7 @@ def settings_in(owner: Any) -> Iterator[ObjectValue]:
 
 
 def _readable(owner: Any, name: str) -> Iterator[ObjectValue]:
-    """Yield what an attribute is read of, if that is noted: settings, and of trainers what they lost."""
+    """Yield the objects whose attribute is read, if such reads are recorded: settings, and the removed attributes of trainers."""
     yield from settings_in(owner)
     for thing in owner.things if isinstance(owner, AnyOf) else (owner,):
         if (

@@ -47,7 +47,7 @@ class CallArguments:
         return [slot.value for slot in (*self.positional, *self.named.slots.values())]
 
     def argument(self, position: int, name: str) -> Any:
-        """Return what is given by position or by name; None where nothing is."""
+        """Return an argument by position or by name; None where it is not given."""
         if position < len(self.positional):
             return self.positional[position].value
         slot = self.named.slots.get(name)
@@ -95,7 +95,7 @@ def read_arguments(reading: ReadingState, node: ast.Call) -> CallArguments:
 
 
 def spread_entries(reading: ReadingState, value: Any) -> KnownItems:
-    """Return what `**value` gives."""
+    """Return the items of `**value`."""
     if not isinstance(value, Ref):
         return KnownItems(open=True)
     entries = reading.entries(value.address)
@@ -103,18 +103,18 @@ def spread_entries(reading: ReadingState, value: Any) -> KnownItems:
     return KnownItems(slots, entries.open or len(slots) < len(entries.slots))
 
 
-def _spread(given: CallArguments, value: Any, node: ast.Starred, reading: ReadingState) -> None:
-    if isinstance(value, list | tuple) and not given.more:
-        given.positional += [Slot(part, reading.place(node)) for part in value]
+def _spread(arguments: CallArguments, value: Any, node: ast.Starred, reading: ReadingState) -> None:
+    if isinstance(value, list | tuple) and not arguments.more:
+        arguments.positional += [Slot(part, reading.place(node)) for part in value]
     else:
-        given.more = True
+        arguments.more = True
 
 
 def record(  # noqa: PLR0913 - what a call is, in six parts
     reading: ReadingState,
     site: Site,
     path: str,
-    given: CallArguments,
+    arguments: CallArguments,
     *,
     via: Via = "call",
     label: str = "",
@@ -128,9 +128,9 @@ def record(  # noqa: PLR0913 - what a call is, in six parts
         node=node,
         path=path,
         label=label or dotted(node.func),
-        arguments=dict(given.named.slots),
-        positional=[slot.value for slot in given.positional],
-        open=given.open,
+        arguments=dict(arguments.named.slots),
+        positional=[slot.value for slot in arguments.positional],
+        open=arguments.open,
         own=own,
         place=reading.place(node),
         name_place=name_place,
@@ -140,7 +140,7 @@ def record(  # noqa: PLR0913 - what a call is, in six parts
         unbound=isinstance(site.callee, LibraryName) and is_class(path.rpartition(".")[0]),
         main=reading.frame.module.number == 0,
         order=(node.func.end_lineno or node.lineno, node.func.end_col_offset or node.col_offset),
-        positional_places=_places(node, given),
+        positional_places=_places(node, arguments),
         same=same_keywords(node),
     )
     key = (id(node), path, via)
@@ -175,9 +175,9 @@ def _is_item(node: ast.expr) -> bool:
             return False
 
 
-def _places(node: ast.Call, given: CallArguments) -> tuple[Place | None, ...]:
+def _places(node: ast.Call, arguments: CallArguments) -> tuple[Place | None, ...]:
     spread = any(isinstance(argument, ast.Starred) for argument in node.args)
-    return () if spread else tuple(slot.place for slot in given.positional)
+    return () if spread else tuple(slot.place for slot in arguments.positional)
 
 
 def _merge(known: LibraryCall, again: LibraryCall) -> None:
@@ -202,7 +202,7 @@ def _merge(known: LibraryCall, again: LibraryCall) -> None:
 
 
 def result_of(reading: ReadingState, draft: LibraryCall) -> ObjectValue:
-    """Return what a call made."""
+    """Return the object that a call creates."""
     made = ObjectValue(draft.path, draft, next(reading.numbers))
     draft.made.append(made.address)
     return made

@@ -11,7 +11,7 @@ SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef
 
 
 def kind_returned(function: FunctionNode) -> Kind:
-    r"""Return what every `return` of a function gives; empty where they differ, or where one cannot be read.
+    r"""Return the kind of value that every `return` of a function gives; empty where they differ, or where one cannot be read.
 
     >>> kind_returned(ast.parse("def f(rows):\n    texts = []\n    return texts").body[0])
     'list'
@@ -60,7 +60,7 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _kinds_of_names(nodes: Sequence[ast.AST]) -> dict[str, Kind]:
-    """Return what the variables of a function hold, of those that are only ever assigned one kind of value."""
+    """Return the kinds of a function's variables, of those that are only ever assigned one kind of value."""
     kinds: dict[str, list[Kind]] = defaultdict(list)
     for node in nodes:
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):

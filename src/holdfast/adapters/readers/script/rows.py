@@ -70,7 +70,7 @@ class ItemRow(Generic[Item]):
             yield item, gap, index < final or self.trailing
 
     def _split(self, at: int) -> tuple[Gap, Gap]:
-        """Return what stands before and after a new item, in the place of the gap that it comes into."""
+        """Return the gaps before and after a new item, in place of the gap where it is inserted."""
         old = self.gaps[at]
         if not at and self.items:
             tall = isinstance(old, libcst.ParenthesizedWhitespace)
@@ -90,7 +90,7 @@ def comma(gap: Gap) -> libcst.Comma:
 
 
 def newline_of(source: str) -> str:
-    r"""Return how the lines of a text end.
+    r"""Return the line ending of a text.
 
     >>> newline_of("a\r\nb"), newline_of("a")
     ('\r\n', '\n')
@@ -104,7 +104,7 @@ def written(node: libcst.CSTNode, source: str) -> str:
 
 
 def _in_comma(item: Any) -> Gap | None:
-    """Return what its comma says stands after an item; None where that is nothing."""
+    """Return the gap that a comma leaves after an item; None where it leaves none."""
     gap = item.comma.whitespace_after if _has_comma(item) else None
     return None if isinstance(gap, libcst.SimpleWhitespace) and not gap.value else gap
 
@@ -114,7 +114,7 @@ def _has_comma(item: Any) -> bool:
 
 
 def _joined(first: Gap, second: Gap, *, last: bool, remarks: bool) -> Gap:
-    """Return what is left between two items when the one between them is gone."""
+    """Return the gap between two items when the one between them is removed."""
     if not isinstance(first, libcst.ParenthesizedWhitespace):
         return second
     kept = [line for line in first.empty_lines if line.comment is not None and remarks]

@@ -72,7 +72,7 @@ def _objection(error: SyntaxError, text: str, path: str, at: Callable[[int], Spo
     line = error.lineno or 1
     where = at(line) if at else Spot(path, line)
     spot = Spot(where.path, where.line, error.offset or None)
-    if _is_of_a_later_python(error, text):
+    if _needs_later_python(error, text):
         here = ".".join(map(str, sys.version_info[:2]))
         what = f"it is written for a newer Python than {here}, on which holdfast runs: {error.msg} in line {spot.line}"
         return LaterPythonError(what, where=spot, fix="install holdfast in the Python that the script is for")
@@ -81,7 +81,7 @@ def _objection(error: SyntaxError, text: str, path: str, at: Callable[[int], Spo
     return UsageError(f"the script is no valid Python: {error.msg}", where=spot, fix="correct the line")
 
 
-def _is_of_a_later_python(error: SyntaxError, text: str) -> bool:
+def _needs_later_python(error: SyntaxError, text: str) -> bool:
     """True if LibCST, which knows the grammar of every Python 3, reads what this Python does not."""
     line = error.text or ""
     looks_new = ("f-string" in error.msg or re.search(LATER_SYNTAX, line)) and not re.search(PYTHON_2_CATCH, line)
@@ -96,7 +96,7 @@ def _is_of_a_later_python(error: SyntaxError, text: str) -> bool:
 
 
 def _nesting(text: str) -> int:
-    """Return how deep brackets may be nested, at most: those in texts count too."""
+    """Return an upper bound for the nesting depth of brackets; those in strings count too."""
     depth = deepest = 0
     for found in re.finditer(r"[\[({]|[\])}]", text):
         depth = depth + 1 if found[0] in "[({" else max(depth - 1, 0)

@@ -59,7 +59,7 @@ class KnownItems:
         return KnownItems({other: slot for other, slot in self.slots.items() if other != name}, self.open)
 
     def merged(self, other: "KnownItems") -> "KnownItems":
-        """Return what `{**self, **other}` holds."""
+        """Return the items of `{**self, **other}`."""
         return KnownItems({**self.slots, **other.slots}, self.open or other.open)
 
     def opened(self, because: Unknown | None = None) -> "KnownItems":

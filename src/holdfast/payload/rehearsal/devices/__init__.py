@@ -41,7 +41,7 @@ def install(order: PartRequest, tell: EventWriter) -> None:
     """Have the script find the GPU that its job will have; nothing where it has none, or this machine has it."""
     ranks.install(tell)
     if order.gpu == "here":
-        when_imported("torch", lambda torch: _tell_memory(torch, tell))
+        when_imported("torch", lambda torch: _report_memory(torch, tell))
     if order.gpu != "assumed":
         return
     count = ranks.alone(tell)
@@ -51,7 +51,7 @@ def install(order: PartRequest, tell: EventWriter) -> None:
     settings.install(tell, halves)
 
 
-def _tell_memory(torch: Any, tell: EventWriter) -> None:
+def _report_memory(torch: Any, tell: EventWriter) -> None:
     if torch.cuda.is_available():
         tell.fact(
             "gpu", name=torch.cuda.get_device_name(0), memory_bytes=torch.cuda.get_device_properties(0).total_memory
@@ -120,7 +120,7 @@ class AssumedDevice:
     def _see(self, value: Any, original: Any, *args: Any, **kwargs: Any) -> Any:
         if not self._own(sys._getframe(2)):
             return original(*args, **kwargs)
-        self._told()
+        self._report_once()
         return value
 
     def _do_nothing(self) -> None:
@@ -232,7 +232,7 @@ class AssumedDevice:
         self, original: Any, this: Any, device_type: Any = "cuda", dtype: Any = None, *args: Any, **kwargs: Any
     ) -> None:
         if device_type == "cuda":
-            self._told()
+            self._report_once()
             device_type, dtype = "cpu", self._torch.bfloat16 if dtype == self._torch.bfloat16 else self._half_type()
         elif device_type == "cpu" and dtype == self._torch.bfloat16 and self._halves.asked:
             dtype = self._half_type()  # which `settings` has made bfloat16
@@ -248,12 +248,12 @@ class AssumedDevice:
             self._torch.compiler.set_stance("force_eager")
         return compiled
 
-    def _told(self) -> None:
+    def _report_once(self) -> None:
         self._tell.not_rehearsed("CUDA", SHOWN_BY)
 
     def _touch(self) -> None:
         """Use the GPU. Raises RuntimeError in a process that was forked off one that has used it, as CUDA does."""
-        self._told()
+        self._report_once()
         if os.getpid() == self._pid:
             self._touched = True
         elif self._touched or self._tell.stage in USING:

@@ -59,7 +59,7 @@ def install(order: PartRequest, tell: EventWriter) -> None:
 
 
 def own_lines(order: PartRequest) -> Callable[[FrameType], bool]:
-    """Return what tells whether a frame is one of the script, or of a module beside it."""
+    """Return a predicate that is true of frames of the script, or of a module beside it."""
     script = str(Path(order.script).absolute())
     folder = f"{Path(script).parent}/"
     homes = tuple(f"{each}/" for each in {sys.prefix, sys.base_prefix} if not script.startswith(f"{each}/"))
@@ -133,7 +133,7 @@ def guard_people(tell: EventWriter) -> None:
     """Answer for nobody: what waits for a person ends as it does where there is no terminal."""
 
     def nobody(_original: Any, prompt: Any = "", *_: Any, **__: Any) -> str:
-        tracker = _who_asks(sys._getframe(2))
+        tracker = _caller(sys._getframe(2))
         if tracker:
             raise EOFError(
                 f"api_key not configured (no-tty): {tracker} asks for a login, which a rehearsal cannot answer"
@@ -154,7 +154,7 @@ def guard_people(tell: EventWriter) -> None:
     os.environ.setdefault("MPLBACKEND", "agg")
 
 
-def _who_asks(frame: FrameType | None) -> str:
+def _caller(frame: FrameType | None) -> str:
     """Return the tracker or Hub whose login asks, by the frames that lead to the question."""
     while frame is not None:
         top = str(frame.f_globals.get("__name__", "")).partition(".")[0]

@@ -138,10 +138,10 @@ def split_shell(text: str) -> list[list[str]]:
 
 
 def why_not(args: Any, order: PartRequest, *, is_shell: bool) -> str:
-    """Return what would show what a command does, if it is not run in a rehearsal; else nothing."""
+    """Return the way to rehearse a command that is not run in a rehearsal; empty where it is run."""
     if is_shell and _redirects(os.fsdecode(_words(args)[0])):
         return "running it: it writes a file"
-    answers = (_of_one(words, order) for words in _lines(args, is_shell=is_shell) if words)
+    answers = (_command_reason(words, order) for words in _lines(args, is_shell=is_shell) if words)
     return next(filter(None, answers), "")
 
 
@@ -185,7 +185,7 @@ def make_folders(lines: Sequence[Sequence[str]], cwd: Any = None) -> bool:
 
 
 def _folders(words: Sequence[str]) -> list[str]:
-    """Return what `mkdir` is to make, if its words are plain ones."""
+    """Return the folders that `mkdir` is to make, if its words are plain ones."""
     plain = words[0] == "mkdir" and not any(set(word) & set("${}*?`") for word in words)
     return [word for word in words[1:] if not word.startswith("-")] if plain else []
 
@@ -205,13 +205,13 @@ def _bare(words: Sequence[str]) -> Sequence[str]:
     return words
 
 
-def _of_one(words: Sequence[str], order: PartRequest) -> str:
+def _command_reason(words: Sequence[str], order: PartRequest) -> str:
     words = _bare(words)
     name, rest = Path(words[0]).name, list(words[1:])
     if re.fullmatch(r"python[\d.]*", name) or words[0] == sys.executable:
-        return _of_python(rest, order)
+        return _python_reason(rest, order)
     if name.endswith(".sh") or name in SHELLS.split():
-        return _of_shell(rest, order)
+        return _shell_reason(rest, order)
     if name in ("nvidia-smi", "nvcc") and order.gpu == "assumed" and shutil.which(words[0]) is None:
         return "a machine with a GPU: holdfast rehearse --gpu there"
     if rest and rest[0] in HARMLESS.get(name, "").split():
@@ -219,25 +219,25 @@ def _of_one(words: Sequence[str], order: PartRequest) -> str:
     return next((because for programs, because in NOT_RUN if name in programs.split()), "")
 
 
-def _of_shell(rest: list[str], order: PartRequest) -> str:
-    """Return what would show what a shell runs: one line is read, a file of many is not run."""
+def _shell_reason(rest: list[str], order: PartRequest) -> str:
+    """Return the way to rehearse a shell's commands: a single line is read, a script file is not run."""
     if rest[:1] in (["-c"], ["-lc"]) and len(rest) > 1:
         return why_not(rest[1], order, is_shell=True)
     return "running it: it may change more than the rehearsal's folder"
 
 
-def _of_python(rest: list[str], order: PartRequest) -> str:
-    """Return what would show what Python runs: a module or a script of the user's that trains is rehearsed by itself."""
+def _python_reason(rest: list[str], order: PartRequest) -> str:
+    """Return the way to rehearse Python's program: a module or a script of the user's that trains is rehearsed by itself."""
     if rest[:1] == ["-m"] and len(rest) > 1:
         top = rest[1].partition(".")[0]
         own = Path(*rest[1].split(".")).with_suffix(".py")
-        return _of_own(own) or _of_one([top if top != "torch" else "torchrun", *rest[2:]], order)
+        return _own_reason(own) or _command_reason([top if top != "torch" else "torchrun", *rest[2:]], order)
     script = next((word for word in rest if not word.startswith("-")), "")
-    return _of_own(Path(script)) if script.endswith(".py") and rest[0] == script else ""
+    return _own_reason(Path(script)) if script.endswith(".py") and rest[0] == script else ""
 
 
-def _of_own(script: Path) -> str:
-    """Return what would show what a file of the user's does, if it is not run."""
+def _own_reason(script: Path) -> str:
+    """Return the way to rehearse a file of the user's, if it is not run."""
     whole, seen = script.absolute(), where(script.absolute())
     if str(whole).startswith(sys.prefix) or not script.is_file():
         return ""

@@ -133,7 +133,7 @@ class GuardedFunctions:
     def _read(self, original: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
         if kwargs.get("dir_fd") is not None:
             return original(path, *args, **kwargs)
-        return self._as_asked(original, self._reach(path), path, *args, **kwargs)
+        return self._at_other_place(original, self._reach(path), path, *args, **kwargs)
 
     def _change(self, original: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
         if self._passes(path, kwargs):
@@ -149,7 +149,7 @@ class GuardedFunctions:
         whole, at = self._overlay.whole(path), self._reach(path)
         shadow = self._overlay.shadow(whole)
         if at == shadow:
-            self._as_asked(original, at, path)
+            self._at_other_place(original, at, path)
         elif stat.S_ISDIR(os.lstat(path).st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         else:
@@ -176,7 +176,7 @@ class GuardedFunctions:
         if self._passes(path, kwargs):
             original(path, *args, **kwargs)
         else:
-            self._as_asked(original, self._overlay.making(path), path, *args)
+            self._at_other_place(original, self._overlay.making(path), path, *args)
 
     def _link(self, original: Any, src: Any, dst: Any, *args: Any, **kwargs: Any) -> None:
         if self._passes(dst, kwargs):
@@ -237,7 +237,7 @@ class GuardedFunctions:
             return
         whole = self._overlay.whole(path)
         at = self._reach(path)
-        self._as_asked(original, at, path)
+        self._at_other_place(original, at, path)
         self._overlay.cwd = whole if at == self._overlay.shadow(whole) else ""
 
     def _getcwd(self, original: Any) -> str:
@@ -247,9 +247,9 @@ class GuardedFunctions:
         if kwargs.get("opener"):
             return original(file, mode, *args, **kwargs)
         if not isinstance(mode, str) or not set(mode) & set("wax+") or self.passes(file):
-            return self._as_asked(original, self._reach(file), file, mode, *args, **kwargs)
+            return self._at_other_place(original, self._reach(file), file, mode, *args, **kwargs)
         at = self._place(file, keep="w" not in mode, new="x" in mode)
-        return self._as_asked(original, at, file, mode, *args, **kwargs)
+        return self._at_other_place(original, at, file, mode, *args, **kwargs)
 
     def _open_descriptor(self, original: Any, path: Any, flags: int, *args: Any, **kwargs: Any) -> int:
         if isinstance(path, int) or kwargs.get("dir_fd") is not None:
@@ -259,7 +259,7 @@ class GuardedFunctions:
         else:
             exclusive = flags & os.O_CREAT and flags & os.O_EXCL
             at = self._place(path, keep=not flags & os.O_TRUNC, new=bool(exclusive))
-        return int(self._as_asked(original, at, path, flags, *args, **kwargs))
+        return int(self._at_other_place(original, at, path, flags, *args, **kwargs))
 
     def _place(self, path: Any, *, keep: bool, new: bool) -> str:
         """Return where a file is opened for writing, as the file system would let it."""
@@ -282,7 +282,7 @@ class GuardedFunctions:
     def _passes(self, path: Any, kwargs: dict[str, Any]) -> bool:
         return kwargs.get("dir_fd") is not None or self.passes(path)
 
-    def _as_asked(self, original: Any, at: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
+    def _at_other_place(self, original: Any, at: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
         """Call a function at another place; its errors name the path that was asked for."""
         try:
             return original(at, *args, **kwargs)

@@ -140,7 +140,7 @@ class Overlay:
         return shadow
 
     def names(self, path: Any) -> list[str]:
-        """Return what the script sees in a folder. Raises OSError if it sees none."""
+        """Return the names that the script finds in a folder. Raises OSError if it finds no folder."""
         whole = self.whole(path)
         shadow = self.shadow(whole)
         if not self._holds_something() or not self.guards(whole) or not (_there(shadow) or self._gone):

@@ -81,12 +81,12 @@ def install(tell: EventWriter) -> None:
 
 def _switch_off_wandb(module: Any, tell: EventWriter) -> None:
     def begin(original: Any, *args: Any, **kwargs: Any) -> Any:
-        _tell_of("wandb", tell)
+        _report_tracker("wandb", tell)
         os.environ["WANDB_MODE"] = "disabled"
         return original(*args, **kwargs | {"mode": "disabled"})
 
     def nothing(*_: Any, **__: Any) -> Harmless:
-        _tell_of("wandb", tell)
+        _report_tracker("wandb", tell)
         return Harmless()
 
     wrap(module, "init", begin)
@@ -99,7 +99,7 @@ def _silence(functions: list[str], tell: EventWriter, module: Any) -> None:
     name = getattr(module, "__name__", "a tracker").partition(".")[0]
 
     def nothing(*_: Any, **__: Any) -> Harmless:
-        _tell_of("clearml" if name == "Task" else name, tell)
+        _report_tracker("clearml" if name == "Task" else name, tell)
         return Harmless()
 
     for each in functions:
@@ -116,10 +116,10 @@ def _silence_callbacks(module: Any, tell: EventWriter) -> None:
 
 def _ignoring(name: str, tell: EventWriter) -> Any:
     def ignore(*_: Any, **__: Any) -> None:
-        _tell_of(name, tell)
+        _report_tracker(name, tell)
 
     return ignore
 
 
-def _tell_of(name: str, tell: EventWriter) -> None:
+def _report_tracker(name: str, tell: EventWriter) -> None:
     tell.not_rehearsed(f"tracking with {name}", ELSEWHERE)

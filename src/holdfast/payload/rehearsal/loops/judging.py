@@ -33,7 +33,7 @@ SCHEDULE = re.compile(r"sched|lr|prof|bar|env", re.IGNORECASE)
 def judge(
     losses: LossRecord, updates: OptimizerWatch, schedules: ScheduleWatch, source: str, tell: EventWriter
 ) -> None:
-    """Tell what is wrong with a loop, and what may be.
+    """Report the errors of a loop, and the doubtful points.
 
     Args:
         losses: What it computed.
@@ -142,7 +142,7 @@ def _judge_rates(updates: OptimizerWatch, schedules: ScheduleWatch, tell: EventW
 
 
 def _doubts(losses: LossRecord, updates: OptimizerWatch, schedules: ScheduleWatch, source: str) -> Iterator[str]:
-    """Yield what may be wrong with the order of a loop's calls, with what to do."""
+    """Yield the doubtful points in the order of a loop's calls, with their fixes."""
     if updates.kept >= LEAST:
         yield "gradients are not cleared between steps, so each step adds up those of all before: call `optimizer.zero_grad()` after each step"
     if losses.whole:

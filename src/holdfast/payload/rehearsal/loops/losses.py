@@ -87,10 +87,10 @@ class LossRecord:
             if loss.requires_grad:
                 self._note(loss)
             elif not self._checkpoints:  # which can cut a loss off from an adapter
-                self._tell_of_cut(self._updates.made)
+                self._report_cut(self._updates.made)
         return original(loss, *args, **kwargs)
 
-    def _tell_of_cut(self, optimizers: Sequence[Any]) -> None:
+    def _report_cut(self, optimizers: Sequence[Any]) -> None:
         """Tell why a loss has no gradient, before torch raises for it."""
         held = held_by(optimizers)
         trained = sum(each.requires_grad for each in held)

@@ -117,9 +117,9 @@ class RequestInterceptor:
         with in_push(self._tell):
             return self.hub.answer(asked)
 
-    def _unnamed(self, answer: DryResponse | None, asked: DryRequest, headers: Any) -> DryResponse | None:
+    def _unnamed(self, answer: DryResponse | None, request: DryRequest, headers: Any) -> DryResponse | None:
         """Return an answer; without one the real Hub is asked, which is to see no token that is made up."""
-        if answer is None and asked.token == pretended.TOKEN:
+        if answer is None and request.token == pretended.TOKEN:
             del headers["authorization"]
         return answer
 

@@ -99,7 +99,7 @@ class DryHub:
         self._users: dict[str, str] = {}
 
     def answer(self, request: DryRequest) -> DryResponse | None:
-        """Return what is answered to a request; None: the real Hub answers."""
+        """Return the response to a request; None: the real Hub answers."""
         if not request.url.startswith(self._endpoint):
             return None
         if request.method in ("GET", "HEAD", "OPTIONS"):
@@ -123,11 +123,11 @@ class DryHub:
             return self._create(request)
         if parts[-4:] == ["info", "lfs", "objects", "batch"]:
             return self._batch(request)
-        return self._of_repository(request, parts) or self._anything(request, parts)
+        return self._repository_response(request, parts) or self._anything(request, parts)
 
-    def _of_repository(self, request: DryRequest, parts: list[str]) -> DryResponse | None:
+    def _repository_response(self, request: DryRequest, parts: list[str]) -> DryResponse | None:
         if parts[:2] in ([["api", kind] for kind in KINDS]) and len(parts) > 3:  # noqa: PLR2004 - a name, and what is done
-            repo, rest = self._of_path(parts[1:], request)
+            repo, rest = self._path_target(parts[1:], request)
             if rest[:1] == ["preupload"]:
                 return self._preupload(request)
             if rest[:1] == ["commit"]:
@@ -179,7 +179,7 @@ class DryHub:
             self._tell.not_rehearsed(f"whether {name} may be written to", "a token: it was not asked about")
 
     def _known_of(self, name: str, token: str) -> str:
-        """Return what is known of whether a token may write to a repository; empty where nothing is."""
+        """Return the known reason why a token may not write to a repository; empty where none is known."""
         if self._token and self._token != hashlib.sha256(token.encode()).hexdigest():
             return ""
         owner = name.partition("/")[0]
@@ -205,7 +205,7 @@ class DryHub:
             self._tell.not_rehearsed(f"whether {name} is there", "a rehearsal with the Hub")
         return self._known.get((kind, name))
 
-    def _of_path(self, parts: list[str], request: DryRequest) -> tuple[DryRepository, list[str]]:
+    def _path_target(self, parts: list[str], request: DryRequest) -> tuple[DryRepository, list[str]]:
         """Return the repository that is written to, and what stands behind its name. Raises RefusedError."""
         kind, name = KINDS[parts[0]], "/".join(parts[1:3])
         self._allow(name, request)
@@ -279,7 +279,7 @@ class DryHub:
         return f"{self._endpoint}/{'' if kind == 'model' else kind + 's/'}{quote(name)}"
 
     def _read(self, request: DryRequest) -> DryResponse | None:
-        """Return what is in a repository that was made here; of others, files that were pushed."""
+        """Return the content of a repository that was made here; of others, the files that were pushed."""
         parts = [unquote(part) for part in request.path.split("/") if part]
         is_api = parts[:1] == ["api"]
         parts = parts[1:] if is_api else parts

@@ -38,5 +38,5 @@ def known_token() -> str:
 
 
 def secret() -> str:
-    """Return what a notebook's host keeps for its user under any name: the token that is at hand, or one that is made up."""
+    """Return the secret that a notebook's host keeps for its user under any name: the token that is available, or a made-up one."""
     return known_token() or TOKEN

@@ -12,7 +12,7 @@ AROUND = ("wrapped", "bound")  # what `telling.wrap` and the runtime's put in a 
 STANDARD = sysconfig.get_path("stdlib") + os.sep
 
 
-def asked_by_script() -> bool:
+def is_called_by_script() -> bool:
     """True if the first caller beyond this package is not a library."""
     frame = sys._getframe(1)
     while frame.f_back and _is_ours(frame):
@@ -20,7 +20,7 @@ def asked_by_script() -> bool:
     return not _is_library(frame)
 
 
-def asking_line() -> int:
+def calling_line() -> int:
     """Return the number of the script's line that is being run; 0 where libraries alone are."""
     frame: Any = sys._getframe(1)
     while frame and (_is_ours(frame) or _is_library(frame) or frame.f_code.co_filename.startswith((STANDARD, "<"))):

@@ -92,7 +92,7 @@ class Bound:
 
 
 def _in_pieces(builder: Any, files: list[Any], row_groups_list: Any = None) -> Iterator[Any]:
-    """Yield what a builder of Parquet does, with no more of a row group read than the rows need.
+    """Yield a Parquet builder's tables, reading no more of a row group than the rows need.
 
     Each of `files` is a name, or the names that a file was extracted to (before datasets 4).
     """
@@ -181,7 +181,7 @@ def _bytes(file: str) -> int:
 
 
 def rows_of(builder: Any, split: str, known: Any) -> float:
-    """Return how many rows a split has: as its page says, or its files; infinite where neither does."""
+    """Return the number of rows in a split, by its card or its files; infinite where neither states it."""
     told = (known or {}).get(split)
     if told is not None and told.num_examples:
         return int(told.num_examples)

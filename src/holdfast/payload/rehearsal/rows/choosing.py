@@ -82,16 +82,16 @@ def _unlong(lengths: Any, wanted: Iterable[int]) -> Iterator[int]:
 
 def _odd_rows(table: Any, order: Any) -> Iterator[int]:
     """Yield rows that are unlike others, the most telling first."""
-    yield from _of_each_label(table)
+    yield from _label_rows(table)
     yield int(order[0])
     for column in table.columns:
         yield from _empty_or_none(column)
-    yield from _of_rare_shapes(table)
+    yield from _rare_rows(table)
     for column in table.columns:
         yield from _furthest(column)
 
 
-def _of_each_label(table: Any) -> Iterator[int]:
+def _label_rows(table: Any) -> Iterator[int]:
     """Yield a row of each value of the columns that hold labels, then another of each."""
     again: list[int] = []
     for column in table.columns:
@@ -142,7 +142,7 @@ def _furthest(column: Any) -> Iterator[int]:
             yield int(beyond.argmax())
 
 
-def _of_rare_shapes(table: Any) -> Iterator[int]:
+def _rare_rows(table: Any) -> Iterator[int]:
     """Yield a row of each shape that nested values have, the rarest shape first; the most frequent is not odd."""
     names = [field.name for field in table.schema if not _holds_bytes(field.type)]
     began_s = time.perf_counter()
@@ -158,7 +158,7 @@ def _of_rare_shapes(table: Any) -> Iterator[int]:
 
 
 def shape_of(value: Any, key: str = "") -> Any:
-    """Return what kind of value it is, hashable: keys, types, roles, emptiness; not what texts say.
+    """Return the kind of a value, hashable: keys, types, roles, emptiness; not the content of texts.
 
     >>> shape_of({"role": "user", "content": "a"}) == shape_of({"role": "user", "content": "b"})
     True

@@ -26,19 +26,19 @@ def _unbound(original: Callable[..., Any]) -> Callable[..., Any]:
     return lambda _, *args, **kwargs: original(*args, **kwargs)
 
 
-def _or(draw: Callable[[], Any], twice: Callable[[], Any], at_hand: int, asked: Any) -> Any:
-    """Return what is drawn; where there is too little to draw from and the whole has enough, what is drawn with some twice.
+def _or(draw: Callable[[], Any], twice: Callable[[], Any], at_hand: int, requested: Any) -> Any:
+    """Return the drawn rows; where there are too few for the draw and the whole dataset has enough, some are repeated.
 
     Args:
         draw: Draws.
         twice: Draws with some twice.
         at_hand: How many there are to draw from.
-        asked: How many are drawn.
+        requested: How many are drawn.
     """
     try:
         return draw()
     except ValueError:
-        if not isinstance(asked, int) or not at_hand < asked <= most_rows(at_hand):
+        if not isinstance(requested, int) or not at_hand < requested <= most_rows(at_hand):
             raise
     return twice()
 

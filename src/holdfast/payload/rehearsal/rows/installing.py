@@ -66,7 +66,7 @@ class DatasetHooks:
         for name, change in (("path", self._places), ("data_dir", self._places), ("data_files", self._places.files)):
             if asked.get(name) is not None:
                 asked[name] = change(asked[name])
-        return self._told(lambda: original(**asked, **config), told)
+        return self._recorded(lambda: original(**asked, **config), told)
 
     def _load_from_disk(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         asked = inspect.signature(original).bind(*args, **kwargs).arguments
@@ -78,19 +78,19 @@ class DatasetHooks:
                 return self._known.of_folder(asked["dataset_path"])
             return each_dataset(original(**asked), self._loading._trimmed)
 
-        return self._told(load, told)
+        return self._recorded(load, told)
 
-    def _told(self, load: Callable[[], Any], told: dict[str, Any]) -> Any:
+    def _recorded(self, load: Callable[[], Any], record: dict[str, Any]) -> Any:
         """Load, and tell the fact of it whether or not it fails."""
         with self._tell.during("data"):
             try:
                 loaded = load()
             except Exception as error:
-                self._tell.fact("dataset", **told, error=type(error).__name__)
-                self._noting.note(None, told)
+                self._tell.fact("dataset", **record, error=type(error).__name__)
+                self._noting.note(None, record)
                 raise
-            self._tell.fact("dataset", **told, **described(loaded))
-            self._noting.note(loaded, told)
+            self._tell.fact("dataset", **record, **described(loaded))
+            self._noting.note(loaded, record)
             return loaded
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..telling import EventWriter
 from ..wrapping import wrap
-from .asking import asked_by_script, asking_line
+from .asking import calling_line, is_called_by_script
 from .bounds import files_of
 from .noting import MADE
 from .part import as_part
@@ -40,7 +40,7 @@ class KnownRows:
 
     def rows(self) -> Any:
         """Return a dataset of them, a part of a whole without end: whatever number is asked for is there."""
-        line = asking_line()
+        line = calling_line()
         path = self._path.with_name(f"{self._path.stem}-{line}.jsonl")
         path = path if path.is_file() else self._path
         with path.open(encoding="utf-8") as file:
@@ -67,7 +67,7 @@ class KnownRows:
         return self.rows()
 
     def of_folder(self, path: Any) -> Any:
-        """Return what stands for a folder that `save_to_disk` wrote."""
+        """Return the replacement for a folder that `save_to_disk` wrote."""
         several = Path(str(path), "dataset_dict.json")
         if several.exists():
             return self.of_split(None, json.loads(several.read_text(encoding="utf-8"))["splits"])
@@ -75,7 +75,7 @@ class KnownRows:
 
     def _made(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Return these rows where the script makes a dataset; libraries make what they want to."""
-        return self.rows() if asked_by_script() else original(*args, **kwargs)
+        return self.rows() if is_called_by_script() else original(*args, **kwargs)
 
     def _build(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         try:
@@ -97,8 +97,8 @@ class KnownRows:
 class _Builder:
     """What `load_dataset` asks of a builder."""
 
-    def __init__(self, known: KnownRows) -> None:
-        self._known = known
+    def __init__(self, rows: KnownRows) -> None:
+        self._known = rows
         self.info = SimpleNamespace(dataset_size=None, splits=None)
         self.config = SimpleNamespace(data_files=None)
 

@@ -124,7 +124,9 @@ class BuilderMethods:
         small = len(dataset) <= ROWS and dataset.data.nbytes <= BYTES and not part_of(dataset)
         if len(dataset) <= most or (small and not self._loops):
             return dataset
-        self._tell.shrunk(f"rows of {dataset.info.dataset_name or 'a dataset'}, {dataset.split}", _told(dataset), most)
+        self._tell.shrunk(
+            f"rows of {dataset.info.dataset_name or 'a dataset'}, {dataset.split}", _with_record(dataset), most
+        )
         return fewer(dataset, most)
 
 
@@ -141,7 +143,7 @@ def _beside(folder: str) -> Path:
 
 
 def each_dataset(loaded: Any, change: Callable[[Any], Any]) -> Any:
-    """Return what was loaded with each dataset in it changed; the containers stay what they are."""
+    """Return the loaded object with each dataset in it changed; the containers keep their types."""
     if isinstance(loaded, dict):
         for name, one in loaded.items():
             loaded[name] = each_dataset(one, change)
@@ -171,7 +173,7 @@ def _slice(pool: Any, first: int, last: int, whole: float) -> Any:
     return pool.select(range(first, min(last, first + len(pool))))
 
 
-def _told(dataset: Any) -> Any:
+def _with_record(dataset: Any) -> Any:
     rows = whole_rows(dataset)
     return rows if math.isfinite(rows) else "not known"
 

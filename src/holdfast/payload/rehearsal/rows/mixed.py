@@ -43,7 +43,7 @@ def look_at_types(
 
 
 def _value(written: Any) -> Any:
-    """Return what a value of such a column stands for."""
+    """Return the value that a cell of such a column stands for."""
     try:
         return json.loads(written) if isinstance(written, str) else written
     except ValueError:

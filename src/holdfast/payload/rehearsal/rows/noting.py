@@ -12,7 +12,7 @@ from typing import Any
 from ..order import PartRequest
 from ..telling import EventWriter
 from ..wrapping import wrap
-from .asking import asked_by_script, asking_line
+from .asking import calling_line, is_called_by_script
 from .choosing import first_rows
 from .mixed import look_at_types
 
@@ -50,28 +50,28 @@ class RowRecorder:
             for name in MADE:
                 wrap(module.Dataset, name, self._made)
 
-    def note(self, loaded: Any, told: dict[str, Any], given: Any = None) -> None:
+    def note(self, loaded: Any, record: dict[str, Any], given: Any = None) -> None:
         """Write down what the script got.
 
         Args:
             loaded: A dataset, or several; None where it could not be loaded.
-            told: What the script asked for.
+            record: What the script asked for.
             given: The rows that it would have been made of.
         """
-        path = self._folder / f"{asking_line()}.json"
+        path = self._folder / f"{calling_line()}.json"
         if not self._wanted or path.exists():
             return
         self._folder.mkdir(parents=True, exist_ok=True)
         try:
             rows, features = _looked_at(_first(loaded), given)
-            text = json.dumps({"rows": rows, "features": features, "asked": told})
+            text = json.dumps({"rows": rows, "features": features, "asked": record})
             look_at_types(rows or (), features or {}, self._source, self._tell)
         except Exception:  # noqa: BLE001 - pictures; a row that the script has yet to stumble over
-            text = json.dumps({"rows": None, "features": None, "asked": told}, default=str)
+            text = json.dumps({"rows": None, "features": None, "asked": record}, default=str)
         path.write_text(text, encoding="utf-8")
 
     def _made(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        if not asked_by_script():
+        if not is_called_by_script():
             return original(*args, **kwargs)
         made = None
         try:

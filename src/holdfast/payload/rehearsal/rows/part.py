@@ -39,7 +39,7 @@ class DatasetPart:
 
 
 def part_of(dataset: Any) -> DatasetPart | None:
-    """Return what a dataset stands for, None if it is whole."""
+    """Return the part that a dataset stands for, None if it is whole."""
     found = getattr(dataset, "__dict__", {}).get(MARK)
     return found if isinstance(found, DatasetPart) else None
 
@@ -58,7 +58,7 @@ def _mark(dataset: Any, part: DatasetPart) -> None:
 
 
 def most_rows(at_hand: int) -> float:
-    """Return how many rows the largest dataset has of which so many were given; 0 where there is none."""
+    """Return the number of rows of the largest dataset that was reduced to so many; 0 where there is none."""
     return _wholes.get(at_hand, 0)
 
 
@@ -68,7 +68,7 @@ def any_part() -> bool:
 
 
 def whole_rows(dataset: Any) -> float:
-    """Return how many rows the whole has."""
+    """Return the number of rows in the whole dataset."""
     part = part_of(dataset)
     return part.whole if part else len(dataset)
 
@@ -114,11 +114,11 @@ def scaled(whole: float, share: float) -> float:
     return math.ceil(whole * share) if math.isfinite(whole) else math.inf if share else 0
 
 
-def at_least(result: Any, asked: float) -> Any:
+def at_least(result: Any, requested: float) -> Any:
     """Return a part with some rows more than once, where few are left of what would have been more."""
     rows = len(result)
-    if 0 < rows < AT_LEAST < asked:
-        result = as_part(result.select([number % rows for number in range(AT_LEAST)]), asked, mixed=True)
+    if 0 < rows < AT_LEAST < requested:
+        result = as_part(result.select([number % rows for number in range(AT_LEAST)]), requested, mixed=True)
     return result
 
 

@@ -61,7 +61,7 @@ class FunctionRunner:
         return at_least(left, whole_rows(left))
 
     def _work(self, original: Callable[..., Any], dataset: Any, given: dict[str, Any]) -> Any:
-        """Return what a function makes of the rows; of a few of them if it is slow."""
+        """Return the result of a function for the rows; for a few of them if it is slow."""
         function = given.get("function")
         if function is None or len(dataset) <= FEW or inspect.iscoroutinefunction(function):
             return carry(dataset, self._call(original, dataset, given))
@@ -121,7 +121,7 @@ class BoundedFunction:
         self.process = 0
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return what the function returns.
+        """Return the function's result.
 
         Raises:
             TooSlowError: All rows would take longer than there is time for.
@@ -137,7 +137,7 @@ class BoundedFunction:
         return self.function(*args, **kwargs)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a fingerprint is made of, and what another process gets: no times."""
+        """Return the state for a fingerprint, and for another process: no times."""
         return {**vars(self), "done": 0, "began_s": 0.0, "process": 0}
 
 

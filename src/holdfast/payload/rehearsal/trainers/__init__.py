@@ -24,7 +24,7 @@ from ..telling import TAIL, EventWriter
 from ..wrapping import every_class, when_imported, wrap
 from . import configs, gradients, green, tokens
 from .arguments import few_of, outside, shrink
-from .asked_steps import as_asked
+from .asked_steps import with_whole_steps
 from .batches import cut
 from .formatting import look_at_formatting
 from .observed import keep_rows, note_same
@@ -138,7 +138,7 @@ class TrainerHooks:
             self._making = None
 
     def _ask(self, trainer: Any, settings: Any, dataset: Any, seen: Mapping[str, Any]) -> None:
-        """Tell what was asked of a trainer, and shrink it."""
+        """Record the request to a trainer, and shrink it."""
         asked, endless = _plain(settings), not hasattr(dataset, "__len__")
         asked["output_dir"] = str(outside(self._order, settings.output_dir))
         if "_holdfast_asked" not in vars(settings):  # by a trainer before this one, with the same settings
@@ -187,7 +187,7 @@ class TrainerHooks:
         self.redrawn.note_epoch(event, state, handler.train_dataloader)
         with self._tell.during(EVENTS.get(event, self._tell.stage)):
             told = call_as_real(call, handler, event, args, state, *more, **kwargs)
-            self._periodic.tell_of_round_step(call, handler, event, args, state, *more, **kwargs)
+            self._periodic.report_round_step(call, handler, event, args, state, *more, **kwargs)
             return told
 
     def _push(self, push: Any, *args: Any, **kwargs: Any) -> Any:
@@ -207,17 +207,17 @@ class TrainerHooks:
             self._rewards.judge(trainer)
         forget_steps(trainer)
         self._tell.outside = TAIL
-        return as_asked(trainer, shown, self._order)
+        return with_whole_steps(trainer, shown, self._order)
 
-    def _resumed(self, trainer: Any, asked: Any) -> Any:
-        """Return what a training goes on from: a checkpoint of this rehearsal, or nothing in place of a real one."""
+    def _resumed(self, trainer: Any, requested: Any) -> Any:
+        """Return the checkpoint to resume from: one of this rehearsal, or none in place of a real one."""
         settings = getattr(trainer.args, "_holdfast_asked", {})
-        folder = asked
-        if asked is True:
+        folder = requested
+        if requested is True:
             output = Path(settings.get("output_dir", ""))
             folder = sys.modules["transformers.trainer_utils"].get_last_checkpoint(output) if output.is_dir() else None
         if not isinstance(folder, str | os.PathLike) or not Path(folder).is_dir():
-            return asked  # nothing, or what the library is to complain of
+            return requested  # nothing, or what the library is to complain of
         path = Path(where(Path(folder).absolute()))
         if self._order.owns(path):
             return str(path)
@@ -273,7 +273,7 @@ def _settings_of(given: Mapping[str, Any]) -> Any:
 
 
 def _seen(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is known of the rows and the tokenizer that a trainer is given."""
+    """Return the known facts about the rows and the tokenizer that a trainer gets."""
     rows, others = given.get("train_dataset"), given.get("eval_dataset")
     return {
         "columns": getattr(rows, "column_names", None),
@@ -283,10 +283,10 @@ def _seen(given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _chosen(settings: Any, asked: Mapping[str, Any]) -> list[str]:
+def _chosen(settings: Any, requested: Mapping[str, Any]) -> list[str]:
     """Return the names of the arguments that are not what they are by default."""
     usual = {each.name: each.default for each in dataclasses.fields(settings)}
-    return sorted(name for name, value in asked.items() if name in usual and value != usual[name])
+    return sorted(name for name, value in requested.items() if name in usual and value != usual[name])
 
 
 def _plain(settings: Any) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def shrink(settings: Any, order: PartRequest, tell: EventWriter) -> None:
 
 
 def few_of(role: str, settings: Any, order: PartRequest) -> int:
-    """Return how many rows a trainer gets: for an evaluation half of those to train on, and half of these where texts are made.
+    """Return the number of rows for a trainer: for an evaluation half of those to train on, and half of these where texts are generated.
 
     Args:
         role: `train` or `eval`.
@@ -110,9 +110,9 @@ def _is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, numbers.Real)
 
 
-def _as_it_is(asked: Any, given: int) -> float:
+def _as_it_is(requested: Any, given: int) -> float:
     """Return a number as a float where a float was asked for: a library that takes whole ones refuses either."""
-    return float(given) if isinstance(asked, float) else given
+    return float(given) if isinstance(requested, float) else given
 
 
 def _intervals(settings: Any) -> dict[str, Any]:

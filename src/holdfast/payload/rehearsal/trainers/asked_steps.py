@@ -15,7 +15,7 @@ from .real_steps import BOUND
 NAMED = re.compile(r"\bcheckpoint-(\d+)")
 
 
-def as_asked(trainer: Any, shown: Any, order: PartRequest) -> Any:
+def with_whole_steps(trainer: Any, shown: Any, order: PartRequest) -> Any:
     """Name the last checkpoint and the last step as the whole training would.
 
     Args:
@@ -43,18 +43,18 @@ def as_asked(trainer: Any, shown: Any, order: PartRequest) -> Any:
     return shown._replace(global_step=steps) if hasattr(shown, "_replace") else shown
 
 
-def _saved(asked: Mapping[str, Any], source: str, most: float) -> Iterator[int]:
+def _saved(requested: Mapping[str, Any], source: str, most: float) -> Iterator[int]:
     """Yield the last step, and those whose checkpoints the script names and nobody can say that there would be none of.
 
     Args:
-        asked: The arguments of a trainer, as they were asked for.
+        requested: The arguments of a trainer, as they were asked for.
         source: The script's text.
         most: The steps that there are at most.
     """
-    steps, every = int(asked.get("max_steps") or 0), float(asked.get("save_steps") or 0)
+    steps, every = int(requested.get("max_steps") or 0), float(requested.get("save_steps") or 0)
     if steps > 0:
         yield steps
     every = ceil(steps * every) if 0 < every < 1 else every
-    known = steps > 0 and asked.get("save_strategy") == "steps" and every > 0
+    known = steps > 0 and requested.get("save_strategy") == "steps" and every > 0
     named = (number for number in map(int, NAMED.findall(source)) if number <= most)
     yield from (number for number in named if not known or (number < steps and not number % every))

@@ -37,7 +37,7 @@ def look_at_ends(inputs: Any, trained: Any, trainer: Any) -> None:
             _count(trainer, CUT)
 
 
-def tell_ends(trainer: Any, tell: EventWriter) -> None:
+def report_ends(trainer: Any, tell: EventWriter) -> None:
     """Tell of a training that masked the end of every text."""
     cut, learnt = vars(trainer).get(CUT, 0), vars(trainer).get(LEARNT, 0)
     if cut and not learnt and not tell.has_told(predictions.INVERTED):  # which hides where texts end

@@ -12,7 +12,7 @@ from ..libraries import torch
 from ..telling import EventWriter
 from . import gradients, rates
 from .batches import MATRIX
-from .ends import look_at_ends, tell_ends
+from .ends import look_at_ends, report_ends
 from .targets import look_at_targets
 
 BATCH = "tokens of a batch"
@@ -105,7 +105,7 @@ def look_at_training(trainer: Any, tell: EventWriter) -> None:
             fix="Give the schedule the number of steps that there are, and a warm-up shorter than that.",
         )
     rates.judge(trainer, tell)
-    tell_ends(trainer, tell)
+    report_ends(trainer, tell)
     if getattr(trainer, "_holdfast_labels", 1):  # else there is nothing that a gradient could come of
         gradients.judge(trainer, tell)
     tell.fact(

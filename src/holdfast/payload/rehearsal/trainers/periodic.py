@@ -29,7 +29,7 @@ class Periodic:
         self._every = [int(each or 1) for each in PERIODIC.findall(order.source)] if order.part == "whole" else []
         self._told: set[tuple[int, str]] = set()
 
-    def tell_of_round_step(
+    def report_round_step(
         self, call: Any, handler: Any, event: str, args: Any, state: Any, control: Any, **more: Any
     ) -> None:
         """Tell of it at the last step; what else callbacks are told is as in the real call.

@@ -15,17 +15,17 @@ PAIRED = 2
 BEST = "best-metric-not-logged"
 
 
-def most_steps(asked: Mapping[str, Any], dataset: Any, kinds: list[str]) -> int | None:
-    """Return how many optimizer steps there are at most; None where nobody can say.
+def most_steps(requested: Mapping[str, Any], dataset: Any, kinds: list[str]) -> int | None:
+    """Return an upper bound for the number of optimizer steps; None where it is unknown.
 
     Args:
-        asked: A trainer's arguments.
+        requested: A trainer's arguments.
         dataset: What it trains on, as the script gives it.
         kinds: Names of the trainer's classes.
     """
-    if isinstance(asked.get("max_steps"), int) and asked["max_steps"] > 0:
-        return int(asked["max_steps"])
-    generates, packs = asked.get("num_generations"), asked.get("packing")
+    if isinstance(requested.get("max_steps"), int) and requested["max_steps"] > 0:
+        return int(requested["max_steps"])
+    generates, packs = requested.get("num_generations"), requested.get("packing")
     if (
         generates
         or packs
@@ -35,27 +35,27 @@ def most_steps(asked: Mapping[str, Any], dataset: Any, kinds: list[str]) -> int 
     ):
         return None
     rows = whole_rows(dataset) * (PAIRED if "KTOTrainer" in kinds else 1)
-    counts = [asked.get(name) for name in BATCH]
+    counts = [requested.get(name) for name in BATCH]
     if rows == float("inf") or not all(isinstance(each, int | float) and each > 0 for each in counts):
         return None
     batch, accumulated, epochs = (float(each or 1) for each in counts)
     return math.ceil(math.ceil(math.ceil(rows / batch) / accumulated) * epochs)
 
 
-def look_at_intervals(trainer: Any, asked: Mapping[str, Any], tell: EventWriter) -> None:
+def look_at_intervals(trainer: Any, requested: Mapping[str, Any], tell: EventWriter) -> None:
     """Tell of evaluations that never come, or too seldom for what goes by them."""
-    metric = str(asked.get("metric_for_best_model") or "")
-    if asked.get("greater_is_better") and metric.endswith("loss"):
+    metric = str(requested.get("metric_for_best_model") or "")
+    if requested.get("greater_is_better") and metric.endswith("loss"):
         because = f"`greater_is_better` is True, and of `{metric}` lower is better: the worst model is kept"
         tell.wrong("save-eval-strategy-mismatch", "evaluate", because, fix="Write `greater_is_better=False`.")
-    if trainer.eval_dataset is not None and asked.get("eval_strategy") == "no" and asked.get("eval_steps"):
-        because = f'`eval_steps={asked["eval_steps"]:g}` is read only with `eval_strategy="steps"`, and that is "no": training does not evaluate'
+    if trainer.eval_dataset is not None and requested.get("eval_strategy") == "no" and requested.get("eval_steps"):
+        because = f'`eval_steps={requested["eval_steps"]:g}` is read only with `eval_strategy="steps"`, and that is "no": training does not evaluate'
         tell.doubt("invalid-config-value", "evaluate", because)
     steps = getattr(trainer.args, BOUND, None)
-    if not steps or asked.get("eval_strategy") != "steps":
+    if not steps or requested.get("eval_strategy") != "steps":
         return
-    every, delay = asked.get("eval_steps") or asked.get("logging_steps"), asked.get("eval_delay") or 0
-    chooses = asked.get("load_best_model_at_end") or asked.get("save_strategy") == "best"
+    every, delay = requested.get("eval_steps") or requested.get("logging_steps"), requested.get("eval_delay") or 0
+    chooses = requested.get("load_best_model_at_end") or requested.get("save_strategy") == "best"
     if delay > steps:
         because = f"`eval_delay` is {delay:g}, and there are {steps} steps: nothing is evaluated"
         if chooses:

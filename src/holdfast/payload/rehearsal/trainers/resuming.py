@@ -22,13 +22,13 @@ SCHEDULER = "scheduler.pt"
 ARCHIVES = ("optimizer.pt", SCHEDULER, "rng_state.pth")
 
 
-def look_at_checkpoint(folder: Path, trainer: Any, asked: Mapping[str, Any], tell: EventWriter) -> None:
-    """Tell what is wrong with a checkpoint, or with going on from it with these settings.
+def look_at_checkpoint(folder: Path, trainer: Any, requested: Mapping[str, Any], tell: EventWriter) -> None:
+    """Report the errors of a checkpoint, and of resuming from it with these settings.
 
     Args:
         folder: The checkpoint.
         trainer: The trainer that is to go on.
-        asked: Its settings before they were shrunk.
+        requested: Its settings before they were shrunk.
         tell: Where it is told.
     """
     tell.fact("resume", path=str(folder), files=sorted(each.name for each in folder.iterdir()))
@@ -38,9 +38,9 @@ def look_at_checkpoint(folder: Path, trainer: Any, asked: Mapping[str, Any], tel
     if damaged:
         return
     state = _state(folder)
-    _tell_lack(folder, state, tell)
-    _tell_other_kind(folder, trainer, tell)
-    _tell_other_settings(folder, state, asked, tell)
+    _report_lack(folder, state, tell)
+    _report_other_kind(folder, trainer, tell)
+    _report_other_settings(folder, state, requested, tell)
     because = f"rehearse where its tensors fit: they have the size of the real model ({folder})"
     tell.not_rehearsed("going on from the script's own checkpoint", because)
 
@@ -61,7 +61,7 @@ def _damages(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _tensors_damage(path: Path) -> str:
-    """Return what is wrong with a safetensors file, or nothing: its header tells where each tensor ends."""
+    """Return a description of the damage of a safetensors file, by its header's offsets; empty where there is none."""
     try:
         with safetensors.safe_open(path, framework="pt"):
             return ""
@@ -75,7 +75,7 @@ def _state(folder: Path) -> Mapping[str, Any]:
     return state
 
 
-def _tell_lack(folder: Path, state: Mapping[str, Any], tell: EventWriter) -> None:
+def _report_lack(folder: Path, state: Mapping[str, Any], tell: EventWriter) -> None:
     lacking = [name for name in ("optimizer.pt", SCHEDULER) if not (folder / name).is_file()]
     if not state:
         tell.wrong(CORRUPT, "resume", f"{folder.name} has no {STATE}: training cannot go on from it", fix=OLDER)
@@ -87,7 +87,7 @@ def _tell_lack(folder: Path, state: Mapping[str, Any], tell: EventWriter) -> Non
         tell.wrong(INCOMPLETE, "resume", because, fix=fix)
 
 
-def _tell_other_kind(folder: Path, trainer: Any, tell: EventWriter) -> None:
+def _report_other_kind(folder: Path, trainer: Any, tell: EventWriter) -> None:
     """Tell of a checkpoint of an adapter where a whole model is trained, and the other way round."""
     wants = hasattr(trainer.model, "peft_config")
     has = (folder / "adapter_config.json").is_file()
@@ -99,20 +99,22 @@ def _tell_other_kind(folder: Path, trainer: Any, tell: EventWriter) -> None:
         tell.wrong("checkpoint-shape-mismatch-on-resume", "resume", because, fix=fix)
 
 
-def _tell_other_settings(folder: Path, state: Mapping[str, Any], asked: Mapping[str, Any], tell: EventWriter) -> None:
+def _report_other_settings(
+    folder: Path, state: Mapping[str, Any], requested: Mapping[str, Any], tell: EventWriter
+) -> None:
     """Tell of settings that the checkpoint goes before, or that have changed under it."""
-    step, steps = int(state.get("global_step") or 0), int(asked.get("max_steps") or -1)
+    step, steps = int(state.get("global_step") or 0), int(requested.get("max_steps") or -1)
     if 0 < steps <= step:
         because = f"{folder.name} is at step {step} of {steps}: nothing is left to train"
         tell.wrong("too-few-training-steps", "resume", because, fix=f"Raise `max_steps` above {step}.")
-    before, now = state.get("train_batch_size"), asked.get("per_device_train_batch_size")
+    before, now = state.get("train_batch_size"), requested.get("per_device_train_batch_size")
     if before and now and before != now:
         because = f"the checkpoint was trained with a batch of {before} per device, and {now} is asked for"
         fix = f"Write `per_device_train_batch_size={before}`, or begin a new training."
         tell.wrong("resume-settings-changed", "resume", because, fix=fix)
     rates = _rates(folder)
-    if rates and asked.get("learning_rate") and abs(rates[0] - asked["learning_rate"]) > 1e-3 * rates[0]:
-        because = f"the schedule of the checkpoint goes on with a learning rate of {rates[0]:g}, not {asked['learning_rate']:g}"
+    if rates and requested.get("learning_rate") and abs(rates[0] - requested["learning_rate"]) > 1e-3 * rates[0]:
+        because = f"the schedule of the checkpoint goes on with a learning rate of {rates[0]:g}, not {requested['learning_rate']:g}"
         fix = f"Write `learning_rate={rates[0]:g}`, or begin a new training from the weights alone."
         tell.wrong("resume-settings-changed", "resume", because, fix=fix)
 

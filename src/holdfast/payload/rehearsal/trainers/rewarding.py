@@ -78,21 +78,21 @@ class Rewards:
         self._tell = tell
         self._seen: dict[int, RewardRecord] = {}
 
-    def calculate(self, original: Any, trainer: Any, *asked: Any, **named: Any) -> Any:
+    def calculate(self, original: Any, trainer: Any, *requested: Any, **named: Any) -> Any:
         """Take the place of `_calculate_rewards`."""
-        if named or len(asked) != ASKED:
-            return original(trainer, *asked, **named)
+        if named or len(requested) != ASKED:
+            return original(trainer, *requested, **named)
         seen = self._seen.setdefault(id(trainer), RewardRecord())
         with self._tell.listening() as outside:
-            rewards = original(trainer, *asked)
+            rewards = original(trainer, *requested)
         seen.outside += outside
         totals = total_rewards(rewards, trainer)
-        seen.asked, seen.numbers = (original, *asked), seen.numbers or bool(_numbers(totals))
-        seen.differ = seen.differ or differ(asked[1], totals)
+        seen.asked, seen.numbers = (original, *requested), seen.numbers or bool(_numbers(totals))
+        seen.differ = seen.differ or differ(requested[1], totals)
         return rewards
 
     def judge(self, trainer: Any) -> None:
-        """Tell what is wrong with the rewards of a training that is over."""
+        """Report the errors in the rewards of a finished training."""
         seen = self._seen.pop(id(trainer), None)
         if hasattr(trainer, "reward_funcs") and not hasattr(trainer, "_calculate_rewards"):  # of older releases
             self._tell.not_rehearsed(WHAT, SHOWN_BY)
@@ -114,10 +114,10 @@ class Rewards:
             self._conclude(seen, made, totals, place_of_reward(trainer))
 
     def _conclude(
-        self, seen: RewardRecord, made: tuple[Any, ...], totals: Sequence[float], at: tuple[str, int] | None
+        self, rewards: RewardRecord, made: tuple[Any, ...], totals: Sequence[float], at: tuple[str, int] | None
     ) -> None:
         numbers = _numbers(totals)
-        if not numbers and not seen.numbers:
+        if not numbers and not rewards.numbers:
             because = f"no reward is a number: not for the model's completions, nor for {len(totals)} made ones"
             self._tell.wrong(BROKEN, "step", because, fix=NUMBERS, at=at)
         elif numbers and not differ(made[1], totals):
@@ -210,10 +210,10 @@ class WatchedMessage(dict[str, Any]):
         self._note()
         return super().copy()
 
-    def pop(self, *asked: Any) -> Any:
+    def pop(self, *requested: Any) -> Any:
         """Take a part out, and take it down."""
         self._note()
-        return super().pop(*asked)
+        return super().pop(*requested)
 
 
 class WatchedList(list[Any]):
@@ -256,14 +256,14 @@ def make_completions(rows: Any, prompts: Any, completions: Any, trainer: Any) ->
 
 
 def _right(row: Any) -> Iterator[str]:
-    """Yield what a row's own columns say, in the ways that answers are usually phrased."""
+    """Yield the right answers in a row's own columns, in the usual phrasings."""
     values = [each for name, each in row.items() if name not in OWN and isinstance(each, str | int | float)]
     for value in values[:COLUMNS]:
         yield from (phrase.format(str(value)[:LONGEST]) for phrase in PHRASES)
 
 
 def total_rewards(rewards: Any, trainer: Any) -> list[float]:
-    """Return what each completion is worth; NaN where no function gave a number.
+    """Return the total reward of each completion; NaN where no function returned a number.
 
     Args:
         rewards: float, (completions, functions); NaN where a function gave none.

@@ -74,13 +74,13 @@ def look_at_prompts(rows: Any, tell: EventWriter) -> None:
     if not looked or "prompt" in looked[0] or not set(PAIR) <= looked[0].keys():
         return
     alike = any(each["chosen"][:1] == each["rejected"][:1] for each in looked if each["chosen"] and each["rejected"])
-    unread = [name for name in looked[0] if name not in PAIR and all(_asks(each, name) for each in looked)]
+    unread = [name for name in looked[0] if name not in PAIR and all(_has_request(each, name) for each in looked)]
     if unread and not alike:
         because = f"there is no column `prompt`, and `chosen` and `rejected` begin with nothing alike: `{unread[0]}` is not read"
         tell.doubt("dataset-missing-column", "data", because)
 
 
-def _asks(row: Mapping[str, Any], name: str) -> bool:
+def _has_request(row: Mapping[str, Any], name: str) -> bool:
     """True if a column holds words that the row's answers do not."""
     text = row[name]
     return isinstance(text, str) and " " in text.strip() and text not in str(row["chosen"])

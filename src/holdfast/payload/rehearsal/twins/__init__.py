@@ -32,7 +32,7 @@ def install(order: PartRequest, tell: EventWriter) -> None:
     """Have models that the script loads or makes be twins."""
     builder = Builder(order, tell)
     loader = Loader(order, tell, builder)
-    _tell_elsewhere(order, tell)
+    _report_elsewhere(order, tell)
     paths.install(order)
 
     def in_models(module: Any) -> None:
@@ -48,7 +48,7 @@ def install(order: PartRequest, tell: EventWriter) -> None:
     when_imported("peft.peft_model", lambda module: adapters.watch(module, order, tell))
 
 
-def _tell_elsewhere(order: PartRequest, tell: EventWriter) -> None:
+def _report_elsewhere(order: PartRequest, tell: EventWriter) -> None:
     for name, because in ELSEWHERE.items():
         if re.search(rf"^\s*(from|import)\s+{name}\b", order.source, re.MULTILINE):
             tell.not_rehearsed(f"models of {name}", because)

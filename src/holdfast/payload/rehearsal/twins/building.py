@@ -121,9 +121,9 @@ def _mark(config: Any) -> None:
             _mark(value)
 
 
-def _without_mark(told: dict[str, Any]) -> dict[str, Any]:
-    told.pop(MARK, None)
-    return told
+def _without_mark(record: dict[str, Any]) -> dict[str, Any]:
+    record.pop(MARK, None)
+    return record
 
 
 def _shapes(cls: Any, config: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Mapping[str, tuple[int, ...]]:

@@ -21,21 +21,23 @@ def watch(module: Any, order: PartRequest, tell: EventWriter) -> None:
     names["flex_attention"] = "_supports_flex_attn"
     told: set[str] = set()
 
-    def instead(model: Any, asked: Any) -> Any:
-        if order.gpu != "assumed" or not isinstance(asked, str) or not _needs_gpu(model, asked, names):
-            return asked
-        if asked not in told:
-            told.add(asked)
-            package = PACKAGES.get(asked, "kernels" if "/" in asked else "torch")
+    def instead(model: Any, requested: Any) -> Any:
+        if order.gpu != "assumed" or not isinstance(requested, str) or not _needs_gpu(model, requested, names):
+            return requested
+        if requested not in told:
+            told.add(requested)
+            package = PACKAGES.get(requested, "kernels" if "/" in requested else "torch")
             # The environment of the GPU may be another than this one: what is missing here is told, and is no failure.
             lacking = not (_is_there(package) or _is_there("kernels"))
             also = f"; `{package}` is not in this environment" if lacking else ""
-            tell.not_rehearsed(f"attention by {asked}", f"a machine with a GPU: holdfast rehearse --gpu there{also}")
-            tell.fact("attention", asked=asked, package=package, lacking=lacking)
+            tell.not_rehearsed(
+                f"attention by {requested}", f"a machine with a GPU: holdfast rehearse --gpu there{also}"
+            )
+            tell.fact("attention", asked=requested, package=package, lacking=lacking)
         return "sdpa" if _has_sdpa(model) else "eager"
 
-    def around(original: Any, model: Any, asked: Any, *args: Any, **kwargs: Any) -> Any:
-        return original(model, instead(model, asked), *args, **kwargs)
+    def around(original: Any, model: Any, requested: Any, *args: Any, **kwargs: Any) -> Any:
+        return original(model, instead(model, requested), *args, **kwargs)
 
     def around_earlier(original: Any, cls: Any, config: Any, *args: Any, **kwargs: Any) -> Any:
         by_flag = "flash_attention_2" if given(args, kwargs, 0, OLD_FLAG) else None

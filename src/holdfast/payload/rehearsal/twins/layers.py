@@ -111,7 +111,7 @@ def _kind(fields: Mapping[str, Any], depth: int, place: int) -> tuple[Any, ...]:
 
 
 def overrides_of(fields: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
-    """Return what single layers say otherwise, by their places."""
+    """Return the overrides of single layers, by their positions."""
     spec = fields.get(OVERRIDES)
     return dict(spec.per_layer_overrides) if spec is not None else {}
 
@@ -140,7 +140,7 @@ def _place_lists(fields: Mapping[str, Any]) -> list[str]:
 
 
 def _remapped(fields: Mapping[str, Any], depth: int, kept: Sequence[int]) -> dict[str, Any]:
-    """Return what tells layers apart, for those that stay."""
+    """Return the settings that differ by layer, for the layers that stay."""
     told: dict[str, Any] = {}
     for name in _lists(fields, depth):
         entries = [fields[name][place] for place in kept]

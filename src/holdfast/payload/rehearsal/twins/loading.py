@@ -19,7 +19,7 @@ from ..wrapping import wrap
 from . import heads
 from .building import Builder, NotDownloadedError, is_twin
 from .paths import PATH, given, in_place_of, with_given, without_place, written_at
-from .weights import bytes_of, is_cached, is_cut, size_of, tell_misfits, type_of
+from .weights import bytes_of, is_cached, is_cut, report_misfits, size_of, type_of
 
 UNTOLD = ("token", "use_auth_token", "config", "adapter_kwargs", "_from_auto", PATH)
 PLACING = ("device_map", "max_memory", "offload_folder", "offload_buffers", "offload_state_dict")
@@ -111,11 +111,11 @@ class Loader:
                 if self.quantizer is not None:
                     _look_quantized(model, self.quantizer)
                 heads.note(model)
-                self._tell_fact(cls, there, model, kwargs)
+                self._report_fact(cls, there, model, kwargs)
             return loaded
 
     def _placed(self, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Return what is asked without where weights are to lie, once the real code has looked at that."""
+        """Return the keyword arguments without the placement of weights, once the real code has validated it."""
         if self._order.gpu != "assumed":
             return kwargs
         if kwargs.get("device_map") is not None:
@@ -163,7 +163,7 @@ class Loader:
         files = [files] if isinstance(files, str) else files
         _open_all(files)
         if self.quantizer is None and not self._resizes:
-            tell_misfits(files, self._builder.shapes, self._tell)
+            report_misfits(files, self._builder.shapes, self._tell)
         nothing: dict[str, Any] = {"state_dict": {}, "loaded_keys": [], "sharded_metadata": None, named: None}
         bound.arguments.update({name: value for name, value in nothing.items() if name in bound.arguments})
         with _quiet():
@@ -208,7 +208,7 @@ class Loader:
             self._tell.not_rehearsed("weights that the script reads itself", "the job: they do not fit a small twin")
             return torch.nn.modules.module._IncompatibleKeys([], [])
 
-    def _tell_fact(self, cls: Any, path: Any, model: Any, kwargs: dict[str, Any]) -> None:
+    def _report_fact(self, cls: Any, path: Any, model: Any, kwargs: dict[str, Any]) -> None:
         name, parameters = self._builder.last
         self._tell.fact(
             "model",
@@ -278,7 +278,7 @@ def _bare(names: Any) -> set[str]:
 
 
 def _linear(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
-    """Return what goes into matrices and what comes out of them, in sum, by the name of the module that has them."""
+    """Return the sum of inputs and outputs of matrices, by the name of the module that has them."""
     sums: Counter[str] = Counter()
     for name, shape in shapes.items():
         if name.endswith(".weight") and len(shape) == MATRIX:
@@ -287,7 +287,7 @@ def _linear(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON can hold of an argument."""
+    """Return an argument as JSON can hold it."""
     if hasattr(value, "to_dict"):
         return _plain(value.to_dict())
     try:

@@ -56,7 +56,7 @@ def written_at(path: Any, order: PartRequest) -> str:
 
 
 def in_place_of(path: Any, order: PartRequest) -> Any:
-    """Return what is loaded in place of what the script names."""
+    """Return the path to load in place of the script's."""
     if written := written_at(path, order):
         return written
     return order.known_model or path

@@ -164,7 +164,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _heads_of(fields: Mapping[str, Any]) -> tuple[int, int]:
-    """Return how many heads ask, and how many answer, in the original's ratio; (0, 0) without attention."""
+    """Return the numbers of query heads and of key-value heads, in the original's ratio; (0, 0) without attention."""
     asking = max(_named(fields, HEADS).values(), default=0)
     answering = min(_named(fields, KEY_HEADS).values(), default=asking)
     if not asking or answering >= asking:

@@ -117,7 +117,7 @@ def bytes_of(files: list[str]) -> int:
     return sum(Path(file).stat().st_size for file in files if Path(file).is_file())
 
 
-def tell_misfits(files: list[str], shapes: Mapping[str, tuple[int, ...]], tell: EventWriter) -> None:
+def report_misfits(files: list[str], shapes: Mapping[str, tuple[int, ...]], tell: EventWriter) -> None:
     """Tell of weights whose shape is another than the configuration asks for, as far as both have them by the same name.
 
     Args:

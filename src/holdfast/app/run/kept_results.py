@@ -20,12 +20,12 @@ Kept = TypeVar("Kept", CheckResult, RehearseResult)
 FILES: Final[dict[type[Result], str]] = {CheckResult: "check.json", RehearseResult: "rehearsal.json"}
 
 
-def keep(run: Run, result: CheckResult | RehearseResult) -> None:
+def save_result(run: Run, result: CheckResult | RehearseResult) -> None:
     """Write a result into the run's folder."""
     write_whole(run.folder / FILES[type(result)], json.dumps(to_json(result)))
 
 
-def read_kept(folder: Path, kind: type[Kept]) -> Kept | None:
+def load_result(folder: Path, kind: type[Kept]) -> Kept | None:
     """Return a result from a run's folder; None where it is not there, or of another version."""
     try:
         return typed_json.decode((folder / FILES[kind]).read_bytes(), type=kind)
@@ -34,9 +34,9 @@ def read_kept(folder: Path, kind: type[Kept]) -> Kept | None:
 
 
 def read_refusals(run: Run, state: RunState) -> tuple[RunRefusal, ...]:
-    """Return what forbade a run before it was started; nothing where nothing did."""
-    if state.refused_by == "check" and (checked := read_kept(run.folder, CheckResult)):
+    """Return the reasons why a run was refused before its start; empty where it was not."""
+    if state.refused_by == "check" and (checked := load_result(run.folder, CheckResult)):
         return tuple(check_refusals(checked, state.codes))
-    if state.refused_by == "rehearsal" and (rehearsed := read_kept(run.folder, RehearseResult)):
+    if state.refused_by == "rehearsal" and (rehearsed := load_result(run.folder, RehearseResult)):
         return tuple(rehearsal_refusals(rehearsed))
     return ()

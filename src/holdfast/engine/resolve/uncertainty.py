@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from holdfast.core.versions import admits_newer, admits_older, bounds, spelled
+from holdfast.engine.resolve.releases import OUTSIDE, PackageReleases
 from holdfast.engine.resolve.resolution import Constraint
 from holdfast.engine.resolve.search import Domains, Search
-from holdfast.engine.resolve.shelf import OUTSIDE, PackageReleases
 
 ALL: Final = frozenset({"trl", "transformers", "peft", "accelerate", "datasets", "huggingface_hub"})
 CAPPING: Final[Mapping[str, frozenset[str]]] = {
@@ -45,78 +45,78 @@ CAPPING: Final[Mapping[str, frozenset[str]]] = {
 """Packages that set an upper bound to some of ours, or did in some release: what they leave depends on their version."""
 
 
-def why_outside(package: str, wish: Constraint, shelf: PackageReleases, date: str) -> str | None:
+def why_outside(package: str, constraint: Constraint, releases: PackageReleases, date: str) -> str | None:
     """Return why a declared package is none of the releases in the history; None if it may be one."""
-    versions = shelf.history.versions
-    if wish.url or wish.hidden:
-        return wish.hidden or f"{package} is taken from {wish.url}"
-    if shelf.fitting(wish.specifier) & ~OUTSIDE:
+    versions = releases.history.versions
+    if constraint.url or constraint.hidden:
+        return constraint.hidden or f"{package} is taken from {constraint.url}"
+    if releases.fitting(constraint.specifier) & ~OUTSIDE:
         return None
-    asked = f"`{wish.first.text or wish.specifier}`"
-    if admits_newer(wish.specifier, versions[-1]):
+    asked = f"`{constraint.first.text or constraint.specifier}`"
+    if admits_newer(constraint.specifier, versions[-1]):
         return f"{asked} asks for a release newer than {versions[-1]}, the newest known on {date}"
-    if admits_older(wish.specifier, versions[0]):
+    if admits_older(constraint.specifier, versions[0]):
         return f"{asked} asks for a release older than {versions[0]}, the oldest known"
     return f"{asked} names none of the releases of {package} known on {date}"
 
 
-def number_outside(wish: Constraint) -> str:
+def number_outside(constraint: Constraint) -> str:
     """Return the version that a requirement beyond the history asks for at least; empty where it names none."""
-    lowest, _ = bounds(wish.specifier)
-    return "" if wish.url or wish.hidden or lowest is None else spelled(lowest)
+    lowest, _ = bounds(constraint.specifier)
+    return "" if constraint.url or constraint.hidden or lowest is None else spelled(lowest)
 
 
-def sources(found: Domains, wishes: Mapping[str, Constraint], search: Search) -> Iterator[tuple[str, frozenset[str]]]:
+def sources(domains: Domains, wishes: Mapping[str, Constraint], search: Search) -> Iterator[tuple[str, frozenset[str]]]:
     """Yield each package whose unknown needs may decide the versions of others, with those that it needs."""
-    for package, choice in found.items():
+    for package, choice in domains.items():
         wish = wishes.get(package)
-        if choice & OUTSIDE and not (wish and _needs_what_the_newest_does(wish, search.shelves[package])):
+        if choice & OUTSIDE and not (wish and _needs_what_the_newest_does(wish, search.release_index[package])):
             yield package, search.ever_needed(package)
     for wish in wishes.values():
         if wish.first.name in CAPPING and (wish.has_ceiling or wish.url):
             yield wish.first.name, CAPPING[wish.first.name]
 
 
-def capped(names: Iterable[str]) -> Mapping[str, str]:
+def upper_bounded(names: Iterable[str]) -> Mapping[str, str]:
     """Return the packages to which others set an upper bound in their newest releases, and which those are."""
     return {package: name for name in names for package in CAPPING.get(name, ())}
 
 
-def between(found: Domains, search: Search) -> Iterator[tuple[str, str, str]]:
-    """Yield what a chosen release needs that bounds others, in threes: the release's package, what it needs, what that bounds.
+def indirect_bounds(domains: Domains, search: Search) -> Iterator[tuple[str, str, str]]:
+    """Yield the bounds that chosen releases put on other packages, in threes: the release's package, its requirement, the bounded package.
 
     Its bounds are not in the history: trackio needed gradio once, and each gradio admits some huggingface_hub only.
     """
-    for package, choice in found.items():
+    for package, choice in domains.items():
         for need in search.needs(package, choice):
-            for bounded in sorted(CAPPING.get(need.name, frozenset()) & set(search.shelves)):
+            for bounded in sorted(CAPPING.get(need.name, frozenset()) & set(search.release_index)):
                 yield package, need.name, bounded
 
 
-def spread(start: Iterable[str], found: Domains, search: Search, fixed: Iterable[str]) -> frozenset[str]:
+def affected_packages(start: Iterable[str], domains: Domains, search: Search, fixed: Iterable[str]) -> frozenset[str]:
     """Return the packages whose version may be another one if these have others: by way of what needs what.
 
     Args:
         start: Where the doubt begins.
-        found: What was chosen.
+        domains: What was chosen.
         search: What knows the needs.
         fixed: Packages whose version is certain all the same.
     """
     fixed = set(fixed)
     edges = [
         {package, need.package}
-        for package, choice in found.items()
+        for package, choice in domains.items()
         for need in search.needs(package, choice)
-        if need.package in found
+        if need.package in domains
     ]
-    reached = (set(start) & set(found)) - fixed
+    reached = (set(start) & set(domains)) - fixed
     while more := {name for edge in edges if edge & reached for name in edge} - reached - fixed:
         reached |= more
     return frozenset(reached)
 
 
-def _needs_what_the_newest_does(wish: Constraint, shelf: PackageReleases) -> bool:
+def _needs_what_the_newest_does(constraint: Constraint, releases: PackageReleases) -> bool:
     """True if it is newer than the history: what it needs is then hardly less than what the newest does."""
-    if wish.url or wish.hidden:
-        return wish.follows
-    return admits_newer(wish.specifier, shelf.history.versions[-1])
+    if constraint.url or constraint.hidden:
+        return constraint.follows
+    return admits_newer(constraint.specifier, releases.history.versions[-1])

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from holdfast.core.diagnosis import Signature
 from holdfast.core.log import Line, Log
-from holdfast.engine.diagnose.silent import MetricEvidence
+from holdfast.engine.diagnose.silent import ClassEvidence
 from holdfast.engine.diagnose.tracebacks import ERROR
 
 SHORTEST: Final = 28
@@ -49,10 +49,10 @@ class LinePrefixes:
         seen = ((line, each) for each in self.signatures for text in each.seen for line in text.splitlines())
         return [MatchedLine(plain(line), line, signature) for line, signature in seen]
 
-    def find(self, log: Log) -> list[MetricEvidence]:
+    def find(self, log: Log) -> list[ClassEvidence]:
         """Return the classes that lines of a log begin to tell of."""
         found = {name: line for line in _ends(log) if (name := self._class_of(line.text))}
-        return [MetricEvidence(name=name, weight=WEIGHT, lines=(line,), explains=True) for name, line in found.items()]
+        return [ClassEvidence(name=name, weight=WEIGHT, lines=(line,), explains=True) for name, line in found.items()]
 
     def _class_of(self, text: str) -> str:
         """Return the only class that decides by a line which goes on where this one ends; empty if there is none."""
@@ -85,8 +85,8 @@ def _goes_on(text: str, begun: str) -> bool:
     return at >= 0 and ON.match(text, at + len(begun)) is not None
 
 
-def _decides(seen: MatchedLine) -> bool:
-    return any(re.search(mark.line, seen.line) for mark in seen.signature.marks if mark.role == "root")
+def _decides(matched: MatchedLine) -> bool:
+    return any(re.search(mark.line, matched.line) for mark in matched.signature.marks if mark.role == "root")
 
 
 def _ends(log: Log) -> Iterable[Line]:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from holdfast.core.diagnosis import Remedy, Signature
 from holdfast.core.log import Line, Log
 from holdfast.engine.diagnose.reading import EDGE
-from holdfast.engine.diagnose.silent import MetricEvidence, MetricHistory, find_silent, read_metric_history
+from holdfast.engine.diagnose.silent import ClassEvidence, MetricHistory, find_silent, read_metric_history
 
 KEEPS: Final = re.compile(r"(save|push|upload|export|state_dict|checkpoint|dump|merge)\w*\s*\(", re.IGNORECASE)
 """Calls by whatever name that may keep weights; source: the rule RSM106."""
@@ -43,7 +43,7 @@ class DeclaredTraining:
 
     Attributes:
         path: The script or job file.
-        text: Its text; empty where only the process told.
+        text: Its text; empty where only the process reported it.
         method: `sft`, `dpo`, …; empty where it is not known.
         settings: Arguments of the trainer's config by name. What is computed at run time is left out.
         places: Lines in which they stand, by name.
@@ -59,10 +59,10 @@ class DeclaredTraining:
     callbacks: bool = False
     unknown: frozenset[str] = frozenset()
 
-    def is_so(self, remedy: Remedy) -> bool:
+    def is_applied(self, remedy: Remedy) -> bool:
         """True if a change of the trainer's settings is made already.
 
-        >>> DeclaredTraining(path="train.py", settings={"bf16": True}).is_so(Remedy(key="train.bf16", action="set", value=True))
+        >>> DeclaredTraining(path="train.py", settings={"bf16": True}).is_applied(Remedy(key="train.bf16", action="set", value=True))
         True
         """
         section, _, name = remedy.key.partition(".")
@@ -77,8 +77,8 @@ class DeclaredTraining:
         lines = self.text.splitlines()
         return Line(number, lines[number - 1].strip() if 0 < number <= len(lines) else "", self.path)
 
-    def told(self, *names: str) -> tuple[Line, ...]:
-        """Return the lines of some settings as evidence; where the process told, what it said."""
+    def setting_lines(self, *names: str) -> tuple[Line, ...]:
+        """Return the lines of some settings as evidence; where the process reported them, those lines."""
         return tuple(
             self.line(self.places[name])
             if name in self.places
@@ -93,87 +93,89 @@ class DeclaredTraining:
         return float(value) if isinstance(value, int | float) else math.nan
 
 
-def ruled_out(asked: DeclaredTraining, signatures: Iterable[Signature]) -> frozenset[str]:
+def ruled_out(declared: DeclaredTraining, signatures: Iterable[Signature]) -> frozenset[str]:
     """Return the classes that cannot be, since every change that fixes them is made already."""
     return frozenset(
         each.name
         for each in signatures
         if any(remedy.action == "set" for remedy in each.remedy)
-        and all(remedy.cures and asked.is_so(remedy) for remedy in each.remedy)
+        and all(remedy.cures and declared.is_applied(remedy) for remedy in each.remedy)
     )
 
 
-def find_contradictions(log: Log, asked: DeclaredTraining) -> list[MetricEvidence]:
+def find_contradictions(log: Log, declared: DeclaredTraining) -> list[ClassEvidence]:
     """Return the classes that a log and what was asked speak for together, the surest first."""
     course = read_metric_history(log)
-    return sorted((found for rule in RULES for found in rule(course, asked)), key=lambda each: -each.weight)
+    return sorted((found for rule in RULES for found in rule(course, declared)), key=lambda each: -each.weight)
 
 
-def _never_saved(course: MetricHistory, asked: DeclaredTraining) -> Iterator[MetricEvidence]:
+def _never_saved(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
     """A run that came to its end, was asked not to save, and said nothing of a save."""
-    kept = asked.settings.get("push_to_hub") is True or asked.callbacks or KEEPS.search(asked.text)
-    if asked.settings.get("save_strategy") != "no" or kept or not course.ends or "saved" in course.said:
+    kept = declared.settings.get("push_to_hub") is True or declared.callbacks or KEEPS.search(declared.text)
+    if declared.settings.get("save_strategy") != "no" or kept or not course.ends or "saved" in course.said:
         return
     spoilt = any(each.name in WORTHLESS for each in find_silent(course.log))
     yield _evidence(
-        "no-checkpoint-saved", 0.55 if spoilt else 0.85, (*asked.told("save_strategy"), course.ends[-1].line)
+        "no-checkpoint-saved",
+        0.55 if spoilt else 0.85,
+        (*declared.setting_lines("save_strategy"), course.ends[-1].line),
     )
 
 
-def _other_rate(course: MetricHistory, asked: DeclaredTraining) -> Iterator[MetricEvidence]:
+def _other_rate(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
     """A resumed run whose learning rates lie on the schedule of another peak than the one that was asked for."""
     rates, epochs = course.every("learning_rate"), course.every("epoch")
-    wanted = asked.number("learning_rate")
-    plain = asked.settings.get("lr_scheduler_type") in LINEAR and not _warms_up(asked)
+    wanted = declared.number("learning_rate")
+    plain = declared.settings.get("lr_scheduler_type") in LINEAR and not _warms_up(declared)
     if not plain or len(rates) < FEW or len(rates) != len(epochs) or not math.isfinite(wanted):
         return
     drop, pace = rates[0] - rates[1], epochs[1] - epochs[0]
     if drop <= 0 or pace <= 0 or not all(math.isclose(one - two, drop, rel_tol=0.05) for one, two in pairwise(rates)):
         return
     # The rate of a step is that before it: one step less of the way down.
-    before = epochs[0] - pace / max(1.0, asked.number("logging_steps", 1))
+    before = epochs[0] - pace / max(1.0, declared.number("logging_steps", 1))
     peak = rates[0] + drop * before / pace
     anew = math.isclose(rates[0], wanted, rel_tol=NEAR)  # the checkpoint's schedule is lost, which is another class
     differs = abs(peak - wanted) > max(NEAR * wanted, RESUMED * drop)
     if epochs[0] > RESUMED * pace and differs and not anew:
-        lines = (*asked.told("learning_rate"), *(step.line for step in course.steps[:FEW]))
+        lines = (*declared.setting_lines("learning_rate"), *(step.line for step in course.steps[:FEW]))
         values = {"key": "learning_rate", "now": f"{wanted:g}", "saved": f"{peak:.2g}"}
         yield _evidence("resume-settings-changed", 0.8, lines, values)
 
 
-def _warms_up(asked: DeclaredTraining) -> bool:
-    return any(asked.settings.get(name) for name in ("warmup_steps", "warmup_ratio"))
+def _warms_up(declared: DeclaredTraining) -> bool:
+    return any(declared.settings.get(name) for name in ("warmup_steps", "warmup_ratio"))
 
 
-def _every_row_cut(course: MetricHistory, asked: DeclaredTraining) -> Iterator[MetricEvidence]:
+def _every_row_cut(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
     """Rows with answers, each of which fills `max_length` to the last token: what stood behind, the answers, is gone."""
-    length, rows = asked.number("max_length"), asked.number("per_device_train_batch_size", 8)
-    joined = any(asked.settings.get(name) for name in ("packing", "padding_free"))
-    a_step = length * rows * asked.number("gradient_accumulation_steps", 1) * asked.number("logging_steps", 10)
+    length, rows = declared.number("max_length"), declared.number("per_device_train_batch_size", 8)
+    joined = any(declared.settings.get(name) for name in ("packing", "padding_free"))
+    a_step = length * rows * declared.number("gradient_accumulation_steps", 1) * declared.number("logging_steps", 10)
     tokens = course.every("num_tokens")
     added = [later - sooner for sooner, later in pairwise(tokens)]
-    if joined or len(added) < FEW or not math.isfinite(a_step) or not ANSWERS.search(asked.text):
+    if joined or len(added) < FEW or not math.isfinite(a_step) or not ANSWERS.search(declared.text):
         return
     processes = added[0] / a_step
     if processes >= 1 and processes.is_integer() and all(each == added[0] for each in added):
-        lines = (*asked.told("max_length"), *(step.line for step in course.steps[:FEW]))
+        lines = (*declared.setting_lines("max_length"), *(step.line for step in course.steps[:FEW]))
         yield _evidence("answers-not-in-training-text", 0.65, lines)
 
 
-def _no_accelerator(course: MetricHistory, asked: DeclaredTraining) -> Iterator[MetricEvidence]:
+def _no_accelerator(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
     """A precision of GPUs that was asked for, where the data loader finds none."""
-    wanted = [name for name in ("fp16", "tf32") if asked.settings.get(name) is True]
-    if wanted and not asked.settings.get("use_cpu") and "no_accelerator" in course.said:
-        yield _evidence("no-gpu-visible", 0.7, (course.said["no_accelerator"], *asked.told(*wanted)))
+    wanted = [name for name in ("fp16", "tf32") if declared.settings.get(name) is True]
+    if wanted and not declared.settings.get("use_cpu") and "no_accelerator" in course.said:
+        yield _evidence("no-gpu-visible", 0.7, (course.said["no_accelerator"], *declared.setting_lines(*wanted)))
 
 
-def _waits_for_reward(course: MetricHistory, asked: DeclaredTraining) -> Iterator[MetricEvidence]:
+def _waits_for_reward(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
     """A log that ends before the first step, and a script whose reward function may wait for ever."""
     step, steps = course.log.progress or (0, 0)
-    if asked.method not in GENERATES or course.steps or course.ends or step or not steps or course.log.tracebacks:
+    if declared.method not in GENERATES or course.steps or course.ends or step or not steps or course.log.tracebacks:
         return
-    if (tree := parsed(asked.text)) and (number := next(_endless_waits(tree), 0)):
-        yield _evidence("grpo-reward-function-error", 0.6, (asked.line(number), *course.log.tail[-1:]))
+    if (tree := parsed(declared.text)) and (number := next(_endless_waits(tree), 0)):
+        yield _evidence("grpo-reward-function-error", 0.6, (declared.line(number), *course.log.tail[-1:]))
 
 
 def _endless_waits(tree: ast.Module) -> Iterator[int]:
@@ -201,9 +203,9 @@ def _waits(call: ast.Call) -> bool:
     return asks and not any(each.arg == "timeout" for each in call.keywords)
 
 
-def _never_came_back(course: MetricHistory, asked: DeclaredTraining) -> Iterator[MetricEvidence]:
+def _never_came_back(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
     """Training came to its end, the script pushes then and prints something, and nothing of that was printed."""
-    tree = parsed(asked.text)
+    tree = parsed(declared.text)
     if tree is None or not course.ends or course.log.cut or course.log.tracebacks:
         return
     ended = course.ends[-1].line
@@ -214,19 +216,24 @@ def _never_came_back(course: MetricHistory, asked: DeclaredTraining) -> Iterator
     trained = max((call.lineno for call in calls if _ends_in(call, "train")), default=0)
     pushed = next((call.lineno for call in calls if _ends_in(call, "push_to_hub") and call.lineno > trained), 0)
     printed = [text for line, text in _printed(tree) if line >= pushed]
-    if trained and pushed and printed and not any(text in told for text in printed for told in behind):
-        yield _evidence("hub-upload-transient", 0.6, (asked.line(pushed), ended))
+    if (
+        trained
+        and pushed
+        and printed
+        and not any(text in setting_lines for text in printed for setting_lines in behind)
+    ):
+        yield _evidence("hub-upload-transient", 0.6, (declared.line(pushed), ended))
 
 
-def _doubled_tokens(course: MetricHistory, asked: DeclaredTraining) -> Iterator[MetricEvidence]:
+def _doubled_tokens(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
     """Rows written out with a special token twice in a row, and a training on them that came to its end."""
-    tree = parsed(asked.text)
+    tree = parsed(declared.text)
     if tree is None or not course.ends:
         return
     texts = ((node.lineno, node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant))
     found = next((line for line, text in texts if isinstance(text, str) and DOUBLED.search(text)), 0)
     if found:
-        yield _evidence("text-duplicated-in-rows", 0.65, (asked.line(found),))
+        yield _evidence("text-duplicated-in-rows", 0.65, (declared.line(found),))
 
 
 def _top_calls(tree: ast.Module) -> list[ast.Call]:
@@ -262,11 +269,11 @@ def parsed(text: str) -> ast.Module | None:
 
 def _evidence(
     name: str, weight: float, lines: Sequence[Line], values: Mapping[str, str] | None = None
-) -> MetricEvidence:
-    return MetricEvidence(name=name, weight=weight, lines=tuple(lines), values=values or {})
+) -> ClassEvidence:
+    return ClassEvidence(name=name, weight=weight, lines=tuple(lines), values=values or {})
 
 
-RULES: Final[tuple[Callable[[MetricHistory, DeclaredTraining], Iterator[MetricEvidence]], ...]] = (
+RULES: Final[tuple[Callable[[MetricHistory, DeclaredTraining], Iterator[ClassEvidence]], ...]] = (
     _never_saved,
     _other_rate,
     _every_row_cut,

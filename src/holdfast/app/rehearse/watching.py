@@ -9,7 +9,7 @@ from holdfast.results.rehearse import RehearseResult
 
 
 def rehearse_whenever_saved(ask: Callable[..., RehearseResult], target: Path) -> Iterator[RehearseResult]:
-    """Yield what a rehearsal shows: now, and whenever a file beside the target has been saved; without end.
+    """Yield the result of a rehearsal: now, and whenever a file beside the target has been saved; without end.
 
     Args:
         ask: `rehearse` with its arguments but `warm`.

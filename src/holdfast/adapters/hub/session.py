@@ -88,7 +88,7 @@ class HubSession:
         return reply
 
     def api(self, path: str, **params: str) -> Reply:
-        """Return what the Hub's API answers."""
+        """Return the reply of the Hub's API."""
         return self.ask(HubRequest(url=f"{self.settings.endpoint}/api/{path}", params=params))
 
     def file(self, repo: tuple[RepoKind, str, str], path: str, *, first: int | None = None, after: int = 0) -> Reply:

@@ -18,23 +18,25 @@ ALIKE: Final = 0.85
 AHEAD: Final = 0.05
 """By how much it has to be more alike than the next."""
 MOST_TOLD: Final = 5
-"""So many names are told of many."""
+"""So many names are listed of many."""
 ELSEWHERE: Final = frozenset({"push_to_hub", "output_dir"})
 """Settings that name a repository without spelling it."""
 
 
-def told(job: Document, seen: Iterable[Lookup[Found]], *, own_token: bool = False) -> Iterator[tuple[Reference, Found]]:
-    """Yield what a job surely asks for, and says so still, with what was found of it.
+def found_references(
+    job: Document, lookups: Iterable[Lookup[Found]], *, own_token: bool = False
+) -> Iterator[tuple[Reference, Found]]:
+    """Yield each reference that a job certainly has, and still has after the edits, with its facts.
 
     Args:
         job: The job.
-        seen: What was found of what it names.
+        lookups: What was found of what it names.
         own_token: Whether to tell also of what it asks for with a token of its own.
 
     Raises:
         MissingFactError: Nobody could say what is there, or the source hides the name now; after all others.
     """
-    for each in seen:
+    for each in lookups:
         mention = each.mention
         if mention.certain and (own_token or not mention.own_token) and stands(job, mention):
             yield mention, each.fact
@@ -45,7 +47,7 @@ def repositories(
     *groups: Sequence[Lookup[Dataset]] | Sequence[Lookup[ModelFacts]] | Sequence[Lookup[Repo]],
     own_token: bool = False,
 ) -> Iterator[tuple[Reference, Repo]]:
-    """Yield what a job surely asks for, of whatever kind, with its repository on the Hub.
+    """Yield each reference that a job certainly has, of any kind, with its repository on the Hub.
 
     Raises:
         MissingFactError: See `told`.
@@ -53,16 +55,16 @@ def repositories(
     every: list[Lookup[Dataset] | Lookup[ModelFacts] | Lookup[Repo]] = [each for group in groups for each in group]
     for seen in sorted(every, key=lambda each: each.found is None):
         one: Lookup[Any] = seen
-        for mention, fact in told(job, (one,), own_token=own_token):
+        for mention, fact in found_references(job, (one,), own_token=own_token):
             repo = fact if isinstance(fact, Repo) else fact.repo
             if isinstance(repo, Repo):
                 yield mention, repo
 
 
-def once(found: Iterable[tuple[Reference, Found]]) -> Iterator[tuple[Reference, Found]]:
+def once(references: Iterable[tuple[Reference, Found]]) -> Iterator[tuple[Reference, Found]]:
     """Yield of several mentions of one repository the first alone."""
     names = set[tuple[str, str]]()
-    for mention, fact in found:
+    for mention, fact in references:
         name = (mention.repo_kind, mention.name)
         if name not in names:
             names.add(name)

@@ -40,7 +40,7 @@ class MetricChange:
 
 
 def find_change(progress: Progress) -> MetricChange | None:
-    """Return how far the most telling metric moved; None where none was measured twice."""
+    """Return the change of the most telling metric; None where none was measured twice."""
     for name, spoken in SPOKEN.items():
         before, after = progress.first.get(name), progress.last.get(name)
         if before and after and before.step < after.step:
@@ -48,10 +48,10 @@ def find_change(progress: Progress) -> MetricChange | None:
     return None
 
 
-def render_verdict(progress: Progress, now_s: float) -> str:
-    """Say how the run went, or how it goes.
+def render_summary(progress: Progress, now_s: float) -> str:
+    """Return the verdict on a run, finished or not, as text.
 
-    >>> render_verdict(Progress(), now_s=0)
+    >>> render_summary(Progress(), now_s=0)
     'Not started yet.'
     """
     state, took = progress.state, render_duration(progress.elapsed_s(now_s))

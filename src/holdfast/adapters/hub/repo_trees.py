@@ -7,14 +7,14 @@ file is that of its pointer, `lfs.sha256` the digest of a large file itself.
 from collections.abc import Mapping
 from typing import Any
 
-from holdfast.adapters.hub.asking import HubSession
 from holdfast.adapters.hub.repos import entries, fetch_info_now, parse_time, text
+from holdfast.adapters.hub.session import HubSession
 from holdfast.core.hub import RepoTree, StoredFile
 from holdfast.core.mention import Reference
 
 
-def fetch_shelf(asking: HubSession, mention: Reference) -> RepoTree:
-    """Return what a repository holds.
+def fetch_repo_tree(asking: HubSession, mention: Reference) -> RepoTree:
+    """Return the files of a repository.
 
     Raises:
         SourceError: The Hub does not say.
@@ -26,9 +26,9 @@ def fetch_shelf(asking: HubSession, mention: Reference) -> RepoTree:
     return RepoTree(files=files, modified_s=parse_time(text(info, "lastModified")))
 
 
-def _stored(told: Mapping[str, Any]) -> StoredFile:
-    size, digest = told.get("size"), text(told.get("lfs"), "sha256")
-    digests = {"sha256": digest} if digest else {"git": text(told, "blobId")}
+def _stored(record: Mapping[str, Any]) -> StoredFile:
+    size, digest = record.get("size"), text(record.get("lfs"), "sha256")
+    digests = {"sha256": digest} if digest else {"git": text(record, "blobId")}
     return StoredFile(
         bytes=size if isinstance(size, int) else 0, digests={kind: each for kind, each in digests.items() if each}
     )

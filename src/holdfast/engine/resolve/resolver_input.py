@@ -7,10 +7,10 @@ from pathlib import Path
 
 from holdfast.catalog.api import load_history, packages
 from holdfast.core.versions import can_meet
-from holdfast.engine.resolve.doubt import number_outside, why_outside
+from holdfast.engine.resolve.releases import OUTSIDE, Choices, PackageReleases
 from holdfast.engine.resolve.resolution import Constraint
 from holdfast.engine.resolve.search import Domains, Search
-from holdfast.engine.resolve.shelf import OUTSIDE, Choices, PackageReleases
+from holdfast.engine.resolve.uncertainty import number_outside, why_outside
 
 
 class ReleaseIndex(Mapping[str, PackageReleases]):
@@ -38,7 +38,7 @@ class ReleaseIndex(Mapping[str, PackageReleases]):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Puzzle:
+class ResolverInput:
     """Requirements, and the releases that might meet them.
 
     Attributes:
@@ -60,7 +60,7 @@ class Puzzle:
     lowest: bool = False
 
     @cached_property
-    def shelves(self) -> Mapping[str, PackageReleases]:
+    def release_index(self) -> Mapping[str, PackageReleases]:
         """What there is of each package with a history."""
         return ReleaseIndex(packages(self.folder), self._shelf)
 
@@ -68,9 +68,9 @@ class Puzzle:
     def outside(self) -> Mapping[str, str]:
         """The declared packages that are no release of the history, and why."""
         reasons = {
-            name: why_outside(name, wish, self.shelves[name], self.date)
+            name: why_outside(name, wish, self.release_index[name], self.date)
             for name, wish in self.wishes.items()
-            if name in self.shelves
+            if name in self.release_index
         }
         return {name: why for name, why in reasons.items() if why}
 
@@ -78,38 +78,38 @@ class Puzzle:
     def search(self) -> Search:
         """What finds releases that fit together."""
         declared = {**self.limits, **self.wishes}
-        others = {wish.first.name: wish.specifier for name, wish in declared.items() if name not in self.shelves}
+        others = {wish.first.name: wish.specifier for name, wish in declared.items() if name not in self.release_index}
         oldest = frozenset(name for name, wish in self.wishes.items() if self.lowest and wish.has_floor)
-        return Search(self.shelves, others, oldest)
+        return Search(self.release_index, others, oldest)
 
     def solved(self) -> Domains | None:
         """Return one choice of each package that is needed; None where nothing fits together.
 
         Raises:
-            TooHardError: It would take too long to tell.
+            SearchLimitError: It would take too long to tell.
         """
-        domains = {name: self.admitted(name) for name in self.wishes if name in self.shelves}
+        domains = {name: self.admitted(name) for name in self.wishes if name in self.release_index}
         return self.search.first(domains) if all(domains.values()) else None
 
     def newest(self, package: str) -> Choices:
         """Return the newest release of a package that runs with this Python."""
-        return 1 << (self.shelves[package].everything.bit_length() - 1)
+        return 1 << (self.release_index[package].everything.bit_length() - 1)
 
     def outside_because(self, package: str) -> str:
         """Return why a package is no release of the history."""
-        oldest = self.shelves[package].history.versions[0]
+        oldest = self.release_index[package].history.versions[0]
         return self.outside.get(package, f"only releases older than {oldest}, the oldest known, fit the rest")
 
     def may_be_newer(self, package: str) -> bool:
         """True if a package may be a release newer than the history, and ask for less than those in it."""
-        return package in self.outside and self.shelves[package].outside_is_newer
+        return package in self.outside and self.release_index[package].outside_is_newer
 
     def admitted(self, package: str) -> Choices:
-        """Return what one package may be, going by what is declared of it alone."""
+        """Return the releases that a package's own requirements admit."""
         if package in self.outside:
             free = self.wishes[package].url or self.wishes[package].hidden
             return OUTSIDE if free or can_meet([self.wishes[package].specifier]) else 0
-        shelf = self.shelves[package]
+        shelf = self.release_index[package]
         return shelf.everything & shelf.fitting(self.wishes[package].specifier)
 
     def blamed(self) -> tuple[str, ...]:
@@ -129,8 +129,8 @@ class Puzzle:
         return f"{which} cannot be had" + (f" together: {why}" if why else " together" if len(texts) > 1 else "")
 
     def _quarrels(self, blamed: Iterable[str]) -> Iterator[str]:
-        """Yield what a release that is asked for needs and the other requirements deny."""
-        for name in (each for each in blamed if each in self.shelves):
+        """Yield the requirements of a requested release that conflict with the other requirements."""
+        for name in (each for each in blamed if each in self.release_index):
             choices = self.admitted(name)
             if choices == OUTSIDE or choices.bit_count() != 1:
                 continue
@@ -141,13 +141,13 @@ class Puzzle:
                     yield f"{name} {version} needs {need.name}{need.specifier}"
 
     def _agree(self, package: str, specifier: str) -> bool:
-        if package in self.shelves:
-            return bool(self.admitted(package) & self.shelves[package].fitting(specifier))
+        if package in self.release_index:
+            return bool(self.admitted(package) & self.release_index[package].fitting(specifier))
         return can_meet((self.wishes[package].specifier, specifier))
 
     def version(self, package: str, choice: Choices) -> str:
         """Return the release that a choice stands for."""
-        return self.shelves[package].history.versions[choice.bit_length() - 2]
+        return self.release_index[package].history.versions[choice.bit_length() - 2]
 
     def _shelf(self, package: str) -> PackageReleases:
         history = load_history(package, self.folder)

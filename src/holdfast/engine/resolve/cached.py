@@ -13,7 +13,7 @@ REMEMBERED: Final = 256
 """Of a folder's scripts rarely so many declare different things."""
 
 
-def resolve_once(declared: ProjectRequirements) -> Resolution:
+def resolve_cached(declared: ProjectRequirements) -> Resolution:
     """Return which versions a project gets, as `resolve` does; what was resolved before is not worked out again.
 
     Two declarations are the same if they ask for the same, wherever that is written.

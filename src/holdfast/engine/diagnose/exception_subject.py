@@ -10,7 +10,7 @@ from typing import Final
 
 from holdfast.catalog.api import released
 from holdfast.core.log import Frame, Traceback
-from holdfast.engine.diagnose.owners import asking_frames, is_users
+from holdfast.engine.diagnose.owners import calling_frames, is_users
 from holdfast.engine.diagnose.raised_classes import INSTALL, VERSION, RaisedClass
 from holdfast.engine.diagnose.reading import joined_error
 from holdfast.engine.diagnose.renaming import spans_of
@@ -182,9 +182,9 @@ def sense_of(exception: Traceback) -> tuple[str, float]:
     """Return the class that an exception seems to be of, and its score; an empty one where nothing speaks for any."""
     error, _, message = joined_error(exception).partition(":")
     kind, message = error.rpartition(".")[2].strip(), message.strip()
-    if kind == "AttributeError" and _is_of_another_release(message):
+    if kind == "AttributeError" and _is_from_another_release(message):
         return "framework-version-incompatible", KNOWN
-    frames = asking_frames(exception.frames)
+    frames = calling_frames(exception.frames)
     frame = next((frame for frame in reversed(frames) if frame.file not in ("", "<string>")), None)
     place = _place(frame) if frame else ""
     if frame and not _raises(frame) and _is_importing(exception):
@@ -244,7 +244,7 @@ def _place(frame: Frame) -> str:
     )
 
 
-def _is_of_another_release(message: str) -> bool:
+def _is_from_another_release(message: str) -> bool:
     """True if an object lacks an attribute that its class takes as an argument in some release, though not in all."""
     lacks = HAS_NO.match(message)
     if not lacks:

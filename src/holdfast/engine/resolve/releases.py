@@ -85,7 +85,7 @@ class PackageReleases:
     before: str = ""
 
     def fitting(self, specifier: str) -> Choices:
-        """Return what fits a specifier."""
+        """Return the releases that a specifier admits."""
         return _releases_within(self.history, specifier) | (OUTSIDE if self._outside_fits(specifier) else 0)
 
     def _outside_fits(self, specifier: str) -> bool:
@@ -100,14 +100,14 @@ class PackageReleases:
 
     @cached_property
     def everything(self) -> Choices:
-        """Return what may be had: it runs with this Python, is old enough, and within the limit."""
+        """Return all available releases: those that run with this Python, are old enough, and are within the limit."""
         found = OUTSIDE
         for releases, needed in self.history.stretches(self.history.about.get("python")):
             found |= releases << 1 if not needed or admits(needed, self.python) else 0
         return found & self.fitting(self.limit) & self._old_enough() if self.limit or self.before else found
 
     def _old_enough(self) -> Choices:
-        """Return what was released before the day that counts; what has no date is."""
+        """Return the releases from before the cutoff date; one without a date counts."""
         dates = self.history.about.get("dates", ())
         late = (2 << index for index, date in enumerate(dates) if self.before and date >= self.before)
         return ~reduce(or_, late, 0)
@@ -147,7 +147,7 @@ def _named(offered: Mapping[str, list[str]], extra: str) -> list[str]:
 
 @cache
 def _read(texts: tuple[str, ...], python: str, extra: str) -> tuple[Need, ...]:
-    """Return what counts, of requirements as a release states them."""
+    """Return the needs that apply, from requirements as a release states them."""
     environment = environment_of(python) | {"extra": extra}
     return tuple(need for need, marker in map(_parsed, texts) if need and counts(marker, environment))
 

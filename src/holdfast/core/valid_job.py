@@ -1,0 +1,76 @@
+"""The valid part of a job file that breaks its schema: rules are asked about it, so that all mistakes are reported at once."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from pydantic import ValidationError
+
+from holdfast.core.document import Document, Key, Unknown
+from holdfast.core.errors import GroupedError
+from holdfast.core.job import Job, known_keys, parse_job
+from holdfast.core.job_problems import meant_keys
+
+HIDDEN: Final = Unknown("the schema objects to it, or to a key that may stand for it")
+NAMED: Final = ("model", "dataset")
+"""Parts of which every job names a path."""
+TRAIN: Final = "train"
+
+
+class ValidPart(NamedTuple):
+    """What is valid of a job file.
+
+    Attributes:
+        document: Its document, in which each part that the schema objects to is Unknown.
+        job: The job without these parts.
+        hidden: The names of these parts.
+    """
+
+    document: Document
+    job: Job
+    hidden: frozenset[str]
+
+
+def valid_part(document: Document) -> ValidPart | None:
+    """Return the valid part of a job file's document; None where it is valid, or what is left is no job.
+
+    An unknown key may be the misspelt name of any key that the file lacks, so that nothing is concluded from its absence.
+    """
+    broken = _broken_keys(document)
+    if not broken:
+        return None
+    values, fields = document.values, known_keys(())
+    hidden = frozenset(str(key[0]) for key in broken if key[0] in fields)
+    if any(key[0] not in fields for key in broken):
+        hidden |= frozenset(fields) - values.keys()
+    left = {name: value for name, value in values.items() if name in fields and name not in hidden}
+    try:
+        job = parse_job(replace(document, values={**left, **_paths(values, hidden)}))
+    except GroupedError:
+        return None
+    known = {**values, **dict.fromkeys(hidden, HIDDEN), **_train(values, hidden, broken)}
+    return ValidPart(replace(document, values=known, calls=()).with_own_calls(), job, hidden)
+
+
+def _broken_keys(document: Document) -> list[Key]:
+    """Return the key paths that the schema objects to."""
+    try:
+        Job.model_validate(dict(document.values))
+    except ValidationError as error:
+        return [each["loc"] for each in error.errors(include_url=False)]
+    return []
+
+
+def _paths(values: Mapping[str, Any], hidden: Collection[str]) -> Mapping[str, str]:
+    """Return the paths of the model and the dataset where the rest of these parts is hidden."""
+    given = {name: values[name].get("path") for name in NAMED if name in hidden and isinstance(values.get(name), dict)}
+    return {name: path for name, path in given.items() if isinstance(path, str)}
+
+
+def _train(values: Mapping[str, Any], hidden: Collection[str], broken: Iterable[Key]) -> Mapping[str, Any]:
+    """Return the trainer's arguments, with each hidden that another key may stand for."""
+    given = values.get(TRAIN)
+    if TRAIN in hidden or not isinstance(given, dict):
+        return {}
+    meant = (each for key in broken for each in meant_keys(key, known_keys))
+    return {TRAIN: {**{str(key[1]): HIDDEN for key in meant if key[0] == TRAIN and key[1:]}, **given}}

@@ -1,0 +1,68 @@
+"""A loss of completions alone, for rows that a formatting function makes one text of.
+
+## What it does
+Looks for `completion_only_loss=True` in `SFTConfig` beside a `formatting_func` that `SFTTrainer` is given.
+
+## Why is this bad
+The function returns one text for each row, and nothing in it tells the prompt from the completion. The trainer raises ValueError, `A formatting
+function was provided while completion_only_loss=True`, after the model was loaded.
+
+## Fix safety
+Without `completion_only_loss` the prompts are learned too: unsafe. To learn the completions alone, map the rows into the columns `prompt` and
+`completion`, and leave the function out.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.api.since import since
+from holdfast.catalog.models.base_models import trainer_of_trl
+from holdfast.core.document import Document, Set
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+
+KEY, FUNCTION = "train.completion_only_loss", "trainer.formatting_func"
+
+
+def check(job: Document, api: Api) -> Iterator[Finding]:
+    """Object to a function whose texts have no completions."""
+    trainer = trainer_of_trl(job)
+    if trainer is None or trainer.name != "SFTTrainer" or not since(api, "trl", "0.18.0"):
+        return
+    if job.get(KEY, None) is not True or job.get(FUNCTION, None) is None:
+        return
+    if job.get("train.dataset_kwargs", None) is None:
+        fault = "`formatting_func` makes one text of each row, and the trainer raises ValueError: it cannot tell the completion from the prompt"
+        yield Finding(KEY, fault, Fix("learn from the whole text", (Set(KEY, value=False),), safe=False))
+
+
+SCRIPT = """from trl import SFTConfig, SFTTrainer
+
+
+def to_text(row):
+    return f"Q: {row['question']} A: {row['answer']}"
+
+
+args = SFTConfig(output_dir="out", completion_only_loss=False)
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows, formatting_func=to_text)
+"""
+ONLY = SCRIPT.replace("loss=False", "loss=True")
+
+RULE = Rule(
+    code="CMB110",
+    name="formatted-completions",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "trl 0.18.0 to 1.16, `SFTTrainer.__init__`: not where `dataset_kwargs` has `skip_prepare_dataset`. Tried with trl 1.16 and a tiny model: "
+        "ValueError with `True`; with `False` it trains."
+    ),
+    bad=(Case(script=ONLY, at=KEY, fixed=SCRIPT),),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=ONLY, versions={"trl": "0.17.0"}),
+        Case(script=ONLY.replace(", formatting_func=to_text", "")),
+        Case(script=ONLY.replace("loss=True", 'loss=True, dataset_kwargs={"skip_prepare_dataset": True}')),
+    ),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,76 @@
+"""A formatting function for rows that have a prompt and a completion.
+
+## What it does
+Where `SFTTrainer` is given a `formatting_func`, looks whether its data has the columns `prompt` and `completion`, and `SFTConfig` leaves
+`completion_only_loss` to the trainer.
+
+## Why is this bad
+With these two columns the loss is that of the completions alone unless the config says otherwise. A formatting function makes one text of them,
+and the trainer raises ValueError after the model was loaded: `A formatting function was provided while completion_only_loss=True`, which nobody wrote.
+
+## Fix safety
+`completion_only_loss=False` learns the prompts too, as the function's text asks for: unsafe. Without the function, the completions alone are learned.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.api.since import since
+from holdfast.catalog.models.base_models import trainer_of_trl
+from holdfast.core.document import Document, Set
+from holdfast.core.facts import Dataset
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+
+ONLY, FUNCTION = "train.completion_only_loss", "trainer.formatting_func"
+PAIR = frozenset({"prompt", "completion"})
+
+
+def check(job: Document, api: Api, dataset: Dataset) -> Iterator[Finding]:
+    """Object to a function that makes one text of pairs."""
+    trainer = trainer_of_trl(job)
+    if trainer is None or trainer.name != "SFTTrainer" or not since(api, "trl", "0.18.0"):
+        return
+    if job.get(FUNCTION, None) is None or not dataset.columns or not set(dataset.columns) >= PAIR:
+        return
+    if job.get(ONLY, None) is None and job.get("train.dataset_kwargs", None) is None:
+        fault = "the data has `prompt` and `completion`, so that only the completions count, and this makes one text of both: it raises ValueError"
+        fix = Fix("learn from the whole text", (Set(ONLY, value=False),), safe=False) if job.call("train") else None
+        yield Finding(FUNCTION, fault, fix)
+
+
+SCRIPT = """from datasets import load_dataset
+from trl import SFTConfig, SFTTrainer
+
+rows = load_dataset("json", data_files="rows.jsonl", split="train")
+args = SFTConfig(output_dir="out", completion_only_loss=False)
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows, formatting_func=lambda row: row["prompt"] + row["completion"])
+"""
+LEFT_OPEN = SCRIPT.replace(", completion_only_loss=False", "")
+
+
+def _has(*columns: str) -> dict[str, object]:
+    return {"dataset": Dataset(columns=columns)}
+
+
+RULE = Rule(
+    code="DAT125",
+    name="formatted-pairs",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "trl 0.18.0 to 1.16, `SFTTrainer.__init__`. Tried with trl 1.16 and a tiny model: ValueError for rows with both columns; with "
+        "`completion_only_loss=False`, and for other columns, it trains."
+    ),
+    bad=(Case(script=LEFT_OPEN, facts=_has("prompt", "completion", "id"), at=FUNCTION, fixed=SCRIPT),),
+    good=(
+        Case(script=SCRIPT, facts=_has("prompt", "completion")),
+        Case(script=LEFT_OPEN, facts=_has("prompt", "answer")),
+        Case(script=LEFT_OPEN, facts=_has("prompt", "completion"), versions={"trl": "0.17.0"}),
+        Case(
+            script=LEFT_OPEN.replace(', formatting_func=lambda row: row["prompt"] + row["completion"]', ""),
+            facts=_has("prompt", "completion"),
+        ),
+    ),
+    kinds=PROGRAMS,
+)

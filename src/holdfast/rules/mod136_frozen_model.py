@@ -1,0 +1,137 @@
+"""A model whose weights are all frozen, and that is trained without an adapter.
+
+## What it does
+Looks for `model.requires_grad_(False)`, or a loop over `model.parameters()` that sets `requires_grad` to False, on the model that the trainer is given
+without a `peft_config`.
+
+## Why is this bad
+Nothing is left to train. With activation checkpointing, which TRL turns on, the run ends well, and the model is the one that it began with; without it
+the first step raises RuntimeError, `element 0 of tensors does not require grad`.
+
+## Fix safety
+There is no automatic fix. Give the trainer a `peft_config`, freeze some of the parameters alone, or leave the line out.
+"""
+
+import re
+from collections.abc import Iterator
+
+from holdfast.catalog.models.base_models import LOADER
+from holdfast.core.calls import Call, CallResult
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, MissingFactError, Rule, Severity
+
+LOOP = re.compile(
+    r"\bfor +(?:\w+ *, *)?(\w+) +in +[\w.]+\.(?:named_)?parameters\(\) *:\s+\1\.requires_grad(?: *= *False\b|_\((?:requires_grad *= *)?False\))"
+)
+SWITCH = "requires_grad"
+FREEZING = re.compile(rf"{SWITCH}(?: *= *False\b|_\((?:{SWITCH} *= *)?False\))")
+SETTING = re.compile(rf"{SWITCH}(?: *=[^=]|_\()")
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to a training that can change nothing."""
+    trainer = job.call("trainer")
+    if trainer is None or not _is_known(trainer) or SETTING.search(FREEZING.sub("", job.text)):
+        return  # another line may leave some of them to be trained
+    model = trainer.arguments.get("model", next(iter(trainer.positional), None))
+    loader = job.call(model.key) if isinstance(model, CallResult) and model.path.endswith(LOADER) else None
+    frozen = _frozen(job, model) if loader and loader.package == "transformers" and not loader.changed else None
+    if (
+        loader is None
+        or frozen is None
+        or not _beside(job.text, loader, frozen)
+        or trainer.arguments.get("peft_config") is not None
+        or _may_adapt(job)
+    ):
+        return
+    if trainer.open:
+        raise MissingFactError("trainer.peft_config", "it may be among arguments that cannot be seen")
+    yield Finding(
+        frozen.key,
+        "this freezes every weight, and the trainer is given no adapter: nothing is trained",
+        place=frozen.name_place,
+    )
+
+
+def _is_known(trainer: Call) -> bool:
+    return (
+        trainer.package in ("trl", "transformers")
+        and trainer.name.endswith("Trainer")
+        and not trainer.own
+        and not trainer.guard.because
+    )
+
+
+def _frozen(job: Document, model: CallResult) -> Call | None:
+    """Return the call that freezes all of a model's weights, or gives them to the loop that does."""
+    loops = {1 + job.text.count("\n", 0, found.start()) for found in LOOP.finditer(job.text)}
+    for call in (call for call in job.calls if call.receiver == model):
+        if call.name == "requires_grad_" and False in (*call.positional, call.arguments.get(SWITCH)):
+            return call
+        if call.name in ("parameters", "named_parameters") and call.place.line in loops:
+            return call
+    return None
+
+
+def _beside(text: str, loader: Call, frozen: Call) -> bool:
+    """True if the weights are surely frozen where the model is loaded: under no condition of their own."""
+    lines = ["", *text.splitlines()]
+    at = [call.place.line for call in (loader, frozen) if call.place.line and not call.place.cell]
+    indents = [len(lines[line]) - len(lines[line].lstrip()) for line in at if line < len(lines)]
+    return not frozen.guard.because and len(indents) == 2 and indents[0] == indents[1]  # noqa: PLR2004 - the two calls
+
+
+def _may_adapt(job: Document) -> bool:
+    """True if a program puts an adapter on some model, whatever becomes of it."""
+    return any(call.package == "peft" or call.name.endswith("_adapter") for call in job.calls)
+
+
+SCRIPT = """from transformers import AutoModelForCausalLM
+from trl import SFTConfig, SFTTrainer
+
+model = AutoModelForCausalLM.from_pretrained("acme/base")
+trainer = SFTTrainer(model=model, args=SFTConfig(output_dir="out"), train_dataset=rows)
+trainer.train()
+"""
+FROZEN = SCRIPT.replace("trainer =", "model.requires_grad_(False)\ntrainer =")
+LOOPED = SCRIPT.replace("trainer =", "for weight in model.parameters():\n    weight.requires_grad = False\ntrainer =")
+
+RULE = Rule(
+    code="MOD136",
+    name="frozen-model",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "Tried with trl 1.16, transformers 5.23 and a tiny model: SFT, DPO and GRPO end well, with every weight as it was; `activation_checkpointing=False` and "
+        "`Trainer` raise RuntimeError. With a `peft_config` the adapter is trained."
+    ),
+    bad=(
+        Case(script=FROZEN, at="calls.1"),
+        Case(script=LOOPED, at="calls.1"),
+        Case(
+            script=f"{LOOPED}print(sum(weight.numel() for weight in model.parameters() if weight.requires_grad))\n",
+            at="calls.1",
+        ),
+    ),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=FROZEN.replace("(False)", "(True)")),
+        Case(script=FROZEN.replace("model.requires", "if len(rows) > 9:\n    model.requires")),
+        Case(script=FROZEN.replace("model.requires_grad_", "model.model.embed_tokens.requires_grad_")),
+        Case(script=FROZEN.replace("trainer =", "model.lm_head.requires_grad_(True)\ntrainer =", 1)),
+        Case(
+            script=FROZEN.replace(
+                "trainer =", "for weight in model.lm_head.parameters():\n    weight.requires_grad = True\ntrainer =", 1
+            )
+        ),
+        Case(script=f"print(list(model.parameters()))\n{LOOPED}".replace("in model.", "in other.")),
+        Case(script=LOOPED.replace("    weight.", "    if weight.dim() > 1:\n        weight.")),
+        Case(
+            script=FROZEN.replace("from trl", "from peft import LoraConfig\nfrom trl").replace(
+                "rows)", "rows, peft_config=LoraConfig())"
+            )
+        ),
+    ),
+    kinds=PROGRAMS,
+)
