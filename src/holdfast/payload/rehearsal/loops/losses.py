@@ -41,6 +41,7 @@ class LossRecord:
         masked_rows: Rows whose labels are all -100.
         accumulated: Of how many batches accelerate adds up gradients; 1 where the loop does not ask for that.
         whole: Whether a loss was not divided by that number, by accelerate's `backward` or otherwise.
+        twice: The number that a loss was divided by before accelerate's `backward` divided it by the same; else 0.
         evaluates: Whether a model that is trained was called without gradients, in the mode of evaluation.
     """
 
@@ -53,6 +54,7 @@ class LossRecord:
         self.leaves: list[Any] = []
         self.labels = self.masked = self.rows = self.masked_rows = 0
         self.accumulated = 1
+        self.twice = 0
         self.whole = self.evaluates = False
         self._checkpoints = False
 
@@ -120,10 +122,13 @@ class LossRecord:
         self._tell.fact("checkpoints")
         return original(*args, **kwargs)
 
-    def _divide(self, original: Any, *args: Any, **kwargs: Any) -> Any:
+    def _divide(self, original: Any, accelerator: Any, loss: Any, *args: Any, **kwargs: Any) -> Any:
+        count = accelerator.gradient_accumulation_steps
+        if self._tell.is_outside and count > 1 and _is_divided(loss, count):
+            self.twice = count
         self._divides = True
         try:
-            return original(*args, **kwargs)
+            return original(accelerator, loss, *args, **kwargs)
         finally:
             self._divides = False
 
@@ -131,8 +136,12 @@ class LossRecord:
     def _accumulate(self, original: Any, accelerator: Any, *models: Any) -> Iterator[None]:
         if self._tell.is_outside:
             self.accumulated = accelerator.gradient_accumulation_steps
-        with original(accelerator, *models):
-            yield
+        self._updates.accelerator = accelerator
+        try:
+            with original(accelerator, *models):
+                yield
+        finally:
+            self._updates.accelerator = None
 
     def _look_at_call(self, module: Any, _args: Any, kwargs: Any, output: Any) -> None:
         if not torch.is_grad_enabled() and not self.evaluates and self._tell.is_outside:
@@ -154,6 +163,13 @@ class LossRecord:
             return False
         held = {id(each) for each in held_by(self._updates.made)}
         return any(id(each) in held for each in module.parameters())
+
+
+def _is_divided(loss: Any, count: int) -> bool:
+    """True of a loss whose last operation divided it by a number."""
+    divisor: Any = getattr(loss.grad_fn, "_saved_other", None)
+    is_division = type(loss.grad_fn).__name__.startswith("DivBackward") and torch.is_tensor(divisor)
+    return is_division and divisor.numel() == 1 and float(divisor) == count
 
 
 def _leaves(loss: Any) -> Iterator[Any]:
