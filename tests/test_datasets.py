@@ -201,7 +201,7 @@ def test_a_path_that_is_not_there(name: str) -> None:
 
 def test_a_hub_id_is_not_looked_up() -> None:
     """What may be a Hub id is neither good nor bad: nothing is said of it."""
-    with pytest.raises(SourceError, match="not looked up yet"):
+    with pytest.raises(SourceError, match="not a local path"):
         look("trl-lib/Capybara")
 
 
@@ -310,7 +310,7 @@ def test_models(tmp_path: Path) -> None:
     assert models.fetch(Model(path=str(tmp_path))).files == frozenset({"config.json"})
     assert models.fetch(Model(path=str(tmp_path / "nowhere"))).files is None
     assert models.fetch(Model(path="builtin:tiny-chat")).files
-    with pytest.raises(SourceError, match="not looked up yet"):
+    with pytest.raises(SourceError, match="not a local path"):
         models.fetch(Model(path="Qwen/Qwen2.5-0.5B"))
 
 

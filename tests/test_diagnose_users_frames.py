@@ -143,5 +143,5 @@ def test_a_log_without_any_failure_is_told_so_with_what_to_do_next(marks: Patter
     quiet, not_quiet = told("hello\n" + step, marks), told("RuntimeError: of something else\n" + step, marks)
     assert (quiet.verdict, quiet.is_quiet, not_quiet.is_quiet) == ("unknown", True, False)
     text = unstyle(render_diagnosis(diagnose_result(quiet, ["train.log"])))
-    assert text.startswith("unknown: nothing in 2 lines of train.log tells of a failure")
+    assert text.startswith("unknown: no failure found in 2 lines of train.log")
     assert "--ended 137" in text

@@ -52,11 +52,11 @@ def test_message_says_what_since_when_and_what_instead() -> None:
     (gone,) = ask("from trl import setup_chat_format\n")
 
     assert old.message == (
-        "`SFTConfig` of trl 1.16.0 takes no `max_seq_length`: renamed to `max_length` in trl 0.16.0, gone since 0.20.0"
+        "`SFTConfig` of trl 1.16.0 takes no `max_seq_length`: renamed to `max_length` in trl 0.16.0, removed in 0.20.0"
     )
     assert "transformers 5.23.0 takes no `warmup_ratio`: renamed to `warmup_steps`" in ratio.message
-    assert "gone since transformers 5.15.0" in ratio.message
-    assert "gone since 0.26.0, 0.25.1 was the last" in gone.message
+    assert "removed in transformers 5.15.0" in ratio.message
+    assert "removed in 0.26.0 (last release with it: 0.25.1)" in gone.message
 
 
 @pytest.mark.parametrize(
@@ -417,10 +417,7 @@ def test_a_name_that_went_by_way_of_experimental_is_told_of_to_its_end() -> None
     """Where trl.experimental kept it, that is the last that had it."""
     (gone,) = ask("from trl import PPOTrainer\n")
 
-    assert (
-        "gone since 0.29.0, and from `trl.experimental.ppo` since 1.13.0; 1.12.0 was the last that had it"
-        in gone.message
-    )
+    assert "removed in 0.29.0, and from `trl.experimental.ppo` in 1.13.0 (last release with it: 1.12.0)" in gone.message
 
 
 def test_a_module_that_is_gone_is_told_of_once_a_statement() -> None:

@@ -29,8 +29,8 @@ def test_a_preset_is_found_to_fail(preset: Path, tmp_path: Path) -> None:
 
     assert {finding.rule.code if finding.rule else "": finding.message for finding in errors} == {
         "ARG101": "`SFTConfig` of trl 1.16.0, transformers 5.23.0 takes no `warmup_ratio`: renamed to `warmup_steps`, "
-        "gone since transformers 5.15.0; `warmup_steps` below 1 is a part of all steps",
-        "ARG105": "`SFTConfig` of trl 1.16.0, transformers 5.23.0 takes no `overwrite_output_dir`: gone since "
+        "removed in transformers 5.15.0; `warmup_steps` below 1 is a part of all steps",
+        "ARG105": "`SFTConfig` of trl 1.16.0, transformers 5.23.0 takes no `overwrite_output_dir`: removed in "
         "transformers 5.0.0; the trainer never read it",
     }
     assert {lines[(finding.place.line or 0) - 1].partition(":")[0] for finding in errors if finding.place} == {

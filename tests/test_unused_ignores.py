@@ -48,7 +48,7 @@ def messages(target: dict[str, Any]) -> list[str]:
         ("# holdfast: ignore[ARG101] with its reason", "ARG101 finds nothing here", ""),
         ("# holdfast: ignore[ARG101, ARG105]", "ARG101, ARG105 find nothing here", ""),
         ("# holdfast: ignore[arg101]", "no rule's code begins with 'arg101'", ""),
-        ("# holdfast: ignore[]", "this comment lets nothing pass", ""),
+        ("# holdfast: ignore[]", "this comment suppresses nothing", ""),
         (
             "# noqa: E501  # holdfast: ignore[ARG101]  # type: ignore",
             "ARG101 finds nothing here",

@@ -79,7 +79,7 @@ def _without_value(job: Document, call: Call, parameter: Parameter) -> Finding:
     is_switch = "bool" in parameter.types
     fix = Fix("write `true`", (Set(key, value=True),)) if is_switch and has_edits(job, call) else None
     wanted = "`true` or `false`" if is_switch else WORDS.get(next(iter(parameter.types - {"null"}), ""), "one")
-    return Finding(key, f"`--{parameter.name}` is given no value, and the parser expects {wanted} after it", fix)
+    return Finding(key, f"`--{parameter.name}` has no value; the parser expects {wanted} after it", fix)
 
 
 def _judged_mapping(call: Call, parameter: Parameter) -> Iterator[Finding]:
@@ -88,7 +88,7 @@ def _judged_mapping(call: Call, parameter: Parameter) -> Iterator[Finding]:
         return
     value = call.arguments[parameter.name]
     if isinstance(value, str) and value.startswith("{") and (error := _json_error(value)):
-        yield Finding(f"{call.key}.{parameter.name}", f"`{parameter.name}` is read as JSON, and is none: {error}")
+        yield Finding(f"{call.key}.{parameter.name}", f"`{parameter.name}` must be JSON, and is not valid: {error}")
 
 
 def _json_error(text: str) -> str:

@@ -25,7 +25,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each argument that its class does not know."""
     for each in refused(job, api, ArgumentChange.ADAPTER):
         milder = each.silent and each.call.via != "file"
-        message = f"{each.message} (it is swallowed, and has no effect)" if each.silent else each.message
+        message = f"{each.message} (accepted, but ignored)" if each.silent else each.message
         yield Finding(each.key, message, each.fix, Severity.WARNING if milder else None)
 
 

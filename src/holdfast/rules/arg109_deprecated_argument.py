@@ -136,7 +136,7 @@ def _fate(api: Api, call: Call, name: str, change: Renamed | None) -> tuple[str,
         releases = released(span.package)
         now = releases.index(api.versions[span.package])
         if span.after and releases.index(span.first) <= now < releases.index(span.after):
-            return span.package, f"it is gone since {span.package} {span.after}"
+            return span.package, f"it was removed in {span.package} {span.after}"
     if change and change.refused:
         return change.refused[0], f"it is refused since {' '.join(change.refused)}"
     package = spans[-1].package if spans else call.package

@@ -49,7 +49,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
             if _is_none_of(value, parameter):
                 yield _finding(job, api, call, parameter, value)
             elif value is False and name in call.defaults and parameter.enforced and "no" in parameter.choices:
-                what = "YAML takes `no` for false here, which is none of its words: put it in quotes"
+                what = "YAML reads `no` as false, which is not one of its values: put it in quotes"
                 yield Finding(f"{call.key}.{name}", f"`{name}` of {subject(api, call)}: {what}")
 
 
@@ -81,7 +81,7 @@ def _finding(job: Document, api: Api, call: Call, parameter: Parameter, value: A
     since = f"; {change.note}" if change and change.note else ""
     package = parameter.home.partition(".")[0] or call.package
     message = (
-        f"{value!r} is no `{parameter.name}` of {subject(api, call, package)}{since}; it knows {_listed(words, value)}"
+        f"{value!r} is not a `{parameter.name}` of {subject(api, call, package)}{since}; valid: {_listed(words, value)}"
     )
     later = _home(parameter) in REFUSED_LATER
     refused = parameter.enforced or later or (call.via == "parser" and parameter.name not in call.defaults)

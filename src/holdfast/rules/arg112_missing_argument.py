@@ -41,7 +41,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
             missing = list(_missing(call, signature))
             if missing:
                 names = " and ".join(f"`{name}`" for name in missing)
-                message = f"{subject(api, call)} needs {names}, which this call does not give"
+                message = f"{subject(api, call)} requires {names}, which this call does not pass"
                 yield Finding(call.key, message, place=call.name_place)
     if since(api, "trl", SCRIPTS):
         yield from _command_findings(job, api)
@@ -58,7 +58,7 @@ def _command_findings(job: Document, api: Api) -> Iterator[Finding]:
         if lacking and any(_dataclasses(call, api)):
             flags = " and ".join(f"`--{flag}`" for flag in lacking)
             yield Finding(
-                call.key, f"`{call.path}` needs {flags}, which this command does not give", place=call.name_place
+                call.key, f"`{call.path}` requires {flags}, which this command does not pass", place=call.name_place
             )
 
 

@@ -28,7 +28,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     for call, signature in signatures(job, api):
         count, most = len(call.positional), signature.positional
         if most is not None and count > most and call.via in ("call", "super", "partial") and not call.own:
-            takes = f"takes {most} by position" if most else "takes none by position"
+            takes = f"takes {most} by position" if most else "takes no arguments by position"
             message = f"{subject(api, call)} {takes}, not {count}{_by_keyword(signature, most)}"
             yield Finding(call.key, message, place=call.name_place)
 

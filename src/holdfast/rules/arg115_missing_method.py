@@ -48,7 +48,7 @@ def _lost(job: Document, api: Api) -> Iterator[Finding]:
             continue
         own = has_own_methods(call, job.call(call.receiver.key) if call.receiver else None)
         change = replaced("method", f"{kind}.{name}")
-        what = f"a {kind} has no `{name}()`: gone since {gone.package} {gone.after}"
+        what = f"a {kind} has no `{name}()`: removed in {gone.package} {gone.after}"
         if not own:
             message = f"{what}; {change.note}" if change else what
             severity = Severity.WARNING if own is None else None
@@ -60,7 +60,7 @@ def _absence(api: Api, owner: str, name: str) -> str:
     spans = method_spans(api, owner, name)
     change = replaced("method", f"{owner.rpartition('.')[2]}.{name}")
     if gone := span_before(api, spans):
-        return f"gone since {gone.package} {gone.after}"
+        return f"removed in {gone.package} {gone.after}"
     if later := span_after(api, spans):
         return f"it comes with {later.package} {later.first}"
     return f"write `{change.new}()`" if change and not spans else ""

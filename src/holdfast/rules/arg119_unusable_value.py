@@ -69,17 +69,17 @@ def _training_findings(job: Document) -> Iterator[Finding]:
 def _adapter_findings(job: Document, adapter: Call, api: Api) -> Iterator[Finding]:
     dropout = job.get(f"peft.{DROPOUT}", None)
     if _is_number(dropout) and not 0 <= dropout <= 1:
-        yield Finding(f"peft.{DROPOUT}", f"`{DROPOUT}` is {dropout}, and a share lies between 0 and 1")
+        yield Finding(f"peft.{DROPOUT}", f"`{DROPOUT}` is {dropout}; it must be between 0 and 1")
     if not since(api, "peft", "0.21.0"):
         return  # others may take any name for a task
     first, task = next(iter(adapter.positional), None), job.get(f"peft.{TASK}", None)
     if _is_number(first):
-        fault = f"the first argument of `LoraConfig` is `{TASK}`, and {first} is none: give each by name, `r={first}`"
+        fault = f"the first argument of `LoraConfig` is `{TASK}`, but {first} is not one: pass arguments by name, `r={first}`"
         yield Finding(adapter.key, fault, place=adapter.name_place)
     elif isinstance(task, str) and task not in TASKS:
         meant = nearest(task.upper(), TASKS)
         hint = f"did you mean {meant!r}?" if meant else f"it is one of {', '.join(TASKS)}"
-        yield Finding(f"peft.{TASK}", f"{task!r} is no `{TASK}`: {hint}")
+        yield Finding(f"peft.{TASK}", f"{task!r} is not a `{TASK}`: {hint}")
     elif isinstance(task, str):
         yield from _task_findings(job, task)
 
@@ -88,7 +88,7 @@ def _task_findings(job: Document, task: str) -> Iterator[Finding]:
     """Object to a task that is not the model's: peft wraps the model for it, and writes it into the adapter's files."""
     method, key = job.get("method", None), f"peft.{TASK}"
     if method == "reward" and task in GENERATING:
-        fault = f"{task!r} wants a model that generates, and `RewardTrainer` trains one that scores"
+        fault = f"{task!r} is for models that generate text; `RewardTrainer` trains a model that scores text"
         yield Finding(key, fault, Fix("write `SEQ_CLS`", (Set(key, "SEQ_CLS"),), safe=False))
     elif method in CAUSAL and task != "CAUSAL_LM":
         fault = f"{task!r} is not the task of a model that generates text: its adapter cannot be loaded for that, nor merged"

@@ -71,11 +71,11 @@ def _given(trainer: Call) -> Mapping[str, tuple[str | int, Any]]:
 def _fault(name: str, value: Any) -> str:
     """Return the type of a part and the expected one; empty if no fault is visible."""
     if name == "args" and isinstance(value, str):
-        return f"the text {value!r}; it is a config, which has an `output_dir`"
+        return f"the string {value!r}; pass a config with an `output_dir`"
     if name == "formatting_func" and isinstance(value, str):
-        return f"the text {value!r}; it is a function, and a column is named by `dataset_text_field` of the config"
+        return f"the string {value!r}; pass a function, or name a column as `dataset_text_field` in the config"
     if name == "callbacks" and _is_callback(value):
-        return "one callback; it is a list: put it in brackets"
+        return "a single callback; pass a list: put it in brackets"
     if name in ("model", "processing_class") and isinstance(value, LibraryName) and value.path.startswith(AUTO):
         return f"the class `{value.path.rpartition('.')[2]}`; load it with `from_pretrained`"
     if (
@@ -84,7 +84,7 @@ def _fault(name: str, value: Any) -> str:
         and value.path.endswith(CONFIGURES)
         and value.path.startswith(("trl.", "transformers."))
     ):
-        return f"a `{value.path.rpartition('.')[2]}`; it is a model, or the name of one, and comes before `args`"
+        return f"a `{value.path.rpartition('.')[2]}`; pass a model, or the name of one, before `args`"
     return ""
 
 

@@ -59,7 +59,7 @@ def _training(job: Document, generations: int, processes: int, api: Api) -> Iter
     once = batch * processes
     if _is_count(whole):
         if steps is None and (whole % once or whole % generations):
-            fault = f"{whole} completions at once make no whole steps of {once} and groups of {generations}"
+            fault = f"{whole} completions per generation are not divisible by the {once} of a step and by the {generations} of `num_generations`"
             yield Finding("train.generation_batch_size", fault)
     else:
         yield from _steps(job, steps or setting(job, "gradient_accumulation_steps", api), once, generations)
@@ -70,7 +70,7 @@ def _steps(job: Document, steps: Any, once: int, generations: int) -> Iterator[F
         return
     least = generations // gcd(once, generations)
     fix = Fix(f"generate for {least} steps at once", (Set("train.steps_per_generation", least),), safe=False)
-    fault = f"{once} completions a step x {steps} steps = {once * steps}, no multiple of {generations} generations"
+    fault = f"{once} completions a step x {steps} steps = {once * steps}, not a multiple of {generations} generations"
     yield Finding(_written(job, BATCH, GENERATIONS), fault, fix)
 
 
@@ -86,7 +86,7 @@ def _evaluation(job: Document, generations: int, processes: int, api: Api) -> It
         return
     key = "train.per_device_eval_batch_size"
     least = -(-batch // wanted) * wanted
-    fault = f"evaluation: {batch} completions x {processes} processes, no multiple of {wanted} generations"
+    fault = f"evaluation: {batch} completions x {processes} processes, not a multiple of {wanted} generations"
     fix = Fix(f"evaluate {least} at once", (Set(key, least),), safe=False)
     yield Finding(_written(job, key, "train.num_generations_eval", GENERATIONS), fault, fix)
 

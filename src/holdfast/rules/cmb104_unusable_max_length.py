@@ -53,7 +53,7 @@ def _judged(key: str, value: Callable[[str], Any], api: Api) -> Iterator[Finding
         yield _finding(f"{key}.max_length", fault, "go back to the default of 1024", Remove(f"{key}.max_length"))
     free = value("padding_free") is True and packing is False
     if free and isinstance(longest, int) and since(api, "trl", ENFORCED):
-        fault = f"nothing keeps to `max_length` ({longest}) where rows are neither padded nor packed"
+        fault = f"`max_length` ({longest}) has no effect where rows are neither padded nor packed"
         yield _finding(f"{key}.padding_free", fault, "keep rows as long as they are", Set(f"{key}.max_length", None))
 
 

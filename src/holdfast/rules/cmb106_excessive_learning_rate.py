@@ -45,10 +45,10 @@ def check(job: Document) -> Iterator[Finding]:
     adaptive = any(name in optimizer for name in ADAPTIVE)
     if rate >= NOTHING_LEFT if adaptive else optimizer == SGD and rate >= MOST_OF_SGD:
         yield Finding(
-            KEY, f"no training survives a learning rate of {rate:g} with {optimizer}: an exponent may be lost"
+            KEY, f"training diverges with a learning rate of {rate:g} and {optimizer}: is an exponent missing?"
         )
     elif adaptive and not any(name in job.text for name in TUNED_PROMPTS):
-        fault = f"a learning rate of {rate:g} with {optimizer} changes each weight by more than its size: an exponent may be lost"
+        fault = f"a learning rate of {rate:g} with {optimizer} changes each weight by more than its size: is an exponent missing?"
         yield Finding(KEY, fault, severity=Severity.WARNING)
 
 
@@ -58,7 +58,7 @@ def _decayed(job: Document) -> Iterator[Finding]:
     if isinstance(decay, int | float) and isinstance(rate, int | float) and decay * rate >= WIPED:
         yield Finding(
             DECAY,
-            f"a weight decay of {decay:g} with a learning rate of {rate:g} takes {decay * rate:.0%} of each weight in each step",
+            f"a weight decay of {decay:g} with a learning rate of {rate:g} removes {decay * rate:.0%} of each weight per step",
         )
 
 

@@ -47,7 +47,7 @@ def _adapter_findings(job: Document) -> Iterator[Finding]:
     besides = any(adapter.arguments.get(name) for name in TRAINED_BESIDES)
     if _is_zero(job.get(ALPHA, None)) and not besides and job.get("peft.bias", "none") == "none":
         yield Finding(
-            ALPHA, "the adapter is multiplied by `lora_alpha`, which is 0: it neither does nor learns anything"
+            ALPHA, "the adapter is multiplied by `lora_alpha`, which is 0: it has no effect and gets no gradient"
         )
     if job.get(FROZEN, None) is True and "requires_grad" not in job.text:
         yield Finding(FROZEN, "`inference_mode` freezes the adapter, and nothing is trained")

@@ -37,7 +37,7 @@ def check(job: Document) -> Iterator[Finding]:
         return
     if job.get(f"{load.key}.split", ABSENT) in (ABSENT, None):
         fix = Fix("take the split `train`", (Set(f"{load.key}.split", "train"),), safe=False)
-        fault = "this gives a dictionary of splits, and the trainer wants one of them: name the `split`"
+        fault = "this returns a dictionary of splits, but the trainer needs one split: name the `split`"
         yield Finding(load.key, fault, fix, place=load.name_place)
 
 

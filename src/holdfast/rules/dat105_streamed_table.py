@@ -32,7 +32,7 @@ def check(job: Document) -> Iterator[Finding]:
         return
     if isinstance(split := job.get(f"{loads[0].key}.split", None), str) and "[" in split:
         yield Finding(
-            f"{loads[0].key}.split", f"a stream has no rows by number, so {split!r} raises: use `take` and `skip`"
+            f"{loads[0].key}.split", f"a streaming dataset cannot be sliced, so {split!r} raises: use `take` and `skip`"
         )
     for call in job.calls:
         if call.path.startswith(f"{LOAD}()") and not call.guard.because and (fault := _fault(call)):

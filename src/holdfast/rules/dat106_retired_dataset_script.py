@@ -33,7 +33,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         if isinstance(path, str) and path.endswith(".py") and not call.guard.holds("RuntimeError"):
             yield Finding(
                 call.key,
-                f"datasets {api.versions['datasets']} runs no programs such as {path!r}",
+                f"datasets {api.versions['datasets']} no longer runs loading scripts such as {path!r}",
                 place=call.name_place,
             )
 

@@ -31,9 +31,7 @@ def check(job: Document, api: Api, datasets: Sequence[Lookup[Dataset]]) -> Itera
     for mention, dataset in once(found_references(job, datasets)):
         if dataset.scripted:
             version = api.versions["datasets"]
-            fault = (
-                f"`{mention.name}` is a program, and datasets {version} runs none; try revision `refs/convert/parquet`"
-            )
+            fault = f"`{mention.name}` is a dataset script, which datasets {version} does not run; try revision `refs/convert/parquet`"
             yield finding(mention, fault)
 
 

@@ -43,7 +43,7 @@ def check(job: Document) -> Iterator[Finding]:
 def _in_keys(job: Document, train: str, evaluation: str, usual: str) -> Iterator[Finding]:
     trained, evaluated = job.get(train, usual), job.get(evaluation, None)
     if isinstance(trained, str) and isinstance(evaluated, str) and (shared := _shared(trained, evaluated)):
-        yield Finding(evaluation, f"{shared} is trained on, too")
+        yield Finding(evaluation, f"{shared} is also in the training data")
 
 
 def _in_calls(job: Document) -> Iterator[Finding]:
@@ -60,7 +60,9 @@ def _in_calls(job: Document) -> Iterator[Finding]:
         shared = _shared_by(_given(loads[trained.key]), _given(loads[evaluated.key]))
         if shared:
             yield Finding(
-                f"{evaluated.key}.split", f"{shared} is trained on, too", place=job.place(f"{evaluated.key}.split")
+                f"{evaluated.key}.split",
+                f"{shared} is also in the training data",
+                place=job.place(f"{evaluated.key}.split"),
             )
 
 

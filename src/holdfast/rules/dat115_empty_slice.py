@@ -33,7 +33,7 @@ def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Findin
         if any(lengths.values()) and count_rows(mention, dataset) == 0:
             key, place = _place(job, mention)
             rows = " and ".join(f"`{split}` has {count} rows" for split, count in lengths.items())
-            yield Finding(key, f"`{mention.split}` holds none of the rows of `{mention.name}`: {rows}", place=place)
+            yield Finding(key, f"`{mention.split}` selects no rows of `{mention.name}`: {rows}", place=place)
 
 
 def _place(job: Document, mention: Reference) -> tuple[str, Place | None]:

@@ -41,12 +41,12 @@ def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Findin
         if rows is None:
             continue
         if isinstance(wanted, int) and wanted > rows and mention.key in ("dataset", "dataset.path"):
-            fault = f"`{mention.name}` has {rows} rows in `{mention.split}`, and all of them are taken"
+            fault = f"`{mention.name}` has only {rows} rows in `{mention.split}`, and all of them are used"
             yield Finding(WISH, fault, severity=Severity.WARNING)
         if len(loads) == 1 and mention.key.startswith(f"{loads[0].key}."):
             for call, end in selected:
                 if end > rows:
-                    fault = f"row {end - 1} is asked for, and `{mention.name}` has {rows} in `{mention.split}`"
+                    fault = f"row {end - 1} is selected, but `{mention.name}` has {rows} in `{mention.split}`"
                     yield Finding(call.key, fault, place=call.name_place)
 
 

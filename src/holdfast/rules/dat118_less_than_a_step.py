@@ -34,7 +34,9 @@ def check(job: Document, dataset: Dataset, processes: int) -> Iterator[Finding]:
     if not rows:
         return
     if rows < once and setting(job, DROPS) is True:
-        yield Finding(f"train.{DROPS}", f"{rows} rows do not fill one batch of {once}, and it is dropped")
+        yield Finding(
+            f"train.{DROPS}", f"{rows} rows do not fill one batch of {once}, and incomplete batches are dropped"
+        )
     elif rows < once * accumulated:
         key = next(
             (f"train.{name}" for name in (ACCUMULATED, SIZE) if job.get(f"train.{name}", None) is not None), "dataset"

@@ -36,7 +36,7 @@ def check(job: Document, api: Api, datasets: Sequence[Lookup[Dataset]]) -> Itera
             continue
         owned = "/" in repo.name
         fix = renaming(job, mention, repo.name, safe=True) if owned else None
-        fault = f"datasets finds no `{mention.name}` with huggingface_hub {api.versions['huggingface_hub']}: a name needs its owner"
+        fault = f"huggingface_hub {api.versions['huggingface_hub']} does not find `{mention.name}`: the name of a dataset needs its owner"
         yield finding(mention, f"{fault}; it is `{repo.name}`" if owned else fault, fix)
 
 

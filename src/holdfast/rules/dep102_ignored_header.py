@@ -32,7 +32,7 @@ def check(job: Document) -> Iterator[Finding]:
     for number, line in enumerate(lines, start=1):
         following = lines[number : number + 3]
         if ALIKE.fullmatch(line) and any(map(SAYS_SOMETHING.match, following)):
-            fault = f"{line!r} opens no script header, so its dependencies are not installed: write `{OPENING}`"
+            fault = f"{line!r} does not start a script header, so its dependencies are not installed: write `{OPENING}`"
             yield Finding("environment", fault, place=Place(job.path, number, 1, number, len(line) + 1))
 
 

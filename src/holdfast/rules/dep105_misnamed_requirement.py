@@ -30,7 +30,7 @@ def check(job: Document) -> Iterator[Finding]:
         meant = MEANT.get(asked.name) if asked and not asked.address else None
         if asked and meant:
             fix = Fix(f"install {meant}", (Set(f"{REQUIREMENTS}.{index}", f"{meant}{asked.bounds}"),))
-            fault = f"there is no package `{text[: len(asked.name)]}` to install: that module is in `{meant}`"
+            fault = f"no package is named `{text[: len(asked.name)]}`: the module is in the package `{meant}`"
             yield Finding(f"{REQUIREMENTS}.{index}", fault, fix)
 
 

@@ -35,9 +35,9 @@ def check(job: Document) -> Iterator[Finding]:
         if asked and asked.address and asked.name.replace("-", "_") in packages() and not _is_release(asked.address):
             moves = asked.address.startswith("git+") and not FIXED.fullmatch(_revision(asked.address))
             what = (
-                "follows a branch, so it is another library every day; the newest release is what it is checked against"
+                "follows a branch, so its code changes; it is checked against the newest release"
                 if moves
-                else "comes from an address, and what it takes cannot be checked"
+                else "comes from an address, so its arguments cannot be checked"
             )
             yield Finding(f"{REQUIREMENTS}.{index}", f"{asked.name} {what}")
 

@@ -28,7 +28,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     if not since(api, "huggingface_hub", RETIRED):
         return
     if job.get(VARIABLE, None) in ("1", "ON", "YES", "TRUE", "True", "true", 1, True):
-        fault = f"huggingface_hub {api.versions['huggingface_hub']} takes no notice of this; HF_XET_HIGH_PERFORMANCE=1 is what it knows"
+        fault = f"huggingface_hub {api.versions['huggingface_hub']} ignores this; use HF_XET_HIGH_PERFORMANCE=1"
         yield Finding(VARIABLE, fault)
     declared = job.get(REQUIREMENTS, None)
     for index, text in enumerate(declared if isinstance(declared, list) else ()):
@@ -36,7 +36,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         if asked and asked.name == "huggingface-hub" and "hf-transfer" in asked.extras:
             yield Finding(
                 f"{REQUIREMENTS}.{index}",
-                f"huggingface_hub {api.versions['huggingface_hub']} has no extra `hf_transfer`: leave it out",
+                f"huggingface_hub {api.versions['huggingface_hub']} has no extra `hf_transfer`: remove it",
             )
 
 

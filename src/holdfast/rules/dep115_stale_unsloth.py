@@ -39,7 +39,7 @@ def check(job: Document) -> Iterator[Finding]:
         return
     for index, each in enumerate(asked):
         if each.name in HIGHEST and each.pin and _is_newer(each.pin, HIGHEST[each.name]):
-            fault = f"the newest Unsloth takes no {each.name} {each.pin}, so an old one is installed, of 2025, which set no such bound"
+            fault = f"the newest Unsloth does not support {each.name} {each.pin}, so pip installs a release of 2025 that has no upper bound"
             yield Finding(f"{REQUIREMENTS}.{index}", fault)
 
 

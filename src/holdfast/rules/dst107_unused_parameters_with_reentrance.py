@@ -27,7 +27,7 @@ def check(job: Document) -> Iterator[Finding]:
     if not reentrant or job.get(UNUSED, None) is not True or not _is_on(job):
         return
     fix = Fix("checkpoint without reentrance", (Set(KWARGS, {**settings, "use_reentrant": False}),))
-    yield Finding(KWARGS, "reentrant checkpointing fails under DDP that looks for unused parameters", fix)
+    yield Finding(KWARGS, "reentrant checkpointing fails with DDP and `find_unused_parameters`", fix)
 
 
 def _is_on(job: Document) -> bool:

@@ -38,7 +38,7 @@ def check(job: Document) -> Iterator[Finding]:
         )
         yield Finding(key, fault)
     elif processes < count and not any(word in job.text.lower() for word in SHARING):
-        fault = f"{hardware} has {count} GPUs, and {processes} of them will work"
+        fault = f"only {processes} of the {count} GPUs of {hardware} will be used"
         yield Finding(key, fault, severity=Severity.WARNING)
 
 

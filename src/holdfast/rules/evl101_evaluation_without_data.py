@@ -39,7 +39,7 @@ def _in_job_file(job: Document) -> Iterator[Finding]:
 
 def _in_program(job: Document, api: Api) -> Iterator[Finding]:
     for made, raised in refusals(job, api, "evaluation-without-data"):
-        message = f"`{made.call.name}` of {made.versions(api)} is to evaluate, and is given no `eval_dataset`"
+        message = f"`{made.call.name}` of {made.versions(api)} is set to evaluate, but gets no `eval_dataset`"
         yield Finding(made.key(job, raised), message)
 
 

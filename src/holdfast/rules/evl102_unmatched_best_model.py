@@ -80,11 +80,15 @@ def _in_job_file(job: Document) -> Iterator[Finding]:
         yield from _best(job, evals, wanted=wanted)
     elif wanted and "no" in (evals, saves) and (stopping or evals != saves):
         key = EVAL if evals == "no" else SAVE
-        yield Finding(key, f"the best model is asked for, and `{key}: no` leaves none to choose from")
+        yield Finding(key, f"`load_best_model_at_end` is set, but `{key}: no` leaves no model to choose from")
     elif wanted and evals != saves:
         fix = Fix(f"save by {evals} too", (Set(SAVE, evals),), safe=job.get(SAVE) is ABSENT)
         key = EVAL if job.get(SAVE) is ABSENT else SAVE
-        yield Finding(key, f"the best model is asked for: it evaluates by {evals} and saves by {saves}", fix)
+        yield Finding(
+            key,
+            f"`load_best_model_at_end` needs both strategies to match: it evaluates by {evals} and saves by {saves}",
+            fix,
+        )
     elif wanted and evals == "steps" and not follows:
         yield from _steps(job)
 
@@ -113,7 +117,9 @@ def _steps(job: Document) -> Iterator[Finding]:
         multiple = ceil(saves / evals) * int(evals)
         fix = Fix(f"save every {multiple} steps", (Set(SAVE_STEPS, multiple),), safe=False)
     key = next((key for key in (SAVE_STEPS, EVAL_STEPS, SAVE, EVAL) if job.get(key) is not ABSENT), SAVE_STEPS)
-    yield Finding(key, f"the best model is asked for: {saves} (save_steps) is no multiple of {evals} (eval_steps)", fix)
+    yield Finding(
+        key, f"`load_best_model_at_end` needs `save_steps` ({saves}) to be a multiple of `eval_steps` ({evals})", fix
+    )
 
 
 def _is_step(value: Any) -> bool:

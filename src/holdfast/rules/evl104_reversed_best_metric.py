@@ -29,7 +29,7 @@ def check(job: Document) -> Iterator[Finding]:
     metric = job.get(METRIC, None) or ("loss" if job.get("train.load_best_model_at_end", None) is True else None)
     if isinstance(metric, str) and metric.endswith(LESS if greater else MORE):
         which = "lower" if greater else "higher"
-        fault = f"`greater_is_better` is {greater}, and of `{metric}` {which} is better: the worst model is kept"
+        fault = f"`greater_is_better` is {greater}, but {which} is better for `{metric}`: the worst model is kept"
         yield Finding(KEY, fault, Fix("let the metric's name decide", (Remove(KEY),)))
 
 

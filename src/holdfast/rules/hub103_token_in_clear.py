@@ -43,16 +43,16 @@ def check(job: Document) -> Iterator[Finding]:
         key = render_key(path)
         named = key in KEYS and value and not isinstance(value, Unknown)
         if named or (isinstance(value, str) and TOKEN.search(value)):
-            yield Finding(key, "a token in clear: take it out, make it void, and use `environment.secrets: [HF_TOKEN]`")
+            yield Finding(
+                key, "a token in plain text: remove it, revoke it on the Hub, and use `environment.secrets: [HF_TOKEN]`"
+            )
 
 
 def _in_text(job: Document) -> Iterator[Finding]:
     for found in TOKEN.finditer(job.text):
         if len(set(found[0])) > FEW:
             place = None if is_notebook(job.path) else LineIndex(job.text).place(job.path, *found.span())
-            fault = (
-                "a token in clear: take it out, and make it void on the Hub; `HF_TOKEN` is read from the environment"
-            )
+            fault = "a token in plain text: remove it and revoke it on the Hub; `HF_TOKEN` is read from the environment"
             yield Finding("environment", fault, place=place)
 
 

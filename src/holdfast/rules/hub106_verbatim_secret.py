@@ -43,7 +43,7 @@ def check(job: Document) -> Iterator[Finding]:
 def _verbatim(key: str, label: str, given: Mapping[str, Any]) -> Iterator[Finding]:
     for name, value in given.items():
         if isinstance(value, str) and NAME.fullmatch(value):
-            fault = f"`{label}` sends {value!r} as it stands, and the job's {name} is that text: use `get_token()`"
+            fault = f"`{label}` sends the literal text {value!r} as the job's {name}: use `get_token()`"
             yield Finding(key, fault)
             return
 

@@ -29,7 +29,7 @@ def check(job: Document) -> Iterator[Finding]:
     for name in SETTINGS:
         if job.get(f"train.{name}", None) not in (None, False):
             fix = Fix("push to the Hub", (Set("train.push_to_hub", value=True),), safe=False)
-            fault = f"nothing is pushed, so `{name}` does nothing: it takes `push_to_hub=True` too"
+            fault = f"`{name}` has no effect without `push_to_hub=True`"
             yield Finding(f"train.{name}", fault, fix)
             return
 

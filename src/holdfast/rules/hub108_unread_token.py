@@ -31,9 +31,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         if call.path in TAKING and NAME in call.arguments and not call.guard.because and not call.own:
             token = "token" in call.arguments
             fix = None if token else Fix("call it `token`", (Rename(f"{call.key}.{NAME}", "token"),))
-            yield Finding(
-                f"{call.key}.{NAME}", f"`{call.label}` takes no notice of `{NAME}`: it is called `token`", fix
-            )
+            yield Finding(f"{call.key}.{NAME}", f"`{call.label}` ignores `{NAME}`: the argument is called `token`", fix)
 
 
 SCRIPT = """from transformers import AutoTokenizer

@@ -43,10 +43,10 @@ def check(job: Document) -> Iterator[Finding]:
     least_s = START_S + STEP_S * max(steps, 0) if isinstance(steps, int) else START_S
     if seconds < least_s:
         yield Finding(
-            "where.timeout", f"{timeout} cannot hold the run: its start and its steps take {least_s:.0f} s or more"
+            "where.timeout", f"{timeout} is too short for the run: its start and its steps take {least_s:.0f} s or more"
         )
     elif seconds < USUAL_START_S:
-        fault = f"{timeout} holds the smallest of runs only: the start alone takes up to a minute"
+        fault = f"{timeout} is enough only for the smallest runs: the start alone takes up to a minute"
         yield Finding("where.timeout", fault, severity=Severity.WARNING)
 
 

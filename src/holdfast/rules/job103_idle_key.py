@@ -26,7 +26,7 @@ IDLE = {
 }
 # What a job gets that does not name the key: nothing was asked for.
 DEFAULTS = {"recover": {"attempts": 3, "allow": ["batch_size", "checkpointing"]}}
-LOCAL = {"where.hardware": "this machine has what it has"}
+LOCAL = {"where.hardware": "the hardware of this machine cannot be chosen"}
 
 
 def check(job: Document) -> Iterator[Finding]:

@@ -39,7 +39,7 @@ def check(job: Document) -> Iterator[Finding]:
                 yield Finding(key, fault, _spelled(key, timeout))
         else:
             if seconds <= 0:
-                fault = f"{timeout!r} is sent as {seconds} seconds, which holds no job"
+                fault = f"{timeout!r} is sent as {seconds} seconds, in which no job can run"
                 yield Finding(key, fault, severity=Severity.WARNING)
 
 

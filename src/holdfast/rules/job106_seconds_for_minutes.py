@@ -32,7 +32,7 @@ def check(job: Document) -> Iterator[Finding]:
             continue
         key = sent.key("timeout")
         meant = f"{number:g}{'m' if number >= LIKELY_MINUTES else 'h'}"
-        fault = f"{timeout!r} means {number:g} seconds, which the start alone takes"
+        fault = f"{timeout!r} means {number:g} seconds, which the start alone uses up"
         yield Finding(key, fault, Fix(f"write `{meant}`", (Set(key, meant),), safe=False))
 
 

@@ -27,7 +27,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         name, labels = sent.given("name"), sent.given("labels")
         twice = name not in (ABSENT, None) and isinstance(labels, Mapping) and "name" in labels
         if twice and not sent.guard.holds("ValueError"):
-            yield Finding(sent.key("name"), "`labels` hold a `name` too, and the client takes only one")
+            yield Finding(sent.key("name"), "`labels` gives a `name` too, but the client takes only one")
 
 
 SCRIPT = """

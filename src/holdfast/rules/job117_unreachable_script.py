@@ -29,7 +29,7 @@ def check(job: Document, links: Sequence[Lookup[Link]]) -> Iterator[Finding]:
         if link.status in GONE:
             yield finding(mention, f"there is nothing at {mention.name} (HTTP {link.status})")
         elif link.status in CLOSED:
-            fault = f"{mention.name} is not for everybody (HTTP {link.status}), and the job asks for it without a login"
+            fault = f"{mention.name} needs a login (HTTP {link.status}), and the job has none"
             yield finding(mention, fault, severity=Severity.WARNING)
 
 

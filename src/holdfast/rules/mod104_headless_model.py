@@ -29,7 +29,7 @@ def check(job: Document) -> Iterator[Finding]:
     loaded = next((call for call in job.calls if isinstance(model, CallResult) and call.key == model.key), None)
     method = job.get("method", "")
     if loaded is not None and loaded.path == "transformers.AutoModel.from_pretrained" and method in GENERATING:
-        fault = f"`AutoModel` has no head to give words with, and {method} needs one: use `AutoModelForCausalLM`"
+        fault = f"`AutoModel` has no language-model head, which {method} needs: use `AutoModelForCausalLM`"
         yield Finding(loaded.key, fault, place=loaded.name_place)
 
 

@@ -43,11 +43,11 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
         if token is None or number is None or number < size or job.get(f"train.{name}", None) is not None:
             continue
         if name == ENDS:
-            fault = f"`{token}`, which ends a text, is token {number}, and the model has {size}: it raises IndexError"
+            fault = f"the EOS token `{token}` has the id {number}, but the model has {size} tokens: IndexError"
             yield base.finding(fault, severity=Severity.WARNING)
         elif _pads(job, api):
             yield base.finding(
-                f"`{token}`, which pads rows, is token {number}, and the model has {size}: it raises IndexError"
+                f"the padding token `{token}` has the id {number}, but the model has {size} tokens: IndexError"
             )
 
 

@@ -43,7 +43,7 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
         return
     if name.endswith(SILENT) or name == _body(config):
         yield base.finding(
-            f"it is a `{name}`, which gives no words to train: {job.get('method')} needs a causal language model"
+            f"it is a `{name}`, which has no language-model head: {job.get('method')} needs a causal language model"
         )
     elif name.endswith("ForConditionalGeneration") and str(config.get("model_type")) in TWO_PARTS:
         yield base.finding(

@@ -31,7 +31,7 @@ def check(job: Document, model: ModelFacts, dataset: Dataset) -> Iterator[Findin
     sees = "vision_config" in model.config or bool(PROCESSORS.intersection(model.files or ()))
     if not sees and rows_are_raw(job) and uses_own_tokenizer(job, base):
         yield base.finding(
-            f"the data has a column `{column}`, and the model cannot see: take one that can, or take the column away"
+            f"the data has a column `{column}`, but the model takes no images: use one that does, or remove the column"
         )
 
 

@@ -33,10 +33,11 @@ def check(job: Document) -> Iterator[Finding]:
         key = lora_key(job, TARGETS)
         listed = str(names).replace("'", '"')
         edits = (Set(key, names),)
-        what = f"{targets!r} is one text, which has to fit a module's whole name"
+        what = f"{targets!r} is one string, which is matched against a module's whole name"
         if job.kind == "command":
             yield Finding(
-                key, f"{what}, and one name alone is no list: name a second, or write `.*{re.escape(names[0])}`"
+                key,
+                f"{what}, and TRL reads a single name as a string: name a second, or write `.*{re.escape(names[0])}`",
             )
         else:
             yield Finding(key, f"{what}: write `{listed}`", Fix(f"write `{listed}`", edits))

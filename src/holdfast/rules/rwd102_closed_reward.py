@@ -57,7 +57,7 @@ def _fault(reward: LocalName, passed: tuple[str, ...]) -> str:
     """Return the error that a call of it raises; empty if there is none."""
     for name, plural in KEPT_BACK.items():
         if name in reward.parameters and plural not in reward.parameters:
-            return f"{reward.name} wants `{name}`, which no trainer passes: it is `{plural}`, a list of all of them"
+            return f"{reward.name} takes `{name}`, which no trainer passes; `{plural}` is the list of all of them"
     refused = [name for name in passed if name not in reward.parameters]
     if reward.open or not refused:
         return ""

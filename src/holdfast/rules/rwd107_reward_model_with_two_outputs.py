@@ -32,7 +32,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     if trainer.guard.holds("ValueError") or model.guard.because or model.package != "transformers":
         return
     if model.path.endswith(CAUSAL):
-        fault = "a causal model gives a score for each token, and a reward is one number: take a sequence classifier"
+        fault = "a causal model gives one score per token, but a reward is one per text: use a sequence classifier"
         yield Finding("model", fault, place=model.name_place)
     elif model.path.endswith(CLASSIFIER):
         yield from _classifier(job, model)
@@ -45,12 +45,12 @@ def _classifier(job: Document, model: Call) -> Iterator[Finding]:
     if labels is ABSENT and not model.open and not described and not _saved_here(model):
         yield Finding(
             "model",
-            "without `num_labels=1` this model has two outputs, and a reward is one",
+            "without `num_labels=1` this model has two outputs, but a reward is one number",
             fix,
             place=model.name_place,
         )
     elif isinstance(labels, int) and labels != 1:
-        yield Finding(KEY, f"this model has {labels} outputs, and a reward is one", fix)
+        yield Finding(KEY, f"this model has {labels} outputs, but a reward is one number", fix)
 
 
 def _saved_here(model: Call) -> bool:

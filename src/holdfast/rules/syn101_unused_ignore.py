@@ -34,10 +34,10 @@ def check(job: Document, unused_ignores: Sequence[UnusedIgnore]) -> Iterator[Fin
 def _fault(each: UnusedIgnore) -> str:
     if each.meant:
         codes = ", ".join(each.meant)
-        return f"this comment lets every rule's findings pass; for those of {codes} write `ignore[{codes}]`"
+        return f"this comment suppresses all rules; to suppress only {codes} write `ignore[{codes}]`"
     unknown = [f"no rule's code begins with {code!r}" for code in each.unknown]
     unused = [f"{', '.join(each.unused)} find{'s' * (len(each.unused) == 1)} nothing here"] if each.unused else []
-    return "; ".join([*unknown, *unused]) or "this comment lets nothing pass"
+    return "; ".join([*unknown, *unused]) or "this comment suppresses nothing"
 
 
 SCRIPT = """from trl import SFTConfig

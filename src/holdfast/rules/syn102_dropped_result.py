@@ -57,7 +57,7 @@ def check(job: Document) -> Iterator[Finding]:
                 place=_place(job, node),
             )
         elif call := methods.get((node.lineno, node.col_offset + 1)):
-            what = f"`{call.name}` returns another dataset and leaves its own as it is, and nothing takes it"
+            what = f"`{call.name}` returns a new dataset, which is discarded"
             yield Finding(call.key, what, place=call.name_place)
 
 

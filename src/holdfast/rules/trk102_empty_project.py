@@ -37,7 +37,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
             return
         given = call.arguments.get("project", next(iter(call.positional), None))
         if call.path == "trackio.init" and not call.guard.because and isinstance(given, str) and given != reported:
-            fault = f"the trainer reports to the project {reported!r}, and {given!r} stays empty: use the config's `project`"
+            fault = f"the trainer reports to the project {reported!r}, so {given!r} gets no metrics: use the config's `project`"
             yield Finding(call.key, fault, place=call.name_place)
 
 

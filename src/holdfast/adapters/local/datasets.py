@@ -118,4 +118,4 @@ def _absent(name: str, path: Path) -> SourceError:
     if not may_be_repository(name):
         where = "" if is_rooted(name) else " beside the job file or in the working directory"
         return BadDataError(f"no such file or folder{where}: {name}", path)
-    return SourceError("datasets of the Hub are not looked up yet", where=name, fix="download it into a file")
+    return SourceError(f"{name} is not a local path", where=name, fix="download it into a file")

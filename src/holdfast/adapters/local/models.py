@@ -43,9 +43,7 @@ class LocalModels:
         """
         found = self.find(model.path)
         if found is None:
-            raise SourceError(
-                "models of the Hub are not looked up yet", where=model.path, fix="download it into a folder"
-            )
+            raise SourceError(f"{model.path} is not a local path", where=model.path, fix="download it into a folder")
         return found
 
     def find(self, name: str) -> ModelFacts | None:

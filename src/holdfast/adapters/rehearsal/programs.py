@@ -108,7 +108,7 @@ def _shell_program(text: str, where: str, *, local: bool) -> Program:
             continue
         words = [program.name, *program.arguments]
         if unknown := next((word for word in words if not word.known), None):
-            raise UsageError(f"`{unknown.text}` is known to the shell alone", where=where, fix=fix)
+            raise UsageError(f"`{unknown.text}` is computed by the shell", where=where, fix=fix)
         given: dict[str, Any] = {
             "local": local,
             "launched_by": _launchers(line),

@@ -91,7 +91,7 @@ class RowSource:
             raise UsageError("no dataset is named", where=document.path, fix="name one under `dataset`")
         if path.startswith(BUILTIN):
             fix = "name a file, a folder or a dataset of the Hub"
-            raise UsageError(f"holdfast makes {path} itself: there is nothing to find out", where=path, fix=fix)
+            raise UsageError(f"holdfast makes {path} itself: there is nothing to inspect", where=path, fix=fix)
         self.asked, self.path, self.split, self.offline = document, path, str(split), offline
         self._opener = _find(path, document.get("dataset.config", None), offline=offline)
 

@@ -67,7 +67,7 @@ def run(
         despite: Codes of the findings to go on in spite of.
         detach: Leave it to a supervisor in the background.
         offline: Whether the Hub is left alone when the job is checked and rehearsed.
-        rehearse: Whether it is rehearsed first, unless the same has passed before.
+        rehearse: Whether it is rehearsed first, unless this job already passed a rehearsal.
         observer: Shown the run as it goes; may stop or detach it.
 
     Raises:
@@ -121,7 +121,7 @@ def _rehearse(
         fix = error.fix.replace("`holdfast rehearse ", "`holdfast run ")
         raise UsageError(error.what, where=error.where, fix=fix) from None
     if told is None:
-        on_progress("the same has passed before")
+        on_progress("this job already passed a rehearsal")
         return None
     save_result(begun, told)
     on_progress(summarize_rehearsal(told))

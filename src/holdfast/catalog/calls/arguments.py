@@ -262,7 +262,7 @@ class _Argument:
             return self._later(comes)
         if gone is None and not note:
             return None
-        since = f"gone since {gone.package} {gone.after}" if gone else "it is none of its arguments"
+        since = f"removed in {gone.package} {gone.after}" if gone else "it is none of its arguments"
         what = f"{since}; {note}" if note else since
         return self._refused(ArgumentChange.REMOVED, what, self._removing_fix(), *((gone.package,) if gone else ()))
 

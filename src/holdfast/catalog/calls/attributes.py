@@ -41,7 +41,7 @@ def _lost_by_trainers(api: Api, read: AttributeRead) -> Iterator[Finding]:
     """Yield an objection to `trainer.tokenizer`; trainers that are experiments may set one of their own."""
     untold = read.exposed or read.guard.holds("AttributeError") or ".experimental." in (api.home(read.path) or "")
     if read.name == "tokenizer" and since(api, TOKENIZER.package, "5.0.0") and not untold:
-        what = "renamed to `processing_class` in transformers 4.46.0, gone since 5.0.0"
+        what = "renamed to `processing_class` in transformers 4.46.0, removed in 5.0.0"
         yield _finding(api, read, what, _renamed(read, "processing_class", safe=True), TOKENIZER)
 
 
@@ -67,7 +67,7 @@ def _judged(job: Document, api: Api, signature: CallSignature, read: AttributeRe
         yield _finding(api, read, what, _renaming_fix(job, read, change), gone)
     elif gone:
         yield _finding(
-            api, read, f"gone since {gone.package} {gone.after}{noted(change.note if change else '')}", None, gone
+            api, read, f"removed in {gone.package} {gone.after}{noted(change.note if change else '')}", None, gone
         )
     elif comes:
         yield _finding(api, read, f"it comes with {comes.package} {comes.first}", None, comes)

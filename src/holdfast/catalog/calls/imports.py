@@ -266,7 +266,7 @@ def _nearest(api: Api, module: str, name: str) -> _Replacement:
 
 
 def _ended(gone: Span | None) -> str:
-    return f": gone since {gone.after}, {gone.last} was the last that had it" if gone else ""
+    return f": removed in {gone.after} (last release with it: {gone.last})" if gone else ""
 
 
 def _ended_experimental(api: Api, module: str, name: str, gone: Span | None) -> str:
@@ -278,7 +278,7 @@ def _ended_experimental(api: Api, module: str, name: str, gone: Span | None) -> 
         return ""
     order = released("trl")
     home, last = max(spans, key=lambda each: order.index(each[1].last or order[-1]))
-    return f": gone since {gone.after}, and from `{home}` since {last.after}; {last.last} was the last that had it"
+    return f": removed in {gone.after}, and from `{home}` in {last.after} (last release with it: {last.last})"
 
 
 def _whose(api: Api, module: str) -> str:

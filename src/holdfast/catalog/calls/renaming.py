@@ -48,15 +48,15 @@ def spelled_renaming(change: Renamed) -> str:
 
 
 def spelled_since(api: Api, path: str, change: Renamed, gone: Span | None) -> str:
-    """Return when the new name came and the old one went: ` in trl 0.16.0, gone since 0.20.0`."""
+    """Return the releases of a renaming: ` in trl 0.16.0, removed in 0.20.0`."""
     if gone is None:
         return ""
     came = next((span.first for span in api.parameter_spans(path, change.new) if span.package == gone.package), None)
     order = released(gone.package)
     before = came is not None and gone.after is not None and 0 < order.index(came) < order.index(gone.after)
     if not before or change.switch is not None:
-        return f", gone since {gone.package} {gone.after}"
-    return f" in {gone.package} {came}, gone since {gone.after}"
+        return f", removed in {gone.package} {gone.after}"
+    return f" in {gone.package} {came}, removed in {gone.after}"
 
 
 def note_for(change: Renamed, value: object) -> str:

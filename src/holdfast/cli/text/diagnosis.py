@@ -60,7 +60,7 @@ def _healthy(result: DiagnoseResult, read: str) -> Iterator[str]:
 
 def _unknown(result: DiagnoseResult, read: str) -> Iterator[str]:
     """Yield that the cause is not known, and what would tell it; of a log without any failure, what to do next."""
-    what = f"nothing in {read} tells of a failure" if result.quiet else f"the cause does not stand in {read}"
+    what = f"no failure found in {read}" if result.quiet else f"the cause is not in {read}"
     yield f"{style('unknown', fg='yellow', bold=True)}: {what}"
     if result.quiet:
         yield _paragraph("next", QUIET)

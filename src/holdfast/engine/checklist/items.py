@@ -154,7 +154,11 @@ def _timeout(job: Document) -> ItemState:
     for each in sent:
         given = each.given("timeout")
         if given is ABSENT:
-            why = f"the Hub's own, {DEFAULT_TIMEOUT}, holds" if each.complete else "not all that is given can be seen"
+            why = (
+                f"the Hub's default of {DEFAULT_TIMEOUT} applies"
+                if each.complete
+                else "not all that is given can be seen"
+            )
             return _unknown(why, each.place() or _at(job, each.key()))
         if isinstance(given, Unknown):
             return _unknown(f"`timeout`: {given.because}", _at(job, each.key("timeout")))
@@ -202,7 +206,11 @@ def _token(job: Document) -> ItemState:
     if job.get("where.backend", None) == "hf-jobs":
         return _unknown("HF_TOKEN is not among the secrets", _at(job, "where.backend"))
     pushes = _pushes(job)
-    return _unknown("whether a token is at hand shows where it runs", pushes) if pushes else _not_applicable("no push")
+    return (
+        _unknown("whether a token is set can be checked only where it runs", pushes)
+        if pushes
+        else _not_applicable("no push")
+    )
 
 
 def _errors(job: Document) -> ItemState:
@@ -284,7 +292,7 @@ def _kept_settings(job: Document) -> ItemState:
 
 def _variables(job: Document) -> ItemState:
     if job.kind != "job":
-        return _unknown("which variables are set shows where it runs")
+        return _unknown("which variables are set can be checked only where it runs")
     if job.get("environment.secrets", None) or job.get("environment.variables", None):
         return _pass("every secret that it names is set here", _at(job, "environment"))
     return _not_applicable("it asks for none")

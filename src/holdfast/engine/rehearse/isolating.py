@@ -20,7 +20,7 @@ TELLING: Final = ("data", "model", "tokenize", "step", "evaluate", "save", "stop
 ELSEWHERE: Final = ("environment", "auth", "memory", "distributed", "kernels", "platform", "gguf")
 """Phases of classes that are a machine's or an account's."""
 ROWS: Final[Mapping[Instead, str]] = {
-    "usual": "with those of its rows that are as most are, it goes further",
+    "usual": "with only its most typical rows, it gets further",
     "typed": "with known-good rows of the same columns and types, it goes further",
     "method": "with known-good rows as the trainer takes them, it goes further",
 }

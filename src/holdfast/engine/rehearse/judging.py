@@ -191,7 +191,7 @@ def _left_off(whole: PartResult) -> str:
     """Return why a rehearsal did not go on where the job would: it was slow here, or went where no rehearsal goes; else nothing."""
     because = str(whole.end.get("because"))
     if whole.is_slow:
-        return f"{whole.over} here, and was getting on"
+        return f"{whole.over} here, but made progress"
     return because if any(words in because for words in BEYOND) else _too_few(whole) or _unmade(whole)
 
 

@@ -153,12 +153,12 @@ def how_it_failed(attempt: AttemptState) -> str:
     if attempt.because:
         return attempt.because
     if end.get("status") == "stopped":
-        return f"{end.get('because', 'a signal')} from outside stopped it {_reached(attempt)}"
+        return f"{end.get('because', 'a signal')} from outside holdfast stopped it {_reached(attempt)}"
     if end.get("status") == "failed":
         said = str(end.get("because", "it raised an error"))
         return f"{said} ({_reached(attempt)})" if attempt.max_steps else said
     if attempt.exit_code is None:
-        return f"it vanished {_reached(attempt)} and its exit code is not known"
+        return f"it disappeared {_reached(attempt)}; its exit code is unknown"
     if attempt.exit_code < 0:
         return f"{Signals(-attempt.exit_code).name} killed it {_reached(attempt)}"
     return f"exit code {attempt.exit_code} {_reached(attempt)}"

@@ -111,9 +111,7 @@ def look_for_tokenizer(final: Sequence[Path], order: PartRequest, tell: EventWri
     if any(next(order.inside.rglob(name), None) for name in TOKENIZERS):
         return
     if ADDS_TOKENS.search(order.source):
-        because = (
-            f"the script adds tokens, and saves no tokenizer: {final[0].name} has embeddings that nothing leads to"
-        )
+        because = f"the script adds tokens, and saves no tokenizer: {final[0].name} has embeddings that no saved tokenizer produces"
         fix = f"Call `tokenizer.save_pretrained` for the folder {final[0].name} too."
         tell.wrong("model-files-missing", "save", because, fix=fix)
     elif whole and not (whole[0] / "preprocessor_config.json").is_file():

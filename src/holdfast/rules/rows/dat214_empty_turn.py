@@ -23,7 +23,7 @@ from holdfast.core.scan import DamagedRows, Scan
 SPELLED = {
     "null answer": "null for the `content` of an answer",
     "null": "null for the `content` of a message",
-    "blank": "a message that says nothing",
+    "blank": "an empty message",
 }
 MANY = 0.01
 """A smaller share of null answers is a warning."""

@@ -25,7 +25,7 @@ COPY = "whole"
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to each column."""
     for marked in damaged(job, scan, "repeated-prompt"):
-        what = f"begin{{s}} with the prompt in `{marked.column}`, before which it is put again"
+        what = f"begin{{s}} with the prompt in `{marked.column}`, and TRL puts the prompt before it again"
         if marked.detail == COPY:
             what = f"say{{s}} in `{marked.column}` what the prompt says, and nothing else"
         yield found(marked, rows_phrase(scan, marked, what))

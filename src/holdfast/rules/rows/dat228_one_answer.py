@@ -27,7 +27,7 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
         yield found(
             marked,
             f"`chosen` is the same text in all {marked.count:,} rows: the model learns to say it whatever it is asked; "
-            f"are `chosen` and `rejected` the wrong way round?",
+            f"are `chosen` and `rejected` swapped?",
         )
 
 

@@ -32,7 +32,7 @@ def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
     advice = f": try `train.eos_token: {ends!r}`" if "eos_token" in arguments(str(job.get("method"))) else ""
     told = f"; their last special token is `{ends}`{advice}" if ends else ""
     key = "train.assistant_only_loss" if job.get("train.assistant_only_loss", None) else "model"
-    yield Finding(key, f"no row is learned to end: {stops}, at which the model stops, is never a label{told}")
+    yield Finding(key, f"{stops}, at which the model stops, is never a label, so it does not learn to stop{told}")
 
 
 JOB = """

@@ -34,7 +34,7 @@ CHANGERS = "rm mv cp ln mkdir rmdir touch chmod chown tee dd tar unzip zip trunc
 NOT_RUN = (
     (INSTALLERS, "an environment that is made beforehand: its requirements belong to the script's header"),
     (LAUNCHERS, "a rehearsal of what it launches"),
-    (SENDERS, "running it: it reaches beyond the rehearsal"),
+    (SENDERS, "running it for real: it acts outside the rehearsal"),
     (CHANGERS, "running it: it changes more than the rehearsal's folder"),
 )
 HARMLESS = dict.fromkeys(INSTALLERS.split(), "--version list show freeze") | {

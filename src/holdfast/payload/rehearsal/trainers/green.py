@@ -66,7 +66,8 @@ def look_at_batch(inputs: Any, trainer: Any, tell: EventWriter) -> None:
 def _is_cut(inputs: Any, trainer: Any) -> bool:
     """True if each row of a batch is as long as `max_length`, and the library masks all but the answers."""
     most, attended = getattr(trainer.args, "max_length", None), inputs.get("attention_mask")
-    if not most or inputs.get("labels") is not None or not torch.is_tensor(attended) or attended.dim() != MATRIX:
+    answers_only = inputs.get("labels") is None or getattr(trainer, "completion_only_loss", False)
+    if not most or not answers_only or not torch.is_tensor(attended) or attended.dim() != MATRIX:
         return False
     return bool((attended.sum(dim=1) >= most).all())
 

@@ -34,9 +34,9 @@ def judge_optimizer(optimizer: Any, tell: EventWriter) -> bool:
     rate, kind = rate_of(optimizer), type(optimizer).__name__
     decay = max(float(group.get("weight_decay", 0.0)) for group in _groups(optimizer))
     if kind in ADAPTIVE and rate >= NOTHING_LEFT:
-        because = f"a learning rate of {rate:g} with {kind} leaves nothing of the weights: an exponent may be lost"
+        because = f"a learning rate of {rate:g} with {kind} leaves nothing of the weights: is an exponent missing?"
     elif kind in ADAPTIVE and decay * rate >= WIPED:
-        because = f"a weight decay of {decay:g} with a learning rate of {rate:g} takes {decay * rate:.0%} of each weight in each step"
+        because = f"a weight decay of {decay:g} with a learning rate of {rate:g} removes {decay * rate:.0%} of each weight per step"
     else:
         return False
     tell.wrong(NAME, "step", because, fix=USUAL)

@@ -46,7 +46,7 @@ def look_at_intervals(trainer: Any, requested: Mapping[str, Any], tell: EventWri
     """Tell of evaluations that never come, or too seldom for what goes by them."""
     metric = str(requested.get("metric_for_best_model") or "")
     if requested.get("greater_is_better") and metric.endswith("loss"):
-        because = f"`greater_is_better` is True, and of `{metric}` lower is better: the worst model is kept"
+        because = f"`greater_is_better` is True, but lower is better for `{metric}`: the worst model is kept"
         tell.wrong("save-eval-strategy-mismatch", "evaluate", because, fix="Write `greater_is_better=False`.")
     if trainer.eval_dataset is not None and requested.get("eval_strategy") == "no" and requested.get("eval_steps"):
         because = f'`eval_steps={requested["eval_steps"]:g}` is read only with `eval_strategy="steps"`, and that is "no": training does not evaluate'
