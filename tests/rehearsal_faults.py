@@ -9,6 +9,13 @@ ADDED = (
     TOKENIZER
     + 'tokenizer.add_tokens([f"<tool_{i}>" for i in range(300)])\nmodel = AutoModelForCausalLM.from_pretrained("work/tiny")'
 )
+WEIGHED_BY_ITSELF = """
+class Weighed(Trainer):
+    batches = 0
+    def compute_loss(self, *args, **kwargs):
+        self.batches += 1
+        return super().compute_loss(*args, **kwargs) * self.batches
+"""
 NAMES: tuple[Job, ...] = (
     job("length-by-its-old-name", "SFT", "import/trl-config-arg-renamed", settings="max_seq_length=512"),
     job(
@@ -343,6 +350,7 @@ MODELS: tuple[Job, ...] = (
         removed="[]",
         collator='lambda rows: {"texts": [row["text"] for row in rows]}',
     ),
+    plain("counts-its-steps-itself", "resume/resume-diverges", top=WEIGHED_BY_ITSELF, kind="Weighed"),
     plain(
         "all-labels-masked",
         "tokenize/completion-mask-drops-everything",

@@ -32,6 +32,20 @@ class Mine:
     rows: int = field(default=32)
 mine, args = HfArgumentParser((Mine, SFTConfig)).parse_args_into_dataclasses()
 """
+MASKED_TOKENS = """
+from transformers import BertConfig, BertForMaskedLM
+tokenizer.add_special_tokens({"mask_token": "<mask>"})
+small = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+model = BertForMaskedLM(BertConfig(vocab_size=len(tokenizer), **small))
+"""
+DROPPED_TOKENS = """
+import random
+class OfDropped(Trainer):
+    def __init__(self, train_dataset, **more):
+        def drop(rows):
+            return {"input_ids": [[token for token in row if random.random() > 0.2] or row for row in rows["input_ids"]]}
+        super().__init__(train_dataset=train_dataset.with_transform(drop), **more)
+"""
 COUNTING = """
 import json
 class Count(TrainerCallback):
@@ -210,6 +224,12 @@ SFT: tuple[Job, ...] = (
         files=ROWS_FILE,
     ),
     job(
+        "a-stream-of-three-rows",
+        "SFT",
+        shape="dataset = dataset.select(range(3)).to_iterable_dataset()",
+        settings="max_steps=40, per_device_train_batch_size=1, gradient_accumulation_steps=3",
+    ),
+    job(
         "evaluated-and-the-best-kept",
         "SFT",
         shape=HELD,
@@ -368,6 +388,11 @@ OTHERS: tuple[Job, ...] = (
         removed="[]",
         collator='lambda rows: (lambda batch: {**batch, "labels": batch["input_ids"].clone()})(tokenizer([row["text"] for row in rows], return_tensors="pt", padding=True))',
     ),
+    plain("masked-tokens", top=MASKED_TOKENS, collator="DataCollatorForLanguageModeling(tokenizer)"),
+    plain(
+        "masked-tokens-with-a-seed", top=MASKED_TOKENS, collator="DataCollatorForLanguageModeling(tokenizer, seed=1)"
+    ),
+    plain("rows-that-are-changed-at-random", top=DROPPED_TOKENS, kind="OfDropped"),
     plain(
         "adapter-of-its-own",
         top='model = get_peft_model(model, LoraConfig(task_type="CAUSAL_LM"))\nmodel.print_trainable_parameters()',

@@ -79,6 +79,51 @@ for epoch in range(2):
         optimizer.zero_grad()
     scheduler.step()
 """
+GUARDED_STEPS = """
+accelerator = Accelerator(gradient_accumulation_steps=2)
+model, loader = accelerator.prepare(model, loader)
+for batch in loader:
+    with accelerator.accumulate(model):
+        accelerator.backward(model(**batch).loss)
+        if accelerator.sync_gradients:
+            accelerator.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+"""
+OF_HEADS = """
+accelerator = Accelerator(gradient_accumulation_steps=4)
+model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+for batch in loader:
+    with accelerator.accumulate(model):
+        accelerator.backward((model(**batch).loss + model(**batch).logits.pow(2).mean()) / 2)
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+CLIPPED_BEFORE = "torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0); loss.backward()"
+CLIPPED_AFTER = "from torch.nn.utils import clip_grad_norm_; clip_grad_norm_(model.parameters(), 1.0)"
+CLIPPED_BETWEEN = """
+half = list(model.parameters())[::2]
+rest = list(model.parameters())[1::2]
+first, second = torch.optim.AdamW(half, lr=1e-4), torch.optim.AdamW(rest, lr=1e-4)
+for batch in loader:
+    model(**batch).loss.backward()
+    first.step()
+    torch.nn.utils.clip_grad_norm_(rest, 1.0)
+    second.step()
+    model.zero_grad()
+"""
+COPIED = WHOLE + "import copy\nema = copy.deepcopy(model)\n"
+LOADED_TWICE = WHOLE.replace("model =", "base =") + WHOLE
+AVERAGED = """
+for batch in loader:
+    model(**batch).loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    for each, other in zip(ema.parameters(), model.parameters()):
+        each.data.mul_(0.9).add_(other.data, alpha=0.1)
+ema.save_pretrained("out/loop")
+tokenizer.save_pretrained("out/loop")
+"""
 MASK_ONCE = 'count = globals().get("count", 0) + 1\n    if count == 2: batch["labels"][:] = -100'
 
 
@@ -103,6 +148,7 @@ BAD: tuple[Job, ...] = (
     loop("loop-frozen", WHOLE + "model.requires_grad_(False)\n" + ADAM, "step/no-trainable-parameters"),
     loop("loop-warmed-up-never", WHOLE + ADAM + WARMED.format(10), "step/lr-too-low-flat"),
     loop("loop-detached", WHOLE + ADAM, UNCHANGED, back="loss.detach().backward()"),
+    loop("loop-that-saves-another-model", LOADED_TWICE + ADAM, "save/no-checkpoint-saved", end=KEPT.replace("model.", "base.", 1)),
     _job("loop-without-gradients", BARE + EACH.replace("loss =", "with torch.no_grad(): loss =") + "    loss.backward()\n", UNCHANGED),
 )  # fmt: skip
 DOUBTED: tuple[Job, ...] = (
@@ -110,10 +156,28 @@ DOUBTED: tuple[Job, ...] = (
     loop("loop-scheduled-never", WHOLE + ADAM + WARMED.format(0)),
     loop("loop-scheduled-first", WHOLE + ADAM + WARMED.format(0), back="loss.backward(); scheduler.step()"),
     _job("loop-accumulated-whole", BARE + ACCUMULATED.format("loss.backward()")),
+    _job(
+        "loop-divided-twice",
+        BARE + ACCUMULATED.format("accelerator.backward(loss / accelerator.gradient_accumulation_steps)"),
+    ),
+    _job(
+        "loop-of-an-optimizer-unprepared",
+        BARE + ACCUMULATED.replace("model, optimizer, loader", "model, loader").format(BACK),
+    ),
+    loop("loop-clipped-before", WHOLE + ADAM, back=CLIPPED_BEFORE),
+    loop("loop-clipped-after", WHOLE + ADAM, then=CLIPPED_AFTER),
 )
 GOOD: tuple[Job, ...] = (
     loop("loop-clipped", WHOLE + ADAM, back=CLIPPED),
     loop("loop-moved-after-its-optimizer", WHOLE + ADAM + "model.cuda()\n", move='batch = {n: each.to("cuda") for n, each in batch.items()}'),
+    _job("loop-clipped-between-optimizers", HEAD + WHOLE + CLIPPED_BETWEEN),
+    _job("loop-of-guarded-steps", BARE + GUARDED_STEPS),
+    _job("loop-of-two-losses", BARE + OF_HEADS),
+    loop("loop-that-saves-a-copy-of-what-it-trained", WHOLE + ADAM, end="import copy\nmodel = copy.deepcopy(model)\n" + KEPT),
+    loop("loop-that-saves-half", WHOLE + ADAM, end="model = model.half()\n" + KEPT),
+    loop("loop-that-saves-both", LOADED_TWICE + ADAM, end='base.save_pretrained("out/base")\n' + KEPT),
+    Job(name="loop-averaged", source=HEAD + COPIED + ADAM + AVERAGED),
+    loop("loop-merged", WHOLE + ADAPTED + ADAM, end="model = model.merge_and_unload()\n" + KEPT),
     loop("loop-evaluated", WHOLE + ADAM, end=KEPT + "model.eval()\nwith torch.no_grad():\n    print(model(**batch).loss.item())"),
     loop("loop-of-descent", WHOLE + "optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)\n"),
     loop("loop-cleared-first", WHOLE + ADAM, move="optimizer.zero_grad()"),

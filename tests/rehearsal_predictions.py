@@ -70,6 +70,47 @@ def _loop(  # noqa: PLR0913 - the parts of a loop
     return Job(name=name, source=source + loop.replace("loss = model(**batch).loss", taken), fails=fails)
 
 
+TINY = """
+from transformers import BartConfig, BartForCausalLM, BertConfig, BertForTokenClassification, LlamaConfig, LlamaForCausalLM
+small = dict(vocab_size=len(tokenizer), hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=64)
+"""
+DECODER = f"""{TINY}
+model = BartForCausalLM(BartConfig(vocab_size=len(tokenizer), d_model=32, decoder_layers=2, decoder_attention_heads=2, decoder_ffn_dim=64))
+"""
+OWN_CLASS = f"""{TINY}
+class OwnForCausalLM(LlamaForCausalLM):
+    def forward(self, input_ids=None, attention_mask=None, labels=None, **more):
+        output = super().forward(input_ids=input_ids, attention_mask=attention_mask, **more)
+        output.loss = torch.nn.functional.cross_entropy(output.logits.flatten(0, 1), labels.flatten())
+        return output
+model = OwnForCausalLM(LlamaConfig(**small))
+"""
+OWN_FUNCTION = """
+def unmoved(logits, labels, vocab_size, **more):
+    return torch.nn.functional.cross_entropy(logits.flatten(0, 1), labels.flatten())
+model.loss_function = unmoved
+"""
+OF_A_TEACHER = """
+teacher = AutoModelForCausalLM.from_pretrained("work/tiny").requires_grad_(False)
+model.config.tie_word_embeddings = True
+model.tie_weights()
+"""
+TAUGHT = (
+    "labels = batch.pop('labels'); given = (model(**batch).logits * 20).log_softmax(-1); wanted = (teacher(**batch).logits * 20).log_softmax(-1); "
+    "loss = torch.nn.functional.kl_div(given, wanted, log_target=True, reduction='batchmean')"
+)
+ATTENDED_ALONE = f"""{TINY}
+class OwnForTokenClassification(BertForTokenClassification):
+    def forward(self, input_ids, labels, attention_mask=None):
+        output = super().forward(input_ids, attention_mask)
+        active = attention_mask.bool()
+        output.loss = torch.nn.functional.cross_entropy(output.logits[active], labels[active])
+        return output
+model = OwnForTokenClassification(BertConfig(num_labels=3, **small))
+"""
+CLASSES = "labels = (ids % 3).masked_fill(mask == 0, 0); batch['labels'] = labels"
+
+
 def _own_loss(logits: str, labels: str) -> str:
     return LOSS.format(logits=f"logits{logits}", labels=f"labels{labels}")
 
@@ -91,6 +132,7 @@ BAD: tuple[Job, ...] = (
     _loop("loss-of-moved-labels-moved-again", SHIFTED, labels=MOVED, loss=_own_loss("[:, :-1]", "[:, 1:]")),
     _loop("probabilities-of-the-same-position", SHIFTED, loss=GATHERED.format("1:"), own=""),
     plain("trainer-with-a-loss-of-the-same-position", SHIFTED, top=IN_TRAINER.format("1:", "1:"), kind="Own"),
+    _loop("labels-copied-for-a-model-that-moves-none", SHIFTED, adapter=DECODER),
     _loop("padding-copied", PADDED, labels=COPY, length=64),
     _loop("padding-in-a-loss-of-its-own", PADDED, labels=COPY, loss=_own_loss("[:, :-1]", "[:, 1:]"), length=64),
     Job(name="padding-marked-as-a-class", source=MARKS.format("label_pad_token_id=0, "), fails=PADDED),
@@ -106,6 +148,11 @@ GOOD: tuple[Job, ...] = (
     _loop("loss-of-labels-that-are-moved", labels=MOVED, loss=_own_loss("", "")),
     _loop("loss-of-two-parts", loss=TEMPERED.removeprefix("loss = ")),
     _loop("probabilities-of-the-next", loss=GATHERED.format(":-1"), own=""),
+    _loop("labels-moved-for-a-model-that-moves-none", labels=MOVED, adapter=DECODER),
+    _loop("labels-moved-for-a-class-of-its-own", labels=MOVED, adapter=OWN_CLASS),
+    _loop("labels-moved-for-a-function-of-its-own", labels=MOVED, adapter=OWN_FUNCTION),
+    _loop("taught-by-a-model-that-is-sure", adapter=OF_A_TEACHER, loss=TAUGHT, own=""),
+    _loop("padding-that-its-class-leaves-out", labels=CLASSES, adapter=ATTENDED_ALONE, length=64),
     _loop("text-that-repeats-itself", labels=f"ids[:] = ids[:, :1]; {RIGHT}"),
     plain("trainer-with-a-loss-of-its-own", top=IN_TRAINER.format(":-1", "1:"), kind="Own"),
     Job(name="padding-of-no-class", source=MARKS.format("")),

@@ -4,6 +4,7 @@ import pytest
 
 from tests.rehearsal_faults import FAULTS
 from tests.rehearsal_good import GOOD_JOBS
+from tests.rehearsal_jobs import job
 from tests.rehearsal_trl import OFFICIAL
 from tests.rehearsing import Rehearse, rehearse_server, told  # noqa: F401 - one is the fixture `rehearse`
 from tests.sampling import sampled
@@ -26,6 +27,14 @@ def test_a_fault_is_found(rehearse: Rehearse, name: str) -> None:
     found = rehearse(FAULTS[name])
     assert FAULTS[name].fails in told(found)
     assert not found.passed
+
+
+def test_a_length_that_cuts_off_every_answer_is_the_cause(rehearse: Rehearse) -> None:
+    """Nothing is trained on: the mask is right, and `max_length` is not."""
+    (failure,) = rehearse(job("answers-cut-off", "DPO", settings="max_length=8")).failures
+    assert failure.cause.signature.name == "completion-mask-drops-everything"
+    assert "max_length=8" in failure.cause.cause
+    assert "`max_length`" in failure.cause.fix
 
 
 @pytest.mark.parametrize("name", sampled(GOOD_JOBS, every=16))

@@ -79,6 +79,15 @@ def test_what_was_not_gone_through_is_no_pass() -> None:
     assert {status(found, name) for name in ("evaluate", "save", "push", "export")} == {"not_rehearsed"}
 
 
+def test_a_stage_that_may_have_come_later_is_not_said_to_be_missing() -> None:
+    """A script that fails at its model has not come to its data."""
+    tellings = (PASSED[0], {"event": "failed", "stage": "model", "error": "KeyError: 'text'"})
+    found = judged(played(code=1, tellings=tellings))
+
+    because = {stage.name: stage.because for stage in found.stages if stage.status == "not_rehearsed"}
+    assert because["data"] == because["push"] == "the script failed at `model`"
+
+
 def test_stages_of_the_tail_count_as_push_only_where_something_was_pushed() -> None:
     tail = {"event": "stage", "name": "push", "elapsed_s": 1.0}
     pushed = {"event": "fact", "about": "push", "repository": "me/model"}
@@ -165,11 +174,31 @@ def test_a_folder_is_another_one_where_the_resumed_script_writes_elsewhere(again
     assert [each.code for each in judged(whole, stop, resume).warnings] == ["resume-silently-ignored"] * warned
 
 
+def test_rows_that_a_library_and_a_rule_refuse_are_reported_once() -> None:
+    def say(_part: PartResult, _stage: Any) -> Cause:
+        return name_cause("dataset-bad-row-values", "the lengths that should be equal are 34 and 36", {})
+
+    error = "RuntimeError: The size of tensor a (34) must match the size of tensor b (36)"
+    raised = played(code=1, tellings=(*PASSED, {"event": "failed", "stage": "step", "error": error}))
+    because = "all 40 rows cannot be made tokens of; row 0: ValueError: there are 19 `input_ids` and 18 `labels`"
+    objected = Objection(code="DAT238", message=because, stage="tokenize", fails=True)
+    found = judge({"whole": raised}, (objected,), say)
+    assert [each.cause.signature.name for each in found.failures] == ["dataset-bad-row-values"]
+
+
 def test_losses_are_not_compared_where_two_runs_differ_anyway() -> None:
     stop = stopped(events=(*steps(s1=2.4, s2=1.9), {"event": "checkpoint", "path": "/r/checkpoint-2"}))
     found = judged(played(), stop, resumed(events=tuple(steps(s3=3.0, s4=2.0))))
     assert found.passed
     assert "differ" in str(next(stage.because for stage in found.stages if stage.name == "resume"))
+
+
+@pytest.mark.parametrize("about", ["random_batches", "stream_ends"])
+def test_losses_are_not_compared_where_a_resume_draws_other_batches(about: str) -> None:
+    whole = played(tellings=(*PASSED, {"event": "fact", "about": about}))
+    found = judged(whole, stopped(), resumed(events=tuple(steps(s4=1.7))))
+    assert found.passed
+    assert "no loss was compared" in str(next(stage.because for stage in found.stages if stage.name == "resume"))
 
 
 def test_what_a_rule_objects_to_fails_its_stage_once() -> None:
@@ -312,6 +341,16 @@ SUPER_CALL = """  File "train.py", line 9, in compute_loss
     return super().compute_loss(model, inputs, items=1)
 TypeError: Trainer.compute_loss() got an unexpected keyword argument 'items'
 """
+OWN_ARGUMENT = """  File "train.py", line 9, in <module>
+    accelerator = Accelerator(fp16=True)
+TypeError: Accelerator.__init__() got an unexpected keyword argument 'fp16'
+"""
+THEIR_ARGUMENT = """  File "train.py", line 9, in <module>
+    trainer = Trainer(model)
+  File "transformers/trainer.py", line 5, in create_accelerator
+    return Accelerator(dispatch_batches=None)
+TypeError: Accelerator.__init__() got an unexpected keyword argument 'dispatch_batches'
+"""
 COLUMN = """  File "train.py", line 9, in f
     return [float(one in two) for one, two in zip(kwargs["truth"], completions)]
 KeyError: 'truth'
@@ -327,6 +366,8 @@ TRAINING: Telling = {"event": "fact", "about": "training", "stage": "model", "co
         (DELEGATED, "push", "framework-version-incompatible", "user-code-error"),
         (OWN_CALL, "save", "custom-trainer-signature", "user-code-error"),
         (SUPER_CALL, "step", "custom-trainer-signature", "custom-trainer-signature"),
+        (OWN_ARGUMENT, "model", "framework-version-incompatible", "third-party-arg-unknown"),
+        (THEIR_ARGUMENT, "model", "framework-version-incompatible", "framework-version-incompatible"),
         (COLUMN, "step", "grpo-reward-function-error", "dataset-missing-column"),
         (OTHER_KEY, "step", "grpo-reward-function-error", "grpo-reward-function-error"),
         ("TypeError: score() missing 1 required", "import", "grpo-reward-function-error", "user-code-error"),

@@ -23,6 +23,11 @@ SAID = {
     "loop-scheduled-never": "never moves",
     "loop-scheduled-first": "before the first",
     "loop-accumulated-whole": "without dividing",
+    "loop-divided-twice": "divided by 2 before",
+    "loop-of-an-optimizer-unprepared": "after each batch",
+    "loop-clipped-before": "clipped before",
+    "loop-clipped-after": "clipped before",
+    "loop-that-saves-another-model": "weights that training began with",
 }
 """What the sentence of each says."""
 

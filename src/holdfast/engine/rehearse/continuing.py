@@ -14,6 +14,12 @@ DIVERGES: Final = "resume-diverges"
 SAME: Final = 1e-4
 """How far two losses of the same step may lie apart, relative to their size."""
 
+REDRAWN: Final = {
+    "random_batches": "batches are drawn at random, and a training that goes on draws others",
+    "stream_ends": "the stream of rows is over before the training, and one that goes on does not find its place in it",
+}
+"""What makes the steps after a resume others though nothing is lost, by the fact that tells of it."""
+
 Wrong = tuple[str, str, Mapping[str, Any]]
 """A class, what shows it, and its values."""
 
@@ -76,14 +82,15 @@ def judge_resume(parts: Mapping[Part, PartResult]) -> StageFindings:
         return _stage_findings("resume", "fail", played.elapsed_s, played.over or "it does not go on", failed=played)
     number = len(_trainings(stop)) - 1  # a script may train more than once
     whole, before, after = (_steps(each, number) for each in (parts["whole"], stop, played))
-    if wrong := _wrong(whole, before, after):
+    redrawn = _redrawn(parts["whole"]) if after.losses and not whole.agrees(after) else ""
+    if wrong := _wrong(whole, before, after, can_differ=bool(redrawn)):
         return _stage_findings("resume", "fail", played.elapsed_s, wrong[1], wrong=wrong)
     if max(whole.losses, default=0) > max(before.losses, default=0) and not after.losses:
         uncompared = "the script ended without a step after the checkpoint: nothing was compared"
         return _stage_findings("resume", "not_rehearsed", played.elapsed_s, uncompared)
     differs = bool(after.losses) and not whole.agrees(before)
-    because = "two runs of this script from the beginning differ: no loss was compared" if differs else None
-    return _stage_findings("resume", "pass", played.elapsed_s, because)
+    because = "two runs of this script from the beginning differ" if differs else redrawn
+    return _stage_findings("resume", "pass", played.elapsed_s, f"{because}: no loss was compared" if because else None)
 
 
 def warn_of_restarts(parts: Mapping[Part, PartResult]) -> Iterator[Objection]:
@@ -100,17 +107,29 @@ def warn_of_restarts(parts: Mapping[Part, PartResult]) -> Iterator[Objection]:
         yield Objection(code="checkpoint-incomplete", message=because, stage="resume", fails=False)
 
 
-def _wrong(whole: _Steps, before: _Steps, after: _Steps) -> Wrong | None:
-    """Return the objection to the steps after a resume; None where they are right."""
+def _wrong(whole: _Steps, before: _Steps, after: _Steps, *, can_differ: bool) -> Wrong | None:
+    """Return the objection to the steps after a resume; None where they are right.
+
+    Args:
+        whole: The steps of a training that nobody stopped.
+        before: Those of the one that was stopped.
+        after: Those after the resume.
+        can_differ: Whether they are others though nothing is lost.
+    """
     if after.losses and min(after.losses) <= max(before.losses, default=0):
         because = f"training began again at step {min(after.losses)} though step {max(before.losses)} was saved"
         return "resume-silently-ignored", because, {}
     common = sorted(whole.losses.keys() & after.losses.keys())
-    if not common or not whole.agrees(before) or whole.agrees(after):
+    if can_differ or not common or not whole.agrees(before) or whole.agrees(after):
         return None
     step = common[0]
     because = f"the loss of step {step} is {after.losses[step]:g} after the resume and {whole.losses[step]:g} without"
     return DIVERGES, because, {}
+
+
+def _redrawn(whole: PartResult) -> str:
+    """Return why the steps after a resume are others though nothing is lost; empty where they are not."""
+    return "; ".join(because for about, because in REDRAWN.items() if whole.first(about))
 
 
 def _steps(played: PartResult, number: int) -> _Steps:

@@ -20,6 +20,7 @@ TWO_STOPS: Final = re.compile(r"(?<!\.)\.\.(?!\.)")
 FRAME: Final = re.compile(r'File "([^"]+)", line (\d+)(?:, in (\S+))?')
 CALLED: Final = re.compile(r"\b(\w+)\(\) (?:got|takes|missing) ")
 """The method that refuses how it was called."""
+UNKNOWN_ARGUMENT: Final = re.compile(r"^TypeError: \S+ got an unexpected keyword argument")
 ASKING: Final = ("__getattr__", "__getattribute__")
 """Functions that raise for the line that asks for what there is not."""
 NO_DATA: Final = "FileNotFoundError: no such data: "
@@ -85,6 +86,8 @@ def _better(name: str, played: PartResult, stage: StageName) -> Iterator[tuple[s
     if name == "gradient-checkpointing-no-grad-input" and _keeps_states(played):
         told = f"{because}; nothing is checkpointed, so nothing is trained that the loss depends on: it is frozen, or cut off by `detach`"
         yield "no-trainable-parameters", told
+    if name == "framework-version-incompatible" and UNKNOWN_ARGUMENT.search(because) and _is_own_line(played):
+        yield "third-party-arg-unknown", because
     if name == "framework-version-incompatible" and because.startswith("AttributeError"):
         if _is_own_line(played):
             yield "import-api-removed", because

@@ -1,11 +1,14 @@
 """What language models are trained to predict: which token at which position, whether padding too, and what they attend to.
 
-Where the loss is the model's own, its labels say so, and the model moves them by one itself. Where the script computes a loss
-from the logits, their gradient says so: that of cross-entropy is the largest at the token that a position is trained on.
-Source: `ForCausalLMLoss` of transformers 5.23. Covered: loops and trainers, adapters, losses of any origin. Not covered: models
-that are given embeddings, rows of which several make one, and losses that neither come with the output nor from its logits.
+The gradient of the logits shows it, whoever computes the loss: that of cross-entropy is the difference of the probabilities
+and the token that a position is trained on. Labels alone do not: most models of transformers move them by one, and some, as
+`BartForCausalLM` and `XLNetLMHeadModel`, do not. They are taken only where a loss has no logits.
+Source: `ForCausalLMLoss` and the modeling files of transformers 5.23. Covered: loops and trainers, adapters, losses of any
+origin. Not covered: models that are given embeddings, rows of which several make one, and losses without logits of a model
+that is not the library's.
 """
 
+import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,6 +39,10 @@ MOSTLY = 0.9
 """Share of the positions that make a rule: a loss of two parts may hide a few."""
 PEAK = 0.25
 """Share of its position's gradient that cross-entropy gives the right token: it is half of it, where nothing is smoothed."""
+REST = 0.25
+"""Share of a position's gradient that may be another than that of cross-entropy: some losses have two parts, or are smoothed."""
+LIBRARIES = ("transformers.", "peft.")
+"""How modules begin whose models move labels by one, where a library computes their loss without logits."""
 LOOKED_AT = 4
 """Gradients that are looked at: each is as large as the logits."""
 NEXT = 1
@@ -44,20 +51,28 @@ ALIGNED = (
     "Pass `labels` to the model and use the loss that it returns, or compare `logits[:, :-1]` with `labels[:, 1:]`."
 )
 MASKED = "Set the labels of padding to -100: `labels = input_ids.masked_fill(attention_mask == 0, -100)`; a collator has `label_pad_token_id`."
+MOVED = "moved"
+UNMOVED = "unmoved"
+OWN = "own"
+"""Who compares labels with logits: a model that moves the labels by one first, a model that does not, the script itself."""
 WRONG = {
-    (0, True): (
+    (0, MOVED): (
         "each position is trained to predict its own token: the labels are moved by one to the right, and the model moves them back",
         "Pass the tokens themselves as `labels`, with -100 where nothing is to be trained.",
     ),
-    (2, True): (
+    (2, MOVED): (
         "each position is trained to predict the token after the next: the labels are moved by one, and the model moves them once more",
         "Pass the tokens themselves as `labels`, with -100 where nothing is to be trained.",
     ),
-    (0, False): ("each position is trained to predict its own token, not the next one", ALIGNED),
-    (2, False): ("each position is trained to predict the token after the next", ALIGNED),
-    (-1, False): ("each position is trained to predict the token before it", ALIGNED),
+    (0, UNMOVED): (
+        "each position is trained to predict its own token: this model compares labels with the positions that they stand at",
+        "Move the labels by one to the left, `labels = input_ids[:, 1:]` for `logits[:, :-1]`, or compute the loss from the logits.",
+    ),
+    (0, OWN): ("each position is trained to predict its own token, not the next one", ALIGNED),
+    (2, OWN): ("each position is trained to predict the token after the next", ALIGNED),
+    (-1, OWN): ("each position is trained to predict the token before it", ALIGNED),
 }
-"""Causes and fixes of labels at the wrong distance, by that and by whether the model moves them."""
+"""Causes and fixes of labels at the wrong distance, by that and by who compares them."""
 SHIFTED, PADDED, INVERTED = "labels-misaligned", "padding-in-loss", "attention-mask-inverted"
 _watches: list["Predictions"] = []
 
@@ -93,18 +108,22 @@ class Predictions:
     def call(self, original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
         """Take the place of a model's call, and look at what it is given and what becomes of it."""
         output = original(model, *args, **kwargs)
-        kind = _kind_of(model)
-        tokens: Any = kwargs.get("input_ids", args[0] if args else None)
+        kind, given = _kind_of(model), _by_name(model, args, kwargs)
+        tokens: Any = given.get("input_ids")
         if not torch.is_grad_enabled() or not _are_rows(tokens) or not kind:
             return output
-        mask: Any = kwargs.get("attention_mask", args[1] if len(args) > 1 else None)
+        mask: Any = given.get("attention_mask")
         has_mask = torch.is_tensor(mask) and mask.shape == tokens.shape
         attended = mask != 0 if has_mask else torch.ones_like(tokens, dtype=torch.bool)
         batch = ModelInput(tokens, attended, self._own_place(sys._getframe(1)))
         if has_mask:
             self._look_at_mask(batch)
         if kind != "other":
-            self._watch(batch, kwargs, output, ahead=NEXT if kind == "causal" else 0)
+            labels: Any = given.get("labels")
+            own = _are_rows(labels) and labels.shape == tokens.shape and given.get("shift_labels") is None
+            is_known = type(_inner(model)).forward.__module__.startswith(LIBRARIES)
+            ahead = NEXT if kind == "causal" else 0
+            self._watch(batch, labels if own else None, output, ahead=ahead, is_known=is_known)
         return output
 
     def _own_place(self, frame: FrameType | None) -> tuple[str, int] | None:
@@ -125,43 +144,50 @@ class Predictions:
         )
         self._tell.wrong(INVERTED, "tokenize", because, fix=fix, at=batch.at)
 
-    def _watch(self, batch: ModelInput, given: Any, output: Any, *, ahead: int) -> None:
+    def _watch(self, batch: ModelInput, labels: Any, output: Any, *, ahead: int, is_known: bool) -> None:
         """Have a batch looked at as soon as a loss of it is used.
 
         Args:
             batch: What the model was given.
-            given: Its further arguments.
+            labels: Its labels: int64, (rows, tokens); -100 is ignored; None where it was given none.
             output: What it returned.
             ahead: How far from a position the label is that its loss compares it with.
+            is_known: Whether it is a library's, which does so.
         """
-        labels: Any = given.get("labels")
         loss: Any = getattr(output, "loss", None)
         logits: Any = getattr(output, "logits", None)
-        own = _are_rows(labels) and labels.shape == batch.tokens.shape and given.get("shift_labels") is None
-        if own and _has_gradient(loss):
-            targets = torch.full_like(labels, IGNORED)
-            targets[:, : labels.shape[1] - ahead] = labels[:, ahead:]
-            loss.register_hook(lambda gradient: self._look(batch, targets, ahead, own=True) if gradient.any() else None)
-        if ahead and _has_gradient(logits) and logits.dim() == CUBE and logits.shape[:2] == batch.tokens.shape:
-            logits.register_hook(lambda gradient: self._look_at_gradient(batch, gradient))
+        if _has_gradient(logits) and logits.dim() == CUBE and logits.shape[:2] == batch.tokens.shape:
+            # Detached: a hook that holds the tensor itself would keep the whole graph.
+            values = logits.detach()
+            logits.register_hook(lambda gradient: self._look_at_gradient(batch, labels, values, gradient, ahead))
+        elif is_known and labels is not None and _has_gradient(loss):
+            targets = _moved(labels, ahead)
+            loss.register_hook(lambda gradient: self._look(batch, targets, ahead, MOVED) if gradient.any() else None)
 
-    def _look_at_gradient(self, batch: ModelInput, gradient: Any) -> None:
-        """Look at a batch whose loss was computed from the logits."""
-        if self._gradients < LOOKED_AT:
-            self._gradients += 1
-            sizes = gradient.detach().abs()
-            peaks, tokens = sizes.max(dim=-1)
-            is_clear = peaks > PEAK * sizes.sum(dim=-1)
-            self._look(batch, torch.where(is_clear, tokens, IGNORED), NEXT, own=False)
+    def _look_at_gradient(self, batch: ModelInput, labels: Any, logits: Any, gradient: Any, ahead: int) -> None:
+        """Look at a batch whose loss was computed from the logits.
 
-    def _look(self, batch: ModelInput, targets: Any, ahead: int, *, own: bool) -> None:
+        Args:
+            batch: What the model was given.
+            labels: Its labels, or None.
+            logits: What it returned: (rows, tokens, classes).
+            gradient: The gradient of these, of the same shape.
+            ahead: How far from a position the token is that it is to predict.
+        """
+        if self._gradients == LOOKED_AT:
+            return
+        self._gradients += 1
+        targets = _targets_of(logits, gradient.detach())
+        self._look(batch, targets, ahead, _who_compares(labels, targets, ahead))
+
+    def _look(self, batch: ModelInput, targets: Any, ahead: int, compared_by: str) -> None:
         """Look at what each position is trained to predict.
 
         Args:
             batch: What the model was given.
             targets: int64, (rows, tokens); -100 is ignored.
             ahead: How far the right token is from the position.
-            own: Whether the model's own loss says so.
+            compared_by: Who compares labels with logits.
         """
         trained, width = targets != IGNORED, 2 * ahead + 1
         # What stands beside padding may be the text's end, or predict its beginning.
@@ -170,8 +196,8 @@ class Predictions:
         self.padding += int((trained & ~near).sum())
         if ahead:
             distance = _distance(batch, targets)
-            if distance is not None and (distance, own) in WRONG:
-                because, fix = WRONG[distance, own]
+            if distance is not None and (distance, compared_by) in WRONG:
+                because, fix = WRONG[distance, compared_by]
                 self._tell.wrong(SHIFTED, "step", because, fix=fix, at=batch.at)
 
     def judge(self) -> None:
@@ -187,9 +213,21 @@ class Predictions:
             self._tell.doubt(PADDED, "tokenize", because)
 
 
+def _inner(model: Any) -> Any:
+    """Return the model under an adapter, or the model itself."""
+    return model.get_base_model() if hasattr(model, "get_base_model") else model
+
+
+def _by_name(model: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    """Return what a model is given, by the names that its `forward` has."""
+    _, *names = inspect.signature(type(_inner(model)).forward).parameters
+    given: dict[str, Any] = dict(zip(names, args, strict=False)) | kwargs
+    return given
+
+
 def _kind_of(model: Any) -> str:
     """Return `causal`, `labelling` or `other` of a model with a head; nothing of one without."""
-    inner = model.get_base_model() if hasattr(model, "get_base_model") else model
+    inner = _inner(model)
     name = type(inner).__name__
     if getattr(inner.config, "is_encoder_decoder", False) or ("For" not in name and not name.endswith(CAUSAL)):
         return ""
@@ -199,6 +237,41 @@ def _kind_of(model: Any) -> str:
 def _are_rows(tokens: Any) -> bool:
     """True of rows of whole numbers."""
     return torch.is_tensor(tokens) and tokens.dim() == MATRIX and not tokens.is_floating_point()
+
+
+def _moved(labels: Any, ahead: int) -> Any:
+    """Return labels at the positions that are to predict them: int64, (rows, tokens); -100 is ignored."""
+    targets = torch.full_like(labels, IGNORED)
+    targets[:, : labels.shape[1] - ahead] = labels[:, ahead:]
+    return targets
+
+
+def _targets_of(logits: Any, gradient: Any) -> Any:
+    """Return which class each position is trained to have; -100 where its gradient is none of cross-entropy.
+
+    With probabilities p that is w · (p - 1) at the right class and w · p at each other, for some weight w.
+    """
+    sizes = gradient.float().abs()
+    total, (peaks, classes) = sizes.sum(dim=-1), sizes.max(dim=-1)
+    at_peak, one = classes.unsqueeze(-1), torch.ones_like(peaks).unsqueeze(-1)
+    expected = logits.float().softmax(dim=-1).scatter_add_(-1, at_peak, -one).abs()
+    weight = peaks.unsqueeze(-1) / expected.gather(-1, at_peak).clamp(min=torch.finfo(torch.float32).tiny)
+    rest = (sizes - weight * expected).abs().sum(dim=-1)
+    is_clear = (peaks > PEAK * total) & (rest <= REST * total)
+    return torch.where(is_clear, classes, IGNORED)
+
+
+def _who_compares(labels: Any, targets: Any, ahead: int) -> str:
+    """Return who compares labels with logits, from what a model was given and what its positions are trained on."""
+    trained = targets != IGNORED
+    if labels is None or not trained.any():
+        return OWN
+    shares = {
+        who: float((_moved(labels, far)[trained] == targets[trained]).float().mean())
+        for who, far in ((MOVED, ahead), (UNMOVED, 0))
+    }
+    who = max(shares, key=lambda each: shares[each])
+    return who if shares[who] >= MOSTLY else OWN
 
 
 def _has_gradient(tensor: Any) -> bool:

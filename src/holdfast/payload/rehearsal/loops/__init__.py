@@ -51,6 +51,8 @@ class Loops:
         """Take the place of what saves, which is a stage of its own in a loop."""
         if not self.ran or not self._tell.is_outside:
             return original(*args, **kwargs)
+        if hasattr(args[0], "state_dict") and not hasattr(args[0], "peft_config"):
+            self.updates.saves.look(args[0], kwargs.get("state_dict"))
         with self._tell.during("save"):
             return original(*args, **kwargs)
 
@@ -68,6 +70,7 @@ def install(_order: PartRequest, tell: EventWriter) -> None:
     when_imported("torch.optim.lr_scheduler", loops.schedules.watch)
     when_imported("torch.nn.modules.module", loops.losses.watch_models)
     when_imported("torch.nn.modules.module", loops.updates.watch_models)
+    when_imported("torch.nn.utils.clip_grad", loops.updates.watch_clipping)
     when_imported("torch", loops.losses.watch)
     when_imported("transformers.modeling_utils", loops.losses.watch_checkpointing)
     when_imported("accelerate.accelerator", loops.losses.watch_accelerator)
@@ -94,6 +97,7 @@ def judge(order: PartRequest, tell: EventWriter, *, saved: bool) -> None:
         return
     tell.fact("loop", evaluates=loops.losses.evaluates)
     judging.judge(loops.losses, loops.updates, loops.schedules, order.source, tell)
+    loops.updates.saves.judge(order.source, tell)
     if saved:
         return
     if SAVES.search(order.source):  # under a condition, mostly: every thousand steps, where it got better

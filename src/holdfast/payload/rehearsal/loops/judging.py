@@ -150,6 +150,18 @@ def _doubts(losses: LossRecord, updates: OptimizerWatch, schedules: ScheduleWatc
             f"`loss.backward()` within `accumulate` adds up {losses.accumulated} batches without dividing by their number: "
             "call `accelerator.backward(loss)`"
         )
+    if losses.twice:
+        yield (
+            f"the loss is divided by {losses.twice} before `accelerator.backward`, which divides it by {losses.twice} again: "
+            "give it the loss as it is"
+        )
+    if updates.hasty:
+        yield (
+            "the optimizer steps after each batch within `accumulate`, so no gradients are added up: "
+            "give it to `accelerator.prepare`, and use what that returns"
+        )
+    if updates.idle_clips >= LEAST and updates.idle_clips >= updates.clips - 1:
+        yield "gradients are clipped before `backward` or after `step`, where nothing is to be clipped: clip them between the two"
     moved = any(not OPTIMIZER.search(name) for name in STEPS.findall(source))
     if schedules.made and not schedules.moves and not moved and updates.steps >= LEAST:
         yield "a schedule of the learning rate is made and never moves: call `scheduler.step()` after each `optimizer.step()`"

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..libraries import torch
 from ..telling import EventWriter
+from ..trainers.green import masks_at_random
 from ..wrapping import wrap
 from .updates import OptimizerWatch, held_by
 
@@ -40,6 +41,7 @@ class LossRecord:
         masked_rows: Rows whose labels are all -100.
         accumulated: Of how many batches accelerate adds up gradients; 1 where the loop does not ask for that.
         whole: Whether a loss was not divided by that number, by accelerate's `backward` or otherwise.
+        twice: The number that a loss was divided by before accelerate's `backward` divided it by the same; else 0.
         evaluates: Whether a model that is trained was called without gradients, in the mode of evaluation.
     """
 
@@ -52,6 +54,7 @@ class LossRecord:
         self.leaves: list[Any] = []
         self.labels = self.masked = self.rows = self.masked_rows = 0
         self.accumulated = 1
+        self.twice = 0
         self.whole = self.evaluates = False
         self._checkpoints = False
 
@@ -119,10 +122,13 @@ class LossRecord:
         self._tell.fact("checkpoints")
         return original(*args, **kwargs)
 
-    def _divide(self, original: Any, *args: Any, **kwargs: Any) -> Any:
+    def _divide(self, original: Any, accelerator: Any, loss: Any, *args: Any, **kwargs: Any) -> Any:
+        count = accelerator.gradient_accumulation_steps
+        if self._tell.is_outside and count > 1 and _is_divided(loss, count):
+            self.twice = count
         self._divides = True
         try:
-            return original(*args, **kwargs)
+            return original(accelerator, loss, *args, **kwargs)
         finally:
             self._divides = False
 
@@ -130,8 +136,12 @@ class LossRecord:
     def _accumulate(self, original: Any, accelerator: Any, *models: Any) -> Iterator[None]:
         if self._tell.is_outside:
             self.accumulated = accelerator.gradient_accumulation_steps
-        with original(accelerator, *models):
-            yield
+        self._updates.accelerator = accelerator
+        try:
+            with original(accelerator, *models):
+                yield
+        finally:
+            self._updates.accelerator = None
 
     def _look_at_call(self, module: Any, _args: Any, kwargs: Any, output: Any) -> None:
         if not torch.is_grad_enabled() and not self.evaluates and self._tell.is_outside:
@@ -141,7 +151,7 @@ class LossRecord:
             return
         masked: Any = labels == IGNORED
         self.labels, self.masked = self.labels + 1, self.masked + int(masked.all())
-        if masked.dim() == MATRIX:
+        if masked.dim() == MATRIX and not masks_at_random(module):
             self.rows, self.masked_rows = self.rows + len(masked), self.masked_rows + int(masked.all(dim=1).sum())
         loss: Any = getattr(output, "loss", None)
         if torch.is_tensor(loss) and loss.numel() == 1 and type(module).__name__.endswith(CAUSAL):
@@ -153,6 +163,13 @@ class LossRecord:
             return False
         held = {id(each) for each in held_by(self._updates.made)}
         return any(id(each) in held for each in module.parameters())
+
+
+def _is_divided(loss: Any, count: int) -> bool:
+    """True of a loss whose last operation divided it by a number."""
+    divisor: Any = getattr(loss.grad_fn, "_saved_other", None)
+    is_division = type(loss.grad_fn).__name__.startswith("DivBackward") and torch.is_tensor(divisor)
+    return is_division and divisor.numel() == 1 and float(divisor) == count
 
 
 def _leaves(loss: Any) -> Iterator[Any]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..telling import EventWriter
-from ..wrapping import wrap
+from ..wrapping import wrap, wrap_everywhere
+from .saves import SavedModels
 
 
 @dataclass
@@ -42,10 +43,19 @@ class OptimizerWatch:
         made: Each that was made.
         seen: What was seen of each that stepped, with the optimizer, so that no other gets its id.
         kept: How often `backward` was called when all optimizers had the gradients of their last step still.
+        saves: The models that were saved.
+        accelerator: The one of accelerate within whose `accumulate` the loop is; None outside.
+        hasty: Steps in the middle of batches that accelerate adds up.
+        clips: How often gradients were clipped.
+        idle_clips: How often they were clipped where no `backward` came before and no step came after.
     """
 
     def __init__(self, tell: EventWriter) -> None:
         self._tell = tell
+        self._is_idle = False  # whether gradients were clipped since the last step or `backward`, and none were new
+        self.saves = SavedModels()
+        self.accelerator: Any = None
+        self.hasty = self.clips = self.idle_clips = 0
         self._is_fresh = False  # whether `backward` was called since the last step
         self._cleared = False  # whether gradients were cleared since then
         self.made: list[Any] = []
@@ -62,6 +72,11 @@ class OptimizerWatch:
     def watch_models(self, module: Any) -> None:
         """Watch what clears the gradients of a model."""
         wrap(module.Module, "zero_grad", self._clear)
+
+    def watch_clipping(self, module: Any) -> None:
+        """Watch where gradients are clipped."""
+        for name in ("clip_grad_norm_", "clip_grad_value_"):
+            wrap_everywhere(module, name, self._clip)
 
     @property
     def steps(self) -> int:
@@ -87,11 +102,17 @@ class OptimizerWatch:
         if self.seen and not self._is_fresh and all(map(_has_left, (each for each, _ in self.seen.values()))):
             self.kept += 1
         self._is_fresh = True
+        self.idle_clips, self._is_idle = self.idle_clips + self._is_idle, False
 
     def _make(self, original: Any, optimizer: Any, *args: Any, **kwargs: Any) -> None:
         original(optimizer, *args, **kwargs)
         if self._tell.is_outside:
             self.made.append(optimizer)
+
+    def _clip(self, original: Any, *args: Any, **kwargs: Any) -> Any:
+        if self._tell.is_outside:
+            self.clips, self._is_idle = self.clips + 1, not self._is_fresh
+        return original(*args, **kwargs)
 
     def _clear(self, original: Any, *args: Any, **kwargs: Any) -> Any:
         if self._tell.is_outside:
@@ -102,6 +123,9 @@ class OptimizerWatch:
         if not self._tell.is_outside:
             return
         self._tell.go_on("step")
+        if id(optimizer) not in self.seen:
+            self.saves.begin(held_by([optimizer]))
+        self.hasty += self.accelerator is not None and not self.accelerator.sync_gradients
         size = _size(optimizer)
         _, seen = self.seen.setdefault(id(optimizer), (optimizer, OptimizerRecord(size=size)))
         seen.largest = _largest(seen.largest, size)
@@ -112,7 +136,7 @@ class OptimizerWatch:
         seen.moves = seen.moves or any(rates)
         reached = closure or self._has_gradients(optimizer)
         seen.reached, seen.cleared = seen.reached or reached, seen.cleared + (self._cleared and not reached)
-        self._cleared = self._is_fresh = False
+        self._cleared = self._is_fresh = self._is_idle = False
 
     def _has_gradients(self, optimizer: Any) -> bool:
         """True if there is a gradient to step by; zeros are one, unless it is clearing that made them."""

@@ -31,6 +31,7 @@ from .observed import keep_rows, note_same
 from .periodic import Periodic
 from .real_logs import call_as_real, forget_steps
 from .real_steps import BOUND, look_at_intervals, most_steps
+from .redrawn import RedrawnSteps
 from .resuming import look_at_checkpoint
 from .rewarding import Rewards
 
@@ -69,7 +70,9 @@ LOADING = (
 def install(order: PartRequest, tell: EventWriter) -> None:
     """Have trainers take a few steps, and tell what they do."""
     configs.install(order, tell)
-    when_imported("transformers.trainer", lambda module: TrainerHooks(order, tell).watch(module))
+    hooks = TrainerHooks(order, tell)
+    when_imported("transformers.trainer", hooks.watch)
+    when_imported("torch.utils.data._utils.fetch", hooks.redrawn.watch)
     for name, owner, stage in LOADING:
         when_imported(name, functools.partial(_watch_loading, owner=owner, stage=stage, tell=tell))
     for name, owner in SAVING:
@@ -82,6 +85,7 @@ class TrainerHooks:
     def __init__(self, order: PartRequest, tell: EventWriter) -> None:
         self._order, self._tell, self._rewards = order, tell, Rewards(tell)
         self._periodic = Periodic(order, tell)
+        self.redrawn = RedrawnSteps(tell)
         self._making: Any = None  # the trainer whose `__init__` is under way
         self._stopped = False
         self._stepping = False
@@ -179,10 +183,11 @@ class TrainerHooks:
 
         return around
 
-    def _call_event(self, call: Any, handler: Any, event: str, *args: Any, **kwargs: Any) -> Any:
+    def _call_event(self, call: Any, handler: Any, event: str, args: Any, state: Any, *more: Any, **kwargs: Any) -> Any:
+        self.redrawn.note_epoch(event, state, handler.train_dataloader)
         with self._tell.during(EVENTS.get(event, self._tell.stage)):
-            told = call_as_real(call, handler, event, *args, **kwargs)
-            self._periodic.report_round_step(call, handler, event, *args, **kwargs)
+            told = call_as_real(call, handler, event, args, state, *more, **kwargs)
+            self._periodic.report_round_step(call, handler, event, args, state, *more, **kwargs)
             return told
 
     def _push(self, push: Any, *args: Any, **kwargs: Any) -> Any:

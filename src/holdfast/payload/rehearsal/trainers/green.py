@@ -19,6 +19,8 @@ BATCH = "tokens of a batch"
 """What is told where a batch was cut, and labels with it."""
 IGNORED = -100
 """The label of tokens that no loss counts."""
+MASKED_LM = ("ForMaskedLM", "ForPreTraining")
+"""How classes of models end that guess masked tokens."""
 KEEP_LABELS = (
     'Keep the labels of the answers: print `(batch["labels"] != -100).sum()` of one batch, and correct what masks them.'
 )
@@ -51,13 +53,27 @@ def look_at_batch(inputs: Any, trainer: Any, tell: EventWriter) -> None:
     if not torch.is_tensor(trained) or len(trained.shape) != MATRIX:
         return
     count = int(trained.sum())
+    trainer._holdfast_cut = getattr(trainer, "_holdfast_cut", True) and _is_cut(inputs, trainer)
     trainer._holdfast_labels = getattr(trainer, "_holdfast_labels", 0) + count
-    if inputs.get("labels") is not None and not tell.has_shrunk(BATCH):
+    if inputs.get("labels") is not None and not tell.has_shrunk(BATCH) and not masks_at_random(trainer.model):
         unlearned = int((trained.sum(dim=1) == 0).sum())
         rows, seen = getattr(trainer, "_holdfast_unlearned", (0, 0))
         trainer._holdfast_unlearned = (rows + unlearned, seen + trained.shape[0])
     tell.fact("batch", rows=trained.shape[0], tokens=trained.shape[1], trained=count)
     look_at_ends(inputs, trained, trainer)
+
+
+def _is_cut(inputs: Any, trainer: Any) -> bool:
+    """True if each row of a batch is as long as `max_length`, and the library masks all but the answers."""
+    most, attended = getattr(trainer.args, "max_length", None), inputs.get("attention_mask")
+    if not most or inputs.get("labels") is not None or not torch.is_tensor(attended) or attended.dim() != MATRIX:
+        return False
+    return bool((attended.sum(dim=1) >= most).all())
+
+
+def masks_at_random(model: Any) -> bool:
+    """True of a model that is trained on tokens drawn at random: a short row may have none by chance."""
+    return type(model).__name__.endswith(MASKED_LM)
 
 
 def _trained(inputs: Any) -> Any:
@@ -78,8 +94,12 @@ def look_at_training(trainer: Any, tell: EventWriter) -> None:
             because = f"{name} is not a number at step {lost[0]}"
             tell.wrong("nan-loss-silent-success", "step", because, fix=NUMBERS, steps=lost)
     if getattr(trainer, "_holdfast_labels", 1) == 0:
-        because = "no token of any batch is trained on: all labels are masked"
-        tell.wrong("completion-mask-drops-everything", "tokenize", because, fix=KEEP_LABELS)
+        because, fix = "no token of any batch is trained on: all labels are masked", KEEP_LABELS
+        if trainer._holdfast_cut and not tell.has_shrunk(BATCH):
+            most = trainer.args.max_length
+            because = f"`max_length={most}` cuts every row before its answer: no token of any batch is trained on"
+            fix = f"Raise `max_length` above {most}, so that the questions and the answers fit."
+        tell.wrong("completion-mask-drops-everything", "tokenize", because, fix=fix)
     unlearned, seen = getattr(trainer, "_holdfast_unlearned", (0, 0))
     if 0 < unlearned < seen:
         because = (
