@@ -45,6 +45,7 @@ ABOUT_NAMES = {
     "ARG111",
     "ARG114",
     "ARG117",
+    "ARG122",
     "DAT114",
     "HUB108",
     "MOD105",

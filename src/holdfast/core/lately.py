@@ -13,7 +13,7 @@ def cache_last_call(function: Callable[Asked, Iterable[Each]]) -> Callable[Asked
 
     Arguments are the same when they are one object: documents are long, and no two of them are compared.
 
-    >>> letters = lately(list)
+    >>> letters = cache_last_call(list)
     >>> letters("ab") is letters("ab"), letters("ab")
     (True, ('a', 'b'))
     """

@@ -18,22 +18,23 @@ from typing import Final
 from holdfast.catalog.calls.nesting import equally_deep
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.mention import Lookup, Reference
 
 NAME, STRATEGY, OUTPUT = "resume_from_checkpoint", "train.save_strategy", "train.output_dir"
 PACKAGES: Final = ("trl", "transformers")
 
 
-def check(job: Document, has_checkpoint: bool) -> Iterator[Finding]:  # noqa: FBT001 - the engine hands facts by name
+def check(job: Document, checkpoint: Lookup[bool]) -> Iterator[Finding]:
     """Warn of a resume from nothing."""
     trainer = job.call("trainer")
     starts = [call for call in job.calls if call.name == "train" and "Trainer" in call.path]
-    if trainer is None or trainer.package not in PACKAGES or trainer.own or len(starts) != 1 or has_checkpoint:
+    if trainer is None or trainer.package not in PACKAGES or trainer.own or len(starts) != 1:
         return
     start = starts[0]
     key = f"{start.key}.{NAME}"
     if job.get(STRATEGY, None) == "no" or start.guard.holds("ValueError") or not equally_deep(job.text, trainer, start):
         return
-    if job.get(key, start.positional[0] if start.positional else None) is True:
+    if job.get(key, start.positional[0] if start.positional else None) is True and not checkpoint.fact:
         fault = f"`{job.get(OUTPUT, None)}` has no checkpoint here: the trainer raises ValueError where there is none to resume from"
         yield Finding(key, fault, place=None if NAME in start.arguments else start.name_place)
 
@@ -44,7 +45,8 @@ args = SFTConfig(output_dir="out", save_steps=100)
 trainer = SFTTrainer("Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
 trainer.train(resume_from_checkpoint=True)
 """
-NONE, SOME = {"has_checkpoint": False}, {"has_checkpoint": True}
+FOLDER = Reference(role="file", name="out/checkpoint-*/*", key=OUTPUT, local=True)
+NONE, SOME = {"checkpoint": Lookup(FOLDER, found=False)}, {"checkpoint": Lookup(FOLDER, found=True)}
 FIRST = """if resuming:
     trainer.train(resume_from_checkpoint=True)
 """

@@ -202,15 +202,17 @@ class HubFacts:
         return found
 
     @property
-    def has_checkpoint(self) -> bool:
+    def checkpoint(self) -> Lookup[bool]:
         """Whether a checkpoint lies in the job's output folder here."""
         folder = self._asked.get(OUTPUT, None)
-        if not isinstance(folder, str):
-            raise SourceError("which folder it saves into is not known", where=self._asked.path, fix="nothing to do")
+        if not isinstance(folder, str) or self._outside is None:
+            return Lookup(
+                Reference(role="file", name=OUTPUT, key=OUTPUT), None, "which folder it saves into is not known"
+            )
+        here = self._outside.here
         mention = Reference(role="file", name=f"{folder}/checkpoint-*/*", key=OUTPUT, local=True)
-        if because := self._places.here.elsewhere(mention):
-            raise SourceError(because, where=OUTPUT, fix="check the file from the folder that it is started in")
-        return self._places.here.has_all(mention)
+        because = here.elsewhere(mention)
+        return Lookup(mention, None if because else here.has_all(mention), because)
 
     def _all_of(self, role: Role) -> Iterator[Reference]:
         """Yield everything of a role that the job names, what it hides last."""

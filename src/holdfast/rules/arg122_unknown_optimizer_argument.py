@@ -1,0 +1,99 @@
+"""A keyword that an optimizer of PyTorch does not take.
+
+## What it does
+Compares the keywords of `torch.optim.AdamW(…)`, `Adam`, `SGD`, `RMSprop`, `Adagrad`, `NAdam`, `RAdam` and `Adafactor` with those that any release of
+PyTorch takes.
+
+## Why is this bad
+The optimizer raises TypeError, `got an unexpected keyword argument`, after the model was loaded. `betas` is one pair, where a config of transformers has
+`adam_beta1` and `adam_beta2`; the rate is `lr`, and not `learning_rate`.
+
+## Fix safety
+The nearest name is written instead: unsafe, since another may have been meant.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from holdfast.core.document import Document, Rename
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.nearest import nearest
+
+MODULE: Final = "torch.optim."
+EVERY: Final = ("params", "lr", "eps", "weight_decay", "foreach", "maximize", "capturable", "differentiable")
+TAKES: Final[Mapping[str, tuple[str, ...]]] = {
+    "Adam": (*EVERY, "betas", "amsgrad", "fused", "decoupled_weight_decay"),
+    "AdamW": (*EVERY, "betas", "amsgrad", "fused"),
+    "SGD": (
+        "params",
+        "lr",
+        "momentum",
+        "dampening",
+        "weight_decay",
+        "nesterov",
+        "maximize",
+        "foreach",
+        "differentiable",
+        "fused",
+    ),
+    "RMSprop": (*EVERY, "alpha", "momentum", "centered"),
+    "Adagrad": (*(name for name in EVERY if name != "capturable"), "lr_decay", "initial_accumulator_value", "fused"),
+    "NAdam": (*EVERY, "betas", "momentum_decay", "decoupled_weight_decay"),
+    "RAdam": (*EVERY, "betas", "decoupled_weight_decay"),
+    "Adafactor": ("params", "lr", "beta2_decay", "eps", "d", "weight_decay", "foreach", "maximize"),
+}
+"""The keywords of each optimizer; releases only added some."""
+MEANT: Final = {"learning_rate": "lr", "epsilon": "eps"}
+"""What some are called elsewhere."""
+PAIR: Final = "betas"
+"""What takes two numbers: one number that was meant for it does not do."""
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each keyword that is not taken."""
+    for call in job.calls:
+        takes = TAKES.get(call.path.removeprefix(MODULE)) if call.path.startswith(MODULE) else None
+        if takes is None or call.own or call.guard.holds("TypeError"):
+            continue
+        for name in call.arguments.keys() - set(takes):
+            near = MEANT.get(name) or nearest(name, takes)
+            meant = f": did you mean `{near}`?" if near else f"; it takes {', '.join(takes[1:])}"
+            free = near not in (None, PAIR, *call.arguments)
+            fix = Fix(f"write `{near}`", (Rename(f"{call.key}.{name}", str(near)),), safe=False) if free else None
+            yield Finding(f"{call.key}.{name}", f"`{call.label}` takes no `{name}`{meant}", fix)
+
+
+SCRIPT = """import torch
+from transformers import AutoModelForCausalLM
+from trl import SFTConfig, SFTTrainer
+
+model = AutoModelForCausalLM.from_pretrained("acme/base")
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.1, betas=(0.9, 0.95))
+trainer = SFTTrainer(model, args=SFTConfig(output_dir="out"), train_dataset=rows, optimizers=(optimizer, None))
+"""
+
+RULE = Rule(
+    code="ARG122",
+    name="unknown-optimizer-argument",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source="The signatures of torch 2.13, which are compared by `tests/test_optimizers_true.py`; each bad example raises TypeError there.",
+    bad=(
+        Case(script=SCRIPT.replace("weight_decay", "weight_decy"), at="calls.1.weight_decy", fixed=SCRIPT),
+        Case(script=SCRIPT.replace("lr=", "learning_rate="), at="calls.1.learning_rate", fixed=SCRIPT),
+        Case(script=SCRIPT.replace("betas=(0.9, 0.95)", "momentum=0.9"), at="calls.1.momentum"),
+        Case(script=SCRIPT.replace("betas=(0.9, 0.95)", "beta1=0.9"), at="calls.1.beta1"),
+    ),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace("AdamW", "SGD").replace("betas=(0.9, 0.95)", "momentum=0.9")),
+        Case(script=SCRIPT.replace("weight_decay=0.1", "**settings")),
+        Case(
+            script=SCRIPT.replace("torch.optim.AdamW", "torch.optim.Rprop").replace(
+                "weight_decay=0.1", "etas=(0.5, 1.2)"
+            )
+        ),
+    ),
+    kinds=PROGRAMS,
+)
