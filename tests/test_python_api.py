@@ -42,7 +42,8 @@ def test_a_path_stands_for_a_list_of_one(here: Path) -> None:
     (here / "job.log").write_text("torch.OutOfMemoryError: CUDA out of memory.\n")
     assert holdfast.diagnose("job.log")["paths"] == holdfast.diagnose([Path("job.log")])["paths"]
     assert holdfast.render(Path("job.yaml")) == holdfast.render("job.yaml")
-    assert holdfast.runs(runs=here / "runs")["runs"] == []
+    (here / "runs").mkdir()
+    assert holdfast.runs(runs=here / "runs") == holdfast.runs(runs=str(here / "runs"))
 
 
 @pytest.mark.usefixtures("here")

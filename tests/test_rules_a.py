@@ -140,6 +140,7 @@ def test_reads_requirements_as_packaging_does(name: str, extras: list[str], boun
 
 @given(st.text(alphabet="atrl-_.[]=<>!~;@ /:'\"#\n0", max_size=20))
 @example("0_")
+@example("0@;\n")
 def test_survives_what_is_no_requirement(text: str) -> None:
     """Any text is read, and what `packaging` takes for a requirement by name has a name here too."""
     asked = parse_requirement(text)

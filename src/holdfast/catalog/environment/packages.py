@@ -100,7 +100,7 @@ def parse_requirement(text: str) -> PackageRequest:
     >>> parse_requirement("trl @ git+https://example.org/trl").address
     'git+https://example.org/trl'
     """
-    found = REQUIREMENT.fullmatch(text)
+    found = REQUIREMENT.fullmatch(text.strip())
     if not found:
         return PackageRequest("")
     extras = tuple(normalized(extra.strip()) for extra in (found["extras"] or "").split(",") if extra.strip())
