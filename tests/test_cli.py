@@ -214,6 +214,13 @@ def test_an_unwritable_runs_folder_is_said_clearly(here: Path, capsys: pytest.Ca
     assert "--runs" in answer["errors"][0]["fix"]
 
 
+def test_a_runs_folder_that_is_not_there_is_a_mistake(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A name that is mistyped does not read as if there were no runs."""
+    code, answer = ask(capsys, "runs", "--runs", str(here / "rums"))
+
+    assert (code, answer["errors"][0]["where"]) == (2, "--runs")
+
+
 def test_one_unreadable_file_does_not_hide_the_others(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Among several targets it is a finding of its own, with its line."""
     (here / "good.yaml").write_text(JOB)

@@ -209,6 +209,7 @@ def test_an_end_that_no_process_has_is_exit_code_2(target: str, ended: str, here
 
     assert code == 2
     assert told["errors"][0]["where"] == f"--ended {ended}"
+    assert target != "job.log" or f"`{ended}` is not an exit code" in told["errors"][0]["what"]
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,14 @@ def test_a_guess_is_called_one() -> None:
     assert "full (93 %)" in told("diagnosed", **{"class": "full", "confidence": 0.93})
 
 
+def test_an_edit_that_removes_a_setting_needs_the_setting() -> None:
+    """A log alone does not show it."""
+    removal = {"key": "train.dataset_num_proc", "action": "remove", "from": None, "to": None}
+
+    assert "edit" not in told("diagnosed", remedy=[removal])
+    assert "edit remove `train.dataset_num_proc` from 64" in told("diagnosed", remedy=[removal | {"from": 64}])
+
+
 def test_only_rules_that_report_this_very_fault_are_named(tmp_path: Path) -> None:
     """Those that object to the job's own file; of a log alone nobody knows whether any does."""
     (tmp_path / "train.log").write_text(MISSING)

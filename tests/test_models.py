@@ -292,3 +292,22 @@ def test_any_json_is_read(index: object, tokenizer: object) -> None:
         "tokenizer_config.json": json.dumps({"chat_template": tokenizer}),
     }
     assert model_of(texts, texts).files == texts.keys()
+
+
+def test_a_token_is_absent_where_no_file_of_the_tokenizer_spells_it(tmp_path: Path) -> None:
+    """In either spelling of what is not ASCII, and among those that are added when it is loaded."""
+    folder = make(
+        tmp_path / "m",
+        tokenizer__json='{"model": {"vocab": {"<s>": 0, "\\u2581a": 1, "\u2581b": 2}}}',
+        special_tokens_map__json={"pad_token": "[PAD]"},
+    )
+    tokens = ("<s>", "\u2581a", "\u2581b", "[PAD]", "<|im_end|>", "s")
+
+    assert LocalModels().absent_tokens(str(folder), tokens) == {"<|im_end|>", "s"}
+
+
+def test_nothing_is_absent_from_a_tokenizer_that_cannot_be_read(tmp_path: Path) -> None:
+    """A folder without `tokenizer.json`, and one that is not there, raise."""
+    for folder in (make(tmp_path / "m"), tmp_path / "none"):
+        with pytest.raises(SourceError):
+            LocalModels().absent_tokens(str(folder), ("<s>",))

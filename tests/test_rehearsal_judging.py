@@ -79,6 +79,15 @@ def test_what_was_not_gone_through_is_no_pass() -> None:
     assert {status(found, name) for name in ("evaluate", "save", "push", "export")} == {"not_rehearsed"}
 
 
+def test_a_stage_that_may_have_come_later_is_not_said_to_be_missing() -> None:
+    """A script that fails at its model has not come to its data."""
+    tellings = (PASSED[0], {"event": "failed", "stage": "model", "error": "KeyError: 'text'"})
+    found = judged(played(code=1, tellings=tellings))
+
+    because = {stage.name: stage.because for stage in found.stages if stage.status == "not_rehearsed"}
+    assert because["data"] == because["push"] == "the script failed at `model`"
+
+
 def test_stages_of_the_tail_count_as_push_only_where_something_was_pushed() -> None:
     tail = {"event": "stage", "name": "push", "elapsed_s": 1.0}
     pushed = {"event": "fact", "about": "push", "repository": "me/model"}

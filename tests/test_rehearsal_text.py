@@ -93,3 +93,14 @@ def test_failure_of_a_job_names_the_key() -> None:
     failed = FAILURE | {"where": "job.yaml:4", "key": "train.optim", "code": None}
 
     assert any("in `step` at job.yaml:4 (`train.optim`):" in line for line in lines(answer(failures=[failed])))
+
+
+def test_rehearsal_of_nothing_says_so() -> None:
+    """A script that only imports passes, and the last line does not hide how little that is."""
+    skipped = [stage(name, "not_rehearsed", "there is none") for name in ("data", "model", "step")]
+    told = answer(verdict="pass", failures=[], stages=[stage("import"), *skipped])
+
+    assert lines(told)[-1] == "pass: train.py, rehearsed in 9.0 s, but only `import` was rehearsed"
+    assert lines(answer(verdict="pass", failures=[], stages=[stage("import"), stage("data"), *skipped[1:]]))[
+        -1
+    ].endswith(" s")

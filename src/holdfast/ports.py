@@ -1,11 +1,10 @@
 """Doors to the outside: the few shapes an adapter must have."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from holdfast.core.columns import Type
-from holdfast.core.document import Document, Edit
 from holdfast.core.event import Event, Liveness
 from holdfast.core.facts import Dataset, Machine, ModelFacts, Positions
 from holdfast.core.hub import Account, Link, PushTarget, Repo, RepoTree
@@ -15,7 +14,6 @@ from holdfast.core.mention import Reference
 from holdfast.core.methods import Method
 from holdfast.core.plan import Attempt
 from holdfast.core.scan import UnreadablePart
-from holdfast.core.text import TextEdit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,26 +63,6 @@ class Backend(Protocol):
         ...
 
 
-class Reader(Protocol):
-    """Reads one kind of source into a Document, and writes edits back into its text."""
-
-    def read(self, text: str, path: str) -> Document:
-        """Return the document.
-
-        Raises:
-            ExceptionGroup: Of a JobError for everything that keeps the text from being read.
-        """
-        ...
-
-    def place_edits(self, document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:
-        """Return the text edits that make the edits and touch nothing else.
-
-        Raises:
-            JobError: An edit cannot be placed.
-        """
-        ...
-
-
 class Datasets(Protocol):
     """A place that knows datasets."""
 
@@ -130,6 +108,10 @@ class LocalReferences(Protocol):
 
     def tensors(self, mention: Reference) -> frozenset[str] | None:
         """Return the names of the weights of a model here, None where it is not here. Raises SourceError."""
+        ...
+
+    def absent_tokens(self, mention: Reference, tokens: Collection[str]) -> frozenset[str] | None:
+        """Return those of some tokens that the vocabulary of a model here surely lacks, None where it is not here. Raises SourceError."""
         ...
 
 

@@ -13,10 +13,9 @@ from click.shell_completion import CompletionItem
 
 from holdfast.app import VERBS
 from holdfast.cli.text.answers import render_errors
-from holdfast.cli.usage import CommandGroup, translate_usage_error
+from holdfast.cli.usage import INTERRUPTED, CommandGroup, translate_usage_error
 from holdfast.core.errors import HoldfastError, UsageError, flatten
 
-INTERRUPTED = 130
 COMMANDS = "holdfast.cli.verbs"
 """The package of the commands, a module a verb."""
 WIDTH = 100

@@ -9,6 +9,8 @@ from holdfast.core.errors import UsageError
 from holdfast.core.nearest import nearest
 
 WHERE = "the command line"
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells have it."""
 
 
 class CommandGroup(click.Group):

@@ -16,6 +16,10 @@ WITH_ROWS: Final = JOB_FILES | frozenset[Kind]({"data"})
 """What rules about rows are asked about: `inspect` has read every one of them, and `check` those of small files."""
 
 
+BETWEEN_REASONS: Final = "; "
+"""Between the reasons for which a rule is skipped that lacks several facts."""
+
+
 class MissingFactError(Exception):
     """A rule would have to guess; the engine makes a Skip of it.
 

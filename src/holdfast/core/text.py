@@ -44,6 +44,10 @@ class TextEdit:
     path: str = ""
 
 
+NOWHERE: Final = Place("")
+"""The place of what no file says."""
+
+
 @dataclass(frozen=True, slots=True)
 class LineIndex:
     r"""The lines of a text, to turn offsets into places and back. They end in `\n`, `\r\n` or `\r`.

@@ -2,7 +2,8 @@
 
 ## What it does
 Looks at what a trainer is given: text as `args` or as `formatting_func`, a config as `model`, a class such as `AutoTokenizer` instead of what its
-`from_pretrained` loads, and one callback instead of a list.
+`from_pretrained` loads, and one callback instead of a list. Since trl 1.10 also what `json.load`
+gives or a table of pandas as the data, and a list of rows to evaluate on.
 
 ## Why is this bad
 The trainer raises AttributeError or TypeError while it is built, after the data and the model were loaded, in words that name neither the argument nor
@@ -13,8 +14,10 @@ There is no automatic fix: the message says what is wanted.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
+from holdfast.catalog.api import Api
+from holdfast.catalog.api.since import since
 from holdfast.core.calls import Call, CallResult, LibraryName, LocalName
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
@@ -24,9 +27,19 @@ WITH_MODEL_FIRST = tuple(f"trl.{name}Trainer" for name in ("DPO", "KTO", "Reward
 """Others began with their config once."""
 CONFIGURES = ("Config", "Arguments")
 AUTO = "transformers.Auto"
+DATA: Final = ("train_dataset", "eval_dataset")
+"""What is data; of a list or a text as the first of them, the trainer's own check is reported as CMB103."""
+WITH_DATASETS: Final = tuple(f"trl.{name}Trainer" for name in ("SFT", "DPO", "KTO", "Reward", "GRPO", "RLOO"))
+PARSED: Final = {
+    "json.load": "what `json.load` gives; make a dataset of it: `Dataset.from_list(…)`",
+    **dict.fromkeys(
+        [f"pandas.{name}" for name in ("DataFrame", "read_csv", "read_json", "read_parquet")],
+        "a table of pandas; make a dataset of it: `Dataset.from_pandas(…)`",
+    ),
+}
 
 
-def check(job: Document) -> Iterator[Finding]:
+def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each part that is something else."""
     trainer = job.call("trainer")
     known = (
@@ -34,8 +47,9 @@ def check(job: Document) -> Iterator[Finding]:
     )
     if not trainer or not known or trainer.guard.because or trainer.guard.catches:
         return
+    takes_datasets = trainer.path in WITH_DATASETS and since(api, "trl", "1.10.0")
     for name, (at, value) in _given(trainer).items():
-        if fault := _fault(name, value):
+        if fault := _fault(name, value) or (takes_datasets and name in DATA and _fault_of_data(name, value)):
             key = f"{trainer.key}.{at}" if at == name else trainer.key
             yield Finding(key, f"`{name}` is {fault}", place=None if at == name else trainer.name_place)
 
@@ -50,7 +64,7 @@ def _given(trainer: Call) -> Mapping[str, tuple[str | int, Any]]:
         else ()
     )
     placed = {name: (at, trainer.positional[at]) for at, name in enumerate(names[: len(trainer.positional)])}
-    parts = ("model", "args", "processing_class", "callbacks", "formatting_func")
+    parts = ("model", "args", "processing_class", "callbacks", "formatting_func", *DATA)
     return placed | {name: (name, trainer.arguments[name]) for name in parts if name in trainer.arguments}
 
 
@@ -72,6 +86,13 @@ def _fault(name: str, value: Any) -> str:
     ):
         return f"a `{value.path.rpartition('.')[2]}`; it is a model, or the name of one, and comes before `args`"
     return ""
+
+
+def _fault_of_data(name: str, value: Any) -> str:
+    """Return the type of what is given as data; empty where it is a dataset, or may be one."""
+    if name == DATA[1] and isinstance(value, list | str):
+        return "rows that are not a dataset; make one of them: `Dataset.from_list(…)`, or `load_dataset(…)` of a file"
+    return PARSED.get(value.path, "") if isinstance(value, CallResult) else ""
 
 
 def _is_callback(value: Any) -> bool:
@@ -97,7 +118,7 @@ RULE = Rule(
     check=check,
     source=(
         "Tried with trl 1.16, transformers 5.23 and a tiny model: each bad example raises AttributeError or TypeError while the trainer is built, a "
-        "column's name as `formatting_func` when the rows are prepared."
+        "column's name as `formatting_func` when the rows are prepared. TypeError for rows that are no `Dataset`, and AttributeError for those of an evaluation."
     ),
     bad=(
         Case(script=SCRIPT.replace("args=args", 'args="out"'), at="trainer.args"),
@@ -106,7 +127,23 @@ RULE = Rule(
         Case(script=SCRIPT.replace("class=tokenizer", "class=AutoTokenizer"), at="trainer.processing_class"),
         Case(script=SCRIPT.replace("[stop]", "stop"), at="trainer.callbacks"),
         Case(script=SCRIPT.replace("callbacks=[stop]", 'formatting_func="text"'), at="trainer.formatting_func"),
+        Case(
+            script=SCRIPT.replace("=rows", '=json.load(open("rows.json"))').replace(
+                "from tr", "import json\nfrom tr", 1
+            ),
+            at="trainer.train_dataset",
+        ),
+        Case(
+            script=SCRIPT.replace("=rows", '=rows, eval_dataset=[{"text": "1 and 1 is 2"}]'), at="trainer.eval_dataset"
+        ),
     ),
-    good=(Case(script=SCRIPT), Case(script=SCRIPT.replace("[stop]", "None"))),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace("[stop]", "None")),
+        Case(
+            script=SCRIPT.replace("=rows", '=rows, eval_dataset=[{"text": "1 and 1 is 2"}]'), versions={"trl": "1.9.0"}
+        ),
+        Case(script=SCRIPT.replace("=rows", "=rows, eval_dataset={'first': rows}")),
+    ),
     kinds=PROGRAMS,
 )

@@ -2,7 +2,7 @@
 
 ## What it does
 Looks for `load_dataset("rows.jsonl")`, and for `load_dataset("json", "rows.jsonl")`: a file of data in the place of the dataset, or of its
-configuration.
+configuration; likewise for `--dataset_name` of TRL's commands.
 
 ## Why is this bad
 The first argument names a dataset of the Hub, a folder, or a format such as `json`; the second a configuration. A file is neither: the Hub is asked
@@ -20,7 +20,7 @@ from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
-LOAD = "datasets.load_dataset"
+LOAD, NAMED = "datasets.load_dataset", "train.dataset_name"
 FORMATS = {
     "json": "json",
     "jsonl": "json",
@@ -38,6 +38,8 @@ POSITION = 1
 def check(job: Document) -> Iterator[Finding]:
     """Object to each file that stands for a name."""
     for call in job.calls:
+        if call.path.startswith("trl "):
+            yield from _of_command(job, call)
         if call.path != LOAD or call.guard.because or call.guard.catches:
             continue
         path = call.positional[0] if call.positional else call.arguments.get("path")
@@ -49,6 +51,15 @@ def check(job: Document) -> Iterator[Finding]:
             yield _finding(call, config, found["kind"], every if "/" not in config else "and no configuration")
 
 
+def _of_command(job: Document, call: Call) -> Iterator[Finding]:
+    """Object to a file that a command of TRL's is to load by its name."""
+    name = job.get(NAMED, None)
+    if not call.open and isinstance(name, str) and FILE.fullmatch(name):
+        yield Finding(
+            NAMED, f"{name!r} is a file, and no dataset: name the folder that it is in, or a repository of the Hub"
+        )
+
+
 def _finding(call: Call, name: str, kind: str, what: str) -> Finding:
     meant = f'load_dataset("{FORMATS[kind]}", data_files="{name}")'
     return Finding(call.key, f"{name!r} is a file, {what}: write `{meant}`", place=call.name_place)
@@ -58,6 +69,7 @@ SCRIPT = """from datasets import load_dataset
 
 rows = load_dataset("json", data_files="rows.jsonl", split="train")
 """
+COMMAND = "trl sft --model_name_or_path acme/base --dataset_name ./rows.jsonl --output_dir out\n"
 
 RULE = Rule(
     code="DAT122",
@@ -72,9 +84,11 @@ RULE = Rule(
     bad=(
         Case(script=SCRIPT.replace('"json", data_files="rows.jsonl"', '"rows.jsonl"'), at="calls.0"),
         Case(script=SCRIPT.replace('"json", data_files="rows.jsonl"', '"json", "data/rows.json"'), at="calls.0"),
+        Case(command=COMMAND, at=NAMED),
     ),
     good=(
         Case(script=SCRIPT),
+        Case(command=COMMAND.replace("./rows.jsonl", "./rows")),
         Case(script=SCRIPT.replace('"json", data_files="rows.jsonl"', '"acme/chats", "v1"')),
         Case(script=SCRIPT.replace('"json", data_files="rows.jsonl"', '"acme/chats", data_files="rows.jsonl"')),
     ),

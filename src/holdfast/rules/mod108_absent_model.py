@@ -14,6 +14,7 @@ The nearest name that exists is another model than the one that is asked for, so
 
 from collections.abc import Iterator, Sequence
 
+from holdfast.catalog.models.chat_templates import ENDINGS
 from holdfast.catalog.references import clearly_nearest, finding, found_references, once, renaming, some_of
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
@@ -27,7 +28,8 @@ def check(job: Document, models: Sequence[Lookup[ModelFacts]]) -> Iterator[Findi
     for seen in models:
         if seen.mention.local and seen.mention.certain and seen.found is not None and seen.found.files is None:
             doubt = f", {seen.doubt}" if seen.doubt else ""
-            fault = f"there is no folder `{seen.mention.name}`{doubt}"
+            kind = "file" if seen.mention.name.endswith(ENDINGS) else "folder"
+            fault = f"there is no {kind} `{seen.mention.name}`{doubt}"
             yield finding(seen.mention, fault, severity=Severity.WARNING if doubt else None)
     hints = {seen.mention.name: seen.hint for seen in models}
     for mention, model in once(found_references(job, models, own_token=True)):

@@ -15,6 +15,7 @@ There is no automatic fix. Give the trainer a `peft_config`, freeze some of the 
 import re
 from collections.abc import Iterator
 
+from holdfast.catalog.calls.nesting import equally_deep
 from holdfast.catalog.models.base_models import LOADER
 from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document
@@ -39,7 +40,7 @@ def check(job: Document) -> Iterator[Finding]:
     if (
         loader is None
         or frozen is None
-        or not _beside(job.text, loader, frozen)
+        or not equally_deep(job.text, loader, frozen)
         or trainer.arguments.get("peft_config") is not None
         or _may_adapt(job)
     ):
@@ -71,14 +72,6 @@ def _frozen(job: Document, model: CallResult) -> Call | None:
         if call.name in ("parameters", "named_parameters") and call.place.line in loops:
             return call
     return None
-
-
-def _beside(text: str, loader: Call, frozen: Call) -> bool:
-    """True if the weights are surely frozen where the model is loaded: under no condition of their own."""
-    lines = ["", *text.splitlines()]
-    at = [call.place.line for call in (loader, frozen) if call.place.line and not call.place.cell]
-    indents = [len(lines[line]) - len(lines[line].lstrip()) for line in at if line < len(lines)]
-    return not frozen.guard.because and len(indents) == 2 and indents[0] == indents[1]  # noqa: PLR2004 - the two calls
 
 
 def _may_adapt(job: Document) -> bool:

@@ -4,6 +4,7 @@ Covered: the files of a folder, what the small ones say, and of the weights in s
 Not covered: weights in other formats, of which only the names are told; the Hub, which `adapters.hub` asks.
 """
 
+import json
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import replace
@@ -14,11 +15,15 @@ from holdfast.adapters.local.model_files import INDEX, WHOLE, model_of, wanted
 from holdfast.adapters.local.weights import Tensor, read_header
 from holdfast.catalog.builtin import BUILTIN, builtin_model, builtin_tensors
 from holdfast.catalog.hub.repositories import may_be_repository
+from holdfast.catalog.models.chat_templates import ENDINGS
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import ModelFacts
 from holdfast.core.job import Model as BaseModel
 
 TEMPLATES: Final = "additional_chat_templates"
+VOCABULARY: Final = "tokenizer.json"
+BESIDE_VOCABULARY: Final = ("added_tokens.json", "special_tokens_map.json", "tokenizer_config.json")
+"""Files that name tokens which are added when the tokenizer is loaded."""
 LARGEST: Final = 64_000_000
 """In bytes; a longer file is none of those that say something of a model."""
 
@@ -47,13 +52,15 @@ class LocalModels:
         """Return the facts about the folder of a model, an adapter or a tokenizer; None where the name is one of the Hub's.
 
         Args:
-            name: As a job writes it. Of a path that nobody can mistake for a Hub id, and that is not there, no files are told.
+            name: As a job writes it, of a chat template too. Of a path that nobody can mistake for a Hub id, and that is not there, no files are told.
         """
         if made := builtin_model(name):
             return made
         path = self._path(name)
         if _is_folder(path):
             return read_model(path)
+        if name.endswith(ENDINGS) and path.is_file():
+            return ModelFacts(files=frozenset({path.name}), chat_template=_read(path))
         return ModelFacts(files=None) if not may_be_repository(name) or name.startswith(BUILTIN) else None
 
     def tensors(self, name: str) -> frozenset[str]:
@@ -66,6 +73,19 @@ class LocalModels:
             return made
         path = self._path(name)
         return read_tensors(path, _names(path) if _is_folder(path) else ())
+
+    def absent_tokens(self, name: str, tokens: Collection[str]) -> frozenset[str]:
+        """Return those of some tokens that the vocabulary in a model's folder surely lacks: no file of it spells them.
+
+        Raises:
+            SourceError: The folder has no vocabulary that can be read.
+        """
+        path = self._path(name)
+        vocabulary = _read(path / VOCABULARY) if _is_folder(path) else None
+        if vocabulary is None:
+            raise SourceError(f"it has no {VOCABULARY}", where=name, fix="save the tokenizer as a fast one")
+        texts = [vocabulary, *filter(None, (_read(path / each) for each in BESIDE_VOCABULARY))]
+        return frozenset(token for token in tokens if not any(_spells(text, token) for text in texts))
 
     def _path(self, name: str) -> Path:
         try:
@@ -125,6 +145,11 @@ def _is_folder(path: Path) -> bool:
         return path.is_dir()
     except OSError:  # of a name that no file system would take
         return False
+
+
+def _spells(text: str, token: str) -> bool:
+    """True if a JSON text holds a token as a string, in either spelling of what is not ASCII."""
+    return any(json.dumps(token, ensure_ascii=each) in text for each in (True, False))
 
 
 def _names(folder: Path) -> frozenset[str]:

@@ -4,7 +4,7 @@ Covered: folders and files under the working directory or beside the script, as 
 Not covered: caches of the Hub; folders of which single files are named.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,10 +56,10 @@ class LocalFolders:
             return "on this machine; it may be where the job runs"
         if len(self._folders) != 1:
             return "neither in the working directory nor beside the script"
-        first = name.partition("/")[0]
+        first, inside, _ = name.partition("/")
         return (
             ""
-            if is_path(name) or mention.read or _lies_in(self._folders[0], first)
+            if not inside or is_path(name) or mention.read or _lies_in(self._folders[0], first)
             else f"nor is there a folder `{first}`"
         )
 
@@ -99,6 +99,15 @@ class LocalFolders:
         """
         models = self._models(mention.name)
         return models.tensors(mention.name) if models else None
+
+    def absent_tokens(self, mention: Reference, tokens: Collection[str]) -> frozenset[str] | None:
+        """Return those of some tokens that the vocabulary of a model here surely lacks; None where it is not here.
+
+        Raises:
+            SourceError: Its vocabulary cannot be read.
+        """
+        models = self._models(mention.name)
+        return models.absent_tokens(mention.name, tokens) if models else None
 
     def _models(self, name: str) -> "LocalModels | None":
         """The models of the folder that has one of this name; None where none has."""

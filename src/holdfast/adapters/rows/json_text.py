@@ -18,7 +18,19 @@ from holdfast.adapters.rows.sources import ByteSource
 
 Layout = Literal["lines", "array", "values"]
 BOM: Final = codecs.BOM_UTF8
-DECODER: Final = json.JSONDecoder()
+
+
+class _RowDecoder(json.JSONDecoder):
+    """Decodes rows; what is nested too deeply for Python is an error like any other."""
+
+    def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
+        try:
+            return super().raw_decode(s, idx)
+        except RecursionError:
+            raise JSONDecodeError("it is nested too deeply", s, idx) from None
+
+
+DECODER: Final = _RowDecoder()
 
 
 class DuplicateKeyError(ValueError):
@@ -33,7 +45,7 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-STRICT: Final = json.JSONDecoder(object_pairs_hook=_without_twins)
+STRICT: Final = _RowDecoder(object_pairs_hook=_without_twins)
 NO_ROW: Final = 'a row is an object such as {{"text": …}}, not {!r:.40}'
 # Memory that reading one array or one line takes, by its size. Tried with datasets 5.2: 300 MB of chat rows in an array took
 # 2.35 GB, a line of 300 MB 2.05 GB.
@@ -81,7 +93,7 @@ def layout_of(beginning: bytes) -> Layout:
 def _is_json(line: bytes) -> bool:
     try:
         json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 

@@ -18,6 +18,7 @@ from holdfast.core.text import TextEdit
 if TYPE_CHECKING:
     from holdfast.core.job import Job  # for the type alone: pydantic takes a third of a script's check
 
+UTF8: Final = "save the file as UTF-8 text; or name another, if it is not a text file"
 KNOWN: Final = "name a job file (.yaml), a script (.py), a notebook (.ipynb) or a shell script (.sh)"
 PROGRAMS: Final = (".py", ".ipynb", ".sh", ".bash", ".slurm", ".sbatch", ".mk")
 """Suffixes of what is no job file."""
@@ -135,9 +136,11 @@ def read_text(path: str) -> str:
     except FileNotFoundError:
         raise UsageError(f"no such file: {path}", where=str(Path.cwd()), fix=_meant_file(path)) from None
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path} is no {error.encoding} text: {error.reason}", where=path, fix=KNOWN) from error
+        raise UsageError(
+            f"{path} is not {error.encoding.upper()} text: {error.reason}", where=path, fix=UTF8
+        ) from error
     except SyntaxError as error:  # what a script says of its own encoding
-        raise UsageError(f"{path} cannot be read: {error.msg}", where=path, fix=KNOWN) from error
+        raise UsageError(f"{path} cannot be read: {error.msg}", where=path, fix=UTF8) from error
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", where=path, fix=KNOWN) from error
 

@@ -19,7 +19,7 @@ from holdfast.core.valid_job import ValidPart, valid_part
 
 TOP_KEY: Final = re.compile(r"""^["']?(\w+)["']?[ \t]*:""", re.MULTILINE)
 PARTS: Final = ("method", "model", "dataset", "train", "peft", "quantization")
-LEFT_OUT: Final = ("an anchor or alias", "tag `")
+LEFT_OUT: Final = ("anchors and aliases", "tag `")
 """How the objections begin to YAML that other programs read."""
 
 

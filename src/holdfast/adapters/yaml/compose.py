@@ -123,7 +123,9 @@ class _Composer:
         roots: list[Node] = []
         for event in self.events:
             if isinstance(event, DocumentStartEvent) and roots:
-                self.object_to(event.start_mark.index, "a second document", "keep one job a file: take the `---` away")
+                self.object_to(
+                    event.start_mark.index, "a second document in one file", "write one job per file: remove the `---`"
+                )
             elif isinstance(event, NodeEvent):
                 roots.append(self.node(event, depth=0))
         return roots[0] if roots else None
@@ -132,9 +134,13 @@ class _Composer:
         """Return the node that begins with an event."""
         start, end = event.start_mark.index, event.end_mark.index
         if isinstance(event, AliasEvent) or (isinstance(event, NodeEvent) and event.anchor):
-            self.object_to(start, "an anchor or alias", "write the value out, where it counts")
+            self.object_to(
+                start, "anchors and aliases are not allowed in a job file", "write the value itself in each place"
+            )
         elif isinstance(event, (ScalarEvent, CollectionStartEvent)) and event.tag:
-            self.object_to(start, f"tag `{event.tag}`", "take the tag away; text can be put in quotes")
+            self.object_to(
+                start, f"tag `{event.tag}` is not allowed in a job file", "remove the tag; put text in quotes"
+            )
         if isinstance(event, CollectionStartEvent):
             return self.branch(event, depth)
         if not isinstance(event, ScalarEvent):
@@ -165,10 +171,10 @@ class _Composer:
         """Return a key, which must be text, and must not be there yet."""
         key = self.node(event, depth + 1)
         if not isinstance(key, Leaf) or not isinstance(key.value, str):
-            self.object_to(key.start, "a key that is no text", "put it in quotes")
+            self.object_to(key.start, "a key that is not text", "put it in quotes")
             return Leaf(key.start, key.end, self.text[key.start : key.end])
         if key.value in others:
-            self.object_to(key.start, f"key `{key.value}` stands here for the second time", "keep one of the two")
+            self.object_to(key.start, f"key `{key.value}` is given twice", "keep one of the two")
         return key
 
     def under(self, key: Leaf, node: Node) -> Node:

@@ -22,8 +22,13 @@ def runs(*, runs: PathName | None = None) -> RunsResult:
     >>> import holdfast
     >>> [run["stage"] for run in holdfast.runs()["runs"]]  # doctest: +SKIP
     ['succeeded', 'running']
+
+    Raises:
+        UsageError: `runs` names no folder.
     """
     base = runs_folder(runs)
+    if runs is not None and not base.is_dir():
+        raise UsageError(f"no such folder: {runs}", where="--runs", fix="name the folder that holds the runs")
     ledger = Ledger(base)
     states = {name: fold(ledger.outline(name)) for name in ledger.runs()}
     found = [run_result(name, state, supervised=is_supervised(base / name)) for name, state in states.items()]

@@ -18,11 +18,10 @@ from holdfast.app.run.runs import Run
 from holdfast.cli.terminal.ctrl_c import CtrlCQuestion
 from holdfast.cli.terminal.live import LiveView
 from holdfast.cli.text.answers import render_check
+from holdfast.cli.usage import INTERRUPTED
 from holdfast.core.event import Event, RunState
 from holdfast.ports import Order
 from holdfast.results.check import CheckResult
-
-INTERRUPTED = 130
 
 
 class RunDisplay:

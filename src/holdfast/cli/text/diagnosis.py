@@ -46,7 +46,7 @@ def _lines(result: DiagnoseResult) -> Iterator[str]:
         elif result.verdict == "healthy":
             yield from _reassurance(cause)
         else:
-            yield from _cause(cause)
+            yield from _cause(cause, knows_job=result.job is not None)
 
 
 def _healthy(result: DiagnoseResult, read: str) -> Iterator[str]:
@@ -91,13 +91,14 @@ def _reassurance(cause: ReportedCause) -> Iterator[str]:
     yield _paragraph("why", cause.cause)
 
 
-def _cause(cause: ReportedCause) -> Iterator[str]:
+def _cause(cause: ReportedCause, *, knows_job: bool) -> Iterator[str]:
     yield _named(cause, fg="red")
     yield from _evidence(cause.evidence[:SHOWN])
     yield ""
     yield _paragraph("why", cause.cause)
     yield _paragraph("fix", cause.fix)
-    edits = cause.remedy or ()
+    # A log alone does not show whether a setting is there that an edit removes.
+    edits = [each for each in cause.remedy or () if knows_job or each.action != "remove" or each.before is not None]
     yield from (f"  {style('edit', fg='green')} {_edit(remedy)}" for remedy in edits)
     change = "the fix" if not edits else "this edit" if len(edits) == 1 else "these edits"
     yield f"  {style('retry', dim=True)} {RETRY[cause.retry].format(change=change)}"

@@ -150,7 +150,9 @@ def _outcome(result: InspectResult) -> Iterator[str]:
     not_ready = _not_ready(result)
     told = [style(", ".join(counts), fg=colour)] if counts else []
     told += [style(not_ready, fg="red" if result.method else "yellow")] if not_ready else []
-    yield "; ".join(told) or style("No row problems found", fg="green")
+    told = told or [style("No row problems found", fg="green")]
+    told += [style("tokens not counted", fg="yellow")] if result.untold else []
+    yield "; ".join(told)
 
 
 def _not_ready(result: InspectResult) -> str:

@@ -40,7 +40,12 @@ def _lines(result: RehearseResult) -> Iterator[str]:
     if passed and result.isolated:
         yield "nothing failed: neither data, model nor code is to blame"
     verdict = style("pass", fg="green", bold=True) if passed else style("fail", fg="red", bold=True)
-    yield f"{verdict}: {result.path}, rehearsed in {result.elapsed_s:.1f} s"
+    only = (
+        ""
+        if any(each.status == "pass" for each in result.stages[1:]) or not passed
+        else ", but only `import` was rehearsed"
+    )
+    yield f"{verdict}: {result.path}, rehearsed in {result.elapsed_s:.1f} s{only}"
 
 
 def _stages(stages: Sequence[ReportedStage]) -> Iterator[str]:

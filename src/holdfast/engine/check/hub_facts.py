@@ -38,9 +38,12 @@ OF_THE_WHOLE: Final[Mapping[str, frozenset[Role]]] = {
     "columns": frozenset({"dataset"}),
     "model": frozenset({"model"}),
     "tensors": frozenset({"model"}),
+    "absent_tokens": frozenset({"model"}),
 }
 """Facts that are no list, each with the roles that it is about: of a job that names nothing of the kind nothing is to be said."""
 ACCOUNT: Final = "account"
+OUTPUT: Final = "train.output_dir"
+TOKENS: Final = ("train.eos_token", "train.pad_token")
 FOLDERS: Final = frozenset[Role]({"dataset", "model", "adapter", "tokenizer"})
 """What may lie in a folder of this machine."""
 NOTHING: Final = "the job names nothing of the Hub"
@@ -183,6 +186,31 @@ class HubFacts:
         if found is None and base.local:
             raise _absent(base)
         return self._places.hub.tensors(base) if found is None else found
+
+    @property
+    def absent_tokens(self) -> frozenset[str]:
+        """Tokens that the job names for the trainer, and that the vocabulary of the base model lacks, if only one is named."""
+        named = {value for key in TOKENS if isinstance(value := self._asked.get(key, None), str)}
+        if not named:
+            return frozenset()
+        base = self._only("model")
+        found = self._places.here.absent_tokens(base, named)
+        if found is None and base.local:
+            raise _absent(base)
+        if found is None:
+            raise SourceError("the vocabulary of a model on the Hub is not read", where=base.name, fix="nothing to do")
+        return found
+
+    @property
+    def has_checkpoint(self) -> bool:
+        """Whether a checkpoint lies in the job's output folder here."""
+        folder = self._asked.get(OUTPUT, None)
+        if not isinstance(folder, str):
+            raise SourceError("which folder it saves into is not known", where=self._asked.path, fix="nothing to do")
+        mention = Reference(role="file", name=f"{folder}/checkpoint-*/*", key=OUTPUT, local=True)
+        if because := self._places.here.elsewhere(mention):
+            raise SourceError(because, where=OUTPUT, fix="check the file from the folder that it is started in")
+        return self._places.here.has_all(mention)
 
     def _all_of(self, role: Role) -> Iterator[Reference]:
         """Yield everything of a role that the job names, what it hides last."""

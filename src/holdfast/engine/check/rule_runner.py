@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Literal
 
 from holdfast.core.document import ABSENT, Document, Unknown
-from holdfast.core.finding import Finding, Fix, MissingFactError, Rule, Severity, Skip
+from holdfast.core.finding import BETWEEN_REASONS, Finding, Fix, MissingFactError, Rule, Severity, Skip
 from holdfast.core.hidden import hidden_in, track_reads, track_settings
 
 BROKEN: Final = "the rule itself broke, which is a bug of holdfast's to report"
@@ -105,7 +105,7 @@ def _ask(
     given = {name: facts.get(name, MissingFact("it was not looked up")) for name in sorted(rule.needs)}
     lacking = {name: fact.because for name, fact in given.items() if isinstance(fact, MissingFact)}
     if lacking:
-        yield Skip(rule, tuple(lacking), "; ".join(dict.fromkeys(lacking.values())))
+        yield Skip(rule, tuple(lacking), BETWEEN_REASONS.join(dict.fromkeys(lacking.values())))
         return
     silent = True
     try:

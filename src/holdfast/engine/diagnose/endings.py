@@ -72,7 +72,7 @@ def read_ending(told: str) -> EndingFact:
         code = int(number)
     except ValueError:
         raise UsageError(
-            "is no exit code, no signal and no state of a scheduler",
+            f"`{told}` is not an exit code, a signal or a scheduler's state",
             where=f"--ended {told}",
             fix="give a number such as 1, 137 or -9, a name such as SIGTERM, or a state such as TIMEOUT or OUT_OF_MEMORY",
         ) from None

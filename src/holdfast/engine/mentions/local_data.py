@@ -4,6 +4,7 @@ Source: the signatures of datasets 5.2; `tests/test_training_data.py` compares t
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from holdfast.catalog.hub.repositories import FILE, may_be_repository
@@ -14,6 +15,8 @@ from holdfast.engine.mentions.given import ArgumentLookup
 from holdfast.engine.mentions.names import split_of, texts_in
 from holdfast.engine.mentions.table import BUILDERS, FUNCTIONS
 
+COMMAND: Final = "trl "
+NAME: Final = "dataset_name"
 LOAD: Final = "datasets.load_dataset"
 FROM_FILES: Final[Mapping[str, str]] = {
     f"datasets.Dataset.from_{builder}": builder for builder in ("json", "csv", "parquet", "text")
@@ -57,6 +60,8 @@ def local_data(document: Document) -> Iterator[Reference]:
             yield from _loaded(ArgumentLookup(document, call, FUNCTIONS[LOAD].positions))
         elif call.path in FROM_FILES:
             yield from _read(ArgumentLookup(document, call, (FILES,)), FILES, FROM_FILES[call.path])
+        elif call.path.startswith(COMMAND) and not call.open:
+            yield from _named(ArgumentLookup(document, call))
         elif call.path in FROM_DISK:
             yield from _read(ArgumentLookup(document, call, (FROM_DISK[call.path],)), FROM_DISK[call.path], SAVED)
 
@@ -68,6 +73,14 @@ def _loaded(given: ArgumentLookup) -> Iterator[Reference]:
         yield from _read(given, "data_files", str(name))
     elif isinstance(name, str) and _is_folder(name) and given.value("data_files") is None and inside in (None, ""):
         yield from _read(given, "path", A_FOLDER)
+
+
+def _named(given: ArgumentLookup) -> Iterator[Reference]:
+    """Yield the folder that a command of TRL's reads: it loads what is named, and takes one split of it."""
+    name, split = given.value(NAME), given.value("dataset_train_split")
+    if isinstance(name, str) and _is_folder(name) and given.value("dataset_config") is None:
+        asked = TRAIN if split is None else split
+        yield from (replace(each, split=split_of(asked)) for each in _read(given, NAME, A_FOLDER))
 
 
 def _is_folder(name: str) -> bool:
@@ -98,6 +111,8 @@ def _read(given: ArgumentLookup, argument: str, reader: str) -> Iterator[Referen
 
 def _options(call: Call) -> tuple[str, ...]:
     """Return the arguments that change what is read, or may; without a name, that others may be among them."""
+    if call.path.startswith(COMMAND):
+        return ()
     return (*(name for name in call.arguments if name not in HARMLESS), *("**",) * call.open)
 
 

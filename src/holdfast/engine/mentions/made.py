@@ -96,10 +96,11 @@ def _plain(name: str) -> str:
 
 
 def _repeated(text: str) -> frozenset[str]:
-    """Return the words that stand in commands more than once, in whatever company."""
+    """Return the words that stand in commands more than once, in whatever company but that of a flag's name."""
     words = text.replace("=", " ").replace('"', " ").replace("'", " ").split()
+    given = " ".join(word for word in words if not word.startswith("--"))
     lasts = [_plain(word).rpartition("/")[2] for word in words]
-    return frozenset(last for last in lasts if last and text.count(last) > 1)
+    return frozenset(last for last in lasts if last and given.count(last) > 1)
 
 
 def _sources(document: Document) -> Iterable[str]:

@@ -317,7 +317,7 @@ def _result(stage: StageName, whole: PartResult, failures: Sequence[Failure], im
 def _skip_reason(stage: StageName, whole: PartResult, failures: Sequence[Failure]) -> str:
     """Return why nothing of a stage was gone through."""
     raised = [each for each in failures if each.part == "whole"]
-    if raised and _before(raised[0].stage, stage):
+    if raised and (_before(raised[0].stage, stage) or not whole.facts("trains")):
         return f"the script failed at `{raised[0].stage}`"
     if raised and raised[0].stage == RESUMED_STAGE and whole.facts("trains") and not whole.happened("step"):
         return "the script failed at `resume`, before its first step"

@@ -13,7 +13,7 @@ from typing import Final
 
 from holdfast.catalog.api import FOLDER, packages, released
 from holdfast.core.requirement import ProjectRequirements, Requirement
-from holdfast.core.text import Place
+from holdfast.core.text import NOWHERE
 from holdfast.core.versions import admits
 from holdfast.engine.resolve.releases import OUTSIDE
 from holdfast.engine.resolve.resolution import Resolution, constraints_of
@@ -21,7 +21,6 @@ from holdfast.engine.resolve.resolver_input import ResolverInput
 from holdfast.engine.resolve.search import SearchLimitError
 
 GIT: Final = "git+"
-NOWHERE: Final = Place("")
 FIXED: Final = re.compile(r"[0-9a-f]{7,40}|v?\d[\w.]*|refs/.*")
 """What a repository's address names that stays the same: a commit or a tag."""
 

@@ -5,10 +5,9 @@ from functools import lru_cache
 from typing import Final
 
 from holdfast.core.requirement import ProjectRequirements, Requirement
-from holdfast.core.text import Place
+from holdfast.core.text import NOWHERE
 from holdfast.engine.resolve import Resolution, resolve
 
-NOWHERE: Final = Place("")
 REMEMBERED: Final = 256
 """Of a folder's scripts rarely so many declare different things."""
 

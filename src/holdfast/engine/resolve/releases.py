@@ -14,12 +14,11 @@ from typing import Final, NamedTuple
 
 from holdfast.catalog.api.history import History, at, run_of
 from holdfast.core.requirement import RequirementProblem, parse_requirement
-from holdfast.core.text import Place
+from holdfast.core.text import NOWHERE
 from holdfast.core.versions import admits, admits_older, counts, normalized
 
 Choices = int
 OUTSIDE: Final[Choices] = 1
-NOWHERE: Final = Place("")
 LINUX: Final = {
     "os_name": "posix",
     "sys_platform": "linux",

@@ -1,0 +1,92 @@
+"""An `eos_token` or `pad_token` that the tokenizer does not have.
+
+## What it does
+Looks for the `eos_token` and the `pad_token` of a trainer's config in the files of the model's tokenizer, where they are on this machine.
+
+## Why is this bad
+The trainer raises ValueError after the model was loaded: `The specified eos_token is not found in the vocabulary`. A token of another model's family
+is the usual cause: `<|im_end|>` is Qwen's, `<|eot_id|>` is Llama's.
+
+## Fix safety
+There is no automatic fix. Name a token that the tokenizer has, or leave the argument out.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.api.since import since
+from holdfast.catalog.models.base_models import base_of, uses_own_tokenizer
+from holdfast.core.document import Document
+from holdfast.core.facts import ModelFacts
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+
+COMPARED: Final[Mapping[str, Mapping[str, str]]] = {
+    "eos_token": {"sft": "0.17.0", "reward": "0.24.0"},
+    "pad_token": {"sft": "0.16.1", "reward": "0.24.0", "dpo": "0.24.0"},
+}
+"""The release from which on a method's trainer looks for a token in the vocabulary."""
+REPLACED = ("train.chat_template_path", "trainer.data_collator")
+"""What adds tokens before the trainer looks for that of padding, or pads by itself."""
+
+
+def check(job: Document, api: Api, model: ModelFacts, absent_tokens: frozenset[str]) -> Iterator[Finding]:
+    """Object to each token that is not in the vocabulary."""
+    base, method = base_of(job, model), job.get("method", None)
+    if base is None or not isinstance(method, str) or not uses_own_tokenizer(job, base):
+        return
+    for name, first in COMPARED.items():
+        token = job.get(f"train.{name}", None)
+        if (
+            not isinstance(token, str)
+            or token not in absent_tokens
+            or method not in first
+            or not since(api, "trl", first[method])
+        ):
+            continue
+        if name == "eos_token" or not any(job.get(key, None) for key in REPLACED):
+            yield Finding(
+                f"train.{name}",
+                f"the tokenizer of `{base.name}` has no token {token!r}, and the trainer raises ValueError",
+            )
+
+
+JOB = """
+method: sft
+model: ./base
+dataset: trl-lib/Capybara
+train: {eos_token: <|im_end|>}
+"""
+SCRIPT = """from trl import DPOConfig, DPOTrainer
+
+args = DPOConfig(output_dir="out", pad_token="<pad>")
+trainer = DPOTrainer(model="./base", args=args, train_dataset=rows)
+"""
+
+
+def _facts(*absent: str) -> dict[str, object]:
+    files = frozenset({"config.json", "model.safetensors", "tokenizer.json"})
+    return {"model": ModelFacts(files=files), "absent_tokens": frozenset(absent)}
+
+
+RULE = Rule(
+    code="MOD137",
+    name="absent-token",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "trl 1.16, the `__init__` of `SFTTrainer`, `RewardTrainer` and `DPOTrainer`, and their messages since 0.16.1. Tried with trl 1.16 and a tiny "
+        "model: ValueError for a token that `tokenizer.json` does not have; one that it has is taken."
+    ),
+    bad=(
+        Case(job=JOB, facts=_facts("<|im_end|>"), at="train.eos_token"),
+        Case(script=SCRIPT, facts=_facts("<pad>"), at="train.pad_token"),
+    ),
+    good=(
+        Case(job=JOB, facts=_facts()),
+        Case(job=JOB.replace("{eos", "{chat_template_path: other, pad"), facts=_facts("<|im_end|>")),
+        Case(script=SCRIPT.replace("train_d", "processing_class=tokenizer, train_d"), facts=_facts("<pad>")),
+    ),
+    kinds=ANY_KIND,
+)

@@ -1,0 +1,78 @@
+"""Resuming from the last checkpoint of a folder that has none.
+
+## What it does
+Looks for `trainer.train(resume_from_checkpoint=True)`, under no condition, and whether `output_dir` has a checkpoint on this machine.
+
+## Why is this bad
+`True` stands for the last checkpoint in `output_dir`. The trainer raises ValueError where there is none: `No valid checkpoint found in output directory`.
+The first start of a run is the usual case. It is a warning, since the script may run where there is one.
+
+## Fix safety
+There is no automatic fix. To resume only where there is something to resume, give it `get_last_checkpoint(args.output_dir)` of
+`transformers.trainer_utils`, which is None for a folder without checkpoints; the folder has to be there.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from holdfast.catalog.calls.nesting import equally_deep
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+NAME, STRATEGY, OUTPUT = "resume_from_checkpoint", "train.save_strategy", "train.output_dir"
+PACKAGES: Final = ("trl", "transformers")
+
+
+def check(job: Document, has_checkpoint: bool) -> Iterator[Finding]:  # noqa: FBT001 - the engine hands facts by name
+    """Warn of a resume from nothing."""
+    trainer = job.call("trainer")
+    starts = [call for call in job.calls if call.name == "train" and "Trainer" in call.path]
+    if trainer is None or trainer.package not in PACKAGES or trainer.own or len(starts) != 1 or has_checkpoint:
+        return
+    start = starts[0]
+    key = f"{start.key}.{NAME}"
+    if job.get(STRATEGY, None) == "no" or start.guard.holds("ValueError") or not equally_deep(job.text, trainer, start):
+        return
+    if job.get(key, start.positional[0] if start.positional else None) is True:
+        fault = f"`{job.get(OUTPUT, None)}` has no checkpoint here: the trainer raises ValueError where there is none to resume from"
+        yield Finding(key, fault, place=None if NAME in start.arguments else start.name_place)
+
+
+SCRIPT = """from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", save_steps=100)
+trainer = SFTTrainer("Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+trainer.train(resume_from_checkpoint=True)
+"""
+NONE, SOME = {"has_checkpoint": False}, {"has_checkpoint": True}
+FIRST = """if resuming:
+    trainer.train(resume_from_checkpoint=True)
+"""
+
+RULE = Rule(
+    code="RSM107",
+    name="nothing-to-resume",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source=(
+        "Tried with transformers 5.23 and trl 1.16: ValueError where `output_dir` is not there, and where it is empty; `resume_from_checkpoint=True` of "
+        "the config alone is ignored."
+    ),
+    kinds=PROGRAMS,
+    bad=(
+        Case(script=SCRIPT, facts=NONE, at="calls.2.resume_from_checkpoint"),
+        Case(
+            script=SCRIPT.replace("resume_from_checkpoint=True", "True"),
+            facts=NONE,
+            at="calls.2.resume_from_checkpoint",
+        ),
+    ),
+    good=(
+        Case(script=SCRIPT, facts=SOME),
+        Case(script=SCRIPT.replace("=True", "=last"), facts=NONE),
+        Case(script=SCRIPT.replace("trainer.train(resume_from_checkpoint=True)\n", FIRST), facts=NONE),
+        Case(script=SCRIPT.replace("trainer.train(", "trainer.train()\ntrainer.train("), facts=NONE),
+        Case(script=SCRIPT.replace("save_steps=100", 'save_strategy="no"'), facts=NONE),
+    ),
+)

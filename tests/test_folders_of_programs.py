@@ -1,0 +1,94 @@
+"""What lies in the folders that a program names on this machine is what `check` says of it: checkpoints, and a tokenizer's words."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import holdfast
+
+SCRIPT = """# /// script
+# dependencies = ["trl==1.16.0", "transformers==5.23.0"]
+# ///
+from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", save_steps=100, eos_token="<|im_end|>")
+trainer = SFTTrainer("./base", args=args, train_dataset=rows)
+trainer.train(resume_from_checkpoint=True)
+"""
+
+
+def codes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    (folder / "train.py").write_text(SCRIPT)
+    monkeypatch.chdir(folder)
+    found = holdfast.check("train.py", offline=True, cache=False)
+    return {finding["code"] for finding in found["targets"][0]["findings"]}
+
+
+def test_a_folder_without_checkpoints_has_nothing_to_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither where it is not there, nor where it is empty; one checkpoint is enough."""
+    assert "RSM107" in codes(tmp_path, monkeypatch)
+    (tmp_path / "out").mkdir()
+    assert "RSM107" in codes(tmp_path, monkeypatch)
+    (tmp_path / "out" / "checkpoint-100").mkdir()
+    (tmp_path / "out" / "checkpoint-100" / "trainer_state.json").write_text("{}")
+    assert "RSM107" not in codes(tmp_path, monkeypatch)
+
+
+def test_a_token_that_the_tokenizer_lacks_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not where its file has the token, nor where there is no such file to read."""
+    base = tmp_path / "base"
+    base.mkdir()
+    (base / "config.json").write_text(json.dumps({"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"]}))
+    assert "MOD137" not in codes(tmp_path, monkeypatch)
+    (base / "tokenizer.json").write_text(json.dumps({"added_tokens": [{"id": 0, "content": "<|im_end|>"}]}))
+    assert "MOD137" not in codes(tmp_path, monkeypatch)
+    (base / "tokenizer.json").write_text(json.dumps({"added_tokens": [{"id": 0, "content": "</s>"}]}))
+    assert "MOD137" in codes(tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ("trl dpo --dataset_name ./data", "DAT101"),
+        ("trl sft --dataset_name ./data", ""),
+        ("trl sft --dataset_name ./data --dataset_train_split tst", "DAT123"),
+        ("trl sft --dataset_name ./none", "DAT123"),
+        ("trl sft --dataset_name ./data/rows.jsonl", "DAT122"),
+    ],
+)
+def test_the_folder_that_a_command_trains_on_is_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, code: str
+) -> None:
+    """Its columns, its splits, and whether it is there."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "rows.jsonl").write_text('{"text": "1 plus 1 is 2"}\n' * 4)
+    monkeypatch.chdir(tmp_path)
+    line = f"{words} --model_name_or_path acme/base --output_dir out"
+    found = holdfast.check(arguments=line.split(), offline=True)
+    assert {each["code"] for each in found["targets"][0]["findings"]} == {code} - {""}
+
+
+TEMPLATED = """# /// script
+# dependencies = ["trl==1.16.0", "transformers==5.23.0"]
+# ///
+from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", chat_template_path="{path}")
+trainer = SFTTrainer("acme/base", args=args, train_dataset=rows)
+"""
+
+
+def test_a_chat_template_that_is_not_there_is_reported_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a file where its name is a template's, else as a folder; one that is there is not."""
+    (tmp_path / "here.jinja").write_text("{{ messages }}")
+    monkeypatch.chdir(tmp_path)
+    found: dict[str, list[str]] = {}
+    for path in ("here.jinja", "gone.jinja", "./gone"):
+        (tmp_path / "train.py").write_text(TEMPLATED.format(path=path))
+        told = holdfast.check("train.py", offline=True, cache=False)["targets"][0]["findings"]
+        found[path] = [each["message"] for each in told if each["code"] == "MOD108"]
+
+    assert found["here.jinja"] == []
+    assert found["gone.jinja"] == ["there is no file `gone.jinja`"]
+    assert found["./gone"] == ["there is no folder `./gone`"]
