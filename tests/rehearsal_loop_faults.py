@@ -124,6 +124,12 @@ for batch in loader:
 ema.save_pretrained("out/loop")
 tokenizer.save_pretrained("out/loop")
 """
+FROZEN_ADAPTER = """
+for name, each in model.named_parameters():
+    each.requires_grad = "lora" not in name
+optimizer = torch.optim.AdamW([each for each in model.parameters() if each.requires_grad], lr=1e-4)
+"""
+ALL_SAVED = 'lora_all = LoraConfig(task_type="CAUSAL_LM", target_modules=["q_proj"], modules_to_save=["embed_tokens", "lm_head"])\n'
 MASK_ONCE = 'count = globals().get("count", 0) + 1\n    if count == 2: batch["labels"][:] = -100'
 
 
@@ -149,6 +155,7 @@ BAD: tuple[Job, ...] = (
     loop("loop-warmed-up-never", WHOLE + ADAM + WARMED.format(10), "step/lr-too-low-flat"),
     loop("loop-detached", WHOLE + ADAM, UNCHANGED, back="loss.detach().backward()"),
     loop("loop-that-saves-another-model", LOADED_TWICE + ADAM, "save/no-checkpoint-saved", end=KEPT.replace("model.", "base.", 1)),
+    loop("loop-of-a-frozen-adapter", WHOLE + ADAPTED + FROZEN_ADAPTER, "save/no-checkpoint-saved"),
     _job("loop-without-gradients", BARE + EACH.replace("loss =", "with torch.no_grad(): loss =") + "    loss.backward()\n", UNCHANGED),
 )  # fmt: skip
 DOUBTED: tuple[Job, ...] = (
@@ -177,6 +184,8 @@ GOOD: tuple[Job, ...] = (
     loop("loop-that-saves-half", WHOLE + ADAM, end="model = model.half()\n" + KEPT),
     loop("loop-that-saves-both", LOADED_TWICE + ADAM, end='base.save_pretrained("out/base")\n' + KEPT),
     Job(name="loop-averaged", source=HEAD + COPIED + ADAM + AVERAGED),
+    loop("loop-of-a-frozen-adapter-that-is-merged", WHOLE + ADAPTED + FROZEN_ADAPTER, end="model = model.merge_and_unload()\n" + KEPT),
+    loop("loop-of-an-adapter-and-its-embeddings", WHOLE + ADAPTED.replace("lora)", "lora_all)").replace("model =", ALL_SAVED + "model =") + ADAM),
     loop("loop-merged", WHOLE + ADAPTED + ADAM, end="model = model.merge_and_unload()\n" + KEPT),
     loop("loop-evaluated", WHOLE + ADAM, end=KEPT + "model.eval()\nwith torch.no_grad():\n    print(model(**batch).loss.item())"),
     loop("loop-of-descent", WHOLE + "optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)\n"),

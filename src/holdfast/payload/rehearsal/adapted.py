@@ -17,6 +17,12 @@ SEEN = 1e-4
 """How far apart numbers of a model with and without its adapter must be to tell them by."""
 KEEP = "Save the adapter with `trainer.save_model()` before it is merged, or save the model that `merge_and_unload()` returns."
 MERGED = "Save what `merge_and_unload()` returns; `unload()` takes the adapter away."
+LORA = "lora_"
+"""What names of an adapter's weights have in them."""
+EMBEDDED = re.compile(r"embed|wte|lm_head")
+"""A weight that `save_embedding_layers` may save with an adapter."""
+APART = re.compile(r"merge_and_unload|get_base_model|unload\(|torch\.save\(|state_dict|\.base_model\b")
+"""How a script's text looks that may save the base by itself."""
 MERGES = re.compile(r"\bmerge_and_unload\b")
 UNLOADS = re.compile(r"\.unload\(")
 LABELLED = {"SEQ_CLS": "AutoModelForSequenceClassification", "TOKEN_CLS": "AutoModelForTokenClassification"}
@@ -57,6 +63,32 @@ def look(final: Sequence[Path], trainings: Sequence[Mapping[str, Any]], order: P
                 tell.wrong("user-code-error", "export", because, fix=MERGED)
             else:  # which may be wanted beside the adapter
                 tell.doubt("user-code-error", "export", f"{because}. {MERGED}")
+
+
+def look_at_frozen(model: Any, order: PartRequest, tell: EventWriter) -> None:
+    """Tell of an adapter that is about to be saved, and is frozen while weights of its base are trained: they are not saved with it.
+
+    Args:
+        model: A `PeftModel`.
+        order: Has the script's text.
+        tell: Where it is told.
+    """
+    named = dict(model.named_parameters())
+    if not any(LORA in name for name in named) or any(
+        each.requires_grad for name, each in named.items() if LORA in name
+    ):
+        return
+    kept = {each.data_ptr() for each in peft.get_peft_model_state_dict(model).values()}
+    lost = [name for name, each in named.items() if each.requires_grad and each.data_ptr() not in kept]
+    lost = [name for name in lost if not EMBEDDED.search(name)]
+    if not lost:
+        return
+    because = f"the adapter is frozen, and {len(lost)} weights of its base are trained, `{lost[0]}` for one: `save_pretrained` writes the adapter alone"
+    if APART.search(order.source):
+        tell.doubt("no-checkpoint-saved", "save", because)
+    else:
+        fix = "Train the adapter: leave `requires_grad` as `get_peft_model` sets it. To train the whole model, do without an adapter."
+        tell.wrong("no-checkpoint-saved", "save", because, fix=fix)
 
 
 def is_for_another_task(folder: Path, trained: Mapping[str, Any], tell: EventWriter) -> bool:

@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sized
 from pathlib import Path
 from typing import Any
 
+from .. import adapted
 from ..guards.files import where
 from ..order import PartRequest
 from ..pushes import in_push
@@ -76,7 +77,7 @@ def install(order: PartRequest, tell: EventWriter) -> None:
     for name, owner, stage in LOADING:
         when_imported(name, functools.partial(_watch_loading, owner=owner, stage=stage, tell=tell))
     for name, owner in SAVING:
-        when_imported(name, functools.partial(_watch_saving, owner=owner, tell=tell))
+        when_imported(name, functools.partial(_watch_saving, owner=owner, order=order, tell=tell))
 
 
 class TrainerHooks:
@@ -258,10 +259,12 @@ def _watch_loading(module: Any, owner: str, stage: str, tell: EventWriter) -> No
             wrap(each, "from_pretrained", load)
 
 
-def _watch_saving(module: Any, owner: str, tell: EventWriter) -> None:
-    def save(original: Any, *args: Any, **kwargs: Any) -> Any:
+def _watch_saving(module: Any, owner: str, order: PartRequest, tell: EventWriter) -> None:
+    def save(original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
+        if hasattr(model, "peft_config"):
+            adapted.look_at_frozen(model, order, tell)
         with tell.during("save"):
-            return original(*args, **kwargs)
+            return original(model, *args, **kwargs)
 
     wrap(getattr(module, owner), "save_pretrained", save)
 
