@@ -1,7 +1,7 @@
 """Check, rehearse, run, supervise and diagnose LLM fine-tuning jobs.
 
-A function for each command of the command line, with its options as arguments; each returns what the command prints
-with `--format json`, and raises HoldfastError, with `what`, `where` and `fix`, where it prints an error.
+A function for each command of the command line, with its options as arguments. Each returns the object that the command
+prints with `--format json` (`runs` and `explain` a whole one, of which the command prints parts), and raises HoldfastError, with `what`, `where` and `fix`, where it prints an error.
 
 >>> import holdfast
 >>> holdfast.check("examples/quickstart.yaml", offline=True)["verdict"]

@@ -122,7 +122,7 @@ class RunResult(Result, frozen=True, kw_only=True):
         output: The folder of the trained model; null until it has succeeded.
         pushed: The repository that the model was pushed to; null until the run has succeeded.
         deliveries: What was found on the Hub of all that was pushed.
-        cost_usd: What it cost.
+        cost_usd: What it cost; 0 as yet, since only local runs are supported.
         asked: What it was started with.
         started_at: Unix time.
         next: Commands that make sense now.
